@@ -8,7 +8,10 @@ use pikerag_engine::parts::{
     withheld_keys,
 };
 use pikerag_engine::settings::SettingsError;
-use pikerag_engine::{DoctorCheck, DoctorFinding, EngineError, FeedbackError, Notice, Offer};
+use pikerag_engine::{
+    DoctorCheck, DoctorFinding, EngineError, FeedbackError, Missing, Needed, Notice, Offer,
+    WeightsOf, Wordless,
+};
 use pikerag_server::ServeError;
 
 /// What an interrupted run ends with.
@@ -234,14 +237,14 @@ fn session(error: &EngineError) -> Option<String> {
         EngineError::ClassOfOtherMethod { .. } => {
             "leave `--method` out, or `--class` and `--level`"
         }
-        EngineError::EmptyQuestion => "put it in quotes: `pikerag ask \"Who …?\"`",
-        EngineError::EmptyQuery => "put it in quotes: `pikerag search \"…\"`",
+        EngineError::Wordless(Wordless::Question) => "put it in quotes: `pikerag ask \"Who …?\"`",
+        EngineError::Wordless(Wordless::Query) => "put it in quotes: `pikerag search \"…\"`",
         EngineError::NoMethod(_) => "`pikerag methods` says what each does",
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",
-        EngineError::NoRun { .. }
-        | EngineError::UnclearRun { .. }
-        | EngineError::RunNotAnswered { .. } => "`pikerag runs` lists them",
+        EngineError::UnclearRun { .. } | EngineError::RunNotAnswered { .. } => {
+            "`pikerag runs` lists them"
+        }
         EngineError::Feedback(FeedbackError::NoVerified { .. }) => {
             "`pikerag feedback list` lists them"
         }
@@ -254,29 +257,45 @@ fn session(error: &EngineError) -> Option<String> {
         EngineError::Feedback(FeedbackError::EmptyCorrection) => {
             "put it in quotes: `pikerag feedback correct RUN \"…\"`; `reject` says that an answer is wrong and no more"
         }
-        EngineError::NoFile { .. } => "`pikerag files` lists what there is",
-        EngineError::NoOriginal { .. } => {
-            "index it again with `index.originals = true`; larger ones need `index.originals_mib`"
-        }
+        EngineError::NotFound { what, .. } => return missing(*what),
+        EngineError::Needs(needed) => needs(*needed),
         EngineError::NoBase { .. } => "make one with `pikerag index PATH…`",
-        EngineError::NoEmbedder | EngineError::NoChat { .. } => "see `pikerag doctor`",
-        EngineError::NoReranker => "set `[rerank]`, as `pikerag init` writes it down",
-        EngineError::NoRerankWeights { .. } => WITHOUT_RERANKER,
-        EngineError::NotUtf8 { .. } => "rename it",
-        EngineError::NoNode { .. } => "`pikerag graph export` lists them all",
-        EngineError::NoTagClass { .. } => "`pikerag tags` lists them",
+        EngineError::NoWeights { of: WeightsOf::Reranker(_), .. } => WITHOUT_RERANKER,
         EngineError::TagClassExists { .. } => "drop it first",
-        EngineError::NoTagClasses => "run `pikerag index --with tags PATH…` first",
-        EngineError::NoTagPair => "`pikerag tags pairs` lists them",
-        EngineError::NoRunFolder => "name one with `--out DIR`",
-        EngineError::NoDataFolder => "give `--data DIR` or `--questions FILE`",
-        EngineError::NoJudge => "set `chat.model` or `[roles.judge]`",
-        EngineError::NoPerplexity => "set `chat.model`",
         EngineError::OtherRun { .. } => "give another --out, or --fresh",
         EngineError::CorpusIncomplete { .. } => "run the same command again to go on",
         _ => return None,
     };
     Some(advice.to_owned())
+}
+
+fn missing(what: Missing) -> Option<String> {
+    let advice = match what {
+        Missing::Run => "`pikerag runs` lists them",
+        Missing::File => "`pikerag files` lists what there is",
+        Missing::Original => {
+            "index it again with `index.originals = true`; larger ones need `index.originals_mib`"
+        }
+        Missing::Node => "`pikerag graph export` lists them all",
+        Missing::TagClass => "`pikerag tags` lists them",
+        Missing::TagPair => "`pikerag tags pairs` lists them",
+        Missing::Chunk | Missing::Correction | Missing::Evaluation | Missing::Backup => {
+            return None;
+        }
+    };
+    Some(advice.to_owned())
+}
+
+fn needs(needed: Needed) -> &'static str {
+    match needed {
+        Needed::Embedder | Needed::ChatForPairs => "see `pikerag doctor`",
+        Needed::Reranker => "set `[rerank]`, as `pikerag init` writes it down",
+        Needed::TagClasses => "run `pikerag index --with tags PATH…` first",
+        Needed::RunFolder => "name one with `--out DIR`",
+        Needed::DataFolder => "give `--data DIR` or `--questions FILE`",
+        Needed::Judge => "set `chat.model` or `[roles.judge]`",
+        Needed::LogProbabilities => "set `chat.model`",
+    }
 }
 
 /// A model that was to rerank has failed. What a spent budget needs is said of the error itself.
@@ -311,6 +330,7 @@ fn solve(error: &SolveError) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_engine::EndpointOf;
     use pikerag_engine::knowledge::Role;
 
     use super::*;
@@ -329,12 +349,12 @@ mod tests {
             told(EngineError::NoBase { folder: ".pikerag".into() }),
             told(SolveError::NoModel { role: Role::Propose }.into()),
             told(SolveError::NotBuilt { structure: Structure::Graph }.into()),
-            told(EngineError::Endpoint { role: Role::Answer, source: over_budget }),
+            told(EngineError::Endpoint { of: EndpointOf::Role(Role::Answer), source: over_budget }),
             told(EngineError::Endpoint {
-                role: Role::Answer,
+                of: EndpointOf::Role(Role::Answer),
                 source: ModelError::Unreachable { model: "m".into(), source: "gone".into() },
             }),
-            told(EngineError::EmptyQuestion),
+            told(EngineError::Wordless(Wordless::Question)),
             super::told(&SettingsError::NoneInFlight.into()),
             super::told(&untrusted(false).into()),
             super::told(&untrusted(true).into()),

@@ -10,7 +10,8 @@ mod local;
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Community, Consulted, Context, Event, NodeKind, Question, Structure,
+    Answer, Chunk, ChunkId, Community, Consulted, Context, Event, NodeKind, Note, Question,
+    Structure,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_methods::context::Rules;
@@ -39,8 +40,7 @@ pub(super) async fn plainly(
     if built == 0 {
         return Err(SolveError::NotBuilt { structure });
     }
-    let note = format!("The {structure} does not help here: plain retrieval takes its place.");
-    run.push(Event::Noted { note });
+    run.push(Event::Noted { note: Note::StructureUnhelpful { structure }.into() });
     let candidates = retrieve(
         ports,
         question.query(),

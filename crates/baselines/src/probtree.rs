@@ -4,7 +4,7 @@
 mod tree;
 
 use futures::future::BoxFuture;
-use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role};
+use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Note, Question, Role};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::{short_answer, transcript};
 use tracing::instrument;
@@ -187,8 +187,7 @@ impl Walk<'_> {
             proposed.extend(self.aggregate(&question, &below).await?);
             proposed.extend(self.closed_book(&question).await?);
             let Some(best) = self.most_confident(proposed) else {
-                self.run
-                    .push(Event::Noted { note: format!("Nothing was answered to: {question}") });
+                self.run.push(Event::Noted { note: Note::NotAnswered { question }.into() });
                 return Ok(None);
             };
             let Proposed { answer, explanation, log, .. } = best;

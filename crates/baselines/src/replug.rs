@@ -4,7 +4,9 @@
 use std::num::NonZeroUsize;
 
 use futures::future::join_all;
-use pikerag_knowledge::{Answer, Candidate, Chunk, Context, Criterion, Event, Question, Role};
+use pikerag_knowledge::{
+    Answer, Candidate, Chunk, Context, Criterion, Event, Note, Question, Role,
+};
 use pikerag_methods::context::Rules;
 use pikerag_prompt::{Prompt, passages, quiet_headings};
 use pikerag_reason::{how_to_answer, short_answer};
@@ -175,7 +177,8 @@ fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
         });
     }
     for (first, weight) in groups {
-        run.push(Event::Noted { note: format!("{} weighs {weight:.3}.", first.answer) });
+        let note = Note::AnswerWeighed { answer: first.answer.clone(), weight };
+        run.push(Event::Noted { note: note.into() });
     }
     answer
 }

@@ -3,7 +3,9 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{Answer, Context, Criterion, Event, Question, Role, Schema, StopReason};
+use pikerag_knowledge::{
+    Answer, Context, Criterion, Event, Note, Question, Role, Schema, StopReason,
+};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{combine, transcript};
 use serde_json::{Value, json};
@@ -206,12 +208,12 @@ async fn settle(
             }
             (Some(own), found) => {
                 if found.is_none() {
-                    say(run, format!("Nothing was found to verify: {}", node.query));
+                    note(run, Note::NothingToVerify { query: node.query.clone() });
                 }
                 own.clone()
             }
             (None, None) => {
-                say(run, format!("Nothing was found to complete: {}", node.query));
+                note(run, Note::NothingToComplete { query: node.query.clone() });
                 continue;
             }
         };
@@ -226,8 +228,8 @@ fn resolve(run: &mut Run, tree: &mut Tree, node: &Node, answer: String) -> Resul
     Ok(())
 }
 
-fn say(run: &mut Run, note: String) {
-    run.push(Event::Noted { note });
+fn note(run: &mut Run, note: Note) {
+    run.push(Event::Noted { note: note.into() });
 }
 
 /// What the chunks answer to a node's query; `None` for no answer.

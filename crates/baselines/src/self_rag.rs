@@ -7,7 +7,7 @@ mod judge;
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{
-    Answer, Chunk, Context, ContextChunk, Criterion, Event, JudgedBy, Question, Role,
+    Answer, Chunk, Context, ContextChunk, Criterion, Event, JudgedBy, Note, Question, Role,
 };
 use pikerag_prompt::{passages, quiet_headings};
 use pikerag_reason::Reading;
@@ -103,8 +103,7 @@ pub async fn solve(
         }
     }
     let Some(Segment { reading, chunk, .. }) = best else {
-        let note = "No relevant passage gave an answer: the model answers from what it knows.";
-        run.push(Event::Noted { note: note.to_owned() });
+        run.push(Event::Noted { note: Note::AnswersFromMemory.into() });
         return by_heart(ports, run, question).await;
     };
     let (answer, rationale) = (reading.answer.clone(), reading.rationale.clone());
@@ -197,7 +196,8 @@ async fn segment(
     }
     let relevance = 1.0; // It is relevant, or it would not be here.
     let score = params.w_rel * relevance + params.w_sup * support + params.w_use * usefulness;
-    run.push(Event::Noted { note: format!("{}: scores {score:.2}.", chunk.full_title()) });
+    let note = Note::PassageScored { title: chunk.full_title(), score };
+    run.push(Event::Noted { note: note.into() });
     Ok(Some(Segment { chunk, reading, score }))
 }
 

@@ -3,13 +3,14 @@
 
 mod feedback;
 mod judged;
+mod kinds;
 
 use std::path::PathBuf;
 
 use pikerag_baselines::{BadParameter, UnknownMethod};
 use pikerag_eval::EvalError;
 use pikerag_indexing::FileError;
-use pikerag_knowledge::{Filter, Millis, Misfit, ModelError, Role, RunId, RunState, StoreError};
+use pikerag_knowledge::{Filter, Millis, Misfit, ModelError, RunId, RunState, StoreError};
 use pikerag_methods::SolveError;
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
@@ -17,6 +18,7 @@ use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
 
 pub use self::feedback::FeedbackError;
+pub use self::kinds::{EndpointOf, Missing, Needed, QuestionFile, WeightsOf, Wordless};
 use crate::settings::SettingsError;
 
 /// What requests return: most faces tell an error by its [`EngineError::code`].
@@ -50,30 +52,21 @@ pub enum EngineError {
     /// More was given in one request than is taken.
     #[error("{given} are too many for one request: {most} at most")]
     TooMany { given: usize, most: usize },
-    /// The base has no such chunk, or it may not be seen.
-    #[error("there is no chunk {id}")]
-    NoChunk { id: String },
-    /// The base has no such file.
-    #[error("{path} is not in the knowledge base")]
-    NoFile { path: String },
-    /// The bytes of the file are not kept.
-    #[error("the bytes of {path} are not kept")]
-    NoOriginal { path: String },
+    /// The base does not have it, or the caller may not see it.
+    #[error("{}", what.message(name))]
+    NotFound { what: Missing, name: String },
+    /// A request needs it, and neither the request nor the settings name one.
+    #[error("{0}")]
+    Needs(Needed),
+    /// A text holds no word.
+    #[error("{0}")]
+    Wordless(Wordless),
     /// Something of a file cannot be had.
     #[error("{file}: {source}")]
     File { file: String, source: FileError },
     /// A passage that is to be mended is not in a document's reading once.
     #[error(transparent)]
     Misfit(#[from] Misfit),
-    /// The file has no correction of this number.
-    #[error("there is no correction {number}")]
-    NoCorrection { number: usize },
-    /// No report of a measurement is called so.
-    #[error("there is no evaluation `{name}`")]
-    NoEvaluation { name: String },
-    /// There is no such backup.
-    #[error("{path} is not there")]
-    NoBackup { path: PathBuf },
     /// The run held the text of a document that was forgotten.
     #[error("the run {run} held the text of a document, and was forgotten with it")]
     RunForgotten { run: RunId, forgotten: Millis },
@@ -95,62 +88,18 @@ pub enum EngineError {
     /// Questions or a preset cannot be used.
     #[error(transparent)]
     Eval(#[from] EvalError),
-    /// The endpoint of a role is not set up right.
-    #[error("the model for `{role}` is not set up right")]
-    Endpoint {
-        role: Role,
-        /// What is wrong with it.
-        source: ModelError,
-    },
-    /// The endpoint for vectors is not set up right.
-    #[error(transparent)]
-    EmbedEndpoint(ModelError),
-    /// The endpoint for reranking is not set up right.
-    #[error(transparent)]
-    RerankEndpoint(ModelError),
-    /// The weights that are to rerank cannot be used.
-    #[error("the weights in {folder}, which `rerank.weights` names, cannot be used: {reason}")]
-    NoRerankWeights {
-        folder: PathBuf,
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// What is found is to be reranked, and no reranker is set.
-    #[error("there is no reranker")]
-    NoReranker,
-    /// Local weights are asked for and cannot be used.
-    #[error("{reason}")]
-    NoWeights {
-        /// Where they were looked for, and what is wrong there.
-        reason: String,
-    },
+    /// An endpoint is not set up right.
+    #[error("{of} is not set up right")]
+    Endpoint { of: EndpointOf, source: ModelError },
+    /// Local weights cannot be used; the reason says where they were looked for.
+    #[error("{}", of.message(reason))]
+    NoWeights { of: WeightsOf, reason: String },
     /// A file of questions cannot be read.
-    #[error("{path} cannot be read")]
-    NoQuestions { path: PathBuf, source: std::io::Error },
-    /// A line of it is no question.
-    #[error("line {line} of {path} is no question")]
-    NoQuestion {
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The file of labelled questions cannot be read.
-    #[error("{path}, which `methods.skr_examples` names, cannot be read")]
-    LabelledUnreadable { path: PathBuf, source: std::io::Error },
-    /// A line of it is no labelled question.
-    #[error("line {line} of {path} is no labelled question")]
-    NotLabelled {
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// There is no such run in the base.
-    #[error("there is no run `{name}`")]
-    NoRun { name: String },
+    #[error("{}", of.unreadable(path))]
+    QuestionsUnreadable { of: QuestionFile, path: PathBuf, source: std::io::Error },
+    /// A line of it, from 1, is no question.
+    #[error("line {line} of {path} is no {}", of.noun())]
+    BadQuestion { of: QuestionFile, path: PathBuf, line: usize, source: serde_json::Error },
     /// Several runs are named so.
     #[error("several runs begin with `{name}`")]
     UnclearRun { name: String },
@@ -169,9 +118,6 @@ pub enum EngineError {
     /// [`crate::Engine::cancel`] was called; what was paid and stored stays.
     #[error("cancelled")]
     Cancelled,
-    /// The question holds no word.
-    #[error("the question holds no word")]
-    EmptyQuestion,
     /// A class or a level was asked for of a method that goes by neither.
     #[error("`{method}` answers all questions alike, whatever their class; `pike` goes by it")]
     ClassOfOtherMethod {
@@ -181,45 +127,18 @@ pub enum EngineError {
     /// A filter admits nothing: there is nothing to look through.
     #[error("nothing in the base fits the filter {filter}")]
     NothingAdmitted { filter: Filter },
-    /// What is looked for holds no word.
-    #[error("there is no word to look for")]
-    EmptyQuery,
-    /// What is asked for needs vectors, and nothing makes them.
-    #[error("there is no embedder")]
-    NoEmbedder,
-    /// What is asked for needs a chat model.
-    #[error("{what} needs a chat model")]
-    NoChat { what: &'static str },
     /// A model that was asked for schemas gave none.
     #[error("the model proposes no schema")]
     NoProposal(#[source] AskError),
-    /// The file's name is not UTF-8.
-    #[error("{path}: its name is not UTF-8")]
-    NotUtf8 { path: PathBuf },
     /// The file cannot be read.
     #[error("{path}")]
     NotParsed { path: PathBuf, source: FileError },
     /// A file of the base was not deleted.
     #[error("{path} is not deleted")]
     NotDeleted { path: String, source: StoreError },
-    /// No node of the graph is called so.
-    #[error("`{of}` is no node of this base")]
-    NoNode { of: String },
-    /// A tag, a class or a word of a pair has no letter in it.
-    #[error("`{name}` holds no word")]
-    NoWord { name: String },
-    /// There is no such class of tags.
-    #[error("there is no class `{class}`")]
-    NoTagClass { class: String },
     /// Another class of tags has this name.
     #[error("there is a class `{name}` already")]
     TagClassExists { name: String },
-    /// There are no classes of tags that could be learned for.
-    #[error("there are no tag classes yet")]
-    NoTagClasses,
-    /// There is no such pair.
-    #[error("there is no such pair")]
-    NoTagPair,
     /// A file cannot be written.
     #[error("{path} is not written")]
     NotWritten { path: PathBuf, source: std::io::Error },
@@ -232,9 +151,6 @@ pub enum EngineError {
     /// What was to be kept cannot be written as JSON.
     #[error("a result cannot be written as JSON")]
     Json(#[from] serde_json::Error),
-    /// A run is to be made, and its folder is not named.
-    #[error("the folder of the run is missing")]
-    NoRunFolder,
     /// A method is to be measured twice.
     #[error("`{label}` is named twice")]
     NamedTwice { label: String },
@@ -245,20 +161,11 @@ pub enum EngineError {
         label: String,
         source: toml::de::Error,
     },
-    /// A preset finds its data sets in a folder that is not named.
-    #[error("a preset needs the folder with the data sets, or files of questions")]
-    NoDataFolder,
     /// Files of questions and corpora do not go together.
     #[error(
         "{questions} files of questions and {corpora} corpora: give one for all, or one for each (`-` for none)"
     )]
     CorporaDoNotFit { questions: usize, corpora: usize },
-    /// Answers are to be judged, and there is no model to judge with.
-    #[error("there is no model to judge with")]
-    NoJudge,
-    /// Perplexity is to be measured, and no model gives log-probabilities.
-    #[error("there is no model whose log-probabilities tell a perplexity")]
-    NoPerplexity,
     /// A data set names no gold evidence that searches could be compared on.
     #[error("`{data_set}` names no gold evidence: there is nothing to find")]
     NoEvidence { data_set: String },
@@ -313,36 +220,29 @@ impl EngineError {
             Self::NothingAdmitted { .. } => "nothing-admitted",
             Self::OnlyPart => "only-part",
             Self::TooMany { .. } => "too-many",
-            Self::NoChunk { .. } => "no-such-chunk",
-            Self::NoFile { .. } => "no-such-file",
-            Self::NoOriginal { .. } => "no-original",
+            Self::NotFound { what, .. } => what.code(),
+            Self::Needs(needed) => needed.code(),
+            Self::Wordless(wordless) => wordless.code(),
             Self::File { source: FileError::Refused(ParseError::NoPage { .. }), .. } => {
                 "no-such-page"
             }
             Self::File { .. } => "file-not-read",
             Self::Misfit(_) => "misfit",
-            Self::NoCorrection { .. } => "no-such-correction",
-            Self::NoBackup { .. } => "no-such-backup",
-            Self::NoEvaluation { .. } => "no-such-evaluation",
             Self::RunForgotten { .. } => "run-forgotten",
             Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),
             Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",
             Self::Solve(SolveError::Ask(_)) => "model-failed",
-            Self::Solve(SolveError::NoModel { .. }) | Self::NoChat { .. } => "no-model",
-            Self::Solve(SolveError::NoScorer) | Self::NoPerplexity => "no-log-probabilities",
+            Self::Solve(SolveError::NoModel { .. }) => "no-model",
+            Self::Solve(SolveError::NoScorer) => "no-log-probabilities",
             Self::Solve(SolveError::NotBuilt { .. }) => "not-built",
             Self::Solve(SolveError::NoLabelledQuestions) => "no-labelled-questions",
             Self::Solve(SolveError::Query(_) | SolveError::NoEngine) => "not-reckoned",
             Self::NoMethod(_) => "no-such-method",
             Self::NoSearch(_) => "no-such-search",
-            Self::Eval(_) | Self::NoQuestions { .. } | Self::NoQuestion { .. } => "bad-questions",
-            Self::Endpoint { .. } | Self::EmbedEndpoint(_) | Self::RerankEndpoint(_) => {
-                "bad-endpoint"
-            }
-            Self::NoWeights { .. } | Self::NoRerankWeights { .. } => "no-weights",
-            Self::NoReranker => "no-reranker",
-            Self::LabelledUnreadable { .. } | Self::NotLabelled { .. } => "bad-labelled-questions",
-            Self::NoRun { .. } => "no-such-run",
+            Self::Eval(_) => "bad-questions",
+            Self::QuestionsUnreadable { of, .. } | Self::BadQuestion { of, .. } => of.code(),
+            Self::Endpoint { .. } => "bad-endpoint",
+            Self::NoWeights { .. } => "no-weights",
             Self::UnclearRun { .. } => "unclear-run",
             Self::RunNotAnswered { .. } => "run-not-answered",
             Self::Feedback(error) => error.code(),
@@ -352,28 +252,17 @@ impl EngineError {
             }
             Self::Solve(SolveError::Diverged { .. }) => "run-diverged",
             Self::Cancelled | Self::Solve(SolveError::Cancelled) => "cancelled",
-            Self::EmptyQuestion => "empty-question",
             Self::ClassOfOtherMethod { .. } => "class-of-other-method",
-            Self::EmptyQuery => "empty-query",
-            Self::NoEmbedder => "no-embedder",
             Self::NoProposal(_) => "no-proposal",
-            Self::NotUtf8 { .. } | Self::NotParsed { .. } => "unreadable-file",
+            Self::NotParsed { .. } => "unreadable-file",
             Self::NotDeleted { .. } => "not-deleted",
-            Self::NoNode { .. } => "no-such-node",
-            Self::NoWord { .. } => "no-word",
-            Self::NoTagClass { .. } => "no-such-tag-class",
             Self::TagClassExists { .. } => "tag-class-exists",
-            Self::NoTagClasses => "no-tag-classes",
-            Self::NoTagPair => "no-such-tag-pair",
             Self::NotWritten { .. } | Self::Output(_) | Self::Page(_) | Self::Json(_) => {
                 "not-written"
             }
-            Self::NoRunFolder => "no-run-folder",
             Self::NamedTwice { .. } => "named-twice",
             Self::Parameter(_) | Self::BadParameter { .. } => "bad-parameter",
-            Self::NoDataFolder => "no-data-folder",
             Self::CorporaDoNotFit { .. } => "corpora-do-not-fit",
-            Self::NoJudge => "no-judge",
             Self::NoEvidence { .. } => "no-evidence",
             Self::OtherRun { .. } => "other-run",
             Self::BadRows { .. } => "bad-rows",
@@ -393,8 +282,8 @@ mod tests {
             || ModelError::OverBudget { cap: "1 call".to_owned(), spent: "1 call".to_owned() };
         let solve = EngineError::from(SolveError::Retrieve(RetrieveError::Model(spent())));
         assert_eq!(solve.code(), "over-budget");
-        let endpoint = EngineError::Endpoint { role: Role::Answer, source: spent() };
+        let endpoint = EngineError::Endpoint { of: EndpointOf::Embedder, source: spent() };
         assert!(endpoint.is_over_budget());
-        assert_eq!(EngineError::NoJudge.code(), "no-judge");
+        assert_eq!(EngineError::Needs(Needed::Judge).code(), "no-judge");
     }
 }

@@ -40,8 +40,10 @@ pub mod sandbox;
 pub mod settings;
 pub mod uploads;
 mod verbs;
+mod words;
 
 pub use pikerag_knowledge as knowledge;
+pub use pikerag_narrate as narrate;
 
 /// What other crates of ours return, as it is in responses and errors.
 pub mod parts {
@@ -69,7 +71,10 @@ pub use pikerag_language::format_number;
 
 pub use crate::chart::svg_chart;
 pub use crate::engine::{Cost, CostPart, Engine, Grant, Session, Share, open};
-pub use crate::error::{EngineError, FeedbackError, Result};
+pub use crate::error::{
+    EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, Result, WeightsOf,
+    Wordless,
+};
 pub use crate::graph::called;
 pub use crate::notice::Notice;
 pub use crate::presence::Doubt;

@@ -51,7 +51,7 @@ impl fmt::Display for Notice {
             ),
             Self::NoEmbedder { made_by } => write!(
                 f,
-                "the vectors were made by {made_by}, which is not at hand: searching by words alone"
+                "the vectors were made by {made_by}, which is not available: searching by words alone"
             ),
             Self::Foreign { embedder } => write!(
                 f,

@@ -7,6 +7,7 @@ pub mod correction;
 pub mod distilled;
 pub mod document;
 mod error_chain;
+pub mod facts;
 pub mod filter;
 pub mod graph;
 pub mod id;
@@ -37,6 +38,7 @@ pub use document::{
     Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
 };
 pub use error_chain::error_chain;
+pub use facts::{LeftOut, Note, PlanStep, Quoting, Reason, Recollection, Statement};
 pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,

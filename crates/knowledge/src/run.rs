@@ -233,6 +233,7 @@ pub trait RunSink: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Note;
     use crate::ports::{CallRef, Usage};
 
     #[test]
@@ -261,12 +262,12 @@ mod tests {
             time: 7,
             decision: true,
             calls: vec!["key".to_owned()],
-            event: Event::Noted { note: "n".to_owned() },
+            event: Event::Noted { note: Note::NoTags.into() },
         };
         let json = serde_json::to_string(&event).unwrap();
         assert_eq!(
             json,
-            r#"{"run":"k3","seq":1,"parent":0,"time":7,"decision":true,"calls":["key"],"event":"noted","note":"n"}"#
+            r#"{"run":"k3","seq":1,"parent":0,"time":7,"decision":true,"calls":["key"],"event":"noted","note":{"note":"no_tags"}}"#
         );
         assert_eq!(serde_json::from_str::<RunEvent>(&json).unwrap(), event);
     }

@@ -1,12 +1,18 @@
 //! What happened on the way to an answer? Typed events: the common language of all methods.
 
+mod parts;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use self::parts::{Consulted, FactRead, MappedTag};
 use crate::class::TaskClass;
-use crate::graph::NodeKind;
+use crate::facts::{
+    LeftOut, Note, PlanStep, Reason, Recollection, Statement, TabulatedRow, UnreadableReply,
+    one_or_many,
+};
 use crate::id::{AtomId, ChunkId, VerifiedId};
 use crate::ports::Role;
 use crate::tables::RecordQuery;
@@ -138,45 +144,6 @@ pub enum ClassifiedBy {
     Verified,
 }
 
-/// A distilled node that a method looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Consulted {
-    /// Entity, community report or summary.
-    pub kind: NodeKind,
-    /// Its identifier, as the export has it.
-    pub id: String,
-    /// Its name or title, or its first words.
-    pub title: String,
-    /// How well it fits, on the search's own scale.
-    pub score: f64,
-}
-
-/// A fact as a model read it off a passage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FactRead {
-    /// The number that the passage has through all looks, from 1.
-    pub passage: usize,
-    /// The passage.
-    pub chunk: ChunkId,
-    /// Its title, with the headings above it.
-    pub title: String,
-    /// The fact in the model's words, which may be those of the passage.
-    pub text: String,
-    /// Whether these words, or a sentence that says as much, stand in the passage.
-    pub stands: bool,
-}
-
-/// A tag of a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct MappedTag {
-    /// The tag as the question has it.
-    pub tag: String,
-    /// The name of its class; empty where nobody said.
-    pub class: String,
-    /// What the documents call it: words of tag pairs, or of tags that chunks bear. May be empty.
-    pub to: Vec<String>,
-}
-
 /// One step of a method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -229,7 +196,7 @@ pub enum Event {
         /// The role whose reply it was.
         role: Role,
         /// What was wrong with it.
-        reason: String,
+        reason: Statement<UnreadableReply>,
     },
     /// Chunks were taken in one go, without a loop.
     Gathered {
@@ -329,16 +296,17 @@ pub enum Event {
         /// Who said so.
         by: ClassifiedBy,
         /// Why: what its words say, and what the base offers.
-        reasons: Vec<String>,
+        reasons: Vec<Statement<Reason>>,
     },
     /// What is to be retrieved, and how it is to be reasoned on; made anew after each step (PIKE-RAG §4.1).
     Planned {
         /// The round, from 1.
         round: usize,
-        /// Why it is planned so: the class, or what the round before came to.
-        because: String,
+        /// Why it is planned so: the reasons for the class, or the failure of the round before. May be empty.
+        #[serde(deserialize_with = "one_or_many")]
+        because: Vec<Statement<Reason>>,
         /// The steps, in order.
-        steps: Vec<String>,
+        steps: Vec<Statement<PlanStep>>,
     },
     /// What somebody said of an answer to this question before, or to one much like it (PIKE-RAG §4.1).
     Recalled {
@@ -348,8 +316,8 @@ pub enum Event {
         question: String,
         /// Who said it.
         by: String,
-        /// Whether it is the answer, and why, or why not.
-        because: String,
+        /// Whether the run reuses it, and why, or why not.
+        because: Statement<Recollection>,
     },
     /// Records were gathered under a schema (PIKE-RAG §5.4, knowledge structuring).
     Structured {
@@ -367,7 +335,7 @@ pub enum Event {
         /// Things that fulfil all conditions.
         matched: usize,
         /// The groups with their figures, the first ones.
-        rows: Vec<String>,
+        rows: Vec<Statement<TabulatedRow>>,
     },
     /// A series was carried on.
     Foretold {
@@ -381,7 +349,7 @@ pub enum Event {
         /// Those that are read, in order.
         kept: usize,
         /// Why the others are not, with how many.
-        left_out: Vec<(String, usize)>,
+        left_out: Vec<(LeftOut, usize)>,
     },
     /// The answer was written (line 14).
     Answered {
@@ -390,7 +358,7 @@ pub enum Event {
     },
     /// Something the reader should know.
     Noted {
-        /// What a person should know, in one sentence.
-        note: String,
+        /// The note.
+        note: Statement<Note>,
     },
 }

@@ -1,6 +1,6 @@
 //! How does a method end? It answers from what it gathered, and checks each citation.
 
-use pikerag_knowledge::{Answer, Context, Event, Question, Role, WrittenBy};
+use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
 use pikerag_reason::{Claim, Reading, cite, read};
 
 use crate::ports::{Ports, SolveError};
@@ -34,10 +34,10 @@ pub async fn conclude_with(
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
                     return finish(ports, context, reading, written_by, run).await;
                 }
-                None => UNREAD,
+                None => Quoting::ReplyUnreadable,
             }
         }
-        None => "No language model was used",
+        None => Quoting::NoModel,
     };
     conclude_quoting(ports, question, context, why, run).await
 }
@@ -49,16 +49,14 @@ pub async fn conclude_unread(
     context: Context,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    conclude_quoting(ports, question, context, UNREAD, run).await
+    conclude_quoting(ports, question, context, Quoting::ReplyUnreadable, run).await
 }
-
-const UNREAD: &str = "The reply could not be read";
 
 async fn conclude_quoting(
     ports: &Ports,
     question: &Question,
     context: Context,
-    why: &str,
+    why: Quoting,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let reading = quoted(ports, question, &context, run, why).await?.reading;

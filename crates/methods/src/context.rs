@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 
-use pikerag_knowledge::{Chunk, ChunkId, SourceId};
+use pikerag_knowledge::{Chunk, ChunkId, LeftOut, SourceId};
 use pikerag_language::estimate_tokens;
 use pikerag_language::fold::tokens;
 
@@ -49,28 +49,6 @@ impl Default for Rules {
     }
 }
 
-/// Why a passage is not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeftOut {
-    /// It stands there already.
-    Twice,
-    /// Another one says the same, nearly word for word.
-    Alike,
-    /// There is no room for it.
-    NoRoom,
-}
-
-impl LeftOut {
-    /// For the trace.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Twice => "found twice",
-            Self::Alike => "another passage says the same",
-            Self::NoRoom => "no room",
-        }
-    }
-}
-
 /// Passages in order for reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Organized {
@@ -82,7 +60,7 @@ pub struct Organized {
 
 impl Organized {
     /// How many were left out for each reason.
-    pub fn reasons(&self) -> Vec<(String, usize)> {
+    pub fn reasons(&self) -> Vec<(LeftOut, usize)> {
         let mut counts: Vec<(LeftOut, usize)> = Vec::new();
         for (_, why) in &self.left_out {
             match counts.iter_mut().find(|(held, _)| held == why) {
@@ -91,7 +69,7 @@ impl Organized {
             }
         }
         counts.sort();
-        counts.into_iter().map(|(why, count)| (why.as_str().to_owned(), count)).collect()
+        counts
     }
 }
 
@@ -200,10 +178,7 @@ mod tests {
         let organized = organize(given.clone(), rules);
         let kept: Vec<u64> = organized.kept.iter().map(|chunk| chunk.id.0).collect();
         assert_eq!(kept, [4, 1, 2]);
-        assert_eq!(
-            organized.reasons(),
-            [("found twice".to_owned(), 1), ("another passage says the same".to_owned(), 1)]
-        );
+        assert_eq!(organized.reasons(), [(LeftOut::Twice, 1), (LeftOut::Alike, 1)]);
         let narrow = organize(given, Rules { tokens: Some(14), ..Rules::default() });
         assert_eq!(narrow.kept.len(), 1);
         assert_eq!(narrow.left_out.iter().filter(|(_, why)| *why == LeftOut::NoRoom).count(), 2);

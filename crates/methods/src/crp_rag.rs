@@ -10,8 +10,8 @@ mod paths;
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
-use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role};
-use pikerag_language::is_chinese;
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Note, Question, Role};
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{numbered, quiet_headings};
 use pikerag_reason::Reading;
 use serde_json::{Value, json};
@@ -248,8 +248,8 @@ pub async fn solve(
         return refuse(ports, Context::default(), missing, run).await;
     }
     if params.paths < paths.len() {
-        let note = format!("{} of {} paths are reasoned along.", params.paths, paths.len());
-        run.push(Event::Noted { note });
+        let note = Note::PathsLimited { followed: params.paths, paths: paths.len() };
+        run.push(Event::Noted { note: note.into() });
     }
     let mut context = Context::default();
     let reasoned = paths.iter().take(params.paths).map(|path| {
@@ -324,10 +324,5 @@ async fn evaluate(
 fn missing(question: &Question, graph: &Graph, sufficient: &BTreeSet<usize>) -> String {
     let insufficient = (0..graph.len()).filter(|node| !sufficient.contains(node));
     let steps = numbered(insufficient.map(|node| graph.text(node)).take(MISSING));
-    match question.text.chars().any(is_chinese) {
-        true => format!("知识库中的内容不足以回答这个问题。缺少以下步骤所需的知识：\n{steps}"),
-        false => format!(
-            "The knowledge base does not hold enough to answer this. Knowledge is missing for:\n{steps}"
-        ),
-    }
+    Sentence::MissingKnowledge(&steps).in_words(Language::of(&question.text))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     CallRef, Change, Changed, ChatModel, ChatModels, ChatReply, ChatRequest, Event, ForkPoint,
-    ModelError, RunEvent, RunRecord,
+    ModelError, RunEvent, RunRecord, Statement,
 };
 
 use crate::ports::{Models, Perspective};
@@ -108,7 +108,7 @@ impl Retrace {
     /// Whether event `seq` is another than the one that happened then.
     pub(crate) fn differs(&self, seq: u32, event: &Event) -> bool {
         match self.events.get(seq as usize) {
-            Some(before) => before != event && bare(before) != bare(event),
+            Some(before) => differ(before, event),
             None => self.fork.is_none(),
         }
     }
@@ -123,7 +123,28 @@ impl Retrace {
     }
 }
 
-/// An event without what only explains it: that may be worded otherwise in another version of the program.
+/// Whether an event is another than the one before. Explanations are not compared, nor facts with words: earlier versions of
+/// the program kept words.
+fn differ(before: &Event, now: &Event) -> bool {
+    match (before, now) {
+        (Event::Noted { note: before }, Event::Noted { note: now }) => {
+            !before.is_text() && !now.is_text() && before != now
+        }
+        (Event::Unreadable { role, reason }, Event::Unreadable { role: other, reason: now }) => {
+            role != other || (!reason.is_text() && !now.is_text() && reason != now)
+        }
+        (
+            Event::Tabulated { query, matched, rows },
+            Event::Tabulated { query: other, matched: count, rows: now },
+        ) => {
+            let are_words = rows.iter().chain(now).any(Statement::is_text);
+            query != other || matched != count || (!are_words && rows != now)
+        }
+        _ => before != now && bare(before) != bare(now),
+    }
+}
+
+/// An event without what only explains it.
 fn bare(event: &Event) -> Event {
     let mut bare = event.clone();
     match &mut bare {
@@ -132,7 +153,7 @@ fn bare(event: &Event) -> Event {
             because.clear();
             steps.clear();
         }
-        Event::Recalled { because, .. } => because.clear(),
+        Event::Recalled { because, .. } => *because = Statement::Text(String::new()),
         _ => {}
     }
     bare
@@ -172,31 +193,55 @@ impl ChatModel for Switch {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{ClassifiedBy, TaskClass};
+    use pikerag_knowledge::facts::{TabulatedRow, UnreadableReply};
+    use pikerag_knowledge::{ClassifiedBy, Note, PlanStep, Reason, RecordQuery, Role, TaskClass};
 
     use super::*;
 
     #[test]
-    fn an_explanation_may_be_worded_otherwise_and_nothing_else() {
-        let planned = |round, because: &str| Event::Planned {
+    fn explanations_are_not_compared_and_all_else_is() {
+        let planned = |round, because: Statement<Reason>| Event::Planned {
             round,
-            because: because.to_owned(),
-            steps: vec![because.to_owned()],
+            because: vec![because],
+            steps: vec![PlanStep::FindPassages.into()],
         };
-        assert_eq!(
-            bare(&planned(1, "its words ask for a figure")),
-            bare(&planned(1, "问的是数字"))
-        );
-        assert_ne!(bare(&planned(1, "")), bare(&planned(2, "")));
-        let classified = |class, reason: &str| Event::Classified {
+        let words = |words: &str| Statement::Text(words.to_owned());
+        assert!(!differ(
+            &planned(1, words("its words compare")),
+            &planned(1, Reason::Compares.into())
+        ));
+        assert!(differ(&planned(1, words("")), &planned(2, words(""))));
+        let classified = |class, reason: Reason| Event::Classified {
             class,
             by: ClassifiedBy::Rules,
-            reasons: vec![reason.to_owned()],
+            reasons: vec![reason.into()],
         };
-        let factual = classified(TaskClass::Factual, "one");
-        assert_eq!(bare(&factual), bare(&classified(TaskClass::Factual, "two")));
-        assert_ne!(bare(&factual), bare(&classified(TaskClass::Bridging, "one")));
+        let factual = classified(TaskClass::Factual, Reason::Compares);
+        assert!(!differ(&factual, &classified(TaskClass::Factual, Reason::IsChain)));
+        assert!(differ(&factual, &classified(TaskClass::Bridging, Reason::Compares)));
         let answered = |answer: &str| Event::Answered { answer: answer.to_owned() };
-        assert_ne!(bare(&answered("a")), bare(&answered("b")));
+        assert!(differ(&answered("a"), &answered("b")));
+    }
+
+    #[test]
+    fn facts_are_compared_with_facts_and_not_with_words() {
+        let noted = |note| Event::Noted { note };
+        let kept = noted(Statement::Text("No tags of the base are in the question.".to_owned()));
+        assert!(!differ(&kept, &noted(Note::NoTags.into())));
+        assert!(differ(&noted(Note::SummaryQuotes.into()), &noted(Note::NoTags.into())));
+        let unreadable = |role, reason| Event::Unreadable { role, reason };
+        let kept = unreadable(Role::Answer, Statement::Text("it was empty".to_owned()));
+        assert!(!differ(&kept, &unreadable(Role::Answer, UnreadableReply::Empty.into())));
+        assert!(differ(&kept, &unreadable(Role::Look, UnreadableReply::Empty.into())));
+        let tabulated = |matched, row| Event::Tabulated {
+            query: RecordQuery::default(),
+            matched,
+            rows: vec![row],
+        };
+        let row = |value| TabulatedRow { key: Vec::new(), value, unit: None };
+        let kept = tabulated(4, Statement::Text("4".to_owned()));
+        assert!(!differ(&kept, &tabulated(4, row(4.0).into())));
+        assert!(differ(&kept, &tabulated(5, row(5.0).into())));
+        assert!(differ(&tabulated(4, row(4.0).into()), &tabulated(4, row(5.0).into())));
     }
 }

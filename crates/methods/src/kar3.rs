@@ -6,7 +6,9 @@ mod reading;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
-use pikerag_knowledge::{Answer, AtomKind, Candidate, Context, Event, Question, Role, StopReason};
+use pikerag_knowledge::{
+    Answer, AtomKind, Candidate, Context, Event, Note, Question, Role, StopReason,
+};
 use pikerag_retrieve::{SearchParams, Walk};
 use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
@@ -257,9 +259,7 @@ async fn tell_what_is_missing(
     if wants_questions {
         let base = ports.base.summary().await?;
         if base.questions + base.statements == 0 {
-            let note = "The base has no atomic questions, which the algorithm as printed looks for: index it with a chat \
-                        model, or ask by kar3, which looks further.";
-            run.push(Event::Noted { note: note.to_owned() });
+            run.push(Event::Noted { note: Note::NoAtomicQuestions.into() });
         }
     }
     Ok(())
@@ -275,8 +275,7 @@ async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, Solv
     }
     let delta = least_similarity(ports, params.atomizer).await?;
     if delta < DELTA {
-        let note = format!("δ = {delta:.2}, calibrated on this base.");
-        run.push(Event::Noted { note });
+        run.push(Event::Noted { note: Note::Calibrated { delta: f64::from(delta) }.into() });
     }
     Ok(delta)
 }

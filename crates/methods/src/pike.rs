@@ -11,15 +11,15 @@ mod recall;
 mod scheme;
 mod summarize;
 mod things;
-mod why;
-mod wording;
 mod words;
 
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    Answer, ClassifiedBy, Context, Event, Level, Question, Role, TaskClass, Worked, WrittenBy,
+    Answer, ClassifiedBy, Context, Event, Level, Note, Question, Reason, Recollection, Role,
+    Statement, TaskClass, Worked, WrittenBy,
 };
+use pikerag_narrate::{InWords, Language, Sentence};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
@@ -30,8 +30,6 @@ use self::predict::Ahead;
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
 use self::scheme::steps;
-use self::why::Why;
-use self::wording::Tongue;
 use crate::adaptive;
 use crate::decompose::inquire;
 use crate::ports::{Ports, SolveError};
@@ -46,7 +44,7 @@ const ROUNDS: usize = 3;
 enum Outcome {
     Answered(Answer),
     /// It came to nothing: why, and which class is tried in its place; none where nothing else can help.
-    Nothing(String, Option<TaskClass>),
+    Nothing(Option<Reason>, Option<TaskClass>),
 }
 
 /// Answers `question` by the way of its class. Without a model, figures, forecasts, tables of records and quotes are
@@ -72,13 +70,10 @@ pub async fn solve(
     };
     let evidence = Evidence::gather(ports, question).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
-    let tongue = Tongue::of(question.query());
     let anew = if params.class.is_some() || params.level.is_some() {
-        Some(tongue.say("a class was asked for", "指定了类别"))
+        Some(Recollection::ClassRequested)
     } else {
-        let costs_nothing =
-            tongue.say("records answer it, and cost no call", "记录即可回答，无需调用模型");
-        evidence.understood().map(|_| costs_nothing)
+        evidence.understood().map(|_| Recollection::RecordsAnswer)
     };
     if let Some(answer) = recall.taken(ports, run, anew).await? {
         return Ok(answer);
@@ -98,35 +93,37 @@ async fn routed(
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
     let verdict = verdict(ports, run, question, evidence, params, recall).await?;
-    let tongue = Tongue::of(question.query());
-    let mut because = verdict.reasons.join(tongue.comma());
+    let language = Language::of(question.query());
+    let mut because = verdict.reasons.clone();
     let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
     let asked = class;
     for round in 1..=ROUNDS {
         Span::current().record("class", class.as_str());
-        let steps = steps(ports, tongue, class, evidence);
+        let steps = steps(ports, class, evidence).into_iter().map(Statement::from).collect();
         run.push(Event::Planned { round, because, steps });
         match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(answer) => return Ok(of_class(answer, class)),
             Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
-                because = why;
+                because = why.into_iter().map(Statement::from).collect();
                 class = next;
             }
-            Outcome::Nothing(why, _) => return Ok(of_class(lacking(run, why), asked)),
+            Outcome::Nothing(why, _) => {
+                return Ok(of_class(lacking(run, why.as_ref(), language), asked));
+            }
         }
     }
-    Ok(of_class(lacking(run, String::new()), asked))
+    Ok(of_class(lacking(run, None, language), asked))
 }
 
 /// A class as it is told of a question that is not answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Classed {
     /// The class.
     pub class: TaskClass,
     /// Who told it.
     pub by: ClassifiedBy,
     /// Why.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Statement<Reason>>,
     /// Calls that it took.
     pub calls: usize,
 }
@@ -163,14 +160,10 @@ async fn verdict(
     params: Params,
     recall: &Recall,
 ) -> Result<Verdict, SolveError> {
-    let tongue = Tongue::of(question.query());
-    let by_asker = |class, why: Why| Verdict {
-        class,
-        by: ClassifiedBy::Asker,
-        reasons: vec![why.told(tongue)],
-    };
+    let by_asker =
+        |class, why: Reason| Verdict { class, by: ClassifiedBy::Asker, reasons: vec![why.into()] };
     if let Some(class) = params.class {
-        return Ok(by_asker(class, Why::AskerSaysSo));
+        return Ok(by_asker(class, Reason::ClassRequested));
     }
     let only = match params.level {
         Some(Level::L1) => Some(TaskClass::Factual),
@@ -179,13 +172,13 @@ async fn verdict(
         Some(Level::L2) | None => None,
     };
     if let Some(class) = only {
-        return Ok(by_asker(class, Why::LevelIsAskedFor(class.level())));
+        return Ok(by_asker(class, Reason::LevelRequested { level: class.level() }));
     }
     let told = classify(ports, run, question, evidence, params.classify, recall).await?;
     // Of the classes of L2, bridging takes any question.
     Ok(match params.level {
         Some(level) if told.class.level() != level => {
-            by_asker(TaskClass::Bridging, Why::LevelIsAskedFor(level))
+            by_asker(TaskClass::Bridging, Reason::LevelRequested { level })
         }
         _ => told,
     })
@@ -201,9 +194,8 @@ async fn answered(
 ) -> Result<Outcome, SolveError> {
     let is_read =
         matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative);
-    let tongue = Tongue::of(question.query());
     if is_read && let Some(why) = evidence.lacks(params.coverage) {
-        return Ok(Outcome::Nothing(insufficient(tongue, &why.told(tongue)), None));
+        return Ok(Outcome::Nothing(Some(why), None));
     }
     match class {
         TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
@@ -215,16 +207,12 @@ async fn answered(
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
-                let why = not_understood(evidence).told(tongue);
-                return Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)));
+                return Ok(nothing(not_understood(evidence)));
             };
             collection.tell(run);
             match figures::answer(ports, run, question, collection, &inquiry).await? {
                 Some(answer) => Ok(Outcome::Answered(answer)),
-                None => {
-                    let why = Why::NoRecordTellsIt.told(tongue);
-                    Ok(Outcome::Nothing(why, Some(TaskClass::Bridging)))
-                }
+                None => Ok(nothing(Reason::RecordsLackAnswer)),
             }
         }
         TaskClass::Predictive => predicted(ports, run, question, evidence).await,
@@ -258,16 +246,16 @@ async fn read(
     let mut answer = adaptive::solve(ports, run, question, params.reading).await?;
     if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
         answer.refused = true;
-        let tongue = Tongue::of(question.query());
-        let likeliest = format!("{}: {}", tongue.say("most likely", "最有可能"), answer.text);
-        answer.text = insufficient(tongue, &likeliest);
+        let language = Language::of(question.query());
+        let likeliest = Sentence::MostLikely(&answer.text).in_words(language);
+        answer.text = Sentence::Insufficient(&likeliest).in_words(language);
     }
     Ok(Outcome::Answered(answer))
 }
 
-/// That the documents do not tell, and why.
-fn insufficient(tongue: Tongue, why: &str) -> String {
-    format!("{} ({why})", tongue.say("Insufficient information.", "信息不足。"))
+/// A plan failed: the documents are read.
+fn nothing(why: Reason) -> Outcome {
+    Outcome::Nothing(Some(why), Some(TaskClass::Bridging))
 }
 
 async fn predicted(
@@ -276,20 +264,9 @@ async fn predicted(
     question: &Question,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
-    let tongue = Tongue::of(question.query());
     let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
     else {
-        let lacks = match tongue {
-            Tongue::English => {
-                "A forecast needs records with dates of what is asked for, and the base has none that fit. Declare them \
-                 (`[[records]]`, see `pikerag schema propose`) or add a table that lists them."
-            }
-            Tongue::Chinese => {
-                "预测需要带日期的相关记录，而知识库中没有符合的记录。请在设置中声明记录（`[[records]]`，参见 `pikerag schema propose`），\
-                 或加入列出它们的表格。"
-            }
-        };
-        return Ok(Outcome::Nothing(lacks.to_owned(), None));
+        return Ok(Outcome::Nothing(Some(Reason::ForecastNeedsRecords), None));
     };
     collection.tell(run);
     Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {
@@ -299,12 +276,10 @@ async fn predicted(
             let happened = as_figures(&inquiry);
             match figures::answer(ports, run, question, collection, &happened).await? {
                 Some(answer) => {
-                    run.push(Event::Noted {
-                        note: format!("The records reach to {last}: what is asked for is counted, not foretold."),
-                    });
+                    run.push(Event::Noted { note: Note::CountedNotForecast { last }.into() });
                     Outcome::Answered(of_class(answer, TaskClass::Quantitative))
                 }
-                None => Outcome::Nothing(String::new(), Some(TaskClass::Bridging)),
+                None => Outcome::Nothing(None, Some(TaskClass::Bridging)),
             }
         }
     })
@@ -368,18 +343,27 @@ fn quarter_start(month: &str) -> Option<String> {
     Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
 }
 
-fn not_understood(evidence: &Evidence) -> Why {
+fn not_understood(evidence: &Evidence) -> Reason {
     match evidence.collection() {
-        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => Why::NoRecordSpeaksOf {
-            schema: collection.schema.name.clone(),
-            words: inquiry.unexplained.clone(),
-        },
-        _ => Why::NoRecordsOfIt,
+        Some((collection, inquiry)) if !inquiry.unexplained.is_empty() => {
+            Reason::RecordsDoNotMention {
+                schema: collection.schema.name.clone(),
+                words: inquiry.unexplained.clone(),
+            }
+        }
+        _ => Reason::NoMatchingRecords,
     }
 }
 
 /// No answer: what it would take.
-fn lacking(run: &mut Run, why: String) -> Answer {
+fn lacking(run: &mut Run, why: Option<&Reason>, language: Language) -> Answer {
+    let why = match why {
+        Some(few @ Reason::TooLittleCovered { .. }) => {
+            Sentence::Insufficient(&few.in_words(language)).in_words(language)
+        }
+        Some(why) => why.in_words(language),
+        None => String::new(),
+    };
     run.push(Event::Answered { answer: why.clone() });
     Answer {
         missing: vec![why.clone()],

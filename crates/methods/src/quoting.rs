@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Question, nearest_atoms};
+use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Note, Question, Quoting, nearest_atoms};
 use pikerag_language::query_terms;
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::RetrieveError;
@@ -27,7 +27,7 @@ pub(crate) async fn quoted(
     question: &Question,
     context: &Context,
     run: &mut Run,
-    why: &str,
+    because: Quoting,
 ) -> Result<Quoted, SolveError> {
     // In the documents' words, where tags told them.
     let tagged = run.events().rev().find_map(|event| match event {
@@ -36,12 +36,11 @@ pub(crate) async fn quoted(
     });
     let question = &question.reworded(tagged.unwrap_or_else(|| question.query().to_owned()));
     let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
-    let fit = quoted.fit;
     let note = match quoted.reading.claims.is_empty() {
-        false => format!("{why}: the answer quotes its evidence."),
-        true => format!("{why}, and no passage fits well enough to be quoted (fit {fit:.2})."),
+        false => Note::QuotesEvidence { because },
+        true => Note::NothingToQuote { because, fit: f64::from(quoted.fit) },
     };
-    run.push(Event::Noted { note });
+    run.push(Event::Noted { note: note.into() });
     Ok(quoted)
 }
 

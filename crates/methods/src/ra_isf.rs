@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Question, Role, Schema};
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Note, Question, Role, Schema};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
 };
@@ -165,8 +165,9 @@ impl Solving<'_> {
     fn problem_solving(&mut self, question: Question, iteration: usize) -> Solved<'_> {
         Box::pin(async move {
             if self.params.depth < iteration {
-                let note = format!("Split {} times already: {}", self.params.depth, question.text);
-                self.run.push(Event::Noted { note });
+                let question = question.text.clone();
+                let note = Note::SplitLimit { times: self.params.depth, question };
+                self.run.push(Event::Noted { note: note.into() });
                 return Ok(unknown()); // Lines 3 to 5.
             }
             if self.params.knows && self.knows(&question.text).await? {
@@ -271,12 +272,9 @@ impl Solving<'_> {
         parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
         if left < parts.len() {
-            let note = format!(
-                "{} sub-questions are left out: {} were taken up.",
-                parts.len() - left,
-                self.params.questions
-            );
-            self.run.push(Event::Noted { note });
+            let (left_out, limit) = (parts.len() - left, self.params.questions);
+            let note = Note::SubQuestionsLeftOut { left_out, limit };
+            self.run.push(Event::Noted { note: note.into() });
             parts.truncate(left);
         }
         self.taken_up += parts.len();

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use pikerag_knowledge::{
     Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, Millis, Question,
-    RunEvent, RunId, RunRecord, RunSink, RunState, StopReason, TaskClass, error_chain,
+    Reason, RunEvent, RunId, RunRecord, RunSink, RunState, Statement, StopReason, TaskClass,
+    error_chain,
 };
 use serde_json::Value;
 
@@ -218,7 +219,7 @@ impl Run {
         &mut self,
         class: TaskClass,
         by: ClassifiedBy,
-        reasons: Vec<String>,
+        reasons: Vec<Statement<Reason>>,
     ) -> Result<TaskClass, SolveError> {
         let (class, by) = match self.change()? {
             Some(Change::Text(name)) => {

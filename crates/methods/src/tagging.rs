@@ -6,10 +6,7 @@ mod near;
 use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{question_tags, tag_key};
-use pikerag_knowledge::{
-    Candidate, ChunkId, Event, MappedTag, NameKey, Question, Role, TagClass, TagPair, TagQuery,
-    Via, pairs_from,
-};
+use pikerag_knowledge::{Candidate, ChunkId, Event, MappedTag, NameKey, Note, Question, Role, TagClass, TagPair, TagQuery, Via, pairs_from};
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, declared, phrases, tagged, with_words};
 
@@ -94,7 +91,7 @@ async fn worded(
     let known = Known::of(ports).await?;
     let tags = map(ports, find(ports, run, question, &known).await?).await?;
     if tags.is_empty() {
-        run.push(Event::Noted { note: "No tags of the base are in the question.".to_owned() });
+        run.push(Event::Noted { note: Note::NoTags.into() });
         return Ok(None);
     }
     let query = match use_of_tags.rewrites() {

@@ -1,6 +1,7 @@
 //! Answers a question from what the model knows, without retrieval (`zero-shot-cot`: Kojima et al., 2022).
 
 use pikerag_knowledge::{Answer, Context, Question, Role, Schema};
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
 use pikerag_reason::how_to_answer_alone;
 use serde_json::json;
@@ -46,7 +47,7 @@ pub async fn conclude_recalled(
             conclude_as(ports, Context::default(), answer, rationale, run).await
         }
         None => {
-            let why = "The model's reply could not be read.".to_owned();
+            let why = Sentence::ReplyUnreadable.in_words(Language::English);
             refuse(ports, Context::default(), why, run).await
         }
     }

@@ -1,5 +1,6 @@
 //! What does a reply say under a key? Typed reading that forgives what models get wrong.
 
+use pikerag_knowledge::facts::UnreadableReply;
 use serde_json::Value;
 
 use crate::json::find_json;
@@ -30,6 +31,17 @@ pub enum Unreadable {
         /// What it should hold, as the model is told: `an integer from 1 to 4`.
         expected: String,
     },
+}
+
+impl From<Unreadable> for UnreadableReply {
+    fn from(reply: Unreadable) -> Self {
+        match reply {
+            Unreadable::Empty => Self::Empty,
+            Unreadable::CutOff { max_tokens } => Self::CutOff { max_tokens },
+            Unreadable::NoObject { keys } => Self::NoObject { keys },
+            Unreadable::BadKey { key, expected } => Self::BadKey { key, expected },
+        }
+    }
 }
 
 /// A reply without the model's thinking block. An unclosed block hides all: that is an empty reply.

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use pikerag_engine::EngineError;
 use pikerag_engine::keys::KeysError;
 use pikerag_engine::knowledge::{ModelError, error_chain};
+use pikerag_engine::narrate::{InWords, Language};
 use pikerag_engine::parts::SolveError;
 use serde::Serialize;
 use tracing::error;
@@ -100,18 +101,25 @@ impl Problem {
 
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
+        Self::worded(&error, Language::English)
+    }
+}
+
+impl Problem {
+    /// The same in the language of whoever asked.
+    pub(crate) fn worded(error: &EngineError, language: Language) -> Self {
         let code = error.code();
-        let (status, fault) = judged(code, &error);
+        let (status, fault) = judged(code, error);
         if status == 500 {
-            error!(code, error = error_chain(&error), "a request failed");
+            error!(code, error = error_chain(error), "a request failed");
         }
         // What went wrong inside may name files of this machine: the log has it.
         let detail = match fault {
             Fault::Server => error.to_string(),
-            _ => error_chain(&error),
+            _ => error.in_words(language),
         };
         let mut problem = Self::new(status, code, fault).saying(detail);
-        if let EngineError::Solve(SolveError::Diverged { seq }) = &error {
+        if let EngineError::Solve(SolveError::Diverged { seq }) = error {
             problem.seq = Some(*seq);
         }
         match hint(code) {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use axum::response::sse::Event as Sse;
 use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
+use pikerag_engine::narrate::Language;
 use pikerag_engine::{AskRequest, AskResponse, EngineError, ForkRequest, Session};
 use serde::Serialize;
 use serde_json::json;
@@ -115,11 +116,11 @@ pub(crate) fn broken() -> Problem {
 }
 
 /// What came of a run: an answer, or why there is none.
-pub(crate) fn answered(came: AskResponse) -> Result<AskResponse, Problem> {
+pub(crate) fn answered(came: AskResponse, language: Language) -> Result<AskResponse, Problem> {
     match came.result {
         Ok(answer) => Ok(AskResponse { result: Ok(answer), ..came }),
         Err(error) => {
-            let problem = Problem::from(EngineError::from(error));
+            let problem = Problem::worded(&EngineError::from(error), language);
             Err(if came.is_kept {
                 problem
                     .hint(format!("the run {} keeps what happened and what it cost", came.run.id))

@@ -1759,7 +1759,7 @@ export interface components {
             /** @enum {string} */
             event: "unreadable";
             /** @description What was wrong with it. */
-            reason: string;
+            reason: components["schemas"]["Statement_UnreadableReply"];
             /** @description The role whose reply it was. */
             role: components["schemas"]["Role"];
         } | {
@@ -1865,19 +1865,19 @@ export interface components {
             /** @enum {string} */
             event: "classified";
             /** @description Why: what its words say, and what the base offers. */
-            reasons: string[];
+            reasons: components["schemas"]["Statement_Reason"][];
         } | {
-            /** @description Why it is planned so: the class, or what the round before came to. */
-            because: string;
+            /** @description Why it is planned so: the reasons for the class, or the failure of the round before. May be empty. */
+            because: components["schemas"]["Statement_Reason"][];
             /** @enum {string} */
             event: "planned";
             /** @description The round, from 1. */
             round: number;
             /** @description The steps, in order. */
-            steps: string[];
+            steps: components["schemas"]["Statement_PlanStep"][];
         } | {
-            /** @description Whether it is the answer, and why, or why not. */
-            because: string;
+            /** @description Whether the run reuses it, and why, or why not. */
+            because: components["schemas"]["Statement_Recollection"];
             /** @description Who said it. */
             by: string;
             /** @enum {string} */
@@ -1903,7 +1903,7 @@ export interface components {
             /** @description What was asked of them. */
             query: components["schemas"]["RecordQuery"];
             /** @description The groups with their figures, the first ones. */
-            rows: string[];
+            rows: components["schemas"]["Statement_TabulatedRow"][];
         } | {
             /** @enum {string} */
             event: "foretold";
@@ -1918,7 +1918,7 @@ export interface components {
             kept: number;
             /** @description Why the others are not, with how many. */
             left_out: [
-                string,
+                "twice" | "alike" | "no_room",
                 number
             ][];
         } | {
@@ -1929,8 +1929,8 @@ export interface components {
         } | {
             /** @enum {string} */
             event: "noted";
-            /** @description What a person should know, in one sentence. */
-            note: string;
+            /** @description The note. */
+            note: components["schemas"]["Statement_Note"];
         };
         /** @description What a method would take on a data set: usually, and at most. */
         Expected: {
@@ -2762,6 +2762,18 @@ export interface components {
             /** @description The models that it holds; may be empty. */
             models: string[];
         };
+        /** @description The records of one schema that a base offers for a question. */
+        OfferedRecords: {
+            /** @description How many things they describe. */
+            count: number;
+            /** @description The first and the last date, where the question is about dates. */
+            dates: [
+                string,
+                string
+            ] | null;
+            /** @description The name of the schema. */
+            schema: string;
+        };
         /** @description What a chat program sends. */
         OllamaBody: {
             /** @description The conversation; the last message is the question. */
@@ -2910,6 +2922,11 @@ export interface components {
             /** @description The same in US dollars. */
             usd: components["schemas"]["ForecastUsd"];
         };
+        /**
+         * @description Why an answer quotes.
+         * @enum {string}
+         */
+        Quoting: "no_model" | "reply_unreadable";
         /** @description What may be set, as JSON has it. */
         Range: {
             /** @description A whole number, both ends included. */
@@ -3318,6 +3335,405 @@ export interface components {
          * @enum {string}
          */
         Stand: "waiting" | "running" | "done" | "incomplete" | "failed";
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_Note: ({
+            because: components["schemas"]["Quoting"];
+            /** @enum {string} */
+            note: "quotes_evidence";
+        } | {
+            because: components["schemas"]["Quoting"];
+            /** Format: double */
+            fit: number;
+            /** @enum {string} */
+            note: "nothing_to_quote";
+        } | {
+            /** @enum {string} */
+            note: "summary_quotes";
+        } | {
+            /** @enum {string} */
+            note: "summarizes_tag";
+            passages: number;
+            tag: string;
+        } | {
+            /** @enum {string} */
+            note: "summarizes_documents";
+            titles: string[];
+        } | {
+            limit: number;
+            /** @enum {string} */
+            note: "reads_first_passages";
+        } | {
+            /** @enum {string} */
+            note: "parts_not_summarized";
+            parts: number;
+            unread: number;
+        } | {
+            agents: number;
+            /** @enum {string} */
+            note: "fewer_agents";
+        } | {
+            error: string;
+            name: string;
+            /** @enum {string} */
+            note: "agent_failed";
+        } | {
+            error: string;
+            /** @enum {string} */
+            note: "coordinator_failed";
+        } | {
+            names: string[];
+            /** @enum {string} */
+            note: "perspectives";
+        } | {
+            last: string;
+            /** @enum {string} */
+            note: "counted_not_forecast";
+        } | {
+            /** @enum {string} */
+            note: "answers_from_memory";
+        } | {
+            /** @enum {string} */
+            note: "passage_scored";
+            /** Format: double */
+            score: number;
+            title: string;
+        } | {
+            answer: string;
+            /** @enum {string} */
+            note: "answer_weighed";
+            /** Format: double */
+            weight: number;
+        } | {
+            /** @enum {string} */
+            note: "nothing_to_verify";
+            query: string;
+        } | {
+            /** @enum {string} */
+            note: "nothing_to_complete";
+            query: string;
+        } | {
+            /** @enum {string} */
+            note: "split_limit";
+            question: string;
+            times: number;
+        } | {
+            left_out: number;
+            limit: number;
+            /** @enum {string} */
+            note: "sub_questions_left_out";
+        } | {
+            /** @enum {string} */
+            note: "not_answered";
+            question: string;
+        } | {
+            left_out: number;
+            /** @enum {string} */
+            note: "graph_full";
+            steps: number;
+        } | {
+            /** @enum {string} */
+            note: "sufficiency_threshold";
+            /** Format: double */
+            perplexity: number;
+        } | {
+            followed: number;
+            /** @enum {string} */
+            note: "paths_limited";
+            paths: number;
+        } | {
+            /** @enum {string} */
+            note: "no_atomic_questions";
+        } | {
+            /** Format: double */
+            delta: number;
+            /** @enum {string} */
+            note: "calibrated";
+        } | {
+            /** @enum {string} */
+            note: "structure_unhelpful";
+            structure: components["schemas"]["Structure"];
+        } | {
+            /** @enum {string} */
+            note: "no_tags";
+        }) | string;
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_PlanStep: ({
+            /** @enum {string} */
+            step: "find_passages";
+        } | {
+            /** @enum {string} */
+            step: "read_and_search";
+        } | {
+            /** @enum {string} */
+            step: "quote_sentences";
+        } | {
+            /** @enum {string} */
+            step: "find_each_thing";
+        } | {
+            /** @enum {string} */
+            step: "align_by_attribute";
+        } | {
+            /** @enum {string} */
+            step: "conclude_from_table";
+        } | {
+            /** @enum {string} */
+            step: "find_records";
+        } | {
+            schema: string;
+            /** @enum {string} */
+            step: "gather_records";
+        } | {
+            /** @enum {string} */
+            step: "compute_figure";
+        } | {
+            /** @enum {string} */
+            step: "cite_records";
+        } | {
+            /** @enum {string} */
+            step: "take_documents";
+        } | {
+            /** @enum {string} */
+            step: "summarize_parts";
+        } | {
+            /** @enum {string} */
+            step: "sort_by_time";
+        } | {
+            /** @enum {string} */
+            step: "forecast_series";
+        } | {
+            /** @enum {string} */
+            step: "choose_perspectives";
+        } | {
+            /** @enum {string} */
+            step: "run_agents";
+        } | {
+            /** @enum {string} */
+            step: "judge_ideas";
+        } | {
+            /** @enum {string} */
+            step: "merge_ideas";
+        }) | string;
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_Reason: ({
+            /** @enum {string} */
+            reason: "asks_for_ideas";
+        } | {
+            /** @enum {string} */
+            reason: "compares_named";
+            things: string[];
+        } | {
+            /** @enum {string} */
+            reason: "asks_about_future";
+        } | {
+            /** @enum {string} */
+            reason: "records_cover_period";
+            schema: string;
+        } | {
+            count: number;
+            last: string | null;
+            /** @enum {string} */
+            reason: "records_allow_forecast";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "no_records_for_forecast";
+        } | {
+            /** @enum {string} */
+            reason: "one_document_lists";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_list";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_figure";
+        } | {
+            count: number;
+            /** @enum {string} */
+            reason: "needs_calculation";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_summary";
+        } | {
+            /** @enum {string} */
+            reason: "compares";
+        } | {
+            /** @enum {string} */
+            reason: "words_not_in_records";
+            schema: string;
+            words: string[];
+        } | {
+            /** @enum {string} */
+            reason: "is_chain";
+        } | {
+            /** @enum {string} */
+            reason: "is_scattered";
+        } | {
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "best_passage_covers";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_fact";
+        } | {
+            /** @enum {string} */
+            reason: "class_requested";
+        } | {
+            level: components["schemas"]["Level"];
+            /** @enum {string} */
+            reason: "level_requested";
+        } | {
+            by: string;
+            /** @enum {string} */
+            reason: "verified_same_question";
+        } | {
+            question: string;
+            /** @enum {string} */
+            reason: "verified_similar_question";
+        } | {
+            documents: number;
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "base_offers";
+            records: components["schemas"]["OfferedRecords"][];
+            titles: string[];
+        } | {
+            /** @enum {string} */
+            reason: "no_matching_records";
+        } | {
+            /** @enum {string} */
+            reason: "records_lack_answer";
+        } | {
+            /** @enum {string} */
+            reason: "records_do_not_mention";
+            schema: string;
+            words: string[];
+        } | {
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "too_little_covered";
+        } | {
+            /** @enum {string} */
+            reason: "not_two_things";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_compare";
+        } | {
+            /** @enum {string} */
+            reason: "table_unreadable";
+        } | {
+            /** @enum {string} */
+            reason: "fewer_than_two_described";
+        } | {
+            /** @enum {string} */
+            reason: "no_part_summarized";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_summarize";
+        } | {
+            /** @enum {string} */
+            reason: "no_sentences";
+        } | {
+            /** @enum {string} */
+            reason: "no_ideas";
+        } | {
+            /** @enum {string} */
+            reason: "ideas_need_model";
+        } | {
+            /** @enum {string} */
+            reason: "forecast_needs_records";
+        } | {
+            field: string;
+            /** @enum {string} */
+            reason: "no_dates";
+        } | {
+            /** @enum {string} */
+            reason: "mixed_units";
+        } | {
+            field: string;
+            /** @enum {string} */
+            reason: "dates_too_far_apart";
+        } | {
+            known: number;
+            least: number;
+            period: components["schemas"]["GroupBy"];
+            /** @enum {string} */
+            reason: "too_few_periods";
+        } | {
+            farthest: number;
+            last: string;
+            /** @enum {string} */
+            reason: "too_far_ahead";
+            steps: number;
+        } | {
+            known: number;
+            least: number;
+            /** @enum {string} */
+            reason: "too_few_cases";
+        }) | string;
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_Recollection: ({
+            /** @enum {string} */
+            recollection: "reused";
+        } | {
+            /** @enum {string} */
+            recollection: "rejected";
+        } | {
+            /** @enum {string} */
+            recollection: "evidence_changed";
+            titles: string[];
+        } | {
+            count: number;
+            /** @enum {string} */
+            recollection: "new_passages";
+        } | {
+            /** @enum {string} */
+            recollection: "computed_again";
+        } | {
+            /** @enum {string} */
+            recollection: "class_requested";
+        } | {
+            /** @enum {string} */
+            recollection: "records_answer";
+        }) | string;
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_TabulatedRow: {
+            /** @description The values that the rows are grouped by; empty for one figure about all. */
+            key: string[];
+            /** @description Its unit; none for a count. */
+            unit: string | null;
+            /**
+             * Format: double
+             * @description The figure.
+             */
+            value: number;
+        } | string;
+        /** @description A fact of ours, or words that somebody else wrote. */
+        Statement_UnreadableReply: ({
+            /** @enum {string} */
+            fault: "empty";
+        } | {
+            /** @enum {string} */
+            fault: "cut_off";
+            /** Format: int32 */
+            max_tokens: number;
+        } | {
+            /** @enum {string} */
+            fault: "no_object";
+            keys: string;
+        } | {
+            expected: string;
+            /** @enum {string} */
+            fault: "bad_key";
+            key: string;
+        } | {
+            /** @enum {string} */
+            fault: "refused";
+        }) | string;
         /** @description What the base holds. */
         StatusResponse: {
             /** @description The folder that holds it. */

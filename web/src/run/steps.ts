@@ -2,7 +2,7 @@
 import { formatNumber, formatPercent } from "../lib/format";
 import type { IconName } from "../lib/components/icons";
 import { ask } from "../lib/words/ask";
-import { told } from "./told";
+import { fault, leftOut, note, planStep, reason, reasons, recollection, row } from "../lib/words/facts";
 import type { Kind, RunEvent } from "./types";
 
 export const ICON_OF: Record<Kind, IconName> = {
@@ -20,7 +20,7 @@ export function lineOf(event: RunEvent): string {
     case "classified":
       return ask().worked.classes[event.class] ?? event.class;
     case "planned":
-      return event.round === 1 ? event.steps.map(told).join(" → ") : told(event.because);
+      return event.round === 1 ? event.steps.map(planStep).join(" → ") : reasons(event.because);
     case "proposed":
       return event.proposals.join(" · ") || words.nothingProposed;
     case "retrieved":
@@ -32,7 +32,7 @@ export function lineOf(event: RunEvent): string {
     case "stopped":
       return words.stops[event.reason] ?? event.reason;
     case "unreadable":
-      return `${event.role}: ${event.reason}`;
+      return `${event.role}: ${fault(event.reason)}`;
     case "looked":
       return event.answer ? words.wouldAnswer(event.answer) : words.facts(event.facts.length);
     case "thought":
@@ -55,7 +55,7 @@ export function lineOf(event: RunEvent): string {
     case "tagged":
       return event.tags.map((tag) => tag.tag).join(" · ") || words.searches(event.query);
     case "recalled":
-      return `${event.by}: ${told(event.because)}`;
+      return `${event.by}: ${recollection(event.because)}`;
     case "structured":
       return words.records(formatNumber(event.coverage.records), event.schema);
     case "tabulated":
@@ -65,7 +65,7 @@ export function lineOf(event: RunEvent): string {
     case "organized":
       return words.kept(event.kept, event.given);
     case "noted":
-      return told(event.note);
+      return note(event.note);
     default:
       // A kind that this page does not know yet.
       return "";
@@ -77,9 +77,9 @@ export function detailsOf(event: RunEvent): string[] {
   const words = ask().tree;
   switch (event.event) {
     case "classified":
-      return [...event.reasons.map(told), words.by[event.by] ?? event.by];
+      return [...event.reasons.map(reason), words.by[event.by] ?? event.by];
     case "planned":
-      return event.round === 1 ? [told(event.because)] : event.steps.map(told);
+      return event.round === 1 ? [reasons(event.because)] : event.steps.map(planStep);
     case "proposed":
       return 1 < event.proposals.length ? event.proposals : [];
     case "looked":
@@ -104,14 +104,14 @@ export function detailsOf(event: RunEvent): string[] {
     case "structured":
       return [words.documents(formatNumber(event.coverage.with_records), formatNumber(event.coverage.documents)), words.things(formatNumber(event.coverage.things))];
     case "tabulated":
-      return event.rows;
+      return event.rows.map(row);
     case "foretold":
       return event.forecast.tried.map((tried) => {
         const mase = tried.mase === null ? "" : ` (${formatPercent(tried.mase)})`;
         return `${ask().worked.models[tried.model] ?? tried.model}: ${ask().worked.error} ${formatNumber(tried.mae, 2)}${mase}`;
       });
     case "organized":
-      return event.left_out.map(([why, count]) => words.leftOut(count, told(why)));
+      return event.left_out.map(([why, count]) => words.leftOut(count, leftOut(why)));
     default:
       return [];
   }

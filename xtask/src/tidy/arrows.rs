@@ -9,9 +9,10 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// Those [`FOR_TESTS`] stand on the right of no line.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("knowledge", &[]),
     ("language", &[]),
+    ("narrate", &["knowledge", "language"]),
     ("prompt", &["knowledge", "language"]),
     ("layout", &["knowledge"]),
     ("parse", &["knowledge", "layout"]),
@@ -23,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("records", &["knowledge", "language", "prompt"]),
     ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records"]),
     ("methods", &["knowledge", "language", "prompt", "extract", "records", "retrieve", "reason"]),
-    ("baselines", &["knowledge", "language", "prompt", "retrieve", "reason", "methods"]),
+    ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
     ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),
     ("engine", ALL_BUT_FACES),
     ("server", &["engine"]),
@@ -37,6 +38,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
 const ALL_BUT_FACES: &[&str] = &[
     "knowledge",
     "language",
+    "narrate",
     "prompt",
     "layout",
     "parse",

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use pikerag_engine::knowledge::WrittenBy;
+use pikerag_engine::narrate::{Language, score_parts};
 use pikerag_engine::{AskRequest, AskResponse, EngineError, SearchRequest, Session, svg_chart};
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use crate::cli::{Ask, Search};
 use crate::exit;
 use crate::output::{note, say, say_json, tell_notice};
 use crate::plain::one_line;
-use crate::{render, words};
+use crate::render;
 
 pub(crate) async fn ask(session: &Session, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) =
@@ -132,7 +133,7 @@ pub(crate) async fn search(
             place + 1,
             one_line(&chunk.full_title()),
             hit.score,
-            words::parts(&hit.parts)
+            score_parts(&hit.parts, Language::English)
         ));
         if let Some(atom) = &hit.atom {
             say(&format!("   {}", render::short(atom, 110)));

@@ -1,6 +1,7 @@
 //! `classify`: which kind of question is it, and why?
 
 use pikerag_engine::knowledge::TaskClass;
+use pikerag_engine::narrate::{InWords, Language};
 use pikerag_engine::parts::Classifier;
 use pikerag_engine::{ClassifiedQuestion, ClassifyRequest, Session};
 use serde_json::json;
@@ -9,7 +10,6 @@ use crate::cli::{ClassifierName, Classify};
 use crate::output::{say, say_json, tell_notice};
 use crate::plain::one_line;
 use crate::render::short;
-use crate::words::classified_by;
 
 pub(crate) async fn classify(
     session: &Session,
@@ -38,11 +38,11 @@ pub(crate) async fn classify(
     for told in &response.questions {
         let wrong = told.label.filter(|label| *label != told.class);
         let wrong = wrong.map_or_else(String::new, |label| format!("  ✗ labelled {label}"));
-        let (class, level, by) = (told.class, told.level, classified_by(told.by));
+        let (class, level, by) = (told.class, told.level, told.by.in_words(Language::English));
         say(&format!("{class} ({level}, by {by}){wrong}  {}", short(&told.question, 100)));
         if response.questions.len() == 1 {
             for reason in &told.reasons {
-                say(&format!("  {}", one_line(reason)));
+                say(&format!("  {}", one_line(&reason.in_words(Language::English))));
             }
         }
     }

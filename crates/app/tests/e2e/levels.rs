@@ -224,7 +224,7 @@ fn figures_tell_what_they_rest_on() {
       62-019  ██████ 3 h
       62-021  ████ 2 h
 
-    Added up: `downtime` under `repair`, told apart by `crane`. 6 of 6 things fulfil this; 6 records tell of them, in 1 of 2 documents seen. 1 holds no such record (no fitting table, line or field, and no model reads texts). Without a value of what is measured, and in no figure: 1.
+    Sum: `downtime` in `repair`, grouped by `crane`. 6 of 6 things match; 6 records from 1 of 2 documents seen. 1 has no such record (no matching table, line or field, and no model reads texts). Left out, because they have no value of the measured field: 1.
 
     [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
@@ -238,7 +238,7 @@ fn figures_tell_what_they_rest_on() {
     insta::assert_snapshot!(shown, @r"
     3 [1][2][3]
 
-    计数： `repair`，条件：`downtime` > 2 h。6 项中有 3 项符合；共 6 条记录，来自可见的 2 份文档中的 1 份。1 份没有此类记录（没有符合的表格、行或字段，且没有模型阅读正文）。未说明某一条件或不够精确而未计入：1。
+    计数： `repair`，条件：`downtime` > 2 h。6 项中有 3 项符合；共 6 条记录，来自可见的 2 份文档中的 1 份。1 份没有此类记录（没有符合的表格、行或字段，且没有模型阅读正文）。因无法判断是否符合条件而未计入：1。
 
     [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
     [2] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
@@ -255,7 +255,7 @@ fn figures_tell_what_they_rest_on() {
       cable         ██████████ 1
       gearbox leak  ██████████ 1
 
-    Counted: things under `repair`, told apart by `fault`. The shares are those of 6 cases; the interval is Wilson's. The first kind's share in the later half of them is 0 points higher than in the earlier half. It assumes that the cases to come are like those recorded. 6 of 6 things fulfil this; 6 records tell of them, in 1 of 2 documents seen. 1 holds no such record (no fitting table, line or field, and no model reads texts).
+    Counted: things in `repair`, grouped by `fault`. The shares are those of 6 cases; the interval is Wilson's. The first kind's share in the later half of them is 0 points higher than in the earlier half. The forecast assumes that future cases are like the recorded ones. 6 of 6 things match; 6 records from 1 of 2 documents seen. 1 has no such record (no matching table, line or field, and no model reads texts).
 
     [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
@@ -274,7 +274,7 @@ fn figures_tell_what_they_rest_on() {
         R-2: 2024-02-03 [1]
         R-3: 2024-02-20 [2]
 
-    Told from `day` of the records under `repair`.
+    Compared by `day` of the records of `repair`.
 
     [1] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
@@ -351,7 +351,10 @@ fn agents_keep_the_budget_to_the_cent() {
         let ideas = (ran.code == Some(0))
             .then(|| ran.json()["answer"]["worked"]["ideas"].as_array().map_or(0, Vec::len));
         let over = place.run_to(0, &["runs", "show", run["id"].as_str().unwrap()]).stdout;
-        ends.push((cap, calls, ran.code.unwrap(), ideas, over.matches("came to nothing").count()));
+        let failed =
+            |line: &&str| line.contains("The coordinator failed: ") || line.contains("” failed: ");
+        let failed = over.lines().filter(failed).count();
+        ends.push((cap, calls, ran.code.unwrap(), ideas, failed));
     }
     let told: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"

@@ -13,6 +13,8 @@ use pikerag_knowledge::{
 use pikerag_methods::{Certainty, Models, Ports, SolveError};
 
 pub(crate) use crate::common::{Answered, solve};
+use pikerag_narrate::{InWords, Language, joined};
+
 use crate::common::{Files, Shelf};
 
 /// A file and the questions that the atomizer finds in it.
@@ -191,10 +193,12 @@ fn told_by(answer: &Answered) -> &str {
 fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
     match event {
         Event::Classified { class, by, reasons } => {
-            writeln!(told, "class: {class} by {by:?}: {}", reasons.join("; "))
+            writeln!(told, "class: {class} by {by:?}: {}", joined(reasons, Language::English))
         }
         Event::Planned { round, because, steps } => {
-            writeln!(told, "plan {round} ({because}): {}", steps.join("; "))
+            let (because, steps) =
+                (joined(because, Language::English), joined(steps, Language::English));
+            writeln!(told, "plan {round} ({because}): {steps}")
         }
         Event::Structured { schema, is_declared, coverage } => writeln!(
             told,
@@ -202,14 +206,14 @@ fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
             coverage.records, coverage.with_records
         ),
         Event::Tabulated { matched, rows, .. } => {
-            writeln!(told, "works out over {matched}: {}", rows.join("; "))
+            writeln!(told, "works out over {matched}: {}", joined(rows, Language::English))
         }
         Event::Foretold { forecast } => writeln!(told, "foretells by {:?}", forecast.model),
         Event::Organized { given, kept, left_out } => {
             writeln!(told, "reads {kept} of {given}: {left_out:?}")
         }
         Event::Recalled { question, by, because, .. } => {
-            writeln!(told, "{by} on {question}: {because}")
+            writeln!(told, "{by} on {question}: {}", because.in_words(Language::English))
         }
         other => panic!("{other:?}"),
     }
@@ -247,7 +251,9 @@ pub(crate) fn tell(answer: &Answered) -> String {
                 writeln!(told, "hop {hop} chooses {}: {title}", index + 1)
             }
             Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
-            Event::Unreadable { role, reason } => writeln!(told, "unreadable {role}: {reason}"),
+            Event::Unreadable { role, reason } => {
+                writeln!(told, "unreadable {role}: {}", reason.in_words(Language::English))
+            }
             Event::Gathered { candidates } => {
                 let new = candidates.iter().map(|found| found.chunk);
                 let new: Vec<_> = new.filter(|chunk| !held.contains(chunk)).collect();
@@ -293,7 +299,7 @@ pub(crate) fn tell(answer: &Answered) -> String {
             | Event::Tabulated { .. }
             | Event::Foretold { .. }
             | Event::Organized { .. } => tell_scheme(&mut told, event),
-            Event::Noted { note } => writeln!(told, "note: {note}"),
+            Event::Noted { note } => writeln!(told, "note: {}", note.in_words(Language::English)),
             Event::Answered { answer } => writeln!(told, "answer: {answer}"),
         }
         .unwrap();

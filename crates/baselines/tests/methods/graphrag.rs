@@ -172,7 +172,7 @@ async fn where_no_report_helps_plain_retrieval_does() {
     consults: CommunityReport 8.00 Cranes | CommunityReport 3.00 Hale
     thinks 1: Nothing.
     Useful false 0.00 by SelfAssessment: partial answer 1
-    note: The graph does not help here: plain retrieval takes its place.
+    note: The graph does not help here: the run uses plain retrieval.
     gathers: tea | hale | crane | brandt
     answer: leaves
     cites tea.md: Tea is made from leaves.

@@ -168,7 +168,7 @@ async fn nothing_is_known() {
     let answer = ask_scored("probtree", BORN, &chat, &scorer).await;
     let told = tell(&answer);
     assert!(told.contains("asks at 1: Where was #1 born?"), "{told}");
-    assert!(told.contains(&format!("note: Nothing was answered to: {BORN}")), "{told}");
+    assert!(told.contains(&format!("note: No answer was found to: {BORN}")), "{told}");
     assert!(!told.contains("children:") && answer.text == "perhaps Varnsund", "{told}");
 }
 

@@ -132,10 +132,10 @@ async fn beyond_the_depth_the_answer_is_unknown() {
     Relevant false by Verdict: Oslo
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
     asks at 1: Who designed the KX-40 crane?
-    note: Split 0 times already: Who designed the KX-40 crane?
+    note: The question was split 0 times, which is the limit: Who designed the KX-40 crane?
     answers at 1: Who designed the KX-40 crane? -> unknown
     asks at 1: Where was that person born?
-    note: Split 0 times already: Where was that person born?
+    note: The question was split 0 times, which is the limit: Where was that person born?
     answers at 1: Where was that person born? -> unknown
     answer: unknown
     calls: 1 answer | 1 know | 2 relevant | 1 decompose
@@ -260,17 +260,17 @@ async fn the_tree_of_questions_is_bounded() {
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
     asks at 1: Who designed the KX-40 crane?
     Known false by Verdict: Who designed the KX-40 crane?
-    note: 1 sub-questions are left out: 3 were taken up.
+    note: 1 sub-question left out: the limit is 3.
     hop 2 proposes: Which year?
     asks at 2: Which year?
     Known false by Verdict: Which year?
-    note: 1 sub-questions are left out: 3 were taken up.
+    note: 1 sub-question left out: the limit is 3.
     hop 3 proposes: none
     answers at 2: Which year? -> unknown
     answers at 1: Who designed the KX-40 crane? -> unknown
     asks at 1: Where was that person born?
     Known false by Verdict: Where was that person born?
-    note: 2 sub-questions are left out: 3 were taken up.
+    note: 2 sub-questions left out: the limit is 3.
     hop 2 proposes: none
     answers at 1: Where was that person born? -> unknown
     answer: unknown

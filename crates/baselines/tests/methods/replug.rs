@@ -45,9 +45,9 @@ async fn the_heaviest_answer_wins() {
     Confident true -0.51 by LogProbabilities: Jon Hale: the varnsund
     Confident false 0.00 by LogProbabilities: Tea: unknown
     Confident false -2.30 by LogProbabilities: Varnsund: Bergen
-    note: Varnsund weighs 0.237.
-    note: Oslo weighs 0.148.
-    note: Bergen weighs 0.013.
+    note: Varnsund: weight 0.237.
+    note: Oslo: weight 0.148.
+    note: Bergen: weight 0.013.
     answer: Varnsund
     cites brandt.md: Ilse Brandt was born in Varnsund.
     cites varnsund.md: Varnsund has 41000 inhabitants.
@@ -67,7 +67,7 @@ async fn retrieval_scores_weigh() {
     assert!(told.contains("answer: Varnsund"), "{told}");
     let weights: Vec<f64> = told
         .lines()
-        .filter_map(|line| line.strip_prefix("note: ")?.split("weighs ").nth(1))
+        .filter_map(|line| line.strip_prefix("note: ")?.split(": weight ").nth(1))
         .map(|weight| weight.trim_end_matches('.').parse().unwrap())
         .collect();
     let [s1, s2] = candidates(&answer).iter().map(|found| found.score).collect::<Vec<_>>()[..]
@@ -123,7 +123,7 @@ async fn nothing_readable() {
     ");
 }
 
-/// An empty base has no passages: the model answers from what it knows.
+/// An empty base has no passages: the model answers from memory.
 #[tokio::test]
 async fn no_passages() {
     let shelf = Shelf::empty();
@@ -173,8 +173,8 @@ async fn a_model_that_grades_itself() {
     Confident false by SelfAssessment: Tea: Oslo
     Confident false -3.00 by SelfAssessment: Oslo: Oslo
     Confident false -3.00 by SelfAssessment: Varnsund: Oslo
-    note: Oslo weighs 0.041.
-    note: Varnsund weighs 0.148.
+    note: Oslo: weight 0.041.
+    note: Varnsund: weight 0.148.
     answer: Varnsund
     cites varnsund.md: Varnsund has 41000 inhabitants.
     cites brandt.md: Ilse Brandt was born in Varnsund.

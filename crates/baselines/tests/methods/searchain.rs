@@ -216,13 +216,13 @@ async fn nothing_readable_to_verify_or_to_complete_with() {
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
     unreadable answer: no JSON object with `answer` was found in it
-    note: Nothing was found to verify: Who designed the KX-40 crane?
+    note: The search found nothing to verify the answer to: Who designed the KX-40 crane?
     answers at 1: Who designed the KX-40 crane? -> Ilse Brandt
     asks at 1: Where was Ilse Brandt born?
     hop 1 finds:
       Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
-    note: Nothing was found to complete: Where was Ilse Brandt born?
+    note: The search found no answer to: Where was Ilse Brandt born?
     path [0, 1]: unknown
     answer: unknown
     calls: 4 answer | 1 decompose

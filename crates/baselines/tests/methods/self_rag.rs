@@ -65,13 +65,13 @@ async fn the_best_segment_is_the_answer() {
     thinks 1: Varnsund
     Supported true 0.50 by Verdict: Varnsund
     Useful true 4.00 by Verdict: Varnsund
-    note: Ilse Brandt: scores 1.75.
+    note: Ilse Brandt: score 1.75.
     Relevant false by Verdict: KX-40 crane
     Relevant true by Verdict: Jon Hale
     thinks 1: Oslo
     Supported true 1.00 by Verdict: Oslo
     Useful true 5.00 by Verdict: Oslo
-    note: Jon Hale: scores 2.50.
+    note: Jon Hale: score 2.50.
     answer: Oslo
     cites hale.md: Jon Hale was born in Oslo.
     calls: 2 answer | 1 know | 3 relevant | 4 grade
@@ -127,7 +127,7 @@ async fn the_weights_decide() {
         (Role::Grade, &[NO, USEFUL, FULLY, USELESS]),
     ];
     let answer = ask_of_three(&script(replies)).await;
-    assert!(tell(&answer).contains("scores 1.50"), "{}", tell(&answer));
+    assert!(tell(&answer).contains("score 1.50"), "{}", tell(&answer));
     assert_eq!(answer.text, "Oslo"); // A tie: the passage that was found first.
     let params = Params { k: 3.try_into().unwrap(), w_use: 0.25, ..Params::default() };
     let answer = ask_with(Method::SelfRag(params), BORN, &script(replies)).await;
@@ -180,7 +180,7 @@ async fn nothing_is_relevant() {
     Relevant false by Verdict: Ilse Brandt
     Relevant false by Verdict: KX-40 crane
     Relevant false by Verdict: Jon Hale
-    note: No relevant passage gave an answer: the model answers from what it knows.
+    note: No relevant passage gave an answer: the model answers from memory.
     answer: Varnsund
     calls: 1 answer | 1 know | 3 relevant
     ");
@@ -211,7 +211,7 @@ async fn unreadable_at_each_step() {
     thinks 1: Varnsund
     unreadable grade: no JSON object with `supported` was found in it
     unreadable grade: no JSON object with `useful` was found in it
-    note: Jon Hale: scores 1.00.
+    note: Jon Hale: score 1.00.
     answer: Varnsund
     calls: 3 answer | 2 know | 4 relevant | 4 grade
     ");

@@ -182,7 +182,7 @@ fn event(run: &str, seq: u32) -> RunEvent {
         time: 7,
         decision: false,
         calls: vec!["key".to_owned()],
-        event: Event::Noted { note: format!("of {run}") },
+        event: Event::Thought { step: 1, text: format!("of {run}") },
     }
 }
 

@@ -4,7 +4,7 @@ use pikerag_eval::EvalError;
 use pikerag_knowledge::ModelError;
 use pikerag_methods::SolveError;
 
-use super::EngineError;
+use super::{EngineError, Needed};
 use crate::settings::SettingsError;
 
 impl EngineError {
@@ -15,17 +15,14 @@ impl EngineError {
             self,
             Self::NoMethod(_)
                 | Self::NoSearch(_)
-                | Self::EmptyQuestion
                 | Self::ClassOfOtherMethod { .. }
-                | Self::EmptyQuery
                 | Self::TooMany { .. }
-                | Self::NoWord { .. }
+                | Self::Wordless(_)
                 | Self::NoDecision { .. }
                 | Self::NamedTwice { .. }
                 | Self::BadParameter { .. }
                 | Self::CorporaDoNotFit { .. }
-                | Self::NoRunFolder
-                | Self::NoDataFolder
+                | Self::Needs(Needed::RunFolder | Needed::DataFolder)
                 | Self::Settings(SettingsError::NoneInFlight)
                 | Self::Eval(
                     EvalError::NoSuchFormat { .. }

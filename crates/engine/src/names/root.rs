@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use pikerag_coordinate::ingest::FileError;
 use pikerag_knowledge::FileRecord;
 
 use super::real;
@@ -70,7 +71,9 @@ impl Root {
             return Ok(if up.is_empty() { ".".to_owned() } else { up.join("/") });
         }
         let path = self.folder.clone();
-        path.to_str().map(str::to_owned).ok_or(EngineError::NotUtf8 { path })
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or(EngineError::NotParsed { path, source: FileError::NotUtf8 })
     }
 
     /// What a file there is called; `None` where its path is no text.

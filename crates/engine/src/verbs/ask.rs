@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use self::keeping::keep_run;
 use super::money::RunUsd;
 use crate::engine::{Session, USUAL_METHOD};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, Wordless};
 use crate::notice::Notice;
 
 /// A question, and how to answer it.
@@ -127,8 +127,8 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let method = session.method(name)?;
     let text = request.question.trim();
     if !has_word(text) {
-        return Err(EngineError::EmptyQuestion);
-    }
+            return Err(EngineError::Wordless(Wordless::Question));
+        }
     let base = session.base_in_part().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let (ports, notices) = session.ports(&base, seen).await?;

@@ -6,7 +6,7 @@ use pikerag_store::{Base, Copied};
 use serde::Serialize;
 
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// What was copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,8 +36,11 @@ pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
 /// There is a base already, or the backup is none, or is damaged.
 pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
     if !from.exists() {
-        return Err(EngineError::NoBackup { path: from.to_owned() });
-    }
+            return Err(EngineError::NotFound {
+                what: Missing::Backup,
+                name: from.display().to_string(),
+            });
+        }
     let folder = session.folder().to_owned();
     let (source, to) = (from.to_owned(), folder.clone());
     let copied = tokio::task::spawn_blocking(move || Base::restore(&source, &to)).await;

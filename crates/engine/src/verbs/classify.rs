@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, TaskClass};
+use pikerag_knowledge::{ClassifiedBy, Filter, Level, Question, Reason, Statement, TaskClass};
 use pikerag_methods::pike::{self, Classifier};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, QuestionFile, Result, Wordless};
 use crate::notice::Notice;
 use crate::verbs::ask::has_word;
 
@@ -47,7 +47,7 @@ pub struct ClassifiedQuestion {
     /// Who told it.
     pub by: ClassifiedBy,
     /// Why.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Statement<Reason>>,
     /// Calls that it took.
     pub calls: usize,
     /// The class that the file says it is of.
@@ -81,8 +81,8 @@ pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<Cl
     let mut questions = Vec::with_capacity(lines.len());
     for Line { question, class: label, apart } in lines {
         if !has_word(&question) {
-            return Err(EngineError::EmptyQuestion);
-        }
+                return Err(EngineError::Wordless(Wordless::Question));
+            }
         let asked = Question::new("asked", question.trim());
         let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
         let told = session.unless_cancelled(async { Ok(told.await?) }).await?;
@@ -101,12 +101,14 @@ pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<Cl
 }
 
 fn read(path: &Path) -> Result<Vec<Line>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| EngineError::NoQuestions { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| {
+        EngineError::QuestionsUnreadable { of: QuestionFile::Asked, path: path.to_owned(), source }
+    })?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(line, text)| {
-            serde_json::from_str(text).map_err(|source| EngineError::NoQuestion {
+            serde_json::from_str(text).map_err(|source| EngineError::BadQuestion {
+                of: QuestionFile::Asked,
                 path: path.to_owned(),
                 line,
                 source,

@@ -31,7 +31,7 @@ use self::rows::{Header, Rows};
 pub use self::searches::SearchesResponse;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result};
 use crate::settings::Settings;
 
 /// What to measure, and on what.
@@ -265,10 +265,10 @@ fn make_folder(folder: &Path) -> Result<()> {
 fn check_judges(plan: &Plan, all: &[Ports]) -> Result<()> {
     let lacks_judge = |ports: &Ports| ports.models.of(Role::Judge).is_none();
     if (plan.judge || plan.consistency) && all.iter().any(lacks_judge) {
-        return Err(EngineError::NoJudge);
+        return Err(EngineError::Needs(Needed::Judge));
     }
     if plan.perplexity && all.iter().any(|ports| ports.models.scorer.is_none()) {
-        return Err(EngineError::NoPerplexity);
+        return Err(EngineError::Needs(Needed::LogProbabilities));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// Reports that are listed, at most.
 const MOST: usize = 200;
@@ -63,9 +63,9 @@ pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
 /// One of these reports, by its name in the list: no other file is read.
 ///
 /// # Errors
-/// [`EngineError::NoEvaluation`]; it cannot be read.
+/// [`EngineError::NotFound`]; it cannot be read.
 pub fn evaluation(session: &Session, name: &str) -> Result<EvaluationResponse> {
-    let no_such = || EngineError::NoEvaluation { name: name.to_owned() };
+    let no_such = || EngineError::NotFound { what: Missing::Evaluation, name: name.to_owned() };
     let known = evaluations(session)?.into_iter().any(|line| line.name == name);
     let folder = session.settings().server.evaluations.as_ref().filter(|_| known);
     let path = folder.ok_or_else(no_such)?.join(name).join(REPORT);

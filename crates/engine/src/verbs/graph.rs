@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 use crate::engine::blocking;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 use crate::graph::{
     self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
 };
@@ -180,7 +180,7 @@ fn summary(base: &Base) -> Result<GraphSummary> {
 /// A node with its neighbours, read without the rest of the graph.
 ///
 /// # Errors
-/// [`EngineError::NoNode`]; there is no base, or it cannot be read.
+    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
     let base = seen_base(session).await?;
     let look = move || {
@@ -223,7 +223,7 @@ pub(super) async fn seen_base(session: &Session) -> Result<Base> {
 /// Opens the base for the export of its graph: before anybody makes a file for it.
 ///
 /// # Errors
-/// There is no base; [`EngineError::NoNode`].
+    /// There is no base; [`EngineError::NotFound`].
 pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Result<GraphExport> {
     let base = seen_base(session).await?;
     let open = move || {
@@ -310,7 +310,7 @@ fn edges_of(base: &Base) -> impl Fn(&[NodeId]) -> Result<Vec<ExportLine>> + '_ {
 fn found(base: &Base, of: &str) -> Result<(Node, usize)> {
     let named = |each: Each<'_>| Ok(base.export_named(each)?);
     let found = find(&by_id(base), &named, &all(base), of)?;
-    found.ok_or_else(|| EngineError::NoNode { of: of.to_owned() })
+    found.ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: of.to_owned() })
 }
 
 fn shown_of(around: &Around) -> (Vec<GraphNode>, Vec<GraphEdge>) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pikerag_indexing::FileReader;
+use pikerag_indexing::{FileError, FileReader};
 use pikerag_parse::Parsed;
 
 use crate::engine::Session;
@@ -18,10 +18,12 @@ pub struct ParseRequest {
 /// Reads a file as indexing does, and stores nothing.
 ///
 /// # Errors
-/// [`EngineError::NotUtf8`], [`EngineError::NotParsed`].
+/// [`EngineError::NotParsed`].
 pub async fn parse(session: &Session, request: &ParseRequest) -> Result<Parsed> {
     let path = request.path.clone();
-    let Some(name) = request.path.to_str() else { return Err(EngineError::NotUtf8 { path }) };
+    let Some(name) = request.path.to_str() else {
+        return Err(EngineError::NotParsed { path, source: FileError::NotUtf8 });
+    };
     let reader = session.reader();
     let reading = async {
         let read = reader.parse(name).await;

@@ -3,7 +3,7 @@
 use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId, Which};
 
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 
 /// Chunks of one document that are listed, at most.
 const CHUNKS: usize = 10_000;
@@ -29,20 +29,21 @@ pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<So
 /// One document, with its chunks in reading order; of those that are not searchable none.
 ///
 /// # Errors
-/// [`EngineError::NoNode`]: there is no such document, or it may not be seen.
+    /// [`EngineError::NotFound`]: there is no such document, or it may not be seen.
 pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let source = seen.sources(Which::Of(&[id])).await?.pop();
-    let source = source.ok_or_else(|| EngineError::NoNode { of: id.to_string() })?;
-    Ok((source, seen.first_chunks(id, CHUNKS).await?))
+    let source = source
+            .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: id.to_string() })?;
+        Ok((source, seen.first_chunks(id, CHUNKS).await?))
 }
 
 /// One chunk.
 ///
 /// # Errors
-/// [`EngineError::NoChunk`]: there is none, or it may not be seen.
+    /// [`EngineError::NotFound`]: there is none, or it may not be seen.
 pub async fn chunk(session: &Session, id: ChunkId) -> Result<Chunk> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let chunk = seen.chunks(&[id]).await?.pop();
-    chunk.ok_or_else(|| EngineError::NoChunk { id: id.to_string() })
-}
+        chunk.ok_or_else(|| EngineError::NotFound { what: Missing::Chunk, name: id.to_string() })
+    }

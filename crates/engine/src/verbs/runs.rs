@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use super::ask::{AskRequest, AskResponse, Asking};
 use super::money::RunUsd;
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Result};
 use crate::sandbox::is_alive;
 
 /// A run without its events.
@@ -116,7 +116,7 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
 /// One run, by its name or how that begins.
 ///
 /// # Errors
-/// [`EngineError::NoRun`] and [`EngineError::UnclearRun`].
+    /// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
 pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
     let base = session.base_in_part().await?;
     let run = named(session, &base, name).await?;
@@ -213,8 +213,8 @@ pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<
                 Some((run, forgotten)) if session.sees_all() => {
                     Err(EngineError::RunForgotten { run, forgotten })
                 }
-                _ => Err(EngineError::NoRun { name: name.to_owned() }),
-            },
+                    _ => Err(EngineError::NotFound { what: Missing::Run, name: name.to_owned() }),
+                },
             None => Err(EngineError::UnclearRun { name: name.to_owned() }),
         },
     }

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Missing, Needed, Result, Wordless};
 
 /// All classes of tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -95,7 +95,7 @@ pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
 /// A class with its `k` most frequent tags.
 ///
 /// # Errors
-/// [`EngineError::NoTagClass`]; there is no base, or it cannot be read.
+    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagClassResponse> {
     let (base, key) = (session.base().await?, key_of(class)?);
     let classes = base.tag_classes().await?.classes;
@@ -123,7 +123,7 @@ pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
 /// Declares a class, or says anew what belongs to it; also before the first document is there.
 ///
 /// # Errors
-/// [`EngineError::NoWord`]; the base cannot be written.
+/// [`EngineError::Wordless`]; the base cannot be written.
 pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Result<()> {
     let key = key_of(&request.name)?;
     let examples = request.examples.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
@@ -141,7 +141,7 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
 /// Gives a class another name; its tags stay.
 ///
 /// # Errors
-/// [`EngineError::TagClassExists`], [`EngineError::NoTagClass`]; the base cannot be written.
+    /// [`EngineError::TagClassExists`], [`EngineError::NotFound`]; the base cannot be written.
 pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
     let base = session.base().await?;
     let (old, new) = (key_of(class)?, key_of(name)?);
@@ -159,7 +159,7 @@ pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Res
 /// Drops a class with its tags, for good.
 ///
 /// # Errors
-/// [`EngineError::NoTagClass`]; the base cannot be written.
+    /// [`EngineError::NotFound`]; the base cannot be written.
 pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
     match session.base().await?.edit_tags(TagEdit::DropClass(key_of(class)?)).await? {
         true => Ok(()),
@@ -171,8 +171,8 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
 /// is there.
 ///
 /// # Errors
-/// [`EngineError::NoWord`]; the base cannot be written.
-pub async fn add_tag_pair(
+    /// [`EngineError::Wordless`]; the base cannot be written.
+    pub async fn add_tag_pair(
     session: &Session,
     colloquial: &str,
     professional: &str,
@@ -184,14 +184,14 @@ pub async fn add_tag_pair(
         None => colloquial.to_owned(),
         Some(_) => professional.to_owned(),
     };
-    let pair = pair.ok_or_else(|| EngineError::NoWord { name: wordless() })?;
+        let pair = pair.ok_or_else(|| EngineError::Wordless(Wordless::Name(wordless())))?;
     Ok(session.base_or_create().await?.edit_tags(TagEdit::AddPairs(vec![pair])).await.map(drop)?)
 }
 
 /// Drops a pair.
 ///
 /// # Errors
-/// [`EngineError::NoTagPair`]; the base cannot be written.
+    /// [`EngineError::NotFound`]; the base cannot be written.
 pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
     let dropped = session
         .base()
@@ -201,8 +201,15 @@ pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &s
             professional: key_of(professional)?,
         })
         .await?;
-    if dropped { Ok(()) } else { Err(EngineError::NoTagPair) }
-}
+    if dropped {
+            Ok(())
+        } else {
+            {
+                let name = format!("{colloquial} → {professional}");
+                Err(EngineError::NotFound { what: Missing::TagPair, name })
+            }
+        }
+    }
 
 /// Learns pairs from questions with their answers.
 ///
@@ -215,10 +222,10 @@ pub async fn learn_tag_pairs(
 ) -> Result<LearnResponse> {
     let base = session.base().await?;
     if !session.has_chat(Role::Tag) {
-        return Err(EngineError::NoChat { what: "learning pairs" });
+        return Err(EngineError::Needs(Needed::ChatForPairs));
     }
     if base.tag_classes().await?.classes.is_empty() {
-        return Err(EngineError::NoTagClasses);
+        return Err(EngineError::Needs(Needed::TagClasses));
     }
     let items = datasets::read(&request.file, None)?.items.into_iter();
     let samples: Vec<Sample> = items
@@ -237,9 +244,9 @@ pub async fn learn_tag_pairs(
 }
 
 fn key_of(name: &str) -> Result<NameKey> {
-    tag_key(name).ok_or_else(|| EngineError::NoWord { name: name.to_owned() })
+    tag_key(name).ok_or_else(|| EngineError::Wordless(Wordless::Name(name.to_owned())))
 }
 
 fn no_class(class: &str) -> EngineError {
-    EngineError::NoTagClass { class: class.to_owned() }
+    EngineError::NotFound { what: Missing::TagClass, name: class.to_owned() }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::{Event, Question, Role, Schema, Seeded, Vector};
+use pikerag_knowledge::{Event, Note, Question, Role, Schema, Seeded, Vector};
 use pikerag_language::content_words;
 use pikerag_prompt::{
     Prompt, Prose, Reply, Unreadable, numbered, object, one_line, quiet_headings, text,
@@ -83,14 +83,8 @@ async fn grow(
             run.push(Event::Node { node, after, text: step.text });
         }
         if params.nodes <= graph.len() {
-            let note = match left_out {
-                0 => format!("The graph has {} steps and grows no further.", graph.len()),
-                _ => format!(
-                    "The graph has {} steps and grows no further; {left_out} are left out.",
-                    graph.len()
-                ),
-            };
-            run.push(Event::Noted { note });
+            let note = Note::GraphFull { steps: graph.len(), left_out };
+            run.push(Event::Noted { note: note.into() });
             return Ok(());
         }
     }

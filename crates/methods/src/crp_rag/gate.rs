@@ -1,7 +1,7 @@
 //! When does knowledge suffice? The perplexity below which a model's reasoning counts as borne out (CRP-RAG eq. 9 and 10):
 //! set, or told from how the model itself reasons where knowledge tells what is asked, and where it does not.
 
-use pikerag_knowledge::{Event, Role};
+use pikerag_knowledge::{Event, Note, Role};
 use pikerag_language::fold::tokens;
 use pikerag_prompt::Prompt;
 
@@ -70,9 +70,8 @@ pub(super) async fn threshold(
         }
     }
     let threshold = between(&telling, &silent);
-    let note =
-        format!("Knowledge suffices below a perplexity of {threshold:.2}, told from this model.");
-    run.push(Event::Noted { note });
+    let note = Note::SufficiencyThreshold { perplexity: threshold };
+    run.push(Event::Noted { note: note.into() });
     Ok(threshold)
 }
 

@@ -2,7 +2,10 @@
 //! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
 //! (PIKE-RAG §3.2).
 
-use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Role, Schema, TaskClass, Value};
+use pikerag_knowledge::facts::OfferedRecords;
+use pikerag_knowledge::{
+    ChunkId, ClassifiedBy, Question, Reason, Role, Schema, Statement, TaskClass, Value,
+};
 use pikerag_language::{is_chinese, query_terms};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
 use serde::{Deserialize, Serialize};
@@ -10,8 +13,6 @@ use serde_json::json;
 
 use super::recall::Recall;
 use super::things::compared;
-use super::why::Why;
-use super::wording::Tongue;
 use super::words;
 use crate::candidates::fetch;
 use crate::ports::{Ports, SolveError};
@@ -130,9 +131,9 @@ impl Evidence {
 
     /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records
     /// are of it, or words say nothing.
-    pub(super) fn lacks(&self, coverage: f64) -> Option<Why> {
+    pub(super) fn lacks(&self, coverage: f64) -> Option<Reason> {
         let is_told = coverage <= self.direct || self.is_foreign || self.understood().is_some();
-        (!is_told).then_some(Why::TooLittleIsTold { percent: 100.0 * self.direct })
+        (!is_told).then_some(Reason::TooLittleCovered { percent: 100.0 * self.direct })
     }
 
     /// Whether what is asked for lies within the days of the records.
@@ -145,35 +146,44 @@ impl Evidence {
         until.get(..7) <= last.get(..7)
     }
 
-    /// For a model: a line each.
-    fn told(&self) -> String {
-        let mut lines = Vec::new();
-        for collection in self.collections.iter().take(4) {
-            let dates = self
-                .inquiry
-                .as_ref()
-                .filter(|inquiry| {
-                    self.collections
-                        .get(inquiry.schema)
+    /// What the base offers, as a fact.
+    fn offered(&self) -> Reason {
+        let inquired = self.collection().map(|(collection, _)| collection);
+        let records = self.collections.iter().take(4).map(|collection| OfferedRecords {
+            schema: collection.schema.name.clone(),
+            count: collection.unified.frame.things.len(),
+            dates: inquired
                         .is_some_and(|own| std::ptr::eq(own, collection))
-                })
-                .and(self.days.as_ref())
-                .map_or_else(String::new, |(first, last)| format!(", dated {first} to {last}"));
-            lines.push(format!(
-                "Records: {} things under `{}`{dates}.",
-                collection.unified.frame.things.len(),
-                one_line(&collection.schema.name)
-            ));
+                .then(|| self.days.clone())
+                .flatten(),
+        });
+        Reason::BaseOffers {
+            records: records.collect(),
+            documents: self.documents,
+            percent: 100.0 * self.direct,
+            titles: self.titles.clone(),
         }
-        if self.collections.is_empty() {
+    }
+
+    /// The same as a model is told it: a line each.
+    fn told(&self) -> String {
+        let Reason::BaseOffers { records, documents, percent, titles } = self.offered() else {
+            return String::new();
+        };
+        let mut lines = Vec::new();
+        for OfferedRecords { schema, count, dates } in &records {
+            let dates = dates
+                .as_ref()
+                .map_or_else(String::new, |(first, last)| format!(", dated {first} to {last}"));
+            lines.push(format!("Records: {count} things under `{}`{dates}.", one_line(schema)));
+        }
+        if records.is_empty() {
             lines.push("Records: none that fit.".to_owned());
         }
         lines.push(format!(
-            "Passages: the best ones come from {} documents; one of them holds {:.0} % of the question's words.",
-            self.documents,
-            100.0 * self.direct
+            "Passages: the best ones come from {documents} documents; one of them holds {percent:.0} % of the question's words."
         ));
-        let titles: Vec<String> = self.titles.iter().map(|title| one_line(title)).collect();
+        let titles: Vec<String> = titles.iter().map(|title| one_line(title)).collect();
         lines.push(format!("Their titles: {}.", titles.join(" | ")));
         lines.join("\n")
     }
@@ -210,7 +220,7 @@ fn days(collections: &[Collection], inquiry: &Inquiry) -> Option<(String, String
 pub(super) struct Verdict {
     pub(super) class: TaskClass,
     pub(super) by: ClassifiedBy,
-    pub(super) reasons: Vec<String>,
+    pub(super) reasons: Vec<Statement<Reason>>,
 }
 
 /// Tells the class of a question.
@@ -229,7 +239,7 @@ pub(super) async fn classify(
     if classifier == Classifier::Auto
         && let Some((class, reason)) = recall.class(is_torn)
     {
-        return Ok(Verdict { class, by: ClassifiedBy::Verified, reasons: vec![reason] });
+        return Ok(Verdict { class, by: ClassifiedBy::Verified, reasons: vec![reason.into()] });
     }
     let asks = match classifier {
         Classifier::Auto => is_torn,
@@ -241,28 +251,27 @@ pub(super) async fn classify(
         let offers = quiet_headings(&offers);
         let inputs = [("offers", offers.as_str()), ("question", asked.as_str())];
         if let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? {
-            let reasons = vec![said.reason, evidence.told()];
+            let reasons = vec![Statement::Text(said.reason), evidence.offered().into()];
             return Ok(Verdict { class: said.class, by: ClassifiedBy::Model, reasons });
         }
     }
-    let tongue = Tongue::of(question.query());
-    let reasons = why.iter().map(|why| why.told(tongue)).collect();
+    let reasons = why.into_iter().map(Statement::from).collect();
     Ok(Verdict { class, by: ClassifiedBy::Rules, reasons })
 }
 
 /// The class by rules, why, and whether the rules are torn.
-fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Why>, bool) {
+fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) {
     let mut why = Vec::new();
     let understood = evidence.understood();
     if words::asks_for_ideas(question) {
-        why.push(Why::AsksForIdeas);
+        why.push(Reason::AsksForIdeas);
         // `Which ideas does the report propose?` is read.
         let is_read = words::asks_for_a_summary(question) || understood.is_some();
         return (TaskClass::Creative, why, is_read);
     }
     let compares = words::compares(question);
     if 2 <= evidence.things.len() && words::asks_of_two(question) {
-        why.push(Why::AsksOf { things: evidence.things.clone() });
+        why.push(Reason::ComparesNamed { things: evidence.things.clone() });
         return (TaskClass::Comparative, why, false);
     }
     if let Some((collection, inquiry)) = understood {
@@ -270,46 +279,46 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Why>, bool) {
             (collection.schema.name.clone(), collection.unified.frame.things.len());
         match &inquiry.form {
             Form::Series { .. } | Form::Kinds { .. } if evidence.has_happened() => {
-                why.push(Why::AsksWhatIsToCome);
-                why.push(Why::RecordsReachIt { schema });
+                why.push(Reason::AsksAboutFuture);
+                why.push(Reason::RecordsCoverPeriod { schema });
                 return (TaskClass::Quantitative, why, false);
             }
             Form::Series { .. } | Form::Kinds { .. } => {
-                why.push(Why::AsksWhatIsToCome);
+                why.push(Reason::AsksAboutFuture);
                 let last = evidence.days.as_ref().map(|(_, last)| last.clone());
-                why.push(Why::CanBeCarriedOn { count, schema, last });
+                why.push(Reason::RecordsAllowForecast { count, schema, last });
                 return (TaskClass::Predictive, why, false);
             }
             Form::List if is_one_list(collection) => {
-                why.push(Why::OneListTells { schema });
+                why.push(Reason::OneDocumentLists { schema });
                 return (TaskClass::Factual, why, false);
             }
             Form::Figures | Form::List => {
                 why.push(match inquiry.form {
-                    Form::List => Why::AsksWhichOnes,
-                    _ => Why::AsksForAFigure,
+                    Form::List => Reason::AsksForList,
+                    _ => Reason::AsksForFigure,
                 });
-                why.push(Why::HasToBeWorkedOut { count, schema });
+                why.push(Reason::NeedsCalculation { count, schema });
                 return (TaskClass::Quantitative, why, false);
             }
         }
     }
     if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
-        why.push(Why::AsksWhatIsToCome);
-        why.push(Why::NoneCanBeCarriedOn);
+        why.push(Reason::AsksAboutFuture);
+        why.push(Reason::NoRecordsForForecast);
         return (TaskClass::Predictive, why, true);
     }
     if words::asks_for_a_summary(question) {
-        why.push(Why::AsksForASummary);
+        why.push(Reason::AsksForSummary);
         return (TaskClass::Summarizing, why, compares);
     }
     if compares {
-        why.push(Why::Compares);
+        why.push(Reason::Compares);
         return (TaskClass::Comparative, why, true);
     }
     let is_torn = match evidence.collection() {
         Some((collection, inquiry)) => {
-            why.push(Why::NothingIsSaidOf {
+            why.push(Reason::WordsNotInRecords {
                 schema: collection.schema.name.clone(),
                 words: inquiry.unexplained.clone(),
             });
@@ -317,17 +326,17 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Why>, bool) {
         }
         None => false,
     };
-    let best = Why::BestPassageHolds { percent: 100.0 * evidence.direct };
+    let best = Reason::BestPassageCovers { percent: 100.0 * evidence.direct };
     let is_chain = words::is_chain(question);
     // Which ones there are, where no passage is about them: they have to be put together.
     let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
     let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;
     if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
-        why.push(if is_chain { Why::IsAChain } else { Why::IsScattered });
+        why.push(if is_chain { Reason::IsChain } else { Reason::IsScattered });
         why.push(best);
         return (TaskClass::Bridging, why, is_torn);
     }
-    why.push(Why::MayBeTold);
+    why.push(Reason::AsksForFact);
     why.push(best);
     (TaskClass::Factual, why, is_torn)
 }

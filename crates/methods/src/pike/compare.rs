@@ -6,9 +6,10 @@ mod records;
 use crate::context::Rules;
 use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison};
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Citation, Context, Event, Question, Role, Schema, TaskClass, Worked,
-    WrittenBy,
+    Answer, Chunk, ChunkId, Citation, Context, Event, Question, Quoting, Reason, Role, Schema,
+    TaskClass, Worked, WrittenBy,
 };
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_language::fold::folded;
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer, lacking};
@@ -16,8 +17,7 @@ use serde_json::{Value as Json, json};
 
 use self::records::by_records;
 use super::classify::Evidence;
-use super::wording::Tongue;
-use super::{Outcome, Params};
+use super::{Outcome, Params, nothing};
 use crate::candidates::fetch;
 use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
@@ -45,7 +45,7 @@ pub(super) async fn answer(
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
     if evidence.things.len() < 2 && ports.models.of(Role::Answer).is_none() {
-        return Ok(nothing("the words of the question name no two things"));
+        return Ok(nothing(Reason::NotTwoThings));
     }
     let things: Vec<String> = evidence.things.iter().take(THINGS).cloned().collect();
     for collection in declared(ports).await? {
@@ -55,16 +55,12 @@ pub(super) async fn answer(
     }
     let context = gather(ports, run, question, params, &things).await?;
     if context.chunks.is_empty() {
-        return Ok(nothing("nothing was found of what is compared"));
+        return Ok(nothing(Reason::NothingToCompare));
     }
     match ports.models.of(Role::Answer) {
         Some(_) => by_model(ports, run, question, context).await,
         None => by_quotes(ports, run, question, &things).await,
     }
-}
-
-fn nothing(why: &str) -> Outcome {
-    Outcome::Nothing(format!("{why}, so the documents are read"), Some(TaskClass::Bridging))
 }
 
 /// Passages for the question as a whole and for each thing.
@@ -116,7 +112,7 @@ async fn by_model(
     let inputs =
         [("form", form.as_ref()), ("context", shown.as_str()), ("question", asked.as_str())];
     let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
-        return Ok(nothing("the table could not be read"));
+        return Ok(nothing(Reason::TableUnreadable));
     };
     let chunk_of = |passage: usize| {
         let held = passage.checked_sub(1).and_then(|at| context.chunks.get(at));
@@ -275,8 +271,7 @@ async fn by_quotes(
             }
         }
         let reading =
-            quoted(ports, &question.reworded(about), &context, run, "No language model was used")
-                .await?;
+            quoted(ports, &question.reworded(about), &context, run, Quoting::NoModel).await?;
         let quote = reading.reading.claims.into_iter().next();
         row.cells.push(
             quote.as_ref().map(|claim| ComparedCell { text: claim.quote.clone(), citation: None }),
@@ -285,7 +280,7 @@ async fn by_quotes(
         context.chunks.into_iter().for_each(|held| all.add(held.hop, held.chunk));
     }
     if row.cells.iter().flatten().count() < 2 {
-        return Ok(nothing("the documents tell of fewer than two of the things"));
+        return Ok(nothing(Reason::FewerThanTwoDescribed));
     }
     let citations = cite(ports.base.as_ref(), &all, "", &claims).await?;
     for cell in row.cells.iter_mut().flatten() {
@@ -294,14 +289,11 @@ async fn by_quotes(
     comparison.rows.push(row);
     let mut worked = Worked::of(TaskClass::Comparative);
     worked.comparison = Some(comparison);
-    let tongue = Tongue::of(question.query());
-    let text = tongue.say(
-        "What the documents tell of each stands side by side; the verdict takes a language model.",
-        "以下并列文档对各项的说法；结论需要语言模型给出。",
-    );
-    run.push(Event::Answered { answer: text.to_owned() });
+    let language = Language::of(question.query());
+    let text = Sentence::SideBySide.in_words(language);
+    run.push(Event::Answered { answer: text.clone() });
     Ok(Outcome::Answered(Answer {
-        text: text.to_owned(),
+        text,
         rationale: String::new(),
         refused: false,
         missing: Vec::new(),

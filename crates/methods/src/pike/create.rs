@@ -10,7 +10,8 @@ use std::sync::Arc;
 use futures::future::join_all;
 use pikerag_knowledge::worked::Idea;
 use pikerag_knowledge::{
-    Answer, Context, Event, ModelError, Question, Role, TaskClass, Worked, WrittenBy, error_chain,
+    Answer, Context, Event, ModelError, Note, Question, Reason, Role, TaskClass, Worked, WrittenBy,
+    error_chain,
 };
 use pikerag_prompt::text;
 use pikerag_reason::{Claim, cite};
@@ -20,8 +21,7 @@ use self::agent::{Agent, Judgement, Thought, judge, think};
 use self::merge::{Merged, merge};
 use self::perspectives::choose;
 use super::compare::number_of;
-use super::wording::Tongue;
-use super::{Outcome, Params};
+use super::{Outcome, Params, nothing};
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
@@ -57,13 +57,7 @@ pub(super) async fn answer(
     params: Params,
 ) -> Result<Outcome, SolveError> {
     if ports.models.of(Role::Reason).is_none() {
-        let lacks = Tongue::of(question.query()).say(
-            "Ideas take a language model (`reason`), and none is set: `[models.reason]` or `[models.default]` in \
-             pikerag.toml. Without one, ask for the facts, figures and forecasts that ideas would rest on.",
-            "提出创意需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[models.reason]` 或 `[models.default]`。\
-             没有模型时，可以先询问创意所依据的事实、数字和预测。",
-        );
-        return Ok(Outcome::Nothing(lacks.to_owned(), None));
+        return Ok(Outcome::Nothing(Some(Reason::IdeasNeedModel), None));
     }
     let perspectives = choose(ports, run, question, params).await?;
     let mut count = perspectives.len();
@@ -74,9 +68,7 @@ pub(super) async fn answer(
             // No share held a single call, and so none was made: fewer have larger ones.
             Err(error) if 1 < count && is_over_budget(&error) => {
                 count /= 2;
-                let note =
-                    format!("The budget has no room for so many agents; now there are {count}.");
-                run.push(Event::Noted { note });
+                run.push(Event::Noted { note: Note::FewerAgents { agents: count }.into() });
             }
             Err(error) => return Err(error),
         }
@@ -148,9 +140,9 @@ async fn thoughts(
 }
 
 fn failed(run: &mut Run, agent: &Agent<'_>, error: &SolveError) {
-    let why = error_chain(error);
-    let note = format!("The agent “{}” came to nothing: {why}.", agent.perspective.name);
-    run.push(Event::Noted { note });
+    let note =
+        Note::AgentFailed { name: agent.perspective.name.clone(), error: error_chain(error) };
+    run.push(Event::Noted { note: note.into() });
 }
 
 /// What each agent says of the others' ideas, all at once.
@@ -192,10 +184,7 @@ async fn written(
     merged: Merged,
 ) -> Result<Outcome, SolveError> {
     if merged.ideas.is_empty() {
-        return Ok(Outcome::Nothing(
-            "no agent came to an idea".to_owned(),
-            Some(TaskClass::Bridging),
-        ));
+        return Ok(nothing(Reason::NoIdeas));
     }
     let mut context = Context::default();
     for chunk in thoughts.iter().flat_map(|thought| &thought.chunks) {

@@ -2,16 +2,15 @@
 //! records that it rests on (PIKE-RAG §3.2, quantitative questions).
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
 
+use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
 use pikerag_knowledge::{
     Answer, Check, Chunk, ChunkId, Citation, Context, Event, Question, TaskClass, Value, Worked,
     WrittenBy,
 };
-
-use super::wording::{self, Tongue};
+use pikerag_narrate::{Language, coverage, figure_row, listed, query};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -37,9 +36,8 @@ pub(super) fn tabulate(
     let engine = ports.tables.engine.as_ref().ok_or(SolveError::NoEngine)?;
     let table = engine.tabulate(&collection.unified.frame, query)?;
     let rows = table.rows.iter().take(TRACED).map(|row| {
-        let value = wording::amount(row.value, row.unit.as_deref());
-        let key = row.key.join(", ");
-        if key.is_empty() { value } else { format!("{key}: {value}") }
+        let TableRow { key, value, unit, .. } = row.clone();
+        TabulatedRow { key, value, unit }.into()
     });
     run.push(Event::Tabulated {
         query: query.clone(),
@@ -144,7 +142,7 @@ pub(super) async fn answer(
     collection: &Collection,
     inquiry: &Inquiry,
 ) -> Result<Option<Answer>, SolveError> {
-    let tongue = Tongue::of(question.query());
+    let language = Language::of(question.query());
     let is_list = inquiry.form == Form::List;
     let table = tabulate(ports, run, collection, &inquiry.query)?;
     if table.rows.is_empty() || (is_list && table.matched == 0) {
@@ -152,25 +150,25 @@ pub(super) async fn answer(
     }
     let figures = figures(collection, &inquiry.query, &table);
     let text = match is_list {
-        true => listed(tongue, collection, &table),
-        false => told(tongue, &inquiry.query, &table),
+        true => things(collection, &table, language),
+        false => rows(&inquiry.query, &table, language),
     };
     let rationale = [
-        wording::query(tongue, &collection.schema.name, &inquiry.query, is_list),
-        wording::coverage(tongue, &figures.coverage),
+        query(&collection.schema.name, &inquiry.query, is_list, language),
+        coverage(&figures.coverage, language),
     ];
-    let rationale = rationale.join(tongue.say(" ", ""));
+    let rationale = rationale.join(language.space());
     let mut worked = Worked::of(TaskClass::Quantitative);
     worked.figures = Some(figures);
     reckoned(ports, run, text, rationale, worked).await.map(Some)
 }
 
 /// The things by name.
-fn listed(tongue: Tongue, collection: &Collection, table: &Table) -> String {
+fn things(collection: &Collection, table: &Table, language: Language) -> String {
     let things = table.rows.first().map(|row| row.things.as_slice()).unwrap_or_default();
     let names: Vec<String> =
         things.iter().take(TOLD).map(|thing| name(collection, *thing)).collect();
-    more(tongue, &names, things.len())
+    listed(&names, things.len(), language)
 }
 
 /// What a thing is called: its key, or the first thing that is said of it.
@@ -182,41 +180,13 @@ pub(super) fn name(collection: &Collection, thing: usize) -> String {
     if key.is_empty() { first().unwrap_or_default() } else { key.join(" ") }
 }
 
-fn more(tongue: Tongue, told: &[String], all: usize) -> String {
-    let left = all.saturating_sub(told.len());
-    let mut shown = told.join(tongue.comma());
-    if 0 < left {
-        let _ = match tongue {
-            Tongue::English => write!(shown, "; and {left} more"),
-            Tongue::Chinese => write!(shown, "；另有 {left} 项"),
-        };
-    }
-    shown
-}
-
-fn told(tongue: Tongue, query: &RecordQuery, table: &Table) -> String {
-    let row = |key: &[String], value: f64, unit: Option<&str>, ranked: bool| {
-        let value = wording::amount(value, unit);
-        let unknown = tongue.say("not told", "未说明");
-        let named = |part: &String| if part.is_empty() { unknown.to_owned() } else { part.clone() };
-        let key: Vec<String> = key.iter().map(named).collect();
-        let key = key.join(tongue.say(", ", "，"));
-        match (key.is_empty(), ranked, tongue) {
-            (true, ..) => value,
-            (false, true, Tongue::English) => format!("{key} ({value})"),
-            (false, true, Tongue::Chinese) => format!("{key}（{value}）"),
-            (false, false, Tongue::English) => format!("{key}: {value}"),
-            (false, false, Tongue::Chinese) => format!("{key}：{value}"),
-        }
-    };
+/// The groups with their figures.
+fn rows(query: &RecordQuery, table: &Table, language: Language) -> String {
     let is_ranked = query.order != Order::Key && query.limit.is_some();
-    let rows: Vec<String> = table
-        .rows
-        .iter()
-        .take(TOLD)
-        .map(|held| row(&held.key, held.value, held.unit.as_deref(), is_ranked))
-        .collect();
-    more(tongue, &rows, table.rows.len())
+    let row =
+        |row: &TableRow| figure_row(&row.key, row.value, row.unit.as_deref(), is_ranked, language);
+    let rows: Vec<String> = table.rows.iter().take(TOLD).map(row).collect();
+    listed(&rows, table.rows.len(), language)
 }
 
 /// An answer that was worked out: its records are cited, the first ones with their words.

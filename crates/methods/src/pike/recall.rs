@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
     Agreement, Answer, Check, Chunk, ChunkId, Citation, Context, Event, KeptVerified, Question,
-    Recalled, TaskClass, Verified, Worked, WrittenBy,
+    Reason, Recalled, Recollection, TaskClass, Verified, Worked, WrittenBy,
 };
 use pikerag_language::fold::folded;
 use serde::{Deserialize, Serialize};
 
-use super::wording::Tongue;
 use crate::ports::{Ports, SolveError};
 use crate::recall::{alike, is_same, numbers, said, shared_terms};
 use crate::run::Run;
@@ -31,8 +30,6 @@ pub enum VerifiedUse {
 
 /// What is known of the question from people.
 pub(super) struct Recall {
-    /// The language of the question.
-    tongue: Tongue,
     /// The latest that was said of it.
     latest: Option<(KeptVerified, usize)>,
     /// The class of a right answer to a question much like it.
@@ -62,36 +59,21 @@ impl Recall {
             }
             None => None,
         };
-        let tongue = Tongue::of(query);
-        Ok(Self {
-            tongue,
-            latest,
-            class_of_like: like.map(|(_, class, question)| (class, question)),
-        })
+        Ok(Self { latest, class_of_like: like.map(|(_, class, question)| (class, question)) })
     }
 
     /// The class that a person has accepted: of this question while its passages are what they were, or of one like it
     /// where the rules are torn.
-    pub(super) fn class(&self, is_torn: bool) -> Option<(TaskClass, String)> {
+    pub(super) fn class(&self, is_torn: bool) -> Option<(TaskClass, Reason)> {
         if let Some((kept, 0)) = &self.latest
             && let Verified { class: Some(class), by: who, .. } = &kept.verified
             && kept.verified.holds().is_some()
             && !kept.is_stale()
         {
-            let reason = match self.tongue {
-                Tongue::English => {
-                    format!("{who} has verified an answer to it as such a question")
-                }
-                Tongue::Chinese => format!("{who} 核实过对它的回答，当时即属此类"),
-            };
-            return Some((*class, reason));
+            return Some((*class, Reason::VerifiedSameQuestion { by: who.clone() }));
         }
         let (class, question) = self.class_of_like.as_ref().filter(|_| is_torn)?;
-        let reason = match self.tongue {
-            Tongue::English => format!("so is `{question}`, whose answer was verified"),
-            Tongue::Chinese => format!("与已核实的 `{question}` 同类"),
-        };
-        Some((*class, reason))
+        Some((*class, Reason::VerifiedSimilarQuestion { question: question.clone() }))
     }
 
     /// The verified answer, where it can be taken: nothing asks for another (`anew`), the question was read and not reckoned
@@ -101,43 +83,29 @@ impl Recall {
         &self,
         ports: &Ports,
         run: &mut Run,
-        anew: Option<&str>,
+        anew: Option<Recollection>,
     ) -> Result<Option<Answer>, SolveError> {
         let Some((kept, newer)) = &self.latest else { return Ok(None) };
         let verified = &kept.verified;
         let is_read =
             matches!(verified.class, None | Some(TaskClass::Factual | TaskClass::Bridging));
-        let why_not = if verified.holds().is_none() {
-            self.tongue.say("that answer was rejected", "那个回答已被否定").to_owned()
+        let because = if verified.holds().is_none() {
+            Recollection::Rejected
         } else if kept.is_stale() {
-            let changed = kept.changed.join(self.tongue.say(", ", "、"));
-            match self.tongue {
-                Tongue::English => format!("what it rests on has changed: {changed}"),
-                Tongue::Chinese => format!("它所依据的内容已改变：{changed}"),
-            }
+            Recollection::EvidenceChanged { titles: kept.changed.clone() }
         } else if 0 < *newer {
-            match self.tongue {
-                Tongue::English => format!("{newer} of the best passages are new since"),
-                Tongue::Chinese => format!("最相符的段落中有 {newer} 个是此后新增的"),
-            }
+            Recollection::NewPassages { count: *newer }
         } else if !is_read {
-            let say = "it was worked out, and is worked out anew";
-            self.tongue.say(say, "它是计算得出的，现重新计算").to_owned()
+            Recollection::ComputedAgain
         } else {
-            anew.unwrap_or_default().to_owned()
+            anew.unwrap_or(Recollection::Reused)
         };
-        let is_taken = why_not.is_empty();
+        let is_taken = because == Recollection::Reused;
         run.push(Event::Recalled {
             verified: verified.id,
             question: verified.question.clone(),
             by: verified.by.clone(),
-            because: match is_taken {
-                true => {
-                    let nothing_new = "the documents have nothing new to say: it is the answer";
-                    self.tongue.say(nothing_new, "文档没有新的内容：以此作答").to_owned()
-                }
-                false => format!("{}{why_not}", self.tongue.say("answered anew: ", "重新作答：")),
-            },
+            because: because.into(),
         });
         match verified.holds().filter(|_| is_taken) {
             Some(text) => Ok(Some(self.answer(ports, run, kept, text).await?)),

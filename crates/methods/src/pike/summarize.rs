@@ -6,10 +6,9 @@ mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::{LeftOut, Organized, Rules, organize, tokens_of};
-use pikerag_knowledge::{
-    Answer, Chunk, Context, Event, Question, Role, Schema, SourceId, TaskClass, Worked, WrittenBy,
-};
+use pikerag_narrate::{Language, SummaryScope, summary_scope};
+use crate::context::{Organized, Rules, organize, tokens_of};
+use pikerag_knowledge::{Answer, Chunk, Context, Event, LeftOut, Note, Question, Reason, Role, Schema, SourceId, TaskClass, Worked, WrittenBy};
 use pikerag_language::{query_terms, sentences};
 use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer};
@@ -18,8 +17,7 @@ use serde_json::{Value as Json, json};
 use self::overview::{Overview, borne_out, overviews};
 use self::scope::scope;
 use super::compare::number_of;
-use super::wording::Tongue;
-use super::{Outcome, Params};
+use super::{Outcome, Params, nothing};
 use crate::organizing::{in_order, told_in_trace};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -43,7 +41,7 @@ pub(super) async fn answer(
 ) -> Result<Outcome, SolveError> {
     let (given, order) = scope(ports, run, question.query()).await?;
     if given.is_empty() {
-        return Ok(Outcome::Nothing("nothing was found to summarize".to_owned(), None));
+        return Ok(Outcome::Nothing(Some(Reason::NothingToSummarize), None));
     }
     let tokens = params.summarized.get();
     let rules = Rules { tokens: Some(tokens), order, ..Rules::default() };
@@ -124,16 +122,12 @@ async fn by_model(
     let replies: Vec<Option<Points>> = run.ask_each(ports, &PART, &inputs).await?;
     let unread = replies.iter().filter(|part| part.is_none()).count();
     if 0 < unread {
-        run.push(Event::Noted {
-            note: format!("{unread} of {} parts could not be told.", replies.len()),
-        });
+        let note = Note::PartsNotSummarized { unread, parts: replies.len() };
+        run.push(Event::Noted { note: note.into() });
     }
     let points: Vec<Point> = replies.into_iter().flatten().flat_map(|part| part.0).collect();
     if points.is_empty() {
-        return Ok(Outcome::Nothing(
-            "no part of what was found could be told".to_owned(),
-            Some(TaskClass::Bridging),
-        ));
+        return Ok(nothing(Reason::NoPartSummarized));
     }
     let lines: Vec<String> = points
         .iter()
@@ -173,7 +167,7 @@ async fn by_model(
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     Ok(Outcome::Answered(Answer {
         text,
-        rationale: covered(Tongue::of(question.query()), passages, scope.stood_for),
+        rationale: covered(passages, scope.stood_for, Language::of(question.query())),
         refused: false,
         missing: Vec::new(),
         written_by: WrittenBy::LanguageModel { model },
@@ -184,38 +178,20 @@ async fn by_model(
 }
 
 /// How much was read, and of how many passages no more than a summary.
-fn covered(tongue: Tongue, organized: &Organized, stood_for: usize) -> String {
+fn covered(organized: &Organized, stood_for: usize, language: Language) -> String {
     let documents: BTreeSet<SourceId> = organized.kept.iter().map(|chunk| chunk.source).collect();
-    let (kept, documents) = (organized.kept.len(), documents.len());
-    let left = organized.left_out.len() - stood_for.min(organized.left_out.len());
-    let is_english = tongue == Tongue::English;
-    let read = match tongue {
-        Tongue::English => format!("Read: {kept} passages of {documents} documents"),
-        Tongue::Chinese => format!("已读 {documents} 份文档的 {kept} 段"),
-    };
-    let summaries = match tongue {
-        Tongue::English => format!("of {stood_for} more their summaries"),
-        Tongue::Chinese => format!("另有 {stood_for} 段只读了摘要"),
-    };
-    let unread = match tongue {
-        Tongue::English => format!("{left} more were left out ({})", why(organized, stood_for)),
-        Tongue::Chinese => format!("另有 {left} 段未读"),
-    };
-    let parts = [(1, read), (stood_for, summaries), (left, unread)];
-    let parts = parts.into_iter().filter(|(count, _)| 0 < *count).map(|(_, part)| part);
-    let said = parts.collect::<Vec<_>>().join(if is_english { "; " } else { "，" });
-    said + if is_english { "." } else { "。" }
-}
-
-/// Why passages were left out of which not even a summary was read.
-fn why(organized: &Organized, stood_for: usize) -> String {
-    let no_room = LeftOut::NoRoom.as_str();
-    let reasons = organized.reasons().into_iter().map(|(why, count)| match why == no_room {
-        true => (why, count - stood_for.min(count)),
-        false => (why, count),
+    let unread = organized.reasons().into_iter().map(|(why, count)| match why {
+        // Their summaries were read.
+        LeftOut::NoRoom => (why, count - stood_for.min(count)),
+        _ => (why, count),
     });
-    let told = reasons.filter(|(_, count)| 0 < *count).map(|(why, count)| format!("{count} {why}"));
-    told.collect::<Vec<_>>().join(", ")
+    let scope = SummaryScope {
+        passages: organized.kept.len(),
+        documents: documents.len(),
+        summarized: stood_for,
+        left_out: unread.filter(|(_, count)| 0 < *count).collect(),
+    };
+    summary_scope(&scope, language)
 }
 
 /// Without a model: the sentences that stand for the others, in reading order.
@@ -227,21 +203,18 @@ async fn by_quotes(
 ) -> Result<Outcome, SolveError> {
     let claims = central(&organized.kept);
     if claims.is_empty() {
-        return Ok(Outcome::Nothing("what was found holds no sentences".to_owned(), None));
+        return Ok(Outcome::Nothing(Some(Reason::NoSentences), None));
     }
     let mut context = Context::default();
     organized.kept.iter().for_each(|chunk| context.add(1, chunk.clone()));
     let citations = cite(ports.base.as_ref(), &context, "", &claims).await?;
     let text = claims.iter().filter(|claim| number_of(&citations, &claim.quote).is_some());
     let text = text.map(|claim| claim.quote.as_str()).collect::<Vec<_>>().join(" ");
-    run.push(Event::Noted {
-        note: "No language model was used: the summary is the sentences that stand for the others."
-            .to_owned(),
-    });
+    run.push(Event::Noted { note: Note::SummaryQuotes.into() });
     run.push(Event::Answered { answer: text.clone() });
     Ok(Outcome::Answered(Answer {
         text,
-        rationale: covered(Tongue::of(question.query()), &organized, 0),
+        rationale: covered(&organized, 0, Language::of(question.query())),
         refused: false,
         missing: Vec::new(),
         written_by: WrittenBy::Quotation,

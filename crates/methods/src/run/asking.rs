@@ -1,14 +1,12 @@
 //! How does a run ask? Each call is booked to it; what stays unreadable says nothing, and the trace says so.
 
 use futures::future::join_all;
+use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{Event, ModelError, Role, error_chain};
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 
 use super::Run;
 use crate::ports::{Ports, SolveError};
-
-/// What the trace says of a thing of many that a model refused: the same whenever the run is walked again.
-const REFUSED: &str = "the model refused it";
 
 impl Run {
     /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
@@ -76,7 +74,7 @@ impl Run {
             return self.read(role, asked);
         }
         tracing::warn!(%role, error = error_chain(source), "a call was refused; going on without its reply");
-        self.push(Event::Unreadable { role, reason: REFUSED.to_owned() });
+        self.push(Event::Unreadable { role, reason: UnreadableReply::Refused.into() });
         Ok(None)
     }
 
@@ -97,7 +95,7 @@ impl Run {
             Ok(reply) => Ok(Some(reply)),
             Err(AskError::Unreadable { reason, .. }) => {
                 tracing::warn!(%role, %reason, "a reply stayed unreadable; going on without it");
-                self.push(Event::Unreadable { role, reason: reason.to_string() });
+                self.push(Event::Unreadable { role, reason: UnreadableReply::from(reason).into() });
                 Ok(None)
             }
             Err(other) => Err(other),

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
 use pikerag_engine::knowledge::{Condition, Filter, Level, RunEvent, RunId, RunRecord, TaskClass};
+use pikerag_engine::narrate::Language;
 use pikerag_engine::parts::Turn;
 use pikerag_engine::{AskRequest, AskResponse, Notice, RunUsd, TracedAnswer};
 use serde::{Deserialize, Serialize};
@@ -163,7 +164,7 @@ pub(crate) async fn respond(
     if accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
         return Ok(as_it_happens(app, base, underway).into_response());
     }
-    let came = answered(*underway.end().await?)?;
+    let came = answered(*underway.end().await?, Language::English)?;
     Ok(Json(told(&app, &base, &came)).into_response())
 }
 
@@ -186,7 +187,7 @@ fn as_it_happens(
                     }
                     Some(Happened::Event(event)) => AskEvent::Event(event),
                     Some(Happened::Ended(came)) => {
-                        let last = match came.and_then(|came| answered(*came)) {
+                        let last = match came.and_then(|came| answered(*came, Language::English)) {
                             Ok(came) => AskEvent::Answer(Box::new(told(&app, &base, &came))),
                             Err(problem) => AskEvent::Problem(problem),
                         };

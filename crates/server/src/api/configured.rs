@@ -4,7 +4,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::{
-    ConfiguredResponse, DoctorFinding, EngineError, EvaluationLine, EvaluationResponse,
+    ConfiguredResponse, DoctorFinding, EngineError, EvaluationLine, EvaluationResponse, Missing,
     QuestionForecast,
 };
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ pub(crate) async fn evaluation(
     Query(WhichReport { name }): Query<WhichReport>,
 ) -> Result<Json<EvaluationResponse>, Problem> {
     let Some(session) = app.for_all(&caller)? else {
-        return Err(EngineError::NoEvaluation { name }.into());
+        return Err(EngineError::NotFound { what: Missing::Evaluation, name }.into());
     };
     Ok(Json(blocking(move || pikerag_engine::evaluation(&session, &name)).await?))
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
+use pikerag_engine::narrate::Language;
 use pikerag_engine::settings::DEFAULT_BASE;
 use pikerag_engine::{GraphAroundRequest, Session};
 use rmcp::model::{
@@ -87,8 +88,9 @@ impl Mcp {
             filter: filter(given)?,
             ..AskRequest::default()
         };
+        let language = Language::of(&request.question);
         let underway = Underway::begin(&self.app, caller, session, Wanted::Ask(request));
-        let came = answered(*underway.end().await?)?;
+        let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();
         let citations = answer.citations.iter().map(|citation| {

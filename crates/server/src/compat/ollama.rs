@@ -16,6 +16,7 @@ use super::chat::{Asked, Message, asked, models, named, shown};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 use crate::streams::{Underway, Wanted, answered, broken};
+use pikerag_engine::narrate::Language;
 
 /// The version of the protocol that clients look for.
 const VERSION: &str = "0.12.0";
@@ -101,9 +102,10 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
             return Ok(Json(line(&reply, Some((0, 0)))).into_response());
         }
     };
+    let language = Language::of(&request.question);
     let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     let told = async move {
-        let came = answered(*underway.end().await?)?;
+        let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let usage = came.run.cost.spent.usage();
         Ok::<_, Problem>((shown(answer).0, usage.prompt_tokens, usage.completion_tokens))

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
 use pikerag_engine::knowledge::{Citation, Spent};
+use pikerag_engine::narrate::Language;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -85,12 +86,13 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
             return Ok(Json(head.whole("background", &message, &Spent::default())).into_response());
         }
     };
+    let language = Language::of(&request.question);
     let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     if body.stream {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
-        return Ok(streamed(app, base, head, with_usage, underway).into_response());
+        return Ok(streamed(app, base, head, (with_usage, language), underway).into_response());
     }
-    let came = answered(*underway.end().await?)?;
+    let came = answered(*underway.end().await?, language)?;
     let Some(answer) = &came.run.answer else { return Err(broken()) };
     let (content, places) = shown(answer);
     let annotations: Vec<Value> = places
@@ -174,7 +176,7 @@ fn streamed(
     app: App,
     base: String,
     head: Head,
-    with_usage: bool,
+    (with_usage, language): (bool, Language),
     underway: Underway,
 ) -> SseResponse<impl futures::Stream<Item = Result<Sse, Infallible>>> {
     let state = Streaming {
@@ -182,6 +184,7 @@ fn streamed(
         base,
         head,
         with_usage,
+        language,
         id: "run".to_owned(),
         waiting: Vec::new(),
         underway: Some(underway),
@@ -198,6 +201,7 @@ struct Streaming {
     base: String,
     head: Head,
     with_usage: bool,
+    language: Language,
     id: String,
     /// What goes out before anything else happens, the next one last.
     waiting: Vec<String>,
@@ -221,7 +225,7 @@ impl Streaming {
                     ]
                 }
                 Some(Happened::Began(_)) => continue,
-                Some(Happened::Event(event)) => match line(&event) {
+                Some(Happened::Event(event)) => match line(&event, self.language) {
                     Some(line) => {
                         let delta = json!({"reasoning_content": format!("{line}\n")});
                         vec![self.head.delta(&self.id, &delta).to_string()]
@@ -230,7 +234,7 @@ impl Streaming {
                 },
                 Some(Happened::Ended(came)) => {
                     self.underway = None;
-                    self.last(came.and_then(|came| answered(*came)))
+                    self.last(came.and_then(|came| answered(*came, self.language)))
                 }
                 None => {
                     self.underway = None;

@@ -1,4 +1,6 @@
 // What does the tab Ask say in English?
+import type { Schemas } from "../api";
+
 function plural(count: number, word: string): string {
   return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 }
@@ -150,10 +152,13 @@ export const en = {
       "read-only": "The base cannot be written to: this run is not kept.",
       "run-not-kept": "This run could not be kept.",
       "no-atomizer": "No model makes questions of passages here; sentences stand in.",
-    } as Record<string, string>,
+      unanswerable: "Questions without an answer are left out, as the data set says.",
+      "no-evidence": "Questions without gold evidence are left out.",
+      "evidence-not-indexed": "The base does not hold the gold evidence of some questions; they count as not found.",
+    } satisfies Record<Schemas["Notice"]["notice"], string>,
   },
   worked: {
-    classes: { factual: "factual", bridging: "bridging", comparative: "comparative", quantitative: "quantitative", summarizing: "summarizing", predictive: "predictive", creative: "creative" } as Record<string, string>,
+    classes: { factual: "factual", bridging: "bridging", comparative: "comparative", quantitative: "quantitative", summarizing: "summarizing", predictive: "predictive", creative: "creative" } satisfies Record<Schemas["TaskClass"], string>,
     figures: "Figures",
     group: "Group",
     value: "Value",
@@ -179,7 +184,7 @@ export const en = {
     ofNaive: "Of the naive one’s",
     partial: (periods: string) => `Left out, for records cover a part of them only: ${periods}`,
     filled: (periods: string) => `Without a figure, put in between: ${periods}`,
-    models: { combination: "the mean of all models", naive: "the last figure", seasonal_naive: "the figure of a season ago", mean: "the mean", drift: "the trend of the whole", smoothing: "exponential smoothing", seasonal: "seasons and smoothing" } as Record<string, string>,
+    models: { combination: "the mean of all models", naive: "the last figure", seasonal_naive: "the figure of a season ago", mean: "the mean", drift: "the trend of the whole", smoothing: "exponential smoothing", seasonal: "seasons and smoothing" } satisfies Record<Schemas["ForecastModel"], string>,
     outlook: "What may come next",
     kind: "Kind",
     count: "So far",
@@ -215,21 +220,21 @@ export const en = {
     openPassage: (title: string) => `Open the passage ${title}`,
     score: "Score",
     scores: (parts: string) => `Score made of ${parts}`,
-    via: { atoms: "atomic question", chunks: "passage", hops: "link", graph: "graph", tree: "tree", tags: "tags", verified: "verified answer", backup_atoms: "atomic question, in reserve", backup_chunks: "passage, in reserve" } as Record<string, string>,
+    via: { atoms: "atomic question", chunks: "passage", hops: "link", graph: "graph", tree: "tree", tags: "tags", verified: "verified answer", backup_atoms: "atomic question, in reserve", backup_chunks: "passage, in reserve" } satisfies Record<Schemas["Via"], string>,
     labels: {
       began: "Began", classified: "Kind of question", planned: "Plan", proposed: "Looks for", retrieved: "Finds", selected: "Chooses", stopped: "Ends", unreadable: "Unreadable reply",
       gathered: "Gathers", looked: "Reads", thought: "Thinks", asked: "Asks", resolved: "Finds out", judged: "Judges", node: "Step", merged: "Merges", path: "Path", consulted: "Consults",
       tagged: "Tags", recalled: "Remembers", structured: "Records", tabulated: "Works out", foretold: "Foretells", organized: "Arranges", answered: "Answers", noted: "Note",
     },
     nothingProposed: "nothing more",
-    stops: { nothing_proposed: "nothing more is missing", nothing_found: "nothing was found", nothing_selected: "no candidate was taken", none_helps: "no candidate helps", hop_limit: "the limit of rounds is reached", unreadable: "the reply could not be read" } as Record<string, string>,
+    stops: { nothing_proposed: "nothing more is missing", nothing_found: "nothing was found", nothing_selected: "no candidate was taken", none_helps: "no candidate helps", hop_limit: "the limit of rounds is reached", unreadable: "the reply could not be read" } satisfies Record<Schemas["StopReason"], string>,
     criteria: {
       known: "Does the model know it?", clear: "Is the question clear?", needs_retrieval: "Does it need looking up?", relevant: "Is it to the point?", supported: "Is it borne out?", useful: "Is it of use?",
       sufficient: "Is it enough?", confident: "Is it sure?", promising: "Is it promising?", consistent: "Is it consistent?",
-    } as Record<string, string>,
+    } satisfies Record<Schemas["Criterion"], string>,
     yes: "yes",
     no: "no",
-    by: { rules: "by rules", model: "by a model", asker: "said by the person who asks", verified: "by a verified answer", log_probabilities: "by probabilities", self_assessment: "by its own estimate", verdict: "by a verdict", neighbours: "by its neighbours" } as Record<string, string>,
+    by: { rules: "by rules", model: "by a model", asker: "said by the person who asks", verified: "by a verified answer", log_probabilities: "by probabilities", self_assessment: "by its own estimate", verdict: "by a verdict", neighbours: "by its neighbours" } satisfies Record<Schemas["ClassifiedBy"] | Schemas["JudgedBy"], string>,
     wouldAnswer: (answer: string) => `would answer: ${answer}`,
     facts: (facts: number) => plural(facts, "fact"),
     notInTheseWords: "not in these words",

@@ -183,6 +183,9 @@ export const zh: typeof en = {
       "read-only": "知识库不可写，此次运行没有保存。",
       "run-not-kept": "此次运行未能保存。",
       "no-atomizer": "没有模型为段落生成问题，以句子代替。",
+      unanswerable: "按数据集的说明，略过没有答案的问题。",
+      "no-evidence": "略过没有标准证据的问题。",
+      "evidence-not-indexed": "知识库中没有部分问题的标准证据，算作未找到。",
     },
   },
   worked: {

@@ -7,7 +7,7 @@ use pikerag_models::{MemoryLedger, Mode};
 use pikerag_store::Base;
 
 use super::{Session, endpoints, named, weights};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::EmbedSettings;
 
@@ -66,7 +66,9 @@ impl Session {
             }
             EmbedSettings::Local { required } => match self.local() {
                 Ok(local) => Ok(Some(local.embedder)),
-                Err(reason) if *required => Err(EngineError::NoWeights { reason }),
+                Err(reason) if *required => {
+                    Err(EngineError::NoWeights { of: WeightsOf::Embedder, reason })
+                }
                 Err(reason) => {
                     tracing::info!(reason, "no embedder");
                     Ok(None)

@@ -9,7 +9,7 @@ use pikerag_models::{
     StackParams, Upstreams, chat_stack, embed_stack, rerank_stack, share_upstream,
 };
 
-use crate::error::{EngineError, Result};
+use crate::error::{EndpointOf, EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// Models for all roles that have one. Limits, circuit and calls under way of an endpoint's model hold for all roles and
@@ -37,8 +37,10 @@ pub(super) fn models(
         let model = match built.iter().find(|(same, _)| Arc::ptr_eq(same, chat)) {
             Some((_, model)) => model.clone(),
             None => {
-                let model =
-                    metered(chat).map_err(|source| EngineError::Endpoint { role, source })?;
+                let model = metered(chat).map_err(|source| EngineError::Endpoint {
+                    of: EndpointOf::Role(role),
+                    source,
+                })?;
                 built.push((chat, model.clone()));
                 model
             }
@@ -52,10 +54,10 @@ pub(super) fn models(
     for PerspectiveSettings { name, about, chat } in &settings.perspectives {
         let model = match chat.as_ref().filter(|_| !settings.offline) {
             None => None,
-            Some(chat) => Some(
-                metered(chat)
-                    .map_err(|source| EngineError::Endpoint { role: Role::Reason, source })?,
-            ),
+            Some(chat) => Some(metered(chat).map_err(|source| EngineError::Endpoint {
+                of: EndpointOf::Role(Role::Reason),
+                source,
+            })?),
         };
         perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
     }
@@ -99,7 +101,7 @@ pub(super) fn reranker(
     calls: &CallContext,
 ) -> Result<Arc<dyn Reranker>> {
     let stack = rerank_stack(calls, endpoint.clone(), batch, &plain(upstreams, endpoint));
-    stack.map_err(EngineError::RerankEndpoint)
+    stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Reranker, source })
 }
 
 /// The embedder behind an endpoint.
@@ -111,5 +113,5 @@ pub(super) fn embedder(
 ) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
     let stack = embed_stack(calls, endpoint.clone(), embedding, &plain(upstreams, endpoint));
-    stack.map_err(EngineError::EmbedEndpoint)
+    stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Embedder, source })
 }

@@ -5,18 +5,23 @@ use std::sync::Arc;
 
 use pikerag_methods::LabelledQuestion;
 
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, QuestionFile, Result};
 
 /// Reads `{"question": "…", "known": true}`, line by line; empty lines are skipped.
 pub(super) fn read(path: &Path) -> Result<Arc<[LabelledQuestion]>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| EngineError::LabelledUnreadable { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| EngineError::QuestionsUnreadable {
+            of: QuestionFile::Labelled,
+            path: path.to_owned(),
+            source,
+        })?;
     let mut labelled = Vec::new();
     for (place, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        let question = serde_json::from_str(line).map_err(|source| EngineError::NotLabelled {
+        let question = serde_json::from_str(line).map_err(|source| EngineError::BadQuestion {
+            of: QuestionFile::Labelled,
             path: path.to_owned(),
             line: place + 1,
             source,

@@ -11,7 +11,7 @@ use pikerag_models::{MemoryLedger, Mode};
 use pikerag_store::Base;
 
 use super::{Session, endpoints};
-use crate::error::{EngineError, Result};
+use crate::error::{EndpointOf, EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
@@ -54,8 +54,8 @@ impl Session {
             }
             Reranks::Local { folder } => {
                 let opened = self.shared().local_reranker.get_or_init(|| open(folder)).clone();
-                opened.map(Some).map_err(|reason| EngineError::NoRerankWeights {
-                    folder: folder.clone(),
+                opened.map(Some).map_err(|reason| EngineError::NoWeights {
+                    of: WeightsOf::Reranker(folder.clone()),
                     reason,
                 })
             }

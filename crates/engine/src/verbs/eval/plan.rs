@@ -13,7 +13,7 @@ use pikerag_eval::presets::{Files, Preset, find, preset};
 
 use super::EvalRequest;
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result};
 use crate::notice::Notice;
 use crate::verbs::progress::Progress;
 
@@ -63,7 +63,7 @@ pub(super) fn plan(request: &EvalRequest<'_>) -> Result<Plan> {
     let out = match (&request.out, &preset) {
         (Some(out), _) => out.clone(),
         (None, Some(preset)) => Path::new("runs").join(&preset.name),
-        (None, None) => return Err(EngineError::NoRunFolder),
+        (None, None) => return Err(EngineError::Needs(Needed::RunFolder)),
     };
     let labels: Vec<String> = match (&preset, request.methods.as_slice()) {
         (Some(preset), []) => preset.methods.clone(),
@@ -154,7 +154,7 @@ fn files(
 ) -> Result<Vec<(PathBuf, Option<Vec<PathBuf>>)>> {
     let given = &request.corpus;
     if let (Some(preset), true) = (preset, request.questions.is_empty()) {
-        let data = request.data.as_deref().ok_or(EngineError::NoDataFolder)?;
+        let data = request.data.as_deref().ok_or(EngineError::Needs(Needed::DataFolder))?;
         let folders = folders(data);
         let found: Result<Vec<Files>, _> =
             preset.data_sets.iter().map(|name| find(data, &folders, name)).collect();

@@ -21,7 +21,7 @@ use toml::Table;
 use super::plan::{Set, plan};
 use super::{EvalRequest, keep, make_folder};
 use crate::engine::Session;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Needed, Result};
 use crate::notice::Notice;
 use crate::verbs::progress::Progress;
 
@@ -82,8 +82,8 @@ async fn compare_searches(
         let (base, _) = base_of(session, request, &plan, set).await?;
         let ports = told_ports(session, &base, request.progress).await?;
         if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
-            return Err(EngineError::NoReranker);
-        }
+                return Err(EngineError::Needs(Needed::Reranker));
+            }
         let questions = lacking(&ports, &set.items).await?;
         if 0 < questions {
             tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });

@@ -3,12 +3,12 @@
 use pikerag_knowledge::records::FieldType;
 use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison, Coverage, Figure, Figures};
 use pikerag_knowledge::{Answer, Question, RecordSchema, TaskClass, Value, Worked};
+use pikerag_narrate::{InWords, Language, Sentence, compared_field};
 use pikerag_language::fold::folded;
 use pikerag_language::lexicon::concepts;
 
 use super::without;
 use crate::pike::figures::{Places, name, reckoned};
-use crate::pike::wording::Tongue;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -84,18 +84,13 @@ pub(super) async fn by_records(
         things: places.iter().map(|thing| name(collection, *thing)).collect(),
         rows: vec![ComparedBy { attribute: field.clone(), cells: cells.collect() }],
     };
-    let tongue = Tongue::of(question.query());
+    let language = Language::of(question.query());
     let text = match (way, verdict.as_slice()) {
-        (Way::Same, []) => tongue.say("No", "否").to_owned(),
-        (Way::Same, _) => tongue.say("Yes", "是").to_owned(),
-        (_, names) => names.join(tongue.comma()),
+        (Way::Same, []) => Sentence::IsSame(false).in_words(language),
+        (Way::Same, _) => Sentence::IsSame(true).in_words(language),
+        (_, names) => names.join(language.separator()),
     };
-    let rationale = match tongue {
-        Tongue::English => {
-            format!("Told from `{field}` of the records under `{}`.", collection.schema.name)
-        }
-        Tongue::Chinese => format!("依据记录类型 `{}` 的 `{field}`。", collection.schema.name),
-    };
+    let rationale = compared_field(&collection.schema.name, &field, language);
     let mut worked = Worked::of(TaskClass::Comparative);
     worked.figures = Some(Figures {
         schema: collection.schema.name.clone(),

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use pikerag_knowledge::{Event, Question, Role, Schema};
+use pikerag_knowledge::{Event, Note, Question, Role, Schema};
 use pikerag_language::query_terms;
+use pikerag_narrate::Language;
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
 use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
 use super::agent::{Judgement, Thought};
 use super::said;
-use crate::pike::wording::Tongue;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
@@ -73,9 +73,8 @@ pub(super) async fn merge(
         Ok(said) => said,
         Err(SolveError::Cancelled) => return Err(SolveError::Cancelled),
         Err(error) => {
-            run.push(Event::Noted {
-                note: format!("The coordinator came to nothing: {error}; the judgements rank."),
-            });
+            let note = Note::CoordinatorFailed { error: error.to_string() };
+            run.push(Event::Noted { note: note.into() });
             None
         }
     };
@@ -214,9 +213,9 @@ fn by_judgements(
 }
 
 fn plainly(question: &Question, ideas: Vec<MergedIdea>) -> Merged {
-    let tongue = Tongue::of(question.query());
+    let separator = Language::of(question.query()).separator();
     let titles: Vec<&str> = ideas.iter().map(|idea| idea.title.as_str()).collect();
-    Merged { answer: titles.join(tongue.comma()), why: String::new(), ideas }
+    Merged { answer: titles.join(separator), why: String::new(), ideas }
 }
 
 struct Said {

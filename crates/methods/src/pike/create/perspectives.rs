@@ -1,6 +1,6 @@
 //! Through whose eyes is a question looked at? Perspectives that somebody configured, or those that a model chooses for it.
 
-use pikerag_knowledge::{Event, Question, Role, Schema};
+use pikerag_knowledge::{Event, Note, Question, Role, Schema};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings};
 use serde_json::{Value as Json, json};
 
@@ -57,8 +57,8 @@ pub(super) async fn choose(
         }
         chosen.truncate(count);
     }
-    let names: Vec<&str> = chosen.iter().map(|perspective| perspective.name.as_str()).collect();
-    run.push(Event::Noted { note: format!("Perspectives: {}.", names.join(" · ")) });
+    let names = chosen.iter().map(|perspective| perspective.name.clone()).collect();
+    run.push(Event::Noted { note: Note::Perspectives { names }.into() });
     Ok(chosen)
 }
 

@@ -2,12 +2,11 @@
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::Outcome;
-use pikerag_knowledge::{TaskClass, Worked};
-use pikerag_language::format_number;
+use pikerag_knowledge::{Reason, TaskClass, Worked};
+use pikerag_narrate::{Language, coverage, first_kinds, kinds_rationale, query as query_words};
 
 use super::Ahead;
 use crate::pike::figures::{covered, figures, reckoned, tabulate};
-use crate::pike::wording::{self, Tongue};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
@@ -23,7 +22,7 @@ const Z: f64 = 1.2816;
 pub(super) async fn kinds(
     ports: &Ports,
     run: &mut Run,
-    tongue: Tongue,
+    language: Language,
     collection: &Collection,
     query: &RecordQuery,
     field: &str,
@@ -42,14 +41,7 @@ pub(super) async fn kinds(
         table.rows.iter().filter(|row| row.key.iter().any(|key| !key.is_empty())).collect();
     let all: usize = named.iter().map(|row| row.things.len()).sum();
     if all < CASES {
-        return Ok(Ahead::Lacks(match tongue {
-            Tongue::English => format!(
-                "What comes next is told from {CASES} cases at least; the records tell of {all}."
-            ),
-            Tongue::Chinese => {
-                format!("判断下一次至少需要 {CASES} 个案例，现有记录只有 {all} 个。")
-            }
-        }));
+        return Ok(Ahead::Lacks(Some(Reason::TooFewCases { least: CASES, known: all })));
     }
     // The later half of those that have a day.
     let mut dated: Vec<(String, usize)> = named
@@ -81,41 +73,18 @@ pub(super) async fn kinds(
             }
         })
         .collect();
-    let percent = |share: f64| format_number((100.0 * share).round());
-    let text = outlook.iter().take(KINDS).map(|outcome| {
-        let (share, low, high) =
-            (percent(outcome.share), percent(outcome.low), percent(outcome.high));
-        match tongue {
-            Tongue::English => {
-                format!("{} ({share} %, 80 % interval {low} to {high} %)", outcome.kind)
-            }
-            Tongue::Chinese => format!("{}（{share}%，80% 区间 {low}% 至 {high}%）", outcome.kind),
-        }
-    });
-    let text = text.collect::<Vec<_>>().join(tongue.comma());
+    let text = first_kinds(&outlook, KINDS, language);
     let mut own = figures(collection, &query, &table);
     own.coverage = covered(collection, &table);
     let trend = outlook.first().map_or(0.0, |outcome| outcome.trend);
     let rationale = [
-        wording::query(tongue, &collection.schema.name, &query, false),
-        match tongue {
-            Tongue::English => format!(
-                "The shares are those of {all} cases; the interval is Wilson's. The first kind's share in the later half of \
-                 them is {} points {} than in the earlier half. It assumes that the cases to come are like those recorded.",
-                percent(trend.abs()),
-                if trend < 0.0 { "lower" } else { "higher" }
-            ),
-            Tongue::Chinese => format!(
-                "份额取自 {all} 个案例，区间按 Wilson 方法。第一种在后半段案例中的份额比前半段{}{} 个百分点。此判断假定今后的案例与已记录的相似。",
-                if trend < 0.0 { "低 " } else { "高 " },
-                percent(trend.abs())
-            ),
-        },
-        wording::coverage(tongue, &own.coverage),
+        query_words(&collection.schema.name, &query, false, language),
+        kinds_rationale(all, trend, language),
+        coverage(&own.coverage, language),
     ];
     let mut worked = Worked::of(TaskClass::Predictive);
     (worked.figures, worked.outlook) = (Some(own), outlook);
-    let answer = reckoned(ports, run, text, rationale.join(tongue.say(" ", "")), worked).await?;
+    let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
 }
 

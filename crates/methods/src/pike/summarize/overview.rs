@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::{LeftOut, Organized, tokens_of};
-use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, SourceId, StoreError, Which};
+use crate::context::{Organized, tokens_of};
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, LeftOut, SourceId, StoreError, Which};
 use pikerag_language::{query_terms, sentences};
 use pikerag_reason::Claim;
 

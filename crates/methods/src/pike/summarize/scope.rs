@@ -2,7 +2,7 @@
 
 use crate::context::ReadingOrder;
 use pikerag_extract::tag_key;
-use pikerag_knowledge::{Chunk, ChunksOf, Event, SourceId, Which, file_part};
+use pikerag_knowledge::{Chunk, ChunksOf, Event, Note, SourceId, Which, file_part};
 use pikerag_language::fold::folded;
 
 use crate::candidates::fetch;
@@ -29,21 +29,19 @@ pub(super) async fn scope(
 ) -> Result<(Vec<Chunk>, ReadingOrder), SolveError> {
     let tagged = tagged(ports, query).await?;
     if let Some((tag, chunks)) = tagged {
-        let note = format!("Summarizes what is tagged {tag}: {} passages.", chunks.len());
-        run.push(Event::Noted { note });
+        let note = Note::SummarizesTag { tag, passages: chunks.len() };
+        run.push(Event::Noted { note: note.into() });
         return Ok((chunks, ReadingOrder::Document));
     }
     let named = named(ports, query).await?;
     if named.is_empty() {
         return Ok((found(ports, query).await?, ReadingOrder::Document));
     }
-    let titles: Vec<&str> = named.iter().map(|(_, title)| title.as_str()).collect();
-    run.push(Event::Noted { note: format!("Summarizes {}.", titles.join(", ")) });
+    let titles = named.iter().map(|(_, title)| title.clone()).collect();
+    run.push(Event::Noted { note: Note::SummarizesDocuments { titles }.into() });
     let chunks = chunks_of(ports, &named.iter().map(|(id, _)| *id).collect::<Vec<_>>()).await?;
     if chunks.len() == CHUNKS {
-        let note =
-            format!("Of longer documents, or more, the first {CHUNKS} passages are looked at.");
-        run.push(Event::Noted { note });
+        run.push(Event::Noted { note: Note::ReadsFirstPassages { limit: CHUNKS }.into() });
     }
     Ok((chunks, ReadingOrder::Given))
 }

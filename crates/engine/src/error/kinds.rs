@@ -1,0 +1,249 @@
+//! The things that an error is about, where one decision of the caller covers several of them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use pikerag_knowledge::Role;
+
+/// What the base does not have, or the caller may not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// A chunk, by identifier.
+    Chunk,
+    /// A file, by path.
+    File,
+    /// The bytes of a file, by its path.
+    Original,
+    /// A correction of a file, by number.
+    Correction,
+    /// A report of an evaluation, by name.
+    Evaluation,
+    /// A backup, by path.
+    Backup,
+    /// A run, by the beginning of its name.
+    Run,
+    /// A node of the graph, by name or identifier.
+    Node,
+    /// A class of tags, by name.
+    TagClass,
+    /// A pair of tags, by its words.
+    TagPair,
+}
+
+impl Missing {
+    /// One value of each kind.
+    pub const ALL: [Self; 10] = [
+        Self::Chunk,
+        Self::File,
+        Self::Original,
+        Self::Correction,
+        Self::Evaluation,
+        Self::Backup,
+        Self::Run,
+        Self::Node,
+        Self::TagClass,
+        Self::TagPair,
+    ];
+
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Chunk => "no-such-chunk",
+            Self::File => "no-such-file",
+            Self::Original => "no-original",
+            Self::Correction => "no-such-correction",
+            Self::Evaluation => "no-such-evaluation",
+            Self::Backup => "no-such-backup",
+            Self::Run => "no-such-run",
+            Self::Node => "no-such-node",
+            Self::TagClass => "no-such-tag-class",
+            Self::TagPair => "no-such-tag-pair",
+        }
+    }
+
+    pub(super) fn message(self, name: &str) -> String {
+        match self {
+            Self::Chunk => format!("there is no chunk {name}"),
+            Self::File => format!("{name} is not in the knowledge base"),
+            Self::Original => format!("the bytes of {name} are not kept"),
+            Self::Correction => format!("there is no correction {name}"),
+            Self::Evaluation => format!("there is no evaluation `{name}`"),
+            Self::Backup => format!("{name} is not there"),
+            Self::Run => format!("there is no run `{name}`"),
+            Self::Node => format!("`{name}` is no node of this base"),
+            Self::TagClass => format!("there is no class `{name}`"),
+            Self::TagPair => format!("there is no pair `{name}`"),
+        }
+    }
+}
+
+/// What a request needs, and neither it nor the settings name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// An embedder.
+    Embedder,
+    /// A reranker.
+    Reranker,
+    /// A chat model, to learn pairs of tags.
+    ChatForPairs,
+    /// A model that judges answers.
+    Judge,
+    /// A model that gives log-probabilities.
+    LogProbabilities,
+    /// The folder of an evaluation run.
+    RunFolder,
+    /// The folder with the data sets of a preset.
+    DataFolder,
+    /// Classes of tags, to learn pairs for.
+    TagClasses,
+}
+
+impl Needed {
+    /// One value of each kind.
+    pub const ALL: [Self; 8] = [
+        Self::Embedder,
+        Self::Reranker,
+        Self::ChatForPairs,
+        Self::Judge,
+        Self::LogProbabilities,
+        Self::RunFolder,
+        Self::DataFolder,
+        Self::TagClasses,
+    ];
+
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Embedder => "no-embedder",
+            Self::Reranker => "no-reranker",
+            Self::ChatForPairs => "no-model",
+            Self::Judge => "no-judge",
+            Self::LogProbabilities => "no-log-probabilities",
+            Self::RunFolder => "no-run-folder",
+            Self::DataFolder => "no-data-folder",
+            Self::TagClasses => "no-tag-classes",
+        }
+    }
+}
+
+impl fmt::Display for Needed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Embedder => "there is no embedder",
+            Self::Reranker => "there is no reranker",
+            Self::ChatForPairs => "learning pairs needs a chat model",
+            Self::Judge => "there is no model to judge with",
+            Self::LogProbabilities => "there is no model whose log-probabilities give a perplexity",
+            Self::RunFolder => "the folder of the run is missing",
+            Self::DataFolder => {
+                "a preset needs the folder with the data sets, or files of questions"
+            }
+            Self::TagClasses => "there are no tag classes yet",
+        })
+    }
+}
+
+/// A text without a word, where one is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wordless {
+    /// A question.
+    Question,
+    /// A query of a search.
+    Query,
+    /// A tag, a class or a part of a pair.
+    Name(String),
+}
+
+impl Wordless {
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Self::Question => "empty-question",
+            Self::Query => "empty-query",
+            Self::Name(_) => "no-word",
+        }
+    }
+}
+
+impl fmt::Display for Wordless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Question => f.write_str("the question holds no word"),
+            Self::Query => f.write_str("there is no word to look for"),
+            Self::Name(name) => write!(f, "`{name}` holds no word"),
+        }
+    }
+}
+
+/// The task of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointOf {
+    /// A chat model's role.
+    Role(Role),
+    /// Vectors.
+    Embedder,
+    /// Reranking.
+    Reranker,
+}
+
+impl fmt::Display for EndpointOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Role(role) => write!(f, "the model for `{role}`"),
+            Self::Embedder => f.write_str("the embedder"),
+            Self::Reranker => f.write_str("the reranker"),
+        }
+    }
+}
+
+/// The task of local weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WeightsOf {
+    /// Vectors.
+    Embedder,
+    /// Reranking, with the weights in this folder.
+    Reranker(PathBuf),
+}
+
+impl WeightsOf {
+    pub(super) fn message(&self, reason: &str) -> String {
+        match self {
+            Self::Embedder => reason.to_owned(),
+            Self::Reranker(folder) => format!(
+                "the weights in {}, which `rerank.weights` names, cannot be used: {reason}",
+                folder.display()
+            ),
+        }
+    }
+}
+
+/// What a file of questions is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionFile {
+    /// To be asked.
+    Asked,
+    /// Labelled as known or not, for the method `skr`.
+    Labelled,
+}
+
+impl QuestionFile {
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Asked => "bad-questions",
+            Self::Labelled => "bad-labelled-questions",
+        }
+    }
+
+    pub(super) fn unreadable(self, path: &Path) -> String {
+        match self {
+            Self::Asked => format!("{} cannot be read", path.display()),
+            Self::Labelled => {
+                format!("{}, which `methods.skr_examples` names, cannot be read", path.display())
+            }
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Asked => "question",
+            Self::Labelled => "labelled question",
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Notices in Chinese.
+
+use pikerag_narrate::{InWords, Words};
+
+use crate::notice::Notice;
+
+impl InWords for Notice {
+    fn words(&self) -> Words {
+        let chinese = match self {
+            Self::OtherVectors { made_by, in_use } => {
+                format!("向量由 {made_by} 而非 {in_use} 生成：只按词检索")
+            }
+            Self::NoEmbedder { made_by } => {
+                format!("向量由 {made_by} 生成，而它目前不可用：只按词检索")
+            }
+            Self::Foreign { embedder } => {
+                format!("{embedder} 用于英文，而大多数文档不是英文：按词检索比按语义更有效")
+            }
+            Self::NoReranker { model } => {
+                format!("离线时不使用 {model}：结果保持检索的顺序")
+            }
+            Self::ReadOnly { folder } => {
+                format!("{} 不可写：运行与模型的回复都不会保留", folder.display())
+            }
+            Self::RunNotKept { reason } => format!("此次运行未能保留：{reason}"),
+            Self::NoAtomizer => "`index.atoms` 需要模型来写，但未使用对话模型：改用句子".to_owned(),
+            Self::Unanswerable { path, questions } => {
+                format!("{}：按数据集的说明，略过 {questions} 个没有答案的问题", path.display())
+            }
+            Self::NoEvidence { data_set, questions, of } => {
+                format!("{data_set}：{of} 个问题中有 {questions} 个没有标准证据，已略过")
+            }
+            Self::EvidenceNotIndexed { data_set, questions, of } => {
+                format!(
+                    "{data_set}：{of} 个问题中有 {questions} 个的标准证据不在知识库中，算作未找到"
+                )
+            }
+        };
+        Words::new(self.to_string(), chinese)
+    }
+}

@@ -1,0 +1,200 @@
+//! Every error and notice has English and Chinese words.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::io;
+use std::mem::{Discriminant, discriminant};
+use std::path::PathBuf;
+
+use pikerag_coordinate::SolveError;
+use pikerag_coordinate::ingest::FileError;
+use pikerag_coordinate::methods::BadParameter;
+use pikerag_eval::EvalError;
+use pikerag_knowledge::{
+    Filter, Misfit, ModelError, QueryError, Role, RunId, RunState, StoreError, Structure,
+};
+use pikerag_narrate::{InWords, Language};
+use pikerag_prompt::{AskError, Markup, Unreadable};
+use pikerag_retrieve::{RetrieveError, Search};
+
+use crate::error::{
+    EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, WeightsOf, Wordless,
+};
+use crate::notice::Notice;
+use crate::settings::SettingsError;
+
+fn named() -> String {
+    "X1".to_owned()
+}
+
+fn path() -> PathBuf {
+    PathBuf::from("X1")
+}
+
+fn is_chinese(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// A cause follows a colon in its own words. All before it is Chinese, but for the name that a notice may begin with and for
+/// names in backticks.
+fn check(shown: &(impl InWords + Debug)) {
+    let english = shown.in_words(Language::English);
+    assert!(!english.is_empty() && !english.chars().any(is_chinese), "{shown:?}: {english}");
+    let chinese = shown.in_words(Language::Chinese);
+    let own = chinese.trim_start_matches("X1：").split('：').next().unwrap_or_default();
+    let bare: String = own.split('`').step_by(2).collect();
+    let is_plain = !bare.chars().any(|c| c.is_ascii_lowercase());
+    assert!(own.chars().any(is_chinese) && is_plain, "{shown:?}: {chinese}");
+}
+
+fn check_each<T: InWords + Debug>(kinds: usize, all: &[T]) {
+    let seen: HashSet<Discriminant<T>> = all.iter().map(discriminant).collect();
+    assert_eq!(seen.len(), kinds);
+    all.iter().for_each(check);
+}
+
+fn store() -> StoreError {
+    StoreError::Missing { what: named() }
+}
+
+fn model() -> ModelError {
+    ModelError::OverBudget { cap: named(), spent: named() }
+}
+
+fn ask() -> AskError {
+    AskError::Unreadable { role: Role::Answer, reply: named(), reason: Unreadable::Empty }
+}
+
+fn json() -> serde_json::Error {
+    serde_json::from_str::<u8>("x").unwrap_err()
+}
+
+fn toml() -> toml::de::Error {
+    toml::from_str::<toml::Table>("=").unwrap_err()
+}
+
+fn broken() -> io::Error {
+    io::Error::other("X1")
+}
+
+fn solve_errors() -> Vec<SolveError> {
+    let mut all = vec![
+        SolveError::Retrieve(RetrieveError::Model(model())),
+        SolveError::Ask(ask()),
+        SolveError::Store(store()),
+        SolveError::NoModel { role: Role::Answer },
+        SolveError::NoScorer,
+        SolveError::NoLabelledQuestions,
+        SolveError::Query(QueryError::NoField(named())),
+        SolveError::NoEngine,
+        SolveError::Cancelled,
+        SolveError::Diverged { seq: 1 },
+        SolveError::UnfitChange { seq: 1, wanted: "X1" },
+        SolveError::NoCandidate { index: 1, candidates: 1 },
+    ];
+    let structures = [Structure::Graph, Structure::Tree, Structure::Tags];
+    all.extend(structures.map(|structure| SolveError::NotBuilt { structure }));
+    all
+}
+
+/// One error of each kind at least.
+fn errors() -> Vec<EngineError> {
+    let run = RunId::default;
+    let mut all = vec![
+        EngineError::Settings(SettingsError::NoneInFlight),
+        EngineError::SettingsExist { path: path() },
+        EngineError::NoProgram(broken()),
+        EngineError::NoFolder(broken()),
+        EngineError::NoBase { folder: path() },
+        EngineError::OnlyPart,
+        EngineError::TooMany { given: 2, most: 1 },
+        EngineError::Wordless(Wordless::Question),
+        EngineError::Wordless(Wordless::Query),
+        EngineError::Wordless(Wordless::Name(named())),
+        EngineError::File { file: named(), source: FileError::NotUtf8 },
+        EngineError::Misfit(Misfit::NotThere),
+        EngineError::RunForgotten { run: run(), forgotten: 0 },
+        EngineError::Store(store()),
+        EngineError::Retrieve(RetrieveError::Model(model())),
+        EngineError::NoMethod("x".parse::<pikerag_coordinate::Method>().unwrap_err()),
+        EngineError::NoSearch("x".parse::<Search>().unwrap_err()),
+        EngineError::Eval(EvalError::Unreadable { path: path(), source: broken() }),
+        EngineError::Endpoint { of: EndpointOf::Role(Role::Answer), source: model() },
+        EngineError::Endpoint { of: EndpointOf::Embedder, source: model() },
+        EngineError::Endpoint { of: EndpointOf::Reranker, source: model() },
+        EngineError::NoWeights { of: WeightsOf::Embedder, reason: named() },
+        EngineError::NoWeights { of: WeightsOf::Reranker(path()), reason: named() },
+        EngineError::UnclearRun { name: named() },
+        EngineError::NoDecision { run: run(), seq: 1, decisions: vec![2] },
+        EngineError::Parameter(BadParameter::Unknown {
+            method: None,
+            name: named(),
+            known: named(),
+        }),
+        EngineError::Cancelled,
+        EngineError::ClassOfOtherMethod { method: named() },
+        EngineError::NothingAdmitted { filter: Filter::default() },
+        EngineError::NoProposal(ask()),
+        EngineError::NotParsed { path: path(), source: FileError::NotUtf8 },
+        EngineError::NotDeleted { path: named(), source: store() },
+        EngineError::TagClassExists { name: named() },
+        EngineError::NotWritten { path: path(), source: broken() },
+        EngineError::Output(broken()),
+        EngineError::Page(Markup::new(&[("X1", "{{")]).unwrap_err()),
+        EngineError::Json(json()),
+        EngineError::NamedTwice { label: named() },
+        EngineError::BadParameter { label: named(), source: toml() },
+        EngineError::CorporaDoNotFit { questions: 2, corpora: 3 },
+        EngineError::NoEvidence { data_set: named() },
+        EngineError::OtherRun { folder: path(), what: "X1" },
+        EngineError::BadRows { path: path(), source: json() },
+        EngineError::CorpusUnreadable { path: named(), reason: FileError::NotUtf8 },
+        EngineError::CorpusIncomplete { reason: named(), over_budget: false },
+    ];
+    all.extend(Missing::ALL.map(|what| EngineError::NotFound { what, name: named() }));
+    all.extend(Needed::ALL.map(EngineError::Needs));
+    all.extend(RunState::ALL.map(|state| EngineError::RunNotAnswered { run: run(), state }));
+    for of in [QuestionFile::Asked, QuestionFile::Labelled] {
+        all.push(EngineError::QuestionsUnreadable { of, path: path(), source: broken() });
+        all.push(EngineError::BadQuestion { of, path: path(), line: 1, source: json() });
+    }
+    all.extend(
+        [
+            FeedbackError::NoVerified { name: named() },
+            FeedbackError::NothingToAccept { run: run() },
+            FeedbackError::NoAuthor,
+            FeedbackError::EmptyCorrection,
+        ]
+        .map(EngineError::Feedback),
+    );
+    all
+}
+
+#[test]
+fn errors_have_words() {
+    let solve = solve_errors();
+    assert_eq!(solve.iter().map(discriminant).collect::<HashSet<_>>().len(), 13);
+    let mut all = errors();
+    all.extend(solve.into_iter().map(EngineError::Solve));
+    check_each(47, &all);
+}
+
+#[test]
+fn notices_have_words() {
+    let (questions, of) = (1, 2);
+    check_each(
+        10,
+        &[
+            Notice::OtherVectors { made_by: named(), in_use: named() },
+            Notice::NoEmbedder { made_by: named() },
+            Notice::Foreign { embedder: named() },
+            Notice::NoReranker { model: named() },
+            Notice::ReadOnly { folder: path() },
+            Notice::RunNotKept { reason: named() },
+            Notice::NoAtomizer,
+            Notice::Unanswerable { path: path(), questions },
+            Notice::NoEvidence { data_set: named(), questions, of },
+            Notice::EvidenceNotIndexed { data_set: named(), questions, of },
+        ],
+    );
+}

@@ -1,0 +1,94 @@
+//! Notes of a run, and faults of replies that could not be read.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::distilled::Structure;
+
+/// Something that the reader of a run should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "note")]
+#[expect(missing_docs, reason = "a field means what its variant's sentence says of it")]
+pub enum Note {
+    /// The answer quotes its evidence.
+    QuotesEvidence { because: Quoting },
+    /// No passage matches well enough to be quoted; `fit` is the score of the best one.
+    NothingToQuote { because: Quoting, fit: f64 },
+    /// Without a language model, the summary consists of the most central sentences.
+    SummaryQuotes,
+    /// The summary covers the passages with a tag.
+    SummarizesTag { tag: String, passages: usize },
+    /// The summary covers these documents.
+    SummarizesDocuments { titles: Vec<String> },
+    /// The run reads only so many passages from the beginning.
+    ReadsFirstPassages { limit: usize },
+    /// So many of the parts could not be summarized.
+    PartsNotSummarized { unread: usize, parts: usize },
+    /// The budget allows only so many agents.
+    FewerAgents { agents: usize },
+    /// An agent failed.
+    AgentFailed { name: String, error: String },
+    /// The coordinator failed: the judgements alone rank the ideas.
+    CoordinatorFailed { error: String },
+    /// The perspectives of the agents.
+    Perspectives { names: Vec<String> },
+    /// The records reach to this period, so the run counts and does not forecast.
+    CountedNotForecast { last: String },
+    /// No relevant passage gave an answer: the model answers from memory.
+    AnswersFromMemory,
+    /// The score of the answer from a passage.
+    PassageScored { title: String, score: f64 },
+    /// The weight of an answer.
+    AnswerWeighed { answer: String, weight: f64 },
+    /// The search found nothing to verify the answer to this query.
+    NothingToVerify { query: String },
+    /// The search found nothing to answer this query.
+    NothingToComplete { query: String },
+    /// The question was already split so many times.
+    SplitLimit { times: usize, question: String },
+    /// So many sub-questions are left out, because `limit` were taken up.
+    SubQuestionsLeftOut { left_out: usize, limit: usize },
+    /// A sub-question got no answer.
+    NotAnswered { question: String },
+    /// The graph has reached its limit of steps, and so many are left out.
+    GraphFull { steps: usize, left_out: usize },
+    /// Below this perplexity, which was measured with this model, the knowledge is sufficient.
+    SufficiencyThreshold { perplexity: f64 },
+    /// The run follows so many of all paths.
+    PathsLimited { followed: usize, paths: usize },
+    /// The base has no atomic questions, which `kar3-paper` searches.
+    NoAtomicQuestions,
+    /// The least similarity δ, calibrated on this base.
+    Calibrated { delta: f64 },
+    /// The structure does not help: the run falls back to plain retrieval.
+    StructureUnhelpful { structure: Structure },
+    /// The question contains no tags of the base.
+    NoTags,
+}
+
+/// Why an answer quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quoting {
+    /// No language model was used.
+    NoModel,
+    /// The reply of the model could not be read.
+    ReplyUnreadable,
+}
+
+/// What is wrong with a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "fault")]
+#[expect(missing_docs, reason = "a field means what its variant's sentence says of it")]
+pub enum UnreadableReply {
+    /// It is empty, or contains nothing but thoughts.
+    Empty,
+    /// It was cut off at the limit of tokens.
+    CutOff { max_tokens: u32 },
+    /// It contains no JSON object with any of these keys.
+    NoObject { keys: String },
+    /// A key is missing or has a wrong value; `expected` is what the model was told.
+    BadKey { key: String, expected: String },
+    /// The model refused the request.
+    Refused,
+}

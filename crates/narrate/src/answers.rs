@@ -1,0 +1,50 @@
+//! Sentences that a method answers with, where no model writes the answer. A replay compares answers, so these keep their
+//! wording.
+
+use crate::language::{InWords, Words};
+
+/// An answer, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sentence<'a> {
+    /// The documents do not contain the answer, and why.
+    Insufficient(&'a str),
+    /// What the answer most likely is.
+    MostLikely(&'a str),
+    /// Knowledge is missing for these steps, a line each.
+    MissingKnowledge(&'a str),
+    /// The things are compared side by side, without a conclusion.
+    SideBySide,
+    /// Whether things are the same.
+    IsSame(bool),
+    /// The reply of the model could not be read.
+    ReplyUnreadable,
+}
+
+impl InWords for Sentence<'_> {
+    fn words(&self) -> Words {
+        match self {
+            Self::Insufficient(why) => Words::new(
+                format!("Insufficient information. ({why})"),
+                format!("信息不足。 ({why})"),
+            ),
+            Self::MostLikely(answer) => {
+                Words::new(format!("most likely: {answer}"), format!("最有可能: {answer}"))
+            }
+            Self::MissingKnowledge(steps) => Words::new(
+                format!(
+                    "The knowledge base does not hold enough to answer this. Knowledge is missing for:\n{steps}"
+                ),
+                format!("知识库中的内容不足以回答这个问题。缺少以下步骤所需的知识：\n{steps}"),
+            ),
+            Self::SideBySide => Words::new(
+                "What the documents tell of each stands side by side; the verdict takes a language model.",
+                "以下并列文档对各项的说法；结论需要语言模型给出。",
+            ),
+            Self::IsSame(true) => Words::new("Yes", "是"),
+            Self::IsSame(false) => Words::new("No", "否"),
+            Self::ReplyUnreadable => {
+                Words::new("The model's reply could not be read.", "模型的回复无法解析。")
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Queries over records, their figures, and their coverage.
+
+use std::fmt::Write;
+
+use pikerag_knowledge::facts::TabulatedRow;
+use pikerag_knowledge::records::Quantity;
+use pikerag_knowledge::tables::{Condition, Measure, RecordQuery, Test};
+use pikerag_knowledge::worked::Coverage;
+use pikerag_language::is_chinese;
+
+use crate::language::{InWords, Language, Words};
+use crate::numbers::{amount, counted};
+
+impl InWords for TabulatedRow {
+    fn words(&self) -> Words {
+        let row =
+            |language| figure_row(&self.key, self.value, self.unit.as_deref(), false, language);
+        Words::new(row(Language::English), row(Language::Chinese))
+    }
+}
+
+/// A figure with its group: `2016: 45`, or `pumps (45)` in a ranking; without a group, the figure alone.
+pub fn figure_row(
+    key: &[String],
+    value: f64,
+    unit: Option<&str>,
+    is_ranked: bool,
+    language: Language,
+) -> String {
+    let value = amount(value, unit);
+    let unknown = language.either("not told", "未说明");
+    let named = |part: &String| if part.is_empty() { unknown.to_owned() } else { part.clone() };
+    let key: Vec<String> = key.iter().map(named).collect();
+    let key = key.join(language.either(", ", "，"));
+    match (key.is_empty(), is_ranked, language) {
+        (true, ..) => value,
+        (false, true, Language::English) => format!("{key} ({value})"),
+        (false, true, Language::Chinese) => format!("{key}（{value}）"),
+        (false, false, Language::English) => format!("{key}: {value}"),
+        (false, false, Language::Chinese) => format!("{key}：{value}"),
+    }
+}
+
+/// The first items of a list of `all`.
+pub fn listed(items: &[String], all: usize, language: Language) -> String {
+    let left = all.saturating_sub(items.len());
+    let mut told = items.join(language.separator());
+    if 0 < left {
+        let _ = match language {
+            Language::English => write!(told, "; and {left} more"),
+            Language::Chinese => write!(told, "；另有 {left} 项"),
+        };
+    }
+    told
+}
+
+/// What was computed, with its conditions: one sentence.
+pub fn query(schema: &str, query: &RecordQuery, is_list: bool, language: Language) -> String {
+    let Words { english, chinese } = match &query.measure {
+        _ if is_list => Words::new("Listed: things in", "列出："),
+        Measure::Count => Words::new("Counted: things in", "计数："),
+        Measure::Different(field) => Words::new(
+            format!("Counted: different values of `{field}` in"),
+            format!("计数：`{field}` 的不同取值，记录类型"),
+        ),
+        Measure::Sum(field) => measured("Sum", "求和", field),
+        Measure::Mean(field) => measured("Mean", "求平均", field),
+        Measure::Least(field) => measured("Least value", "最小值", field),
+        Measure::Greatest(field) => measured("Greatest value", "最大值", field),
+    };
+    let conditions = query.conditions.iter().map(|condition| condition_in(condition, language));
+    let conditions: Vec<String> = conditions.collect();
+    let groups: Vec<String> =
+        query.group.iter().map(|group| format!("`{}`", group.field)).collect();
+    match language {
+        Language::English => {
+            let mut told = format!("{english} `{schema}`");
+            if !conditions.is_empty() {
+                let _ = write!(told, " where {}", conditions.join(" and "));
+            }
+            if !groups.is_empty() {
+                let _ = write!(told, ", grouped by {}", groups.join(" and "));
+            }
+            told + "."
+        }
+        Language::Chinese => {
+            let mut told = format!("{chinese} `{schema}`");
+            if !conditions.is_empty() {
+                let _ = write!(told, "，条件：{}", conditions.join("，且 "));
+            }
+            if !groups.is_empty() {
+                let _ = write!(told, "，按 {} 分组", groups.join("、"));
+            }
+            told + "。"
+        }
+    }
+}
+
+fn measured(english: &str, chinese: &str, field: &str) -> Words {
+    Words::new(format!("{english}: `{field}` in"), format!("{chinese}：`{field}`，记录类型"))
+}
+
+fn condition_in(condition: &Condition, language: Language) -> String {
+    let field = &condition.field;
+    // Chinese words are folded character by character.
+    let words = |words: &str| {
+        let is_spaced = words.chars().any(|c| !is_chinese(c) && c != ' ');
+        if is_spaced { words.to_owned() } else { words.replace(' ', "") }
+    };
+    let than = |than: &Quantity| amount(than.amount, than.unit.as_deref());
+    match &condition.test {
+        Test::Is(text) => Words::new(
+            format!("`{field}` is “{}”", words(text)),
+            format!("`{field}` 为“{}”", words(text)),
+        )
+        .of(language),
+        Test::Holds(text) => Words::new(
+            format!("`{field}` contains “{}”", words(text)),
+            format!("`{field}` 含“{}”", words(text)),
+        )
+        .of(language),
+        Test::Between { from, to } => between(field, from.as_deref(), to.as_deref(), language),
+        Test::AtLeast(number) => format!("`{field}` ≥ {}", than(number)),
+        Test::Above(number) => format!("`{field}` > {}", than(number)),
+        Test::AtMost(number) => format!("`{field}` ≤ {}", than(number)),
+        Test::Below(number) => format!("`{field}` < {}", than(number)),
+        Test::IsTrue(true) => {
+            Words::new(format!("`{field}` is yes"), format!("`{field}` 为是")).of(language)
+        }
+        Test::IsTrue(false) => {
+            Words::new(format!("`{field}` is no"), format!("`{field}` 为否")).of(language)
+        }
+    }
+}
+
+/// The bounds of a date, as days. A bound with `~` behind it excludes the day.
+fn between(field: &str, from: Option<&str>, to: Option<&str>, language: Language) -> String {
+    let from = from.map(|day| (day.trim_end_matches('~'), day.ends_with('~')));
+    let to = to.map(|day| match day.strip_suffix('~') {
+        Some(before) => (next(before), true),
+        None => (last_of_month(day), false),
+    });
+    let mut told = format!("`{field}`");
+    if let Some((from, is_after)) = from {
+        let (english, chinese) = if is_after { ("is after", "晚于") } else { ("is from", "自") };
+        let _ = write!(told, " {} {from}", language.either(english, chinese));
+    }
+    if let Some((to, is_before)) = to {
+        let (english, chinese) = match (is_before, told.ends_with('`')) {
+            (true, true) => ("is before", "早于"),
+            (true, false) => ("before", "早于"),
+            (false, true) => ("is up to", "至"),
+            (false, false) => ("to", "至"),
+        };
+        let _ = write!(told, " {} {to}", language.either(english, chinese));
+    }
+    told
+}
+
+/// The day behind `2015-01-00` or `2018-05-10`, as a bound before that day has them.
+fn next(before: &str) -> String {
+    let mut day = before.to_owned();
+    let last = day.pop().and_then(|last| char::from_u32(last as u32 + 1));
+    day.extend(last);
+    day
+}
+
+/// `2024-02-29` for `2024-02-31`: bounds end each month with its 31st.
+fn last_of_month(day: &str) -> String {
+    let month = day.strip_suffix("-31").and_then(|month| {
+        let (year, number) = month.split_once('-')?;
+        Some((month, year.parse::<u32>().ok()?, number.parse::<u32>().ok()?))
+    });
+    let Some((month, year, number)) = month else { return day.to_owned() };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let last = match number {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    format!("{month}-{last}")
+}
+
+/// The field that decided a comparison of records.
+pub fn compared_field(schema: &str, field: &str, language: Language) -> String {
+    Words::new(
+        format!("Compared by `{field}` of the records of `{schema}`."),
+        format!("依据记录类型 `{schema}` 的 `{field}` 比较。"),
+    )
+    .of(language)
+}
+
+/// How much a figure covers, and what it leaves out: a sentence each.
+pub fn coverage(coverage: &Coverage, language: Language) -> String {
+    let Coverage { documents, with_records, records, things, matched, .. } = coverage;
+    let mut told = Words::new(
+        format!(
+            "{matched} of {things} things match; {} from {with_records} of {} seen.",
+            counted(*records, "record"),
+            counted(*documents, "document"),
+        ),
+        format!(
+            "{things} 项中有 {matched} 项符合；共 {records} 条记录，来自可见的 {documents} 份文档中的 {with_records} 份。"
+        ),
+    );
+    for (why, count) in &coverage.without {
+        let verb = if *count == 1 { "has" } else { "have" };
+        let Words { english, chinese } = why.words();
+        let _ = write!(told.english, " {count} {verb} no such record ({english}).");
+        let _ = write!(told.chinese, "{count} 份没有此类记录（{chinese}）。");
+    }
+    let left_out = [
+        (
+            coverage.undecided,
+            "Left out, because a condition cannot be decided for them",
+            "因无法判断是否符合条件而未计入",
+        ),
+        (
+            coverage.unmeasured,
+            "Left out, because they have no value of the measured field",
+            "没有所求的数值而未计入",
+        ),
+        (
+            coverage.conflicts,
+            "Fields with different values in several records (the first value counts)",
+            "多条记录说法不一而以第一条为准的字段",
+        ),
+    ];
+    for (count, english, chinese) in left_out {
+        if 0 < count {
+            let _ = write!(told.english, " {english}: {count}.");
+            let _ = write!(told.chinese, "{chinese}：{count}。");
+        }
+    }
+    told.of(language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_shown_as_days() {
+        let shown = |from, to| between("day", from, to, Language::English);
+        assert_eq!(
+            shown(Some("2024-02-01"), Some("2024-02-31")),
+            "`day` is from 2024-02-01 to 2024-02-29"
+        );
+        assert_eq!(shown(None, Some("2015-01-00~")), "`day` is before 2015-01-01");
+        assert_eq!(shown(Some("2015-12-31~"), None), "`day` is after 2015-12-31");
+        assert_eq!(shown(None, Some("2015-12-31")), "`day` is up to 2015-12-31");
+    }
+}

@@ -1,0 +1,26 @@
+//! Words typed facts in English and Chinese, with the terms of the glossary; no other crate writes sentences about a run.
+
+mod answers;
+mod events;
+mod figures;
+mod forecasts;
+mod language;
+mod notes;
+mod numbers;
+mod plans;
+mod reasons;
+mod scores;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+pub use self::answers::Sentence;
+pub use self::events::{Narration, candidate, narrate};
+pub use self::figures::{compared_field, coverage, figure_row, listed, query};
+pub use self::forecasts::{
+    Series, first_kinds, forecast_points, kinds_rationale, series_rationale,
+};
+pub use self::language::{InWords, Language, Words, joined};
+pub use self::notes::{SummaryScope, summary_scope};
+pub use self::numbers::{amount, counted, number};
+pub use self::scores::score_parts;

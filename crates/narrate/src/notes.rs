@@ -1,0 +1,227 @@
+//! Notes of a run, faults of replies, and the scope of a summary.
+
+use pikerag_knowledge::facts::UnreadableReply;
+use pikerag_knowledge::{LeftOut, Note, Quoting};
+
+use crate::language::{InWords, Language, Words};
+use crate::numbers::counted;
+
+impl InWords for Note {
+    #[expect(clippy::too_many_lines, reason = "one match gives every note its words")]
+    fn words(&self) -> Words {
+        match self {
+            Self::QuotesEvidence { because } => {
+                let Words { english, chinese } = because.words();
+                Words::new(
+                    format!("{english}: the answer quotes its evidence."),
+                    format!("{chinese}：答案摘自其证据原文。"),
+                )
+            }
+            Self::NothingToQuote { because, fit } => {
+                let Words { english, chinese } = because.words();
+                Words::new(
+                    format!(
+                        "{english}, and no passage matches well enough to be quoted (score {fit:.2})."
+                    ),
+                    format!("{chinese}，且没有段落相符到可以摘录（得分 {fit:.2}）。"),
+                )
+            }
+            Self::SummaryQuotes => Words::new(
+                "No language model was used: the summary consists of the most central sentences.",
+                "未使用语言模型：总结由最具代表性的句子组成。",
+            ),
+            Self::SummarizesTag { tag, passages } => Words::new(
+                format!("The summary covers {} with the tag {tag}.", counted(*passages, "passage")),
+                format!("总结标签为 {tag} 的 {passages} 个段落。"),
+            ),
+            Self::SummarizesDocuments { titles } => Words::new(
+                format!("The summary covers {}.", titles.join(", ")),
+                format!("总结：{}。", titles.join("、")),
+            ),
+            Self::ReadsFirstPassages { limit } => Words::new(
+                format!("The documents are long: the run reads their first {limit} passages."),
+                format!("文档较长：只读取前 {limit} 个段落。"),
+            ),
+            Self::PartsNotSummarized { unread, parts } => Words::new(
+                format!("{unread} of {} could not be summarized.", counted(*parts, "part")),
+                format!("{parts} 个部分中有 {unread} 个无法概括。"),
+            ),
+            Self::FewerAgents { agents } => Words::new(
+                format!("The budget is too small for more agents: {agents} remain."),
+                format!("预算不足以支持更多智能体：保留 {agents} 个。"),
+            ),
+            Self::AgentFailed { name, error } => Words::new(
+                format!("The agent “{name}” failed: {error}."),
+                format!("智能体“{name}”失败：{error}。"),
+            ),
+            Self::CoordinatorFailed { error } => Words::new(
+                format!("The coordinator failed: {error}; the agents' scores rank the ideas."),
+                format!("协调者失败：{error}；想法按智能体的评分排序。"),
+            ),
+            Self::Perspectives { names } => {
+                let names = names.join(" · ");
+                Words::new(format!("Perspectives: {names}."), format!("视角：{names}。"))
+            }
+            Self::CountedNotForecast { last } => Words::new(
+                format!("The records reach to {last}: the run counts and does not forecast."),
+                format!("记录已到 {last}：直接计数，不作预测。"),
+            ),
+            Self::AnswersFromMemory => Words::new(
+                "No relevant passage gave an answer: the model answers from memory.",
+                "相关段落均未给出答案：由模型凭自身知识作答。",
+            ),
+            Self::PassageScored { title, score } => Words::new(
+                format!("{title}: score {score:.2}."),
+                format!("{title}：得分 {score:.2}。"),
+            ),
+            Self::AnswerWeighed { answer, weight } => Words::new(
+                format!("{answer}: weight {weight:.3}."),
+                format!("{answer}：权重 {weight:.3}。"),
+            ),
+            Self::NothingToVerify { query } => Words::new(
+                format!("The search found nothing to verify the answer to: {query}"),
+                format!("没有找到可核实此问题答案的内容：{query}"),
+            ),
+            Self::NothingToComplete { query } => Words::new(
+                format!("The search found no answer to: {query}"),
+                format!("没有找到此问题的答案：{query}"),
+            ),
+            Self::SplitLimit { times, question } => Words::new(
+                format!("The question was split {times} times, which is the limit: {question}"),
+                format!("问题已拆分 {times} 次，达到上限：{question}"),
+            ),
+            Self::SubQuestionsLeftOut { left_out, limit } => Words::new(
+                format!("{} left out: the limit is {limit}.", counted(*left_out, "sub-question")),
+                format!("舍去 {left_out} 个子问题：上限为 {limit} 个。"),
+            ),
+            Self::NotAnswered { question } => Words::new(
+                format!("No answer was found to: {question}"),
+                format!("没有得到此问题的答案：{question}"),
+            ),
+            Self::GraphFull { steps, left_out: 0 } => Words::new(
+                format!("The graph has {steps} steps, which is the limit."),
+                format!("图已有 {steps} 个步骤，达到上限。"),
+            ),
+            Self::GraphFull { steps, left_out } => Words::new(
+                format!(
+                    "The graph has {steps} steps, which is the limit: {left_out} are left out."
+                ),
+                format!("图已有 {steps} 个步骤，达到上限：舍去 {left_out} 个。"),
+            ),
+            Self::SufficiencyThreshold { perplexity } => Words::new(
+                format!(
+                    "The knowledge is sufficient below a perplexity of {perplexity:.2}, measured with this model."
+                ),
+                format!("困惑度低于 {perplexity:.2} 时知识足够（按此模型测得）。"),
+            ),
+            Self::PathsLimited { followed, paths } => Words::new(
+                format!("The run follows {followed} of {paths} paths."),
+                format!("沿 {paths} 条路径中的 {followed} 条推理。"),
+            ),
+            Self::NoAtomicQuestions => Words::new(
+                "The base has no atomic questions, which this method searches: index it with a chat model, or use kar3, which \
+                 also searches passages.",
+                "知识库没有此方法所检索的原子问题：请用对话模型重新索引，或改用 kar3，它也检索段落。",
+            ),
+            Self::Calibrated { delta } => Words::new(
+                format!("δ = {delta:.2}, calibrated on this base."),
+                format!("δ = {delta:.2}，按此知识库校准。"),
+            ),
+            Self::StructureUnhelpful { structure } => Words::new(
+                format!("The {structure} does not help here: the run uses plain retrieval."),
+                format!(
+                    "{}在此无用：改用普通检索。",
+                    match structure {
+                        pikerag_knowledge::Structure::Graph => "实体图谱",
+                        pikerag_knowledge::Structure::Tree => "摘要树",
+                        pikerag_knowledge::Structure::Tags => "标签",
+                    }
+                ),
+            ),
+            Self::NoTags => {
+                Words::new("The question contains no tags of the base.", "问题中没有知识库的标签。")
+            }
+        }
+    }
+}
+
+impl InWords for Quoting {
+    fn words(&self) -> Words {
+        match self {
+            Self::NoModel => Words::new("No language model was used", "未使用语言模型"),
+            Self::ReplyUnreadable => Words::new("The reply could not be read", "回复无法解析"),
+        }
+    }
+}
+
+impl InWords for UnreadableReply {
+    fn words(&self) -> Words {
+        match self {
+            Self::Empty => Words::new("it was empty", "回复为空"),
+            Self::CutOff { max_tokens } => Words::new(
+                format!("it was cut off at {max_tokens} tokens"),
+                format!("回复在 {max_tokens} 个 Token 处被截断"),
+            ),
+            Self::NoObject { keys } => Words::new(
+                format!("no JSON object with `{keys}` was found in it"),
+                format!("其中没有含 `{keys}` 的对象"),
+            ),
+            Self::BadKey { key, expected } => Words::new(
+                format!("`{key}` must be {expected}"),
+                format!("`{key}` 应为：{expected}"),
+            ),
+            Self::Refused => Words::new("the model refused the request", "模型拒绝了请求"),
+        }
+    }
+}
+
+impl InWords for LeftOut {
+    fn words(&self) -> Words {
+        match self {
+            Self::Twice => Words::new("found twice", "重复找到"),
+            Self::Alike => Words::new("another passage says the same", "另有段落内容相同"),
+            Self::NoRoom => Words::new("over the token budget", "超出预算"),
+        }
+    }
+}
+
+/// How much text a summary covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SummaryScope {
+    /// Passages that were read.
+    pub passages: usize,
+    /// Documents that they are from.
+    pub documents: usize,
+    /// Passages of which only a summary was read.
+    pub summarized: usize,
+    /// Passages that were left out, by reason; none is 0.
+    pub left_out: Vec<(LeftOut, usize)>,
+}
+
+/// How much text a summary covers: one sentence.
+pub fn summary_scope(scope: &SummaryScope, language: Language) -> String {
+    let left: usize = scope.left_out.iter().map(|(_, count)| count).sum();
+    let reasons = scope.left_out.iter();
+    let reasons: Vec<String> =
+        reasons.map(|(why, count)| format!("{count} {}", why.in_words(language))).collect();
+    let reasons = reasons.join(language.either(", ", "，"));
+    let SummaryScope { passages, documents, summarized, .. } = scope;
+    let parts = [
+        Words::new(
+            format!("Read: {passages} passages of {documents} documents"),
+            format!("已读 {documents} 份文档的 {passages} 段"),
+        ),
+        Words::new(
+            format!("the summaries of {summarized} more"),
+            format!("另有 {summarized} 段只读了摘要"),
+        ),
+        Words::new(
+            format!("{left} more were left out ({reasons})"),
+            format!("另有 {left} 段未读（{reasons}）"),
+        ),
+    ];
+    let counts = [1, *summarized, left];
+    let parts = parts.into_iter().zip(counts).filter(|(_, count)| 0 < *count);
+    let told: Vec<String> = parts.map(|(part, _)| part.of(language)).collect();
+    told.join(language.either("; ", "，")) + language.either(".", "。")
+}

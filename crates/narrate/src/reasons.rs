@@ -1,0 +1,235 @@
+//! Why a question has its class, and why a plan failed.
+
+use pikerag_knowledge::Reason;
+use pikerag_knowledge::facts::OfferedRecords;
+use pikerag_knowledge::tables::By;
+
+use crate::language::{InWords, Words};
+use crate::numbers::counted;
+
+/// A run answers with the reasons that end with a full stop, and with those that quote too few words. A replay compares
+/// answers, so these keep their wording.
+impl InWords for Reason {
+    #[expect(clippy::too_many_lines, reason = "one match gives every reason its words")]
+    fn words(&self) -> Words {
+        match self {
+            Self::AsksForIdeas => Words::new("the question asks for new ideas", "问题要求新的想法"),
+            Self::ComparesNamed { things } => {
+                let things = things.join(" | ");
+                Words::new(
+                    format!("the question compares: {things}"),
+                    format!("问题比较：{things}"),
+                )
+            }
+            Self::AsksAboutFuture => {
+                Words::new("the question asks about the future", "问题涉及将来的情况")
+            }
+            Self::AsksForList => Words::new("the question asks for a list", "问题要求列出清单"),
+            Self::AsksForFigure => Words::new("the question asks for a figure", "问题要求一个数字"),
+            Self::AsksForSummary => Words::new("the question asks for a summary", "问题要求总结"),
+            Self::Compares => {
+                Words::new("the question contains words of comparison", "问题含有表示比较的词")
+            }
+            Self::IsChain => Words::new(
+                "the question names one thing by its relation to another",
+                "问题通过一件事物与另一件事物的关系来指称它",
+            ),
+            Self::IsScattered => Words::new(
+                "no single passage contains most of the question's words",
+                "没有一个段落包含问题中的大部分词",
+            ),
+            Self::BestPassageCovers { percent } | Self::TooLittleCovered { percent } => {
+                covered(*percent)
+            }
+            Self::AsksForFact => Words::new(
+                "the question asks for a fact that the documents may state",
+                "问题询问文档中可能写明的事实",
+            ),
+            Self::ClassRequested => Words::new("the caller set the class", "提问者指定了类别"),
+            Self::LevelRequested { level } => Words::new(
+                format!("the caller set level {level}"),
+                format!("提问者指定了 {level} 级"),
+            ),
+            Self::VerifiedSameQuestion { by } => Words::new(
+                format!("{by} verified an answer to this question in this class"),
+                format!("{by} 按此类别核实过对本问题的回答"),
+            ),
+            Self::VerifiedSimilarQuestion { question } => Words::new(
+                format!("the similar question `{question}` has a verified answer in this class"),
+                format!("相似问题 `{question}` 有此类别的人工核实的回答"),
+            ),
+            Self::RecordsCoverPeriod { schema } => Words::new(
+                format!("the records of `{schema}` already cover that period"),
+                format!("`{schema}` 的记录已包含那段时间"),
+            ),
+            Self::RecordsAllowForecast { count, schema, last } => {
+                let things = counted(*count, "thing");
+                let (english, chinese) = match last {
+                    Some(day) => (format!(", the latest of {day}"), format!("，最近的是 {day}")),
+                    None => Default::default(),
+                };
+                Words::new(
+                    format!("the records of `{schema}` allow a forecast: {things}{english}"),
+                    format!("`{schema}` 的记录可用于预测：共 {count} 项{chinese}"),
+                )
+            }
+            Self::NoRecordsForForecast => Words::new(
+                "no records match the question and allow a forecast",
+                "没有与问题相符且可用于预测的记录",
+            ),
+            Self::OneDocumentLists { schema } => Words::new(
+                format!("one document lists the answer as records of `{schema}`"),
+                format!("有一份文档以 `{schema}` 的记录列出了答案"),
+            ),
+            Self::NeedsCalculation { count, schema } => Words::new(
+                format!(
+                    "the answer must be computed from {} in `{schema}`",
+                    counted(*count, "thing")
+                ),
+                format!("需要由 `{schema}` 的 {count} 项算出"),
+            ),
+            Self::WordsNotInRecords { schema, words } => Words::new(
+                format!("no record of `{schema}` contains: {}", words.join(", ")),
+                format!("`{schema}` 的记录没有提到：{}", words.join("、")),
+            ),
+            Self::BaseOffers { records, documents, percent, titles } => {
+                offered(records, *documents, *percent, titles)
+            }
+            Self::NoMatchingRecords => {
+                read_instead("the base has no matching records", "知识库没有相符的记录")
+            }
+            Self::RecordsLackAnswer => {
+                read_instead("no record contains the answer", "没有记录包含答案")
+            }
+            Self::RecordsDoNotMention { schema, words } => read_instead(
+                &format!("no record of `{schema}` mentions {}", words.join(", ")),
+                &format!("`{schema}` 的记录没有提到{}", words.join("、")),
+            ),
+            Self::NoDates { field } => Words::new(
+                format!(
+                    "No record that fits has a date under `{field}`, so there is no series to carry on."
+                ),
+                format!("符合条件的记录都没有 `{field}` 日期，无法形成可外推的序列。"),
+            ),
+            Self::MixedUnits => Words::new(
+                "The figures are measured in different units, which make no one series.",
+                "数值的单位不一致，无法形成同一序列。",
+            ),
+            Self::DatesTooFarApart { field } => Words::new(
+                format!(
+                    "The dates under `{field}` lie too far apart to be one series; some of them may be wrong."
+                ),
+                format!("`{field}` 的日期相距过远，无法形成序列；其中可能有错误。"),
+            ),
+            Self::NotTwoThings => {
+                read_instead("the question does not name two things", "问题没有指明两件事物")
+            }
+            Self::NothingToCompare => read_instead(
+                "the search found nothing about the compared things",
+                "没有找到关于所比较事物的内容",
+            ),
+            Self::TableUnreadable => {
+                read_instead("the model's table could not be read", "模型写的表格无法解析")
+            }
+            Self::FewerThanTwoDescribed => read_instead(
+                "the documents describe fewer than two of the things",
+                "文档只说明了其中不到两项",
+            ),
+            Self::NoPartSummarized => read_instead(
+                "no part of the passages could be summarized",
+                "没有一部分内容能够概括",
+            ),
+            Self::NoIdeas => read_instead("no agent found an idea", "没有智能体提出想法"),
+            Self::NothingToSummarize => {
+                Words::new("nothing was found to summarize", "没有找到可总结的内容")
+            }
+            Self::NoSentences => {
+                Words::new("what was found holds no sentences", "找到的内容中没有句子")
+            }
+            Self::IdeasNeedModel => Words::new(
+                "Ideas take a language model (`reason`), and none is set: `[models.reason]` or `[models.default]` in \
+             pikerag.toml. Without one, ask for the facts, figures and forecasts that ideas would rest on.",
+                "提出创意需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[models.reason]` 或 `[models.default]`。\
+             没有模型时，可以先询问创意所依据的事实、数字和预测。",
+            ),
+            Self::ForecastNeedsRecords => Words::new(
+                "A forecast needs records with dates of what is asked for, and the base has none that fit. Declare them \
+             (`[[records]]`, see `pikerag schema propose`) or add a table that lists them.",
+                "预测需要带日期的相关记录，而知识库中没有符合的记录。请在设置中声明记录（`[[records]]`，参见 `pikerag schema propose`），\
+             或加入列出它们的表格。",
+            ),
+            Self::TooFewPeriods { least, known, period } => too_few(*least, *known, *period),
+            Self::TooFarAhead { last, steps, farthest } => Words::new(
+                format!(
+                    "The records end with {last}, {steps} periods before what is asked for; beyond {farthest} nothing can be told."
+                ),
+                format!("记录止于 {last}，距所问时间有 {steps} 期；超过 {farthest} 期无法预测。"),
+            ),
+            Self::TooFewCases { least, known } => Words::new(
+                format!(
+                    "What comes next is told from {least} cases at least; the records tell of {known}."
+                ),
+                format!("判断下一次至少需要 {least} 个案例，现有记录只有 {known} 个。"),
+            ),
+        }
+    }
+}
+
+/// The next plan reads the documents.
+fn read_instead(english: &str, chinese: &str) -> Words {
+    Words::new(format!("{english}, so the documents are read"), format!("{chinese}，因此阅读文档"))
+}
+
+fn covered(percent: f64) -> Words {
+    Words::new(
+        format!("the best passage holds {percent:.0} % of the question's words"),
+        format!("最相符的段落包含问题中 {percent:.0}% 的词"),
+    )
+}
+
+fn offered(records: &[OfferedRecords], documents: usize, percent: f64, titles: &[String]) -> Words {
+    let (mut english, mut chinese) = (Vec::new(), Vec::new());
+    for OfferedRecords { schema, count, dates } in records {
+        let (spoken, written) = match dates {
+            Some((first, last)) => {
+                (format!(" ({first} to {last})"), format!("（{first} 至 {last}）"))
+            }
+            None => Default::default(),
+        };
+        english.push(format!("{} in `{schema}`{spoken}", counted(*count, "thing")));
+        chinese.push(format!("`{schema}` 的 {count} 项{written}"));
+    }
+    if records.is_empty() {
+        english.push("no matching records".to_owned());
+        chinese.push("没有相符的记录".to_owned());
+    }
+    let titles = titles.join(" | ");
+    Words::new(
+        format!(
+            "the base offers {}; passages of {}, the best with {percent:.0} % of the question's words: {titles}",
+            english.join(", "),
+            counted(documents, "document")
+        ),
+        format!(
+            "知识库提供：{}；{documents} 份文档中的段落，最相符的包含问题中 {percent:.0}% 的词：{titles}",
+            chinese.join("，")
+        ),
+    )
+}
+
+fn too_few(least: usize, known: usize, period: By) -> Words {
+    let (english, chinese) = match period {
+        By::Year | By::Value => ("years", "年"),
+        By::Quarter => ("quarters", "个季度"),
+        By::Month => ("months", "个月"),
+    };
+    Words::new(
+        format!(
+            "A forecast takes figures of at least {least} {english}; the records tell of {known}. Add documents that cover \
+             more of them, or ask for shorter periods."
+        ),
+        format!(
+            "预测至少需要 {least} {chinese}的数值，现有记录只覆盖 {known} {chinese}。请补充覆盖更长时间的文档，或改问更短的周期。"
+        ),
+    )
+}
