@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{AtomKind, ChunkId, Context, Event, Note, Question, Quoting, nearest_atoms};
+use pikerag_knowledge::{
+    AtomKind, ChunkId, Context, Event, Note, Question, Quoting, nearest_atoms,
+};
 use pikerag_language::query_terms;
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::RetrieveError;

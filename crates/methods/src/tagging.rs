@@ -6,7 +6,10 @@ mod near;
 use std::collections::{BTreeMap, HashSet};
 
 use pikerag_extract::{question_tags, tag_key};
-use pikerag_knowledge::{Candidate, ChunkId, Event, MappedTag, NameKey, Note, Question, Role, TagClass, TagPair, TagQuery, Via, pairs_from};
+use pikerag_knowledge::{
+    Candidate, ChunkId, Event, MappedTag, NameKey, Note, Question, Role, TagClass, TagPair,
+    TagQuery, Via, pairs_from,
+};
 use pikerag_prompt::{Prompt, Prose, one_line, quiet_headings};
 use pikerag_retrieve::{RANK_OFFSET, declared, phrases, tagged, with_words};
 

@@ -371,7 +371,9 @@ fn sentences_have_words() {
         Sentence::IsSame(false),
         Sentence::ReplyUnreadable,
     ];
-    all.iter().for_each(|sentence| check(sentence, |language| sentence.in_words(language)));
+    for sentence in &all {
+        check(sentence, |language| sentence.in_words(language));
+    }
 }
 
 #[test]

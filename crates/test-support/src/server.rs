@@ -227,12 +227,15 @@ impl Shared {
                 Kind::Vectors => self.embed(&asked, drawn, &mut counts),
                 Kind::Order => rerank(&asked, &request.body, drawn, &mut counts),
             };
+            counts.under_way += 1;
+            counts.heard.most_at_once = counts.heard.most_at_once.max(counts.under_way);
             (reply, drawn, counts.heard.requests())
         };
         sleep(self.latency);
         while self.answered.load(Ordering::Relaxed) < place {
             sleep(PATIENCE);
         }
+        self.counts().under_way -= 1;
         drawn.write(&self.faults, request, &reply, writer)
     }
 

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use pikerag_coordinate::ingest::FileError;
+use pikerag_indexing::FileError;
 use pikerag_knowledge::FileRecord;
 
 use super::real;

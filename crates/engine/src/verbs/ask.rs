@@ -127,8 +127,8 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let method = session.method(name)?;
     let text = request.question.trim();
     if !has_word(text) {
-            return Err(EngineError::Wordless(Wordless::Question));
-        }
+        return Err(EngineError::Wordless(Wordless::Question));
+    }
     let base = session.base_in_part().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let (ports, notices) = session.ports(&base, seen).await?;

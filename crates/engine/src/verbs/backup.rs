@@ -36,11 +36,11 @@ pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
 /// There is a base already, or the backup is none, or is damaged.
 pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
     if !from.exists() {
-            return Err(EngineError::NotFound {
-                what: Missing::Backup,
-                name: from.display().to_string(),
-            });
-        }
+        return Err(EngineError::NotFound {
+            what: Missing::Backup,
+            name: from.display().to_string(),
+        });
+    }
     let folder = session.folder().to_owned();
     let (source, to) = (from.to_owned(), folder.clone());
     let copied = tokio::task::spawn_blocking(move || Base::restore(&source, &to)).await;

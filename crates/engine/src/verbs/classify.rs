@@ -81,8 +81,8 @@ pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<Cl
     let mut questions = Vec::with_capacity(lines.len());
     for Line { question, class: label, apart } in lines {
         if !has_word(&question) {
-                return Err(EngineError::Wordless(Wordless::Question));
-            }
+            return Err(EngineError::Wordless(Wordless::Question));
+        }
         let asked = Question::new("asked", question.trim());
         let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
         let told = session.unless_cancelled(async { Ok(told.await?) }).await?;

@@ -86,8 +86,8 @@ struct Line {
 /// Keeps what somebody says of an answer. Who judges the same answer again says it anew.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
-    /// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
+/// [`EngineError::NotFound`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
+/// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
 pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<FeedbackResponse> {
     let base = session.base().await?;
     let by = request.by.as_ref().or(session.settings().author.as_ref());
@@ -213,22 +213,22 @@ pub async fn export_verified(session: &Session, writer: &mut (dyn Write + Send))
 /// somebody here accepts it.
 ///
 /// # Errors
-    /// [`EngineError::QuestionsUnreadable`] where the file cannot be read, [`EngineError::BadQuestion`] where a line of it is no
-    /// verified answer: then nothing is kept. There is no base, or it cannot be written.
+/// [`EngineError::QuestionsUnreadable`] where the file cannot be read, [`EngineError::BadQuestion`] where a line of it is no
+/// verified answer: then nothing is kept. There is no base, or it cannot be written.
 pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportResponse> {
     let base = session.base().await?;
-        let unreadable = |source| EngineError::QuestionsUnreadable {
-            of: QuestionFile::Asked,
-            path: PathBuf::from(path),
-            source,
-        };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let unreadable = |source| EngineError::QuestionsUnreadable {
+        of: QuestionFile::Asked,
+        path: PathBuf::from(path),
+        source,
+    };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(line, text)| {
         let read: Result<Line, _> = serde_json::from_str(text);
-            read.map(|line| line.verified).map_err(|source| EngineError::BadQuestion {
-                of: QuestionFile::Asked,
-                path: PathBuf::from(path),
+        read.map(|line| line.verified).map_err(|source| EngineError::BadQuestion {
+            of: QuestionFile::Asked,
+            path: PathBuf::from(path),
             line,
             source,
         })

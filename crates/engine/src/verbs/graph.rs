@@ -180,7 +180,7 @@ fn summary(base: &Base) -> Result<GraphSummary> {
 /// A node with its neighbours, read without the rest of the graph.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
+/// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
     let base = seen_base(session).await?;
     let look = move || {
@@ -223,7 +223,7 @@ pub(super) async fn seen_base(session: &Session) -> Result<Base> {
 /// Opens the base for the export of its graph: before anybody makes a file for it.
 ///
 /// # Errors
-    /// There is no base; [`EngineError::NotFound`].
+/// There is no base; [`EngineError::NotFound`].
 pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Result<GraphExport> {
     let base = seen_base(session).await?;
     let open = move || {

@@ -36,18 +36,18 @@ pub struct KeptOriginals {
 /// The bytes of a file of the base, as they were read when it was indexed.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`].
+/// [`EngineError::NotFound`].
 pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let name = names.shown(&names.absolute(path));
     let Some(file) = base.files(Which::Of(&[name.as_str()])).await?.pop() else {
         return Err(EngineError::NotFound { what: Missing::File, name });
-        };
+    };
     match base.original(&file.hash).await? {
         Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
-            None => Err(EngineError::NotFound { what: Missing::Original, name }),
-        }
+        None => Err(EngineError::NotFound { what: Missing::Original, name }),
+    }
 }
 
 /// Keeps the bytes of those files that are in the base and whose bytes it does not have, as far as they are

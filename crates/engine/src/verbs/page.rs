@@ -19,8 +19,8 @@ const ALL: usize = u32::MAX as usize;
 /// sees a part of the document sees no page of it, for the rest stands there too.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`], [`EngineError::OnlyPart`], [`EngineError::NotFound`]; [`EngineError::File`]: there is no such
-    /// page, or it cannot be drawn (PDF alone has pages that can be).
+/// [`EngineError::NotFound`], [`EngineError::OnlyPart`], [`EngineError::NotFound`]; [`EngineError::File`]: there is no such
+/// page, or it cannot be drawn (PDF alone has pages that can be).
 pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
     let base = session.base_in_part().await?;
     let (source, _) = source(session, id).await?;
@@ -30,10 +30,10 @@ pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Res
     let path = file_path(&source.uri);
     let Some(file) = base.files(Which::Of(&[path.as_str()])).await?.pop() else {
         return Err(EngineError::NotFound { what: Missing::File, name: path });
-        };
-        let Some(bytes) = base.original(&file.hash).await? else {
-            return Err(EngineError::NotFound { what: Missing::Original, name: path });
-        };
+    };
+    let Some(bytes) = base.original(&file.hash).await? else {
+        return Err(EngineError::NotFound { what: Missing::Original, name: path });
+    };
     let width = width.clamp(WIDTHS.0, WIDTHS.1);
     let drawn = session.reader().draw(&path, bytes, (page, width)).await;
     drawn.map_err(|source| EngineError::File { file: path, source })

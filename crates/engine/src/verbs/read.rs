@@ -29,21 +29,21 @@ pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<So
 /// One document, with its chunks in reading order; of those that are not searchable none.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]: there is no such document, or it may not be seen.
+/// [`EngineError::NotFound`]: there is no such document, or it may not be seen.
 pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let source = seen.sources(Which::Of(&[id])).await?.pop();
     let source = source
-            .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: id.to_string() })?;
-        Ok((source, seen.first_chunks(id, CHUNKS).await?))
+        .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: id.to_string() })?;
+    Ok((source, seen.first_chunks(id, CHUNKS).await?))
 }
 
 /// One chunk.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]: there is none, or it may not be seen.
+/// [`EngineError::NotFound`]: there is none, or it may not be seen.
 pub async fn chunk(session: &Session, id: ChunkId) -> Result<Chunk> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let chunk = seen.chunks(&[id]).await?.pop();
-        chunk.ok_or_else(|| EngineError::NotFound { what: Missing::Chunk, name: id.to_string() })
-    }
+    chunk.ok_or_else(|| EngineError::NotFound { what: Missing::Chunk, name: id.to_string() })
+}

@@ -51,7 +51,7 @@ pub struct CorrectionsResponse {
 /// What was read of a document.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; the base cannot be read.
+/// [`EngineError::NotFound`]; the base cannot be read.
 pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
     let base = session.base().await?;
     let (source, _) = source(session, id).await?;
@@ -64,8 +64,8 @@ pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
 /// behind those that were made before it. The file is to be indexed then.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; [`EngineError::Misfit`]: the passage is not there once; [`EngineError::File`]: the file cannot be
-    /// read now.
+/// [`EngineError::NotFound`]; [`EngineError::Misfit`]: the passage is not there once; [`EngineError::File`]: the file cannot be
+/// read now.
 pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<CorrectionsResponse> {
     let base = session.base().await?;
     let (source, _) = source(session, request.source).await?;
@@ -77,11 +77,9 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
     let mut documents = read.parsed.documents.into_iter();
     let is_it = |uri: &str| uri == source.uri;
     let document = documents.find(|document| is_it(&document_uri(&path, &document.fragment)));
-        let mut document = document.ok_or_else(|| EngineError::NotFound {
-            what: Missing::Node,
-            name: source.uri.clone(),
-        })?;
-        let correction = Correction {
+    let mut document = document
+        .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: source.uri.clone() })?;
+    let correction = Correction {
         fragment: document.fragment.clone(),
         old: request.old.trim().to_owned(),
         new: request.new.trim().to_owned(),
@@ -98,8 +96,8 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
 /// Takes back the `number`-th correction of a document's file, from 1.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; the base cannot be written.
-    pub async fn take_back_correction(
+/// [`EngineError::NotFound`]; the base cannot be written.
+pub async fn take_back_correction(
     session: &Session,
     id: SourceId,
     number: usize,
@@ -109,9 +107,9 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
     let path = file_path(&source.uri);
     let mut corrections = corrections_of(&base, &path).await?;
     let at = number.checked_sub(1).filter(|at| *at < corrections.len());
-        let at = at
-            .ok_or(EngineError::NotFound { what: Missing::Correction, name: number.to_string() })?;
-        corrections.remove(at);
+    let at =
+        at.ok_or(EngineError::NotFound { what: Missing::Correction, name: number.to_string() })?;
+    corrections.remove(at);
     let hash = base
         .files(Which::Of(&[path.as_str()]))
         .await?

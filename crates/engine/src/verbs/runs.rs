@@ -116,7 +116,7 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
 /// One run, by its name or how that begins.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
+/// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
 pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
     let base = session.base_in_part().await?;
     let run = named(session, &base, name).await?;
@@ -213,8 +213,8 @@ pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<
                 Some((run, forgotten)) if session.sees_all() => {
                     Err(EngineError::RunForgotten { run, forgotten })
                 }
-                    _ => Err(EngineError::NotFound { what: Missing::Run, name: name.to_owned() }),
-                },
+                _ => Err(EngineError::NotFound { what: Missing::Run, name: name.to_owned() }),
+            },
             None => Err(EngineError::UnclearRun { name: name.to_owned() }),
         },
     }

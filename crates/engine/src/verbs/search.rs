@@ -81,14 +81,14 @@ pub struct SearchHit {
 /// Reads only.
 pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
     if !has_word(&request.query) {
-            return Err(EngineError::Wordless(Wordless::Query));
-        }
+        return Err(EngineError::Wordless(Wordless::Query));
+    }
     let base = session.base_in_part().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let rerank = &session.settings().rerank;
     if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {
-            return Err(EngineError::Needs(Needed::Reranker));
-        }
+        return Err(EngineError::Needs(Needed::Reranker));
+    }
     let first = request.rerank.unwrap_or(rerank.first);
     let (ports, notices) = session.ports_reranking(&base, seen, first).await?;
     let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
@@ -115,8 +115,8 @@ async fn look_up(
     let by = match request.by {
         SearchPath::Atoms => return by_atoms(ports, query, k).await,
         SearchPath::Meaning if ports.embedder.is_none() => {
-                return Err(EngineError::Needs(Needed::Embedder));
-            }
+            return Err(EngineError::Needs(Needed::Embedder));
+        }
         SearchPath::Auto => Search::Auto,
         SearchPath::Hybrid => Search::Hybrid,
         SearchPath::Words => Search::Words,

@@ -95,7 +95,7 @@ pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
 /// A class with its `k` most frequent tags.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
+/// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagClassResponse> {
     let (base, key) = (session.base().await?, key_of(class)?);
     let classes = base.tag_classes().await?.classes;
@@ -141,7 +141,7 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
 /// Gives a class another name; its tags stay.
 ///
 /// # Errors
-    /// [`EngineError::TagClassExists`], [`EngineError::NotFound`]; the base cannot be written.
+/// [`EngineError::TagClassExists`], [`EngineError::NotFound`]; the base cannot be written.
 pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
     let base = session.base().await?;
     let (old, new) = (key_of(class)?, key_of(name)?);
@@ -159,7 +159,7 @@ pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Res
 /// Drops a class with its tags, for good.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; the base cannot be written.
+/// [`EngineError::NotFound`]; the base cannot be written.
 pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
     match session.base().await?.edit_tags(TagEdit::DropClass(key_of(class)?)).await? {
         true => Ok(()),
@@ -171,8 +171,8 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
 /// is there.
 ///
 /// # Errors
-    /// [`EngineError::Wordless`]; the base cannot be written.
-    pub async fn add_tag_pair(
+/// [`EngineError::Wordless`]; the base cannot be written.
+pub async fn add_tag_pair(
     session: &Session,
     colloquial: &str,
     professional: &str,
@@ -184,14 +184,14 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
         None => colloquial.to_owned(),
         Some(_) => professional.to_owned(),
     };
-        let pair = pair.ok_or_else(|| EngineError::Wordless(Wordless::Name(wordless())))?;
+    let pair = pair.ok_or_else(|| EngineError::Wordless(Wordless::Name(wordless())))?;
     Ok(session.base_or_create().await?.edit_tags(TagEdit::AddPairs(vec![pair])).await.map(drop)?)
 }
 
 /// Drops a pair.
 ///
 /// # Errors
-    /// [`EngineError::NotFound`]; the base cannot be written.
+/// [`EngineError::NotFound`]; the base cannot be written.
 pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
     let dropped = session
         .base()
@@ -202,14 +202,14 @@ pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &s
         })
         .await?;
     if dropped {
-            Ok(())
-        } else {
-            {
-                let name = format!("{colloquial} → {professional}");
-                Err(EngineError::NotFound { what: Missing::TagPair, name })
-            }
+        Ok(())
+    } else {
+        {
+            let name = format!("{colloquial} → {professional}");
+            Err(EngineError::NotFound { what: Missing::TagPair, name })
         }
     }
+}
 
 /// Learns pairs from questions with their answers.
 ///

@@ -33,13 +33,12 @@ pub struct RerankResponse {
 /// Vectors of texts, as documents get theirs.
 ///
 /// # Errors
-    /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
+/// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
 pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse> {
     few(texts)?;
     let base = session.base_in_part().await?;
-        let embedder =
-            session.embedder_on(&base).await?.ok_or(EngineError::Needs(Needed::Embedder))?;
-        let made = embedder.embed_counted(texts);
+    let embedder = session.embedder_on(&base).await?.ok_or(EngineError::Needs(Needed::Embedder))?;
+    let made = embedder.embed_counted(texts);
     let made =
         session.unless_cancelled(async { Ok(made.await.map_err(RetrieveError::Model)?) }).await?;
     Ok(EmbedResponse {
@@ -52,16 +51,15 @@ pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse>
 /// How well texts fit a query, by the reranker that is set.
 ///
 /// # Errors
-    /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
+/// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
 pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<RerankResponse> {
     few(texts)?;
     if !has_word(query) {
-            return Err(EngineError::Wordless(Wordless::Query));
-        }
-        let base = session.base_in_part().await?;
-        let reranker =
-            session.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;
-        let told = reranker.rerank(query, texts);
+        return Err(EngineError::Wordless(Wordless::Query));
+    }
+    let base = session.base_in_part().await?;
+    let reranker = session.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;
+    let told = reranker.rerank(query, texts);
     let told =
         session.unless_cancelled(async { Ok(told.await.map_err(RetrieveError::Model)?) }).await?;
     // Some models give probabilities, some logits: both keep their order.

@@ -1,7 +1,7 @@
 //! Errors in Chinese. A cause from a library, a model or the system follows in its own words.
 
-use pikerag_coordinate::SolveError;
 use pikerag_knowledge::{RunState, Structure, error_chain};
+use pikerag_methods::SolveError;
 use pikerag_narrate::{InWords, Words};
 
 use crate::error::{

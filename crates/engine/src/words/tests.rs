@@ -6,13 +6,13 @@ use std::io;
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
 
-use pikerag_coordinate::SolveError;
-use pikerag_coordinate::ingest::FileError;
-use pikerag_coordinate::methods::BadParameter;
+use pikerag_baselines::BadParameter;
 use pikerag_eval::EvalError;
+use pikerag_indexing::FileError;
 use pikerag_knowledge::{
     Filter, Misfit, ModelError, QueryError, Role, RunId, RunState, StoreError, Structure,
 };
+use pikerag_methods::SolveError;
 use pikerag_narrate::{InWords, Language};
 use pikerag_prompt::{AskError, Markup, Unreadable};
 use pikerag_retrieve::{RetrieveError, Search};
@@ -116,7 +116,7 @@ fn errors() -> Vec<EngineError> {
         EngineError::RunForgotten { run: run(), forgotten: 0 },
         EngineError::Store(store()),
         EngineError::Retrieve(RetrieveError::Model(model())),
-        EngineError::NoMethod("x".parse::<pikerag_coordinate::Method>().unwrap_err()),
+        EngineError::NoMethod("x".parse::<pikerag_baselines::Method>().unwrap_err()),
         EngineError::NoSearch("x".parse::<Search>().unwrap_err()),
         EngineError::Eval(EvalError::Unreadable { path: path(), source: broken() }),
         EngineError::Endpoint { of: EndpointOf::Role(Role::Answer), source: model() },

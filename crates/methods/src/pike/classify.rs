@@ -153,7 +153,7 @@ impl Evidence {
             schema: collection.schema.name.clone(),
             count: collection.unified.frame.things.len(),
             dates: inquired
-                        .is_some_and(|own| std::ptr::eq(own, collection))
+                .is_some_and(|own| std::ptr::eq(own, collection))
                 .then(|| self.days.clone())
                 .flatten(),
         });

@@ -9,8 +9,8 @@ use pikerag_knowledge::{
     Answer, Chunk, ChunkId, Citation, Context, Event, Question, Quoting, Reason, Role, Schema,
     TaskClass, Worked, WrittenBy,
 };
-use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_language::fold::folded;
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer, lacking};
 use serde_json::{Value as Json, json};

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::structuring::Collection;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
@@ -11,9 +14,6 @@ use pikerag_knowledge::{
     WrittenBy,
 };
 use pikerag_narrate::{Language, coverage, figure_row, listed, query};
-use crate::ports::{Ports, SolveError};
-use crate::run::Run;
-use crate::structuring::Collection;
 use pikerag_records::inquiry::{Form, Inquiry};
 
 /// Records that are cited with their words; all of them stand among the figures.

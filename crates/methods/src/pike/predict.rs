@@ -9,15 +9,15 @@ use pikerag_knowledge::{Answer, Event, Question, Reason, TaskClass, Value, Worke
 use pikerag_narrate::{
     Language, coverage, forecast_points, query as query_words, series_rationale,
 };
-use pikerag_records::series::{NoSeries, Period, Series, Step, day, series, without_partial};
 use pikerag_records::forecast::{FARTHEST, LEAST, Past, forecast};
+use pikerag_records::series::{NoSeries, Period, Series, Step, day, series, without_partial};
 
 use self::kinds::kinds;
 use super::figures::{Places, figures, reckoned, tabulate};
-use pikerag_records::inquiry::{Form, Inquiry};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
+use pikerag_records::inquiry::{Form, Inquiry};
 
 /// What came of looking ahead.
 pub(super) enum Ahead {

@@ -6,10 +6,13 @@ mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pikerag_narrate::{Language, SummaryScope, summary_scope};
 use crate::context::{Organized, Rules, organize, tokens_of};
-use pikerag_knowledge::{Answer, Chunk, Context, Event, LeftOut, Note, Question, Reason, Role, Schema, SourceId, TaskClass, Worked, WrittenBy};
+use pikerag_knowledge::{
+    Answer, Chunk, Context, Event, LeftOut, Note, Question, Reason, Role, Schema, SourceId,
+    TaskClass, Worked, WrittenBy,
+};
 use pikerag_language::{query_terms, sentences};
+use pikerag_narrate::{Language, SummaryScope, summary_scope};
 use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
 use pikerag_reason::{Claim, cite, how_to_answer};
 use serde_json::{Value as Json, json};

@@ -16,6 +16,8 @@ pub(super) struct Counts {
     /// How often each was answered, or is going to be: chats, and requests for an order.
     pub(super) chats: HashMap<blake3::Hash, u64>,
     pub(super) texts: BTreeMap<String, u64>,
+    /// Requests that wait for their reply now.
+    pub(super) under_way: u64,
 }
 
 /// What has reached the server since it was started or reset.
@@ -39,6 +41,8 @@ pub struct Heard {
     pub completion_tokens: u64,
     /// Chat requests by kind of prompt.
     pub kinds: BTreeMap<String, u64>,
+    /// Requests that waited for their reply at one time, at most.
+    pub most_at_once: u64,
     /// What went wrong on purpose, by name.
     pub faults: BTreeMap<String, u64>,
 }

@@ -11,7 +11,7 @@ use pikerag_models::{MemoryLedger, Mode};
 use pikerag_store::Base;
 
 use super::{Session, endpoints};
-use crate::error::{EndpointOf, EngineError, Result, WeightsOf};
+use crate::error::{EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 

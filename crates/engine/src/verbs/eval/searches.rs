@@ -82,8 +82,8 @@ async fn compare_searches(
         let (base, _) = base_of(session, request, &plan, set).await?;
         let ports = told_ports(session, &base, request.progress).await?;
         if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
-                return Err(EngineError::Needs(Needed::Reranker));
-            }
+            return Err(EngineError::Needs(Needed::Reranker));
+        }
         let questions = lacking(&ports, &set.items).await?;
         if 0 < questions {
             tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });

@@ -3,9 +3,9 @@
 use pikerag_knowledge::records::FieldType;
 use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison, Coverage, Figure, Figures};
 use pikerag_knowledge::{Answer, Question, RecordSchema, TaskClass, Value, Worked};
-use pikerag_narrate::{InWords, Language, Sentence, compared_field};
 use pikerag_language::fold::folded;
 use pikerag_language::lexicon::concepts;
+use pikerag_narrate::{InWords, Language, Sentence, compared_field};
 
 use super::without;
 use crate::pike::figures::{Places, name, reckoned};

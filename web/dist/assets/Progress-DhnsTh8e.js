@@ -1,1 +1,0 @@
-import"./index-BA887Wor.js";import{S as e,U as t,V as n,d as r,et as i,w as a}from"./format-BgORAD_B.js";var o=t(`<progress class="svelte-pyqjfx"></progress>`);function s(t,s){let c=r(s,`max`,3,1);var l=o();i(()=>{e(l,`aria-label`,s.label),a(l,s.value),e(l,`max`,c())}),n(t,l)}export{s as t};
