@@ -47,7 +47,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
          - write the algorithm in {METHODS}/{module}.rs, a line for each of the paper's; SPEC says what it is;\n\
          - prompts are files in {METHODS}/prompts/, each with a snapshot test, and a line in crates/engine/src/ours.rs;\n\
          - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-baselines {module};\n\
-         - its rows in ARCHITECTURE.md, “Papers to code”; then `cargo xtask docs`.",
+         - its rows in docs/reference/papers.md; then `cargo xtask docs`.",
         name = name.method,
         module = name.module
     );

@@ -14,9 +14,11 @@ mod serve;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use pikerag_engine::knowledge::Condition;
+use pikerag_engine::parts::Search as SearchBy;
 
 pub(crate) use self::ask::{Ask, ClassifierName, Classify};
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
@@ -241,8 +243,8 @@ pub(crate) struct Search {
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
     /// How to look.
-    #[arg(long, value_enum, default_value_t = SearchPath::Auto)]
-    pub(crate) by: SearchPath,
+    #[arg(long, value_parser = searches(), default_value = "auto")]
+    pub(crate) by: SearchBy,
     /// How many to show.
     #[arg(short, default_value_t = at_least(8))]
     pub(crate) k: NonZeroUsize,
@@ -263,24 +265,10 @@ pub(crate) struct Filters {
     pub(crate) conditions: Vec<Condition>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SearchPath {
-    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
-    Auto,
-    /// Words and meaning, fused.
-    Hybrid,
-    /// Words only (BM25).
-    Words,
-    /// Meaning only (embeddings).
-    Meaning,
-    /// Atomic questions or sentences, and their chunks.
-    Atoms,
-    /// From chunk to chunk along links and names.
-    Hops,
-    /// Sources, sections, chunks and atoms at once; scores spread along links, names and order.
-    Layers,
-    /// Hops, where the scores spread over the layers count too.
-    Joined,
+/// A search by its name.
+fn searches() -> impl TypedValueParser<Value = SearchBy> {
+    let named = |search: SearchBy| PossibleValue::new(search.name()).help(search.about());
+    PossibleValuesParser::new(SearchBy::ALL.map(named)).try_map(|name| name.parse::<SearchBy>())
 }
 
 #[derive(Debug, Args)]

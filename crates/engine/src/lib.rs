@@ -63,7 +63,7 @@ pub mod parts {
     pub use pikerag_methods::{SolveError, Turn};
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{PagePicture, Parsed};
-    pub use pikerag_retrieve::RetrieveError;
+    pub use pikerag_retrieve::{RetrieveError, Search};
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }
 

@@ -82,7 +82,7 @@ pub use self::runs::{
     DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, diff_runs, fork_run,
     replay_run, run_by_name, runs,
 };
-pub use self::search::{SearchHit, SearchPath, SearchRequest, SearchResponse, search};
+pub use self::search::{SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
 pub use self::status::{StatusResponse, status};
 pub use self::tags::{
@@ -105,7 +105,7 @@ mod tests {
         fn spawnable(_: impl Future + Send) {}
         let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
         let session = &crate::open(settings).unwrap().session();
-        let (query, by) = (String::new(), SearchPath::Hybrid);
+        let (query, by) = (String::new(), pikerag_retrieve::Search::Hybrid);
         spawnable(ask(session, &AskRequest::default()));
         spawnable(feedback(session, &FeedbackRequest::default()));
         spawnable(verified(session));

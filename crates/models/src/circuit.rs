@@ -33,6 +33,13 @@ struct Open {
     why: String,
 }
 
+/// Why a call is not made: the endpoint told another call to come back later.
+#[derive(Debug, thiserror::Error)]
+#[error("it wants to be left alone for another {seconds:.0} s")]
+pub(crate) struct Resting {
+    pub(crate) seconds: f64,
+}
+
 impl Circuit {
     /// Lets a call through; while the circuit is open, says why it is. After a while one call may look again,
     /// and the others go on being turned away until it has been answered.

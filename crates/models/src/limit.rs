@@ -1,4 +1,4 @@
-//! How much may an endpoint be asked at a time?
+//! Limits how much an endpoint is asked at a time.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use pikerag_knowledge::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
+use crate::circuit::{Circuit, Resting};
 use crate::estimate::{estimate_embedding, estimate_prompt, estimate_reranking};
 
 /// What an endpoint bears; what is not named has no limit. Default: 16 calls at one time.
@@ -71,12 +72,30 @@ pub struct Limiter {
 pub struct Limit<M> {
     inner: M,
     limiter: Arc<Limiter>,
+    circuit: Arc<Circuit>,
 }
 
 impl<M> Limit<M> {
     /// Puts `inner` behind a gate, which it may share with other models.
     pub fn new(inner: M, limiter: Arc<Limiter>) -> Self {
-        Self { inner, limiter }
+        Self { inner, limiter, circuit: Arc::default() }
+    }
+
+    /// The same for an endpoint that may ask to be left alone while a call waits in line.
+    pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
+        Self { circuit, ..self }
+    }
+
+    /// Waits until a call may begin. A call that waited while the endpoint told another call to come back later fails
+    /// with [`ModelError::Busy`], as if the endpoint had told this one, too.
+    async fn pass(&self, model: &str, tokens: u64) -> Result<SemaphorePermit<'_>, ModelError> {
+        let pass = self.limiter.pass(tokens).await?;
+        let rest = self.circuit.rest();
+        if rest.is_zero() {
+            return Ok(pass);
+        }
+        let source = Resting { seconds: rest.as_secs_f64() }.into();
+        Err(ModelError::Busy { model: model.to_owned(), retry_after: Some(rest), source })
     }
 }
 
@@ -175,7 +194,7 @@ impl<M: ChatModel> ChatModel for Limit<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let _pass = self.limiter.pass(tokens(request)).await?;
+        let _pass = self.pass(self.inner.name(), tokens(request)).await?;
         self.inner.complete(request).await
     }
 }
@@ -187,7 +206,8 @@ impl<E: Embedder> Embedder for Limit<E> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
-        let _pass = self.limiter.pass(estimate_embedding(texts).prompt_tokens).await?;
+        let tokens = estimate_embedding(texts).prompt_tokens;
+        let _pass = self.pass(self.inner.name(), tokens).await?;
         self.inner.embed(texts).await
     }
 }
@@ -200,7 +220,7 @@ impl<R: Reranker> Reranker for Limit<R> {
 
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let tokens = estimate_reranking(query, texts).usage.prompt_tokens;
-        let _pass = self.limiter.pass(tokens).await?;
+        let _pass = self.pass(self.inner.name(), tokens).await?;
         self.inner.rerank(query, texts).await
     }
 }

@@ -1,4 +1,4 @@
-//! When is a busy model asked again, and when do we give up?
+//! Asks a busy model again, and gives up in the end.
 
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use pikerag_knowledge::{
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Resting};
 
 /// How often it is tried where no connection is made, the first time included: a server that begins anew is
 /// back in a moment, and one that is not there is said to be so in a second.
@@ -199,12 +199,6 @@ fn wish(retry_after: Option<Duration>) -> String {
         0 => String::new(),
         seconds => format!("; it wants to be asked again in {seconds} s"),
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("it wants to be left alone for another {seconds:.0} s")]
-struct Resting {
-    seconds: f64,
 }
 
 impl RetryParams {

@@ -88,7 +88,8 @@ fn within<M: ChatModel>(
     model: Budget<M>,
     params: &StackParams,
 ) -> Recorded<Retry<Limit<Budget<M>>>> {
-    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model =
+        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
@@ -106,7 +107,8 @@ pub fn embed_stack(
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
     let model = Budget::new(model, calls.meter.clone());
-    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model =
+        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
     Ok(Arc::new(model.served_by(identity)))
@@ -125,7 +127,8 @@ pub fn rerank_stack(
     let identity = endpoint_identity(&endpoint);
     let model = EndpointReranker::new(endpoint, &calls.transport)?;
     let model = Budget::new(model, calls.meter.clone());
-    let model = Limit::new(model, params.upstream.limiter.clone());
+    let model =
+        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     let model = RecordedReranker::new(model, calls.ledger.clone(), calls.mode, batch);
     Ok(Arc::new(model.served_by(identity)))

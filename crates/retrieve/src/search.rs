@@ -1,5 +1,4 @@
-//! Which searches are there, by name? One function for all of them, so that they can be compared and
-//! chosen by settings.
+//! Lists all searches by name. One function runs each of them, so that settings choose and evaluations compare them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, ChunkId};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::atoms::atoms;
 use crate::auto::{AutoParams, auto};
@@ -18,10 +18,11 @@ use crate::layers::{LayerParams, layers, spread_scores};
 use crate::question::Asked;
 
 /// A way to find chunks, by the name that settings and the command line use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
-    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
+    /// Hops, layers, words and meaning, fused.
+    #[default]
     Auto,
     /// Words only (BM25 over title and text).
     Words,
@@ -60,18 +61,29 @@ impl Search {
         Self::Fused,
     ];
 
-    /// What it is called in settings, on the command line and in reports.
+    /// Its name in settings, on the command line and in reports.
     pub fn name(self) -> &'static str {
+        self.described().0
+    }
+
+    /// What it does, for a person; no final dot.
+    pub fn about(self) -> &'static str {
+        self.described().1
+    }
+
+    fn described(self) -> (&'static str, &'static str) {
         match self {
-            Self::Auto => "auto",
-            Self::Words => "words",
-            Self::Meaning => "meaning",
-            Self::Atoms => "atoms",
-            Self::Hybrid => "hybrid",
-            Self::Hops => "hops",
-            Self::Layers => "layers",
-            Self::Joined => "joined",
-            Self::Fused => "fused",
+            Self::Auto => ("auto", "Hops, layers, words and meaning, fused"),
+            Self::Words => ("words", "Words only (BM25)"),
+            Self::Meaning => ("meaning", "Meaning only (embeddings)"),
+            Self::Atoms => ("atoms", "Atomic questions or sentences, and their chunks"),
+            Self::Hybrid => ("hybrid", "Words and meaning, fused"),
+            Self::Hops => ("hops", "From chunk to chunk along links and names"),
+            Self::Layers => {
+                ("layers", "Sources, sections, chunks and atoms at once; scores spread along edges")
+            }
+            Self::Joined => ("joined", "Hops, with the scores that were spread over the layers"),
+            Self::Fused => ("fused", "The lists of hops and layers, fused"),
         }
     }
 }

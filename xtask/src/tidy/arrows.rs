@@ -23,7 +23,10 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("models", &["knowledge", "language"]),
     ("records", &["knowledge", "language", "prompt"]),
     ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records"]),
-    ("methods", &["knowledge", "language", "prompt", "extract", "records", "retrieve", "reason"]),
+    (
+        "methods",
+        &["knowledge", "language", "narrate", "prompt", "extract", "records", "retrieve", "reason"],
+    ),
     ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
     ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),
     ("engine", ALL_BUT_FACES),

@@ -1,11 +1,13 @@
-//! Are the tests and files there that ARCHITECTURE.md names in its tables?
+//! Checks that the tests and files exist that ARCHITECTURE.md and the pages of reference name in their tables.
 
 use std::collections::BTreeMap;
 
 use super::rust::is_word;
 use super::{Finding, Tree, has_ending};
 
-const PAGE: &str = "ARCHITECTURE.md";
+/// The pages whose tables name tests and files.
+const PAGES: [&str; 3] =
+    ["ARCHITECTURE.md", "docs/reference/papers.md", "docs/reference/invariants.md"];
 
 /// Columns that name tests, and files beside them.
 const TESTS: [&str; 2] = ["test", "kept by"];
@@ -16,9 +18,23 @@ const FILES: [&str; 4] = ["file", "a question", "a file", "a model call"];
 /// Every back-quoted file is there; every back-quoted `name_of_a_test` is a function, and stands in
 /// the file that is named right behind it, if there is one.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let Some(page) = tree.get(PAGE) else { return Vec::new() };
     let places: Vec<String> = tree.keys().map(|path| short(path)).collect();
     let functions = functions(tree);
+    let mut findings = Vec::new();
+    for path in PAGES {
+        if let Some(page) = tree.get(path) {
+            findings.extend(in_page(path, page, &places, &functions));
+        }
+    }
+    findings
+}
+
+fn in_page(
+    path: &str,
+    page: &str,
+    places: &[String],
+    functions: &BTreeMap<&str, Vec<String>>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut header: Option<Vec<&str>> = None;
     for (line, words) in (1..).zip(page.lines()) {
@@ -38,10 +54,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 problems.extend(absent.map(|file| format!("there is no file `{file}`")));
             }
             if TESTS.contains(column) {
-                problems.extend(tests(cell).into_iter().filter_map(|t| missing(t, &functions)));
+                problems.extend(tests(cell).into_iter().filter_map(|t| missing(t, functions)));
             }
-            let path = PAGE.to_owned();
-            let finding = |problem| Finding { path: path.clone(), line, problem };
+            let finding = |problem| Finding { path: path.to_owned(), line, problem };
             findings.extend(problems.into_iter().map(finding));
         }
     }

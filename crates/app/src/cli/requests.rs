@@ -7,12 +7,11 @@ use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Chunking, Flags};
 use pikerag_engine::{
     EstimateRequest, EvalRequest, GraphFormat as Format, IndexRequest, OnProgress,
-    SearchPath as Path,
 };
 
 use super::{
     Arguments, ChunkingName, Estimate, Eval, Filters, GraphFormat, Index, ParseChild, RunLimited,
-    SearchPath, StructureName,
+    StructureName,
 };
 
 impl Arguments {
@@ -105,21 +104,6 @@ impl From<StructureName> for Structure {
             StructureName::Graph => Self::Graph,
             StructureName::Tree => Self::Tree,
             StructureName::Tags => Self::Tags,
-        }
-    }
-}
-
-impl From<SearchPath> for Path {
-    fn from(path: SearchPath) -> Self {
-        match path {
-            SearchPath::Auto => Self::Auto,
-            SearchPath::Hybrid => Self::Hybrid,
-            SearchPath::Words => Self::Words,
-            SearchPath::Meaning => Self::Meaning,
-            SearchPath::Atoms => Self::Atoms,
-            SearchPath::Hops => Self::Hops,
-            SearchPath::Layers => Self::Layers,
-            SearchPath::Joined => Self::Joined,
         }
     }
 }

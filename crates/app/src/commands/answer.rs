@@ -110,7 +110,7 @@ pub(crate) async fn search(
 ) -> anyhow::Result<u8> {
     let request = SearchRequest {
         query: arguments.query.concat(),
-        by: arguments.by.into(),
+        by: arguments.by,
         k: arguments.k.get(),
         rerank: arguments.rerank,
         filter: arguments.filters.filter(),

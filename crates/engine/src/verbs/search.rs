@@ -19,35 +19,13 @@ pub struct SearchRequest {
     /// What to look for.
     pub query: String,
     /// How to look.
-    pub by: SearchPath,
+    pub by: Search,
     /// How many to find, at most.
     pub k: usize,
     /// How many of the hits are reranked, at most: 0 for none; else as it is set.
     pub rerank: Option<usize>,
     /// What of the base may be seen.
     pub filter: Filter,
-}
-
-/// How to look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SearchPath {
-    /// Hops, layers, words and meaning, fused: the one that loses nowhere.
-    #[default]
-    Auto,
-    /// Words and meaning, fused.
-    Hybrid,
-    /// Words only (BM25).
-    Words,
-    /// Meaning only (embeddings).
-    Meaning,
-    /// Atoms, and their chunks.
-    Atoms,
-    /// From chunk to chunk along links and names.
-    Hops,
-    /// Sources, sections, chunks and atoms at once; scores spread along links, names and order.
-    Layers,
-    /// Hops, where the scores spread over the layers count too.
-    Joined,
 }
 
 /// The hits of one search, and what to know of them.
@@ -112,19 +90,14 @@ async fn look_up(
     let finder = ports.finder();
     let (query, k) = (request.query.as_str(), request.k);
     let weights = session.settings().searches();
-    let by = match request.by {
-        SearchPath::Atoms => return by_atoms(ports, query, k).await,
-        SearchPath::Meaning if ports.embedder.is_none() => {
+    let by = request.by;
+    match by {
+        Search::Atoms => return by_atoms(ports, query, k).await,
+        Search::Meaning if ports.embedder.is_none() => {
             return Err(EngineError::Needs(Needed::Embedder));
         }
-        SearchPath::Auto => Search::Auto,
-        SearchPath::Hybrid => Search::Hybrid,
-        SearchPath::Words => Search::Words,
-        SearchPath::Meaning => Search::Meaning,
-        SearchPath::Hops => Search::Hops,
-        SearchPath::Layers => Search::Layers,
-        SearchPath::Joined => Search::Joined,
-    };
+        _ => {}
+    }
     let hits =
         ports.best(query, k, |k| pikerag_retrieve::search(finder, by, query, k, weights)).await?;
     Ok((hits, Vec::new()))

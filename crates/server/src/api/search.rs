@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Chunk, Condition, Filter};
-use pikerag_engine::{Notice, SearchPath, SearchRequest, Session};
+use pikerag_engine::parts::Search;
+use pikerag_engine::{Notice, SearchRequest, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -15,44 +16,6 @@ use crate::problem::{JsonBody, Parts, Problem};
 /// Hits of one search, at most.
 pub(crate) const MOST: usize = 200;
 
-/// How to look.
-#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum By {
-    /// Hops, layers, words and meaning, fused.
-    #[default]
-    Auto,
-    /// Words and meaning, fused.
-    Hybrid,
-    /// Words only.
-    Words,
-    /// Meaning only.
-    Meaning,
-    /// Atoms, and their chunks.
-    Atoms,
-    /// Along links and names.
-    Hops,
-    /// All layers at once.
-    Layers,
-    /// Hops and layers together.
-    Joined,
-}
-
-impl From<By> for SearchPath {
-    fn from(by: By) -> Self {
-        match by {
-            By::Auto => Self::Auto,
-            By::Hybrid => Self::Hybrid,
-            By::Words => Self::Words,
-            By::Meaning => Self::Meaning,
-            By::Atoms => Self::Atoms,
-            By::Hops => Self::Hops,
-            By::Layers => Self::Layers,
-            By::Joined => Self::Joined,
-        }
-    }
-}
-
 /// What to look for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +24,7 @@ pub(crate) struct SearchBody {
     pub(crate) query: String,
     /// How to look.
     #[serde(default)]
-    pub(crate) by: By,
+    pub(crate) by: Search,
     /// How many to find: 1 to 200; 8, if none is named.
     #[serde(default)]
     pub(crate) k: Option<usize>,
@@ -124,7 +87,7 @@ pub(crate) async fn found(
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
     let filter = Filter { conditions: body.filter };
-    let (query, by, rerank) = (body.query, body.by.into(), body.rerank);
+    let (query, by, rerank) = (body.query, body.by, body.rerank);
     let response =
         pikerag_engine::search(session, &SearchRequest { query, by, k, rerank, filter }).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.

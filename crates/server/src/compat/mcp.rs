@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
 use pikerag_engine::narrate::Language;
+use pikerag_engine::parts::Search;
 use pikerag_engine::settings::DEFAULT_BASE;
 use pikerag_engine::{GraphAroundRequest, Session};
 use rmcp::model::{
@@ -23,7 +24,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
 use crate::api::look::no_such;
-use crate::api::search::{By, SearchBody, found};
+use crate::api::search::{SearchBody, found};
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 use crate::streams::{Underway, Wanted, answered, broken};
@@ -127,8 +128,13 @@ impl Mcp {
             ),
         };
         let filter = filter(given)?.conditions;
-        let body =
-            SearchBody { query: needed(given, "query")?, by: By::Auto, k, rerank: None, filter };
+        let body = SearchBody {
+            query: needed(given, "query")?,
+            by: Search::Auto,
+            k,
+            rerank: None,
+            filter,
+        };
         let found = found(&self.app, base, session, body).await?;
         let links =
             found.hits.iter().map(|hit| (hit.url.clone(), hit.chunk.full_title())).collect();
