@@ -1199,11 +1199,6 @@ export interface components {
             key: components["schemas"]["OfKey"] | null;
             server: components["schemas"]["OfServer"] | null;
         };
-        /**
-         * @description How to look.
-         * @enum {string}
-         */
-        By: "auto" | "hybrid" | "words" | "meaning" | "atoms" | "hops" | "layers" | "joined";
         /** @description Something a selector may choose. */
         Candidate: {
             atom: components["schemas"]["AtomId"] | null;
@@ -3233,10 +3228,15 @@ export interface components {
          * @enum {string}
          */
         ScopeName: "read" | "write" | "admin";
+        /**
+         * @description A way to find chunks, by the name that settings and the command line use.
+         * @enum {string}
+         */
+        Search: "auto" | "words" | "meaning" | "atoms" | "hybrid" | "hops" | "layers" | "joined" | "fused";
         /** @description What to look for. */
         SearchBody: {
             /** @description How to look. */
-            by?: components["schemas"]["By"];
+            by?: components["schemas"]["Search"];
             /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
             filter?: string[];
             /** @description How many to find: 1 to 200; 8, if none is named. */
