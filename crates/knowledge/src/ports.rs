@@ -24,7 +24,8 @@ pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Which
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;
 pub use graph::{
-    ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, ShortDescription,
+    ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,
+    ShortDescription,
 };
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{

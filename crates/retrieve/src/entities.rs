@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{ChunkId, ChunksOf, EntityId};
+use pikerag_knowledge::{ChunkId, ChunksOf, EntityId, LinkKind};
 
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
@@ -21,7 +21,7 @@ pub(crate) async fn by_entities(
     chunk: ChunkId,
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
     let mut found: HashMap<ChunkId, f32> = HashMap::new();
-    let links = finder.base.links_of(&[chunk]).await?;
+    let links = finder.base.links_of(&[chunk], LinkKind::Entities).await?;
     let own: Vec<EntityId> = links.into_iter().flat_map(|links| links.entities).collect();
     if own.is_empty() {
         return Ok(found);

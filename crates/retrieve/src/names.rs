@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pikerag_knowledge::{Bearer, ChunkId, ChunkList, ChunksOf, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, ChunkList, ChunksOf, LinkKind, NameKey};
 use pikerag_language::names::{names_in, title_names};
 use pikerag_language::terms;
 
@@ -37,7 +37,8 @@ pub(crate) async fn names_of(
     let Some(about) = finder.base.chunks(&[chunk]).await?.pop() else {
         return Ok(Names::default());
     };
-    let links = finder.base.links_of(&[chunk]).await?.pop().unwrap_or_default().names;
+    let links =
+        finder.base.links_of(&[chunk], LinkKind::Names).await?.pop().unwrap_or_default().names;
     let titles = title_names(&about.title);
     let mut names = names_in(&about.text);
     names.extend(names_in(&about.title));

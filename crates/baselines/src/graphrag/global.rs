@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Community, Context, Criterion, EntityId, Event, JudgedBy, Question,
-    Role, Schema, Structure, Via, Which,
+    Answer, Chunk, ChunkId, Community, Context, Criterion, EntityId, Event, JudgedBy, LinkKind,
+    Question, Role, Schema, Structure, Via, Which,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text};
@@ -187,7 +187,7 @@ async fn evidence(
     const LOOKED_AT: usize = 50;
     let hits = hybrid(ports.finder(), question, LOOKED_AT).await?;
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let held = ports.base.links_of(&ids).await?;
+    let held = ports.base.links_of(&ids, LinkKind::Entities).await?;
     let mut ranked = Vec::new();
     for (hit, links) in hits.iter().zip(held) {
         if links.entities.iter().any(|entity| members.contains(entity)) {

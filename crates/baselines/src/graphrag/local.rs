@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use pikerag_knowledge::{
-    Answer, ChunkId, ChunksOf, Community, Consulted, Context, Entity, EntityId, Event, NodeKind,
-    Question, Relation, Role, Structure, VectorSet, Via, Which,
+    Answer, ChunkId, ChunksOf, Community, Consulted, Context, Entity, EntityId, Event, LinkKind,
+    NodeKind, Question, Relation, Role, Structure, VectorSet, Via, Which,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_language::names::{joined, names_in};
@@ -125,7 +125,7 @@ async fn entities_about(
         scores.extend(named.map(|name| (EntityId::of_folded(&joined(&name)), 1.0)));
         let hits = ports.base.matching_chunks(question, k).await?;
         let chunks: Vec<ChunkId> = hits.iter().map(|hit| hit.item).collect();
-        for held in ports.base.links_of(&chunks).await? {
+        for held in ports.base.links_of(&chunks, LinkKind::Entities).await? {
             scores.extend(held.entities.into_iter().map(|entity| (entity, 0.5)));
         }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
     AtomId, AtomKind, AtomQuery, ChunkId, ChunkKind, ChunkSet, ChunksOf, EntityId, ExtractBy,
-    KnowledgeBase, NameKey, NodeId, Scored, SectionId, SourceId, Stage, StoreError, SummaryId,
-    TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
+    KnowledgeBase, LinkKind, NameKey, NodeId, Scored, SectionId, SourceId, Stage, StoreError,
+    SummaryId, TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
 };
 use pikerag_language::query_terms;
 
@@ -129,7 +129,9 @@ pub(super) async fn same_reads(
         entities(entities),
         relations_of(entities),
         related_to(&entities[..1], 3),
-        links_of(chunks),
+        links_of(chunks, LinkKind::Names),
+        links_of(chunks, LinkKind::Entities),
+        links_of(chunks, LinkKind::Tags),
         communities(Which::All),
         communities(Which::Of(entities)),
         summaries(summaries),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use pikerag_knowledge::{
     ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, ExtractBy, Extraction,
-    Generation, GraphReader, GraphWriter, LongDescription, NodeId, Outline, OutlineEntity,
-    OutlineRelation, Relation, RelationId, ShortDescription, Stage, StoreError, Summary, SummaryId,
-    VectorSet, Which, distilled::said_key,
+    Generation, GraphReader, GraphWriter, LinkKind, LongDescription, NodeId, Outline,
+    OutlineEntity, OutlineRelation, Relation, RelationId, ShortDescription, Stage, StoreError,
+    Summary, SummaryId, VectorSet, Which, distilled::said_key,
 };
 
 use super::{Oracle, State};
@@ -22,9 +22,21 @@ impl GraphReader for Oracle {
         Ok(self.state().chunks_of(of, limit))
     }
 
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError> {
+    async fn links_of(
+        &self,
+        chunks: &[ChunkId],
+        kind: LinkKind,
+    ) -> Result<Vec<ChunkLinks>, StoreError> {
         let state = self.state();
-        Ok(chunks.iter().map(|chunk| state.links_of(*chunk)).collect())
+        let of_kind = |chunk: &ChunkId| {
+            let ChunkLinks { names, entities, tags } = state.links_of(*chunk);
+            match kind {
+                LinkKind::Names => ChunkLinks { names, ..ChunkLinks::default() },
+                LinkKind::Entities => ChunkLinks { entities, ..ChunkLinks::default() },
+                LinkKind::Tags => ChunkLinks { tags, ..ChunkLinks::default() },
+            }
+        };
+        Ok(chunks.iter().map(of_kind).collect())
     }
 
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {

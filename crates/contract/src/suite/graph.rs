@@ -2,8 +2,8 @@
 
 use pikerag_knowledge::{
     Child, ChunkId, ChunkList, ChunkResults, ChunkSet, ChunksOf, Community, CommunityId,
-    CommunityReport, Entity, EntityId, ExtractBy, Generation, Kept, ModelTexts, Report, SaidKey,
-    Stage, SummaryId, VectorSet, Which,
+    CommunityReport, Entity, EntityId, ExtractBy, Generation, Kept, LinkKind, ModelTexts, Report,
+    SaidKey, Stage, SummaryId, VectorSet, Which,
 };
 
 use super::fixture::{
@@ -49,7 +49,10 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
     assert_eq!(base.related_to(&ids, 9).await.unwrap(), []);
     let mentioning = base.chunks_of(ChunksOf::EntitiesInOrder(&ids), usize::MAX).await.unwrap();
     assert_eq!(mentioning, [listed(&[chunks[0], chunks[2]]), listed(&[]), listed(&chunks)]);
-    assert_eq!(base.links_of(&chunks[1..2]).await.unwrap()[0].entities, [entity("oslo")]);
+    assert_eq!(
+        base.links_of(&chunks[1..2], LinkKind::Entities).await.unwrap()[0].entities,
+        [entity("oslo")]
+    );
     // What a chunk said before is forgotten when it is read again.
     let again = vec![found_in(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
     base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, again)).await.unwrap();

@@ -1,8 +1,8 @@
 //! Does reasoning read what is there, in the order that the ports promise?
 
 use pikerag_knowledge::{
-    AtomKind, AtomQuery, ChunkId, ChunkLinks, ChunkResults, ChunksOf, NameKey, SourceId, VectorSet,
-    nearest_atoms,
+    AtomKind, AtomQuery, ChunkId, ChunkLinks, ChunkResults, ChunksOf, LinkKind, NameKey, SourceId,
+    VectorSet, nearest_atoms,
 };
 
 use super::fixture::{at, atom, bearer, found_in, matching, near, one, put_pages, questions, with};
@@ -158,7 +158,7 @@ pub async fn names_are_borne_mentioned_and_linked(shelf: &Shelf<impl Store>) {
     // More than asked for: the count says so, and nobody is named.
     let mentions = base.chunks_of(ChunksOf::Names(&names[2..]), 1).await.unwrap();
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
-    let links = base.links_of(&[yard, crane]).await.unwrap();
+    let links = base.links_of(&[yard, crane], LinkKind::Names).await.unwrap();
     assert_eq!(links[0], ChunkLinks::default());
     assert_eq!(base.chunks_by_title(&links[1].names).await.unwrap(), [vec![bearer(yard)]]);
     // A name that is gone is borne by nobody.

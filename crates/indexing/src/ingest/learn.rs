@@ -8,8 +8,8 @@ use futures::stream::{self, StreamExt};
 use pikerag_extract::{chunk_tags, map_tags, question_tags, tag_key};
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, Origin, Role, SampleKey,
-    SourceId, StoreError, TagClass, TagEdit, TagPair, Which,
+    Account, ChatModel, Chunk, ChunkId, KeyedPair, KnowledgeWriter, LinkKind, Origin, Role,
+    SampleKey, SourceId, StoreError, TagClass, TagEdit, TagPair, Which,
 };
 use pikerag_prompt::AskError;
 use serde::{Deserialize, Serialize};
@@ -123,7 +123,7 @@ async fn pairs_of(
         Err(error) => return Ok(Err(error)),
     };
     let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.id).collect();
-    let stored = match base.links_of(&ids).await {
+    let stored = match base.links_of(&ids, LinkKind::Tags).await {
         Ok(stored) => stored,
         Err(error) => return Ok(Err(error)),
     };

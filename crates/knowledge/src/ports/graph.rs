@@ -40,6 +40,17 @@ pub struct ChunkList {
     pub chunks: Vec<ChunkId>,
 }
 
+/// A kind of nodes that chunks lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    /// Names.
+    Names,
+    /// Entities.
+    Entities,
+    /// Tags.
+    Tags,
+}
+
 /// What a chunk leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChunkLinks {
@@ -66,8 +77,12 @@ pub trait GraphReader: Send + Sync {
     async fn chunks_of(&self, of: ChunksOf<'_>, limit: usize)
     -> Result<Vec<ChunkList>, StoreError>;
 
-    /// What each of these chunks leads to, in order.
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError>;
+    /// What each of these chunks leads to, in order: nodes of this kind, and none of the other kinds.
+    async fn links_of(
+        &self,
+        chunks: &[ChunkId],
+        kind: LinkKind,
+    ) -> Result<Vec<ChunkLinks>, StoreError>;
 
     /// These entities, in the order asked for; unknown ones are left out.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;

@@ -1,7 +1,7 @@
 //! Reads the edges between chunks and other nodes: the chunks that a node leads to, and what a chunk leads to.
 
-use pikerag_knowledge::{ChunkId, ChunkLinks, ChunkList, ChunksOf, EntityId, NameKey};
-use rusqlite::{Connection, Row, params};
+use pikerag_knowledge::{ChunkId, ChunkLinks, ChunkList, ChunksOf, EntityId, LinkKind, NameKey};
+use rusqlite::{Connection, params};
 
 use super::graph::READING_ORDER;
 use super::rows::{self, SEARCHABLE, limit_of};
@@ -92,25 +92,34 @@ fn neighbours() -> String {
     format!("SELECT id FROM ({before} UNION ALL {after}) ORDER BY ordinal LIMIT ?2")
 }
 
-/// What each chunk leads to.
+/// What each chunk leads to, of one kind.
 pub(super) fn links_of(
     connection: &Connection,
     chunks: &[ChunkId],
+    kind: LinkKind,
 ) -> rusqlite::Result<Vec<ChunkLinks>> {
-    let mut names = connection
-        .prepare_cached("SELECT key FROM names WHERE chunk = ?1 AND how = -1 ORDER BY key")?;
-    let mut entities = connection
-        .prepare_cached("SELECT entity FROM entity_mentions WHERE chunk = ?1 ORDER BY entity")?;
-    let name = |row: &Row<'_>| Ok(NameKey(rows::id(row, 0)?));
-    let entity = |row: &Row<'_>| Ok(EntityId(rows::id(row, 0)?));
-    let mut links = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let key = [chunk.0.cast_signed()];
-        links.push(ChunkLinks {
-            names: names.query_map(key, name)?.collect::<rusqlite::Result<_>>()?,
-            entities: entities.query_map(key, entity)?.collect::<rusqlite::Result<_>>()?,
-            tags: tags::of_chunk(connection, *chunk)?,
-        });
-    }
-    Ok(links)
+    let of_chunk = |chunk: &ChunkId| {
+        let mut links = ChunkLinks::default();
+        match kind {
+            LinkKind::Names => links.names = ids(connection, NAMES, *chunk, NameKey)?,
+            LinkKind::Entities => links.entities = ids(connection, ENTITIES, *chunk, EntityId)?,
+            LinkKind::Tags => links.tags = tags::of_chunk(connection, *chunk)?,
+        }
+        Ok(links)
+    };
+    chunks.iter().map(of_chunk).collect()
+}
+
+const NAMES: &str = "SELECT key FROM names WHERE chunk = ?1 AND how = -1 ORDER BY key";
+const ENTITIES: &str = "SELECT entity FROM entity_mentions WHERE chunk = ?1 ORDER BY entity";
+
+fn ids<T>(
+    connection: &Connection,
+    sql: &str,
+    chunk: ChunkId,
+    id: fn(u64) -> T,
+) -> rusqlite::Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([chunk.0.cast_signed()], |row| Ok(id(rows::id(row, 0)?)))?;
+    rows.collect()
 }

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, GraphReader, Relation,
-    StoreError, Summary, SummaryId, Which,
+    ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, GraphReader, LinkKind,
+    Relation, StoreError, Summary, SummaryId, Which,
 };
 
 use crate::sqlite::base::Base;
@@ -22,10 +22,14 @@ impl GraphReader for Base {
             .await
     }
 
-    async fn links_of(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkLinks>, StoreError> {
+    async fn links_of(
+        &self,
+        chunks: &[ChunkId],
+        kind: LinkKind,
+    ) -> Result<Vec<ChunkLinks>, StoreError> {
         let chunks = chunks.to_vec();
         self.looking("reading edges of chunks", move |connection| {
-            links::links_of(connection, &chunks)
+            links::links_of(connection, &chunks, kind)
         })
         .await
     }
