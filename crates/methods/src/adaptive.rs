@@ -35,7 +35,7 @@ use crate::tagging::tell_declared;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reader {
-    /// As the model has shown: when it was tried (see [`try_out`] and [`Method::reading`](super::Method::reading)), else by
+    /// As the model has shown: when it was tried (see [`try_out`] and `Method::reading`), else by
     /// each reply. One that is readable, short where the question wants
     /// it short, and rests on words that stand in the passages, is the answer; any other is read once more.
     #[default]

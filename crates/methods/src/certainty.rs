@@ -39,7 +39,7 @@ const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"),
 /// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
 ///
 /// # Errors
-/// [`SolveError::NoScorer`] or [`ModelError::NoLogprobs`] where log-probabilities are wanted and
+/// [`SolveError::NoScorer`] or [`NoLogprobs`](pikerag_knowledge::ModelError::NoLogprobs) where log-probabilities are wanted and
 /// cannot be had: nothing replaces them in silence.
 pub async fn ask_surely(
     ports: &Ports,

@@ -64,7 +64,7 @@ pub struct ConfiguredCap {
     pub usd: Option<f64>,
 }
 
-/// What is set: nothing is opened, asked or tried ([`doctor`] tries).
+/// What is set: nothing is opened, asked or tried ([`doctor`](crate::doctor) tries).
 pub fn configured(session: &Session) -> ConfiguredResponse {
     let settings = session.settings();
     let mut chat: Vec<ConfiguredModel> = Vec::new();
