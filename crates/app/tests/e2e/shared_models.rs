@@ -89,7 +89,7 @@ fn calls_a_minute_are_limited_over_requests() {
     assert!(Duration::from_millis(2500) <= all, "{reached:?}");
 }
 
-/// The first call is told to wait three seconds: no call of another request comes before.
+/// The endpoint asks the first call to wait three seconds: no call of another request comes before.
 #[test]
 fn a_wait_that_one_request_is_told_holds_for_the_others() {
     let faults = Faults { retry_after: Some(3), ..vec![(Fault::Busy, When::FirstTime)].into() };

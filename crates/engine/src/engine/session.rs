@@ -230,7 +230,9 @@ impl Session {
         let mode = if self.settings().replay { Mode::ReplayOnly } else { mode };
         let shared = self.shared();
         let (meter, transport) = (Arc::clone(&shared.meter), shared.transport.clone());
-        let scope = Some(self.folder.to_string_lossy().into_owned());
+        // Of the bytes: names that are not UTF-8 stay apart.
+        let folder = blake3::hash(self.folder.as_os_str().as_encoded_bytes());
+        let scope = Some(folder.to_hex().to_string());
         CallContext { ledger, mode, pins: Pins::default(), meter, transport, scope }
     }
 

@@ -86,7 +86,7 @@ pub(crate) async fn export(
     let session = app.base(&caller, &base)?;
     let export = pikerag_engine::export(&session).await?;
     let (sender, pieces) = channel(PIECES);
-    let engine = session.engine().clone();
+    let (engine, failed) = (session.engine().clone(), sender.clone());
     let write = move || {
         let mut writer = io::BufWriter::with_capacity(PIECE, Pieces(sender.clone()));
         let written = export.write(&mut writer);
@@ -97,7 +97,12 @@ pub(crate) async fn export(
             let _ = sender.blocking_send(Err(io::Error::other(error)));
         }
     };
-    tokio::spawn(async move { engine.long_read(write).await });
+    tokio::spawn(async move {
+        if let Err(error) = engine.long_read(write).await {
+            warn!(%error, "an export was not begun");
+            let _ = failed.send(Err(io::Error::other(error))).await;
+        }
+    });
     let sent = stream::unfold(pieces, |mut pieces| async move {
         let piece = pieces.recv().await?;
         Some((piece, pieces))
