@@ -1,4 +1,4 @@
-//! Looks up in lists what stands in the documents.
+//! Looks up in lists what the documents contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,7 +9,6 @@ mod searches;
 
 pub use self::dry_run::eval_dry_run;
 pub use self::searches::eval_searches;
-use crate::verbs::eval::corpus::base_of;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +32,7 @@ use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Needed, Result};
 use crate::settings::Settings;
+use crate::verbs::eval::corpus::base_of;
 
 /// What to measure, and on what.
 #[derive(Clone)]

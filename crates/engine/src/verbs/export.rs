@@ -1,12 +1,12 @@
 //! `export`: the whole graph as JSON lines.
 
-use crate::verbs::graph::seen_base;
 use std::io::Write;
 
 use pikerag_store::Base;
 
 use crate::engine::Session;
 use crate::error::Result;
+use crate::verbs::graph::seen_base;
 
 /// A base that is open for its export.
 pub struct Export {

@@ -1,7 +1,6 @@
 //! `feedback`: what people say of answers. What they accept or correct returns to the base, is listed, taken back, and handed
 //! on (PIKE-RAG §4.1).
 
-use crate::verbs::runs::named;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +18,7 @@ use super::ask::has_word;
 use super::ask::keeping::now;
 use crate::engine::Session;
 use crate::error::{EngineError, FeedbackError, Missing, QuestionFile, Result};
+use crate::verbs::runs::named;
 
 /// What somebody says of the answer of a run.
 #[derive(Clone, Debug, Default)]

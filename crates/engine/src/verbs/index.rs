@@ -1,7 +1,5 @@
 //! `index`: what goes into the base.
 
-use crate::verbs::original::keep_originals;
-use crate::verbs::progress::{tell, tell_notices};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +20,8 @@ use crate::files::{self, Found};
 use crate::names::Names;
 use crate::presence::{Doubt, Presence, mounts_above};
 use crate::settings::Chunking;
+use crate::verbs::original::keep_originals;
+use crate::verbs::progress::{tell, tell_notices};
 
 /// What to index, and how, besides what the settings say.
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! `page`: how a page of a document looks, for whoever checks where a citation stands.
 
-use crate::verbs::read::source;
 use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId, Which};
 use pikerag_parse::PagePicture;
@@ -8,6 +7,7 @@ use pikerag_store::Base;
 
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
+use crate::verbs::read::source;
 
 /// Pixels of the width of a picture: at least, at most.
 pub const WIDTHS: (u32, u32) = (100, 4000);

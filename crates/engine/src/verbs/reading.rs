@@ -1,6 +1,5 @@
 //! `reading`: what was read of a document, and what people mend in it.
 
-use crate::verbs::read::source;
 use std::path::PathBuf;
 
 use pikerag_indexing::FileReader;
@@ -14,6 +13,7 @@ use super::ask::keeping::now;
 use crate::corrected::CorrectedReader;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
+use crate::verbs::read::source;
 
 /// What was read of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]

@@ -1,7 +1,5 @@
 //! `runs`: what was asked, what happened, and what would have happened otherwise.
 
-use crate::verbs::ask::keeping::keep_run;
-use crate::verbs::money::usd_of;
 use std::collections::BTreeSet;
 
 use pikerag_baselines::{Method, Overrides};
@@ -21,6 +19,8 @@ use super::money::RunUsd;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::sandbox::is_alive;
+use crate::verbs::ask::keeping::keep_run;
+use crate::verbs::money::usd_of;
 
 /// A run without its events.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -1,6 +1,5 @@
 //! `tags`: which tags are known, and what a person says of them.
 
-use crate::verbs::progress::tell;
 use std::path::PathBuf;
 
 use pikerag_eval::datasets;
@@ -16,6 +15,7 @@ use utoipa::ToSchema;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Missing, Needed, Result, Wordless};
+use crate::verbs::progress::tell;
 
 /// All classes of tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]

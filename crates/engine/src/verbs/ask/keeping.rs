@@ -1,6 +1,5 @@
 //! Asks a question and keeps the run while it goes on: events go to the listener and into the base as they happen.
 
-use crate::verbs::money::usd_of;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,6 +17,7 @@ use super::{AskRequest, AskResponse, Asking};
 use crate::engine::Session;
 use crate::error::Result;
 use crate::notice::Notice;
+use crate::verbs::money::usd_of;
 
 /// Updates that are written in one transaction, at most.
 const BATCH: usize = 64;

@@ -1,7 +1,5 @@
 //! Which base are a data set's questions asked over? Its own, made from its corpus, or the one that is set.
 
-use crate::verbs::index::fill;
-use crate::verbs::progress::tell_notices;
 use std::fs;
 use std::sync::Arc;
 
@@ -14,7 +12,9 @@ use super::{EvalRequest, keep, make_folder};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
 use crate::files;
+use crate::verbs::index::fill;
 use crate::verbs::progress::Progress;
+use crate::verbs::progress::tell_notices;
 
 /// The base of a data set, and what tells its corpus from another.
 pub(super) async fn base_of(

@@ -1,7 +1,5 @@
 //! What would a run cost? Nothing is asked and nothing is left behind.
 
-use crate::verbs::forecast::{experienced, usd_of_asking};
-use crate::verbs::progress::tell_notices;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
 use pikerag_indexing::estimate::estimate;
@@ -15,6 +13,8 @@ use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::files;
 use crate::settings::Reranks;
+use crate::verbs::forecast::{experienced, usd_of_asking};
+use crate::verbs::progress::tell_notices;
 
 /// What stands for a method where hits are reranked.
 const RERANKING: &str = "(rerank)";

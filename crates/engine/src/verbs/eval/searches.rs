@@ -1,7 +1,5 @@
 //! `eval --searches`: which search finds most of the gold evidence? No answers, no chat model.
 
-use crate::verbs::eval::corpus::base_of;
-use crate::verbs::eval::told_ports;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -23,6 +21,8 @@ use super::{EvalRequest, keep, make_folder};
 use crate::engine::Session;
 use crate::error::{EngineError, Needed, Result};
 use crate::notice::Notice;
+use crate::verbs::eval::corpus::base_of;
+use crate::verbs::eval::told_ports;
 use crate::verbs::progress::Progress;
 
 /// A search with the weights in its name.
