@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, Chunk, ChunkId, ChunkKind, Embedder, Message, ModelError,
-    Role, SourceId, Span, TokenLogprob, Usage, Vector,
+    CallOrigin, ChatModel, ChatReply, ChatRequest, Chunk, ChunkId, ChunkKind, Embedder, Message,
+    ModelError, Role, SourceId, Span, TokenLogprob, Usage, Vector,
 };
 pub use reranker::ScriptedReranker;
 
@@ -385,6 +385,7 @@ pub fn request(text: &str) -> ChatRequest {
         schema: None,
         sample: 0,
         logprobs: false,
+        origin: CallOrigin::default(),
     }
 }
 

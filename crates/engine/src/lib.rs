@@ -34,7 +34,6 @@ mod graph;
 pub mod keys;
 mod names;
 mod notice;
-mod ours;
 mod presence;
 pub mod sandbox;
 pub mod settings;

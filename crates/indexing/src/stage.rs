@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use futures::stream::StreamExt;
 use pikerag_knowledge::{
-    Account, AtomKind, ChatModel, Chunk, ChunkId, DocumentGraph, Image, KnowledgeWriter, NodeId,
-    Role, Source, Stage as Mark, StoreError, Structure, TagClass,
+    Account, AtomKind, CallRef, ChatModel, ChatReply, ChatRequest, Chunk, ChunkId, DocumentGraph,
+    Image, KnowledgeWriter, ModelError, NodeId, Role, Source, Stage as Mark, StoreError, Structure,
+    TagClass,
 };
 use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 
@@ -212,7 +213,7 @@ impl<S: ByPiece> Stage for S {
             self.pass(job.base(), passed).await?;
         }
         let ask = |piece: S::Piece| async move {
-            let reply = self.ask(model, &piece).await;
+            let reply = self.ask(&About { model, chunk: piece.chunk() }, &piece).await;
             (piece, reply)
         };
         let name = |piece: &S::Piece| Named {
@@ -247,6 +248,33 @@ impl<S: ByPiece> Stage for S {
             self.forecast(piece, bill);
         }
         piece.is_some()
+    }
+}
+
+/// A model whose calls are noted as made of a chunk.
+struct About<'a> {
+    model: &'a dyn ChatModel,
+    chunk: Option<ChunkId>,
+}
+
+#[async_trait]
+impl ChatModel for About<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.model.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let mut request = request.clone();
+        request.origin.passages.extend(self.chunk);
+        self.model.complete(&request).await
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.model.discard(calls).await
     }
 }
 

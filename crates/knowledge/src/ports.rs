@@ -29,8 +29,8 @@ pub use graph::{
 };
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
-    CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Role, Schema,
-    TokenLogprob, Usage, mean_probability,
+    CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError,
+    Role, Schema, TokenLogprob, Usage, mean_probability,
 };
 pub use progress::{ChunkSet, Progress, StructureChange, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};

@@ -172,6 +172,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
                 .map_err(|error| failed("writing down a reply", error))?,
             key,
             unusable: false,
+            origin: request.origin.clone(),
         };
         self.ledger.keep_all(vec![call.clone()]).await.map_err(ledger_error)?;
         held.kept();
@@ -235,7 +236,7 @@ fn not_recorded(role: &str, model: &str) -> ModelError {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{Claim, Schema, Usage};
+    use pikerag_knowledge::{CallOrigin, Claim, Schema, Usage};
     use serde_json::json;
 
     use super::*;
@@ -430,7 +431,16 @@ mod tests {
         let (role, model) = ("answer".to_owned(), "fake".to_owned());
         let key = key(kind, &model, &json);
         let reply = reply.to_owned();
-        let call = CallRecord { key, role, model, request: json, reply, usage, unusable: false };
+        let call = CallRecord {
+            key,
+            role,
+            model,
+            request: json,
+            reply,
+            usage,
+            unusable: false,
+            origin: CallOrigin::default(),
+        };
         ledger.keep_all(vec![call]).await.unwrap();
         let chat = ScriptedChat::in_order(Vec::<String>::new());
         let recorded = Recorded::new(&chat, ledger, Mode::Record);

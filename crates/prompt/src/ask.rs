@@ -1,8 +1,8 @@
 //! How is a typed reply asked for? Once, and once more with the error.
 
 use pikerag_knowledge::{
-    Account, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Role,
-    Schema, TokenLogprob,
+    Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
+    ModelError, Role, Schema, TokenLogprob,
 };
 
 use crate::foreign::quiet_prompt;
@@ -387,6 +387,7 @@ async fn send(
         schema: sending.schema.clone(),
         sample: sending.sample,
         logprobs: sending.logprobs,
+        origin: CallOrigin { template: Some(prompt.template.into()), passages: Vec::new() },
     };
     let reply = model
         .complete(&request)

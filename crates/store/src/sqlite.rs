@@ -27,6 +27,7 @@ mod locks;
 mod names;
 mod opening;
 mod originals;
+mod origins;
 mod progress;
 mod put;
 mod queue;

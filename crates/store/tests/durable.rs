@@ -5,8 +5,8 @@
 use futures::future::join_all;
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    CallRecord, ChunkId, CorpusReader, CorpusWriter, FileRecord, Ledger, NameKey, NodeId,
-    NodeVector, Progress, PutReport, SearchIndex, SearchWriter, StoreError, Usage, Vector,
+    CallOrigin, CallRecord, ChunkId, CorpusReader, CorpusWriter, FileRecord, Ledger, NameKey,
+    NodeId, NodeVector, Progress, PutReport, SearchIndex, SearchWriter, StoreError, Usage, Vector,
     VectorSet, Which, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
@@ -282,6 +282,7 @@ fn call(n: u64, reply: &str) -> CallRecord {
         reply: reply.to_owned(),
         usage: Usage { prompt_tokens: 3, completion_tokens: n },
         unusable: false,
+        origin: CallOrigin::default(),
     }
 }
 

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    CallRecord, CorpusReader, CorpusWriter, FileRecord, Ledger, NodeVector, Progress, SearchIndex,
-    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, nearest_chunks,
+    CallOrigin, CallRecord, CorpusReader, CorpusWriter, Event, FileRecord, Ledger, NodeVector,
+    Progress, RunEvent, RunId, RunRecord, RunStore, SearchIndex, SearchWriter, StoreError,
+    TextToEmbed, Usage, VectorSet, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
-use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Repair};
+use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Remains, Repair};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -248,8 +249,8 @@ async fn only_what_holds_the_text_is_forgotten() {
     ];
     base.keep_all(calls).await.unwrap();
     let files = ["a.txt".to_owned()];
-    assert_eq!(base.remains_of(&files, &[]).await.unwrap().calls, 2);
-    assert_eq!(base.forget_files(&files, &[], 7).await.unwrap().calls, 2);
+    assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
     let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
     let left = base.find_all(&keys).await.unwrap();
     let left: Vec<bool> = left.iter().map(Option::is_some).collect();
@@ -269,15 +270,58 @@ async fn what_we_say_ourselves_is_no_sign_of_a_document() {
             "schema": { "about": "Safety of harbours" },
         })
         .to_string(),
+        origin: CallOrigin {
+            template: Some("Be brief.\n\n# Output format\nJSON".into()),
+            passages: Vec::new(),
+        },
         ..call(key)
     };
     let calls = [with("asked", "The secret crane lifts nine tons."), with("other", "A heron.")];
     base.keep_all(calls.to_vec()).await.unwrap();
-    let (files, ours) = (["a.md".to_owned()], ["Be brief.\n\n# Output format\nJSON"]);
-    assert_eq!(base.remains_of(&files, &ours).await.unwrap().calls, 1);
-    assert_eq!(base.forget_files(&files, &ours, 7).await.unwrap().calls, 1);
+    let files = ["a.md".to_owned()];
+    assert_eq!(base.remains_of(&files).await.unwrap().calls, 1);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 1);
     let left = base.find_all(&["asked", "other"].map(str::to_owned)).await.unwrap();
     assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+}
+
+/// A run that was pruned counts, too: its calls stay without it.
+#[tokio::test]
+async fn calls_made_of_an_earlier_version_are_forgotten() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The secret crane lifts nine tons.").await;
+    put(&base, "b.txt", "The open crane lifts two tons.").await;
+    let chunk_of = async |words: &str| base.matching_chunks(words, 1).await.unwrap()[0].item;
+    let (secret, open) = (chunk_of("secret").await, chunk_of("open").await);
+    let made_of = |key: &str, chunk| CallRecord {
+        origin: CallOrigin { template: None, passages: vec![chunk] },
+        ..call(key)
+    };
+    let calls = [made_of("secret", secret), made_of("open", open), call("reworded"), call("other")];
+    base.keep_all(calls.to_vec()).await.unwrap();
+    for (id, chunk, key) in [("1", secret, "reworded"), ("2", open, "other")] {
+        let run = RunRecord { id: RunId(id.to_owned()), ..RunRecord::default() };
+        let event = RunEvent {
+            run: run.id.clone(),
+            seq: 0,
+            parent: None,
+            time: 7,
+            decision: false,
+            calls: vec![key.to_owned()],
+            event: Event::Thought { step: 1, text: format!("{:016x}", chunk.0) },
+        };
+        base.keep_run(run, vec![event]).await.unwrap();
+    }
+    assert_eq!(base.prune_runs(u64::MAX / 2, 0).await.unwrap(), 2);
+    put(&base, "a.txt", "A heron.").await;
+    let files = ["a.txt".to_owned()];
+    let (calls, runs, verified) = (2, 0, 0);
+    assert_eq!(base.remains_of(&files).await.unwrap(), Remains { calls, runs, verified });
+    assert_eq!(base.forget_files(&files, 7).await.unwrap(), Remains { calls, runs, verified });
+    let keys = ["secret", "reworded", "open", "other"].map(str::to_owned);
+    let left = base.find_all(&keys).await.unwrap();
+    let left: Vec<bool> = left.iter().map(Option::is_some).collect();
+    assert_eq!(left, [false, false, true, true]);
 }
 
 /// A hyphen that nobody sees stands in the document, and not in the prompt that shows it.
@@ -287,7 +331,7 @@ async fn what_is_unseen_hides_no_call() {
     put(&base, "a.txt", "The se\u{ad}cret crane lifts\u{200b} nine tons.").await;
     let request = "{\"text\": \"The secret crane lifts nine tons.\"}".to_owned();
     base.keep_all(vec![CallRecord { request, ..call("asked") }]).await.unwrap();
-    assert_eq!(base.remains_of(&["a.txt".to_owned()], &[]).await.unwrap().calls, 1);
+    assert_eq!(base.remains_of(&["a.txt".to_owned()]).await.unwrap().calls, 1);
 }
 
 // Copies.
@@ -601,6 +645,7 @@ fn call(key: &str) -> CallRecord {
         reply: "{}".to_owned(),
         usage: Usage { prompt_tokens: 1, completion_tokens: 1 },
         unusable: false,
+        origin: CallOrigin::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Does the base keep calls, claims on them, and what came of them, as `Ledger` promises?
 #![cfg(test)]
 
-use pikerag_knowledge::{CallRecord, Claim, Ledger, Usage};
+use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, Usage};
 use pikerag_store::{Base, DATABASE};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -51,5 +51,6 @@ fn call(n: u64, reply: &str) -> CallRecord {
         reply: reply.to_owned(),
         usage: Usage { prompt_tokens: 3, completion_tokens: n },
         unusable: false,
+        origin: CallOrigin::default(),
     }
 }

@@ -1,8 +1,8 @@
 //! Does a store keep what was paid for, who is at a call, what was refused, and runs?
 
 use pikerag_knowledge::{
-    AtomKind, AtomQuery, CallRecord, ChunkResults, ChunkSet, Claim, Event, NodeId, Refusal,
-    RefusalCause, RunEvent, RunId, RunQuery, RunRecord, RunState, Stage, Usage,
+    AtomKind, AtomQuery, CallOrigin, CallRecord, ChunkResults, ChunkSet, Claim, Event, NodeId,
+    Refusal, RefusalCause, RunEvent, RunId, RunQuery, RunRecord, RunState, Stage, Usage,
 };
 
 use super::fixture::{atom, found_in, put_pages, questions};
@@ -167,6 +167,7 @@ fn call(key: &str, reply: &str) -> CallRecord {
         reply: reply.to_owned(),
         usage: Usage { prompt_tokens: 3, completion_tokens: 1 },
         unusable: false,
+        origin: CallOrigin::default(),
     }
 }
 

@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use super::ask::keeping::now;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
-use crate::ours::OURS;
 
 /// Files and folders whose documents, and all that was made of them, go.
 #[derive(Clone, Debug)]
@@ -71,7 +70,7 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let files: Vec<String> = names.under(paths).into_iter().map(|file| file.path.clone()).collect();
-    let remains = base.remains_of(&files, &OURS).await?;
+    let remains = base.remains_of(&files).await?;
     let (mut documents, mut chunks) = (0, 0);
     for counts in base.file_counts().await? {
         if files.contains(&counts.path) {
@@ -99,11 +98,11 @@ pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<Delete
         response.finished = base.finish_forgetting().await?;
         let forgotten = match deleted.is_empty() {
             true => Remains::default(),
-            false => base.forget_files(deleted, &OURS, now()).await?,
+            false => base.forget_files(deleted, now()).await?,
         };
         response.forgotten = Some(forgotten);
     } else {
-        response.remains = base.remains_of(deleted, &OURS).await?;
+        response.remains = base.remains_of(deleted).await?;
         for path in deleted {
             let deleted = base.delete_file(path).await;
             deleted.map_err(|source| EngineError::NotDeleted { path: path.clone(), source })?;

@@ -2,7 +2,7 @@
 
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::{
-    ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
+    CallOrigin, ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
 };
 use pikerag_methods::adaptive::try_out;
 use pikerag_models::ollama;
@@ -177,6 +177,7 @@ async fn check_chat(session: &Session) -> DoctorFinding {
         schema: None,
         sample: 0,
         logprobs: false,
+        origin: CallOrigin::default(),
     };
     match model.complete(&request).await {
         Ok(_) => in_order(check, format!("{} answers", model.name())),

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{StoreError, Usage};
+use super::{CallOrigin, StoreError, Usage};
 
 /// One recorded call: a chat reply, or the vector of one text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct CallRecord {
     /// Whether nobody could make anything of the reply.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unusable: bool,
+    /// What the request was made of. It is written with the call and not read back.
+    #[serde(skip)]
+    pub origin: CallOrigin,
 }
 
 /// Whether a call may be made.

@@ -1,5 +1,6 @@
 //! The ports to models: what a method may ask of them, and how they fail.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::Cause;
 use super::error::StoreError;
+use crate::id::ChunkId;
 
 /// What a call is for. Each role can have a model of its own, and is metered on its own.
 #[derive(
@@ -157,6 +159,19 @@ pub struct ChatRequest {
     /// is an error, [`ModelError::NoLogprobs`]: nothing replaces them in silence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub logprobs: bool,
+    /// What the request was made of; it is no part of the ledger's key.
+    #[serde(skip)]
+    pub origin: CallOrigin,
+}
+
+/// What a request was made of, so that forgetting a document finds the calls that hold its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallOrigin {
+    /// The template that was filled in; `None` for a request without one. Its own lines are no sign of a document.
+    pub template: Option<Cow<'static, str>>,
+    /// Chunks whose text the request holds, as far as the caller knows them. The base adds those that the call's run
+    /// names.
+    pub passages: Vec<ChunkId>,
 }
 
 /// Tokens used by one or many calls.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
+use pikerag_knowledge::{CallOrigin, CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
 use pikerag_language::estimate_tokens;
 use tokio::sync::OwnedMutexGuard;
 
@@ -223,6 +223,7 @@ fn record(key: String, model: &str, text: &str, vector: &[f32]) -> CallRecord {
         reply: json(&to_base64(vector)),
         usage: Usage { prompt_tokens: estimate_tokens(text), completion_tokens: 0 },
         unusable: false,
+        origin: CallOrigin::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{CallRecord, Ledger, ModelError, Relevance, Reranker, Usage};
+use pikerag_knowledge::{CallOrigin, CallRecord, Ledger, ModelError, Relevance, Reranker, Usage};
 use serde_json::json;
 
 use super::claims::{Patience, claim};
@@ -79,7 +79,16 @@ impl<R: Reranker> RecordedReranker<R> {
             .map_err(|error| failed("writing down a reply", error))?;
         let usage = Usage { prompt_tokens, completion_tokens: 0 };
         let role = "rerank".to_owned();
-        let call = CallRecord { key, role, model, request, reply, usage, unusable: false };
+        let call = CallRecord {
+            key,
+            role,
+            model,
+            request,
+            reply,
+            usage,
+            unusable: false,
+            origin: CallOrigin::default(),
+        };
         self.ledger.keep_all(vec![call.clone()]).await.map_err(ledger_error)?;
         held.kept();
         // The first record wins: a replay cannot differ from the run.

@@ -146,7 +146,7 @@ impl Snapshots for Base {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::{CallRecord, Ledger, Usage};
+    use pikerag_knowledge::{CallOrigin, CallRecord, Ledger, Usage};
 
     use super::*;
 
@@ -182,6 +182,7 @@ mod tests {
             reply: "y".repeat(100),
             usage: Usage::default(),
             unusable: false,
+            origin: CallOrigin::default(),
         };
         base.keep_all((0..40_000).map(call).collect()).await.unwrap();
         drop(base);

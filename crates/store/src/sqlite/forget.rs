@@ -36,32 +36,27 @@ impl From<&Found> for Remains {
 }
 
 impl Base {
-    /// Counts the calls, runs and verified answers that hold the text of these files, while they are still there. What stands in one
-    /// of `ours`, the texts that we say ourselves, is no sign of a document.
+    /// Counts the calls, runs and verified answers that hold the text of these files, or were made of it in an earlier
+    /// version, while the files are still there.
     ///
     /// # Errors
     /// The base cannot be read.
-    pub async fn remains_of(&self, files: &[String], ours: &[&str]) -> Result<Remains, StoreError> {
+    pub async fn remains_of(&self, files: &[String]) -> Result<Remains, StoreError> {
         if files.is_empty() {
             return Ok(Remains::default());
         }
-        Ok(Remains::from(&self.traces_of(files, ours).await?.found()))
+        Ok(Remains::from(&self.traces_of(files).await?.found()))
     }
 
     /// Deletes files with all that derives from them, and the calls, runs and verified answers that hold their text; then overwrites
     /// what was freed: database, log, full text, codes. A crash on the way leaves a mark, and
-    /// [`Base::finish_forgetting`] goes on. `ours` is as for [`Base::remains_of`].
+    /// [`Base::finish_forgetting`] goes on.
     ///
     /// # Errors
     /// The base cannot be written; [`BaseProblem::Busy`] where another process keeps the log from being emptied.
-    pub async fn forget_files(
-        &self,
-        files: &[String],
-        ours: &[&str],
-        now: Millis,
-    ) -> Result<Remains, StoreError> {
+    pub async fn forget_files(&self, files: &[String], now: Millis) -> Result<Remains, StoreError> {
         // The ledger is looked through while others can write; what came since, while they wait.
-        let traces = self.traces_of(files, ours).await?;
+        let traces = self.traces_of(files).await?;
         let files = files.to_vec();
         let removed = self
             .writing("forgetting", move |tx| {
@@ -85,13 +80,10 @@ impl Base {
         Ok(removed)
     }
 
-    async fn traces_of(&self, files: &[String], ours: &[&str]) -> Result<Traces, StoreError> {
+    async fn traces_of(&self, files: &[String]) -> Result<Traces, StoreError> {
         let files = files.to_vec();
-        let ours = ours.iter().copied().map(str::to_owned).collect();
-        self.looking("looking for what remains", move |connection| {
-            Traces::look(connection, files, ours)
-        })
-        .await
+        self.looking("looking for what remains", move |connection| Traces::look(connection, files))
+            .await
     }
 
     /// Overwrites what was forgotten and is not overwritten yet; whether there was any.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError, Usage};
+use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, StoreError, Usage};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::base::Base;
 use super::inner::Inner;
 use super::locks::locked;
-use super::{claims, rows};
+use super::{claims, origins, rows};
 use crate::error::Context;
 
 #[async_trait]
@@ -213,6 +213,7 @@ fn insert(tx: &Transaction<'_>, records: &[CallRecord]) -> rusqlite::Result<()> 
             call.usage.prompt_tokens.cast_signed(),
             call.usage.completion_tokens.cast_signed()
         ])?;
+        origins::note_call(tx, call)?;
     }
     Ok(())
 }
@@ -226,6 +227,7 @@ fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<CallRecord> {
         reply: row.get(4)?,
         usage: Usage { prompt_tokens: rows::id(row, 5)?, completion_tokens: rows::id(row, 6)? },
         unusable: row.get(7)?,
+        origin: CallOrigin::default(),
     })
 }
 
@@ -244,6 +246,7 @@ mod tests {
             reply,
             usage: Usage::default(),
             unusable: false,
+            origin: CallOrigin::default(),
         }
     }
 

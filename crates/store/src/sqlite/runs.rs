@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
 use super::base::Base;
+use super::origins;
 use super::put::json;
 use super::rows::{bad, limit_of};
 
@@ -22,6 +23,7 @@ impl RunStore for Base {
             {
                 return Ok(());
             }
+            let record = json(&run)?;
             tx.prepare_cached(
                 "INSERT INTO runs(id, started, state, record) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT(id) DO UPDATE SET state = excluded.state, record = excluded.record",
@@ -30,16 +32,19 @@ impl RunStore for Base {
                 run.id.0,
                 run.started.cast_signed(),
                 run.state.as_str(),
-                json(&run)?
+                record
             ])?;
             let mut insert = tx.prepare_cached(
                 "INSERT INTO run_events(run, seq, event) VALUES (?1, ?2, ?3)
                  ON CONFLICT(run, seq) DO UPDATE SET event = excluded.event",
             )?;
+            let mut jsons = vec![record];
             for event in &events {
-                insert.execute(params![run.id.0, event.seq, json(event)?])?;
+                let event_json = json(event)?;
+                insert.execute(params![run.id.0, event.seq, event_json])?;
+                jsons.push(event_json);
             }
-            Ok(())
+            origins::note_run(tx, &run.id, &events, &jsons)
         })
         .await
     }
@@ -75,15 +80,18 @@ impl RunStore for Base {
 
     async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
         self.writing("forgetting old runs", move |tx| {
-            tx.prepare_cached(
-                "DELETE FROM runs WHERE started < ?2 OR (state <> ?1 AND id NOT IN (
+            let pruned = tx
+                .prepare_cached(
+                    "DELETE FROM runs WHERE started < ?2 OR (state <> ?1 AND id NOT IN (
                    SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
-            )?
-            .execute(params![
-                RunState::Running.as_str(),
-                before.cast_signed(),
-                limit_of(keep)
-            ])
+                )?
+                .execute(params![
+                    RunState::Running.as_str(),
+                    before.cast_signed(),
+                    limit_of(keep)
+                ])?;
+            origins::drop_unused(tx)?;
+            Ok(pruned)
         })
         .await
     }

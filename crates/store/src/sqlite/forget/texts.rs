@@ -91,16 +91,17 @@ pub(super) fn phrases(
     Ok(Phrases::new(texts))
 }
 
-/// Those phrases that no other document has, and that do not stand in what we say ourselves.
+/// Those phrases that no other document has, and that do not stand in a template of ours.
 pub(super) fn own(
     connection: &Connection,
     sources: &BTreeSet<i64>,
-    ours: &[String],
     phrases: &Phrases,
 ) -> rusqlite::Result<Phrases> {
     let mut others = BTreeSet::new();
-    for text in ours {
-        phrases.mark(text, &mut others);
+    let mut templates = connection.prepare("SELECT text FROM templates")?;
+    let mut rows = templates.query([])?;
+    while let Some(row) = rows.next()? {
+        phrases.mark(row.get_ref(0)?.as_str()?, &mut others);
     }
     for queries in [TEXTS, FIGURES] {
         each_text(connection, queries, "NOT IN", sources, |text| {

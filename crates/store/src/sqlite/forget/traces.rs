@@ -1,4 +1,4 @@
-//! Which calls, runs and verified answers hold the text of some files, or what was made of it?
+//! Finds the calls, runs and verified answers that hold the text of some files or were made of them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,7 +14,6 @@ use crate::phrases::Phrases;
 /// What was found in one state of the base. What came since can be looked at alone.
 pub(super) struct Traces {
     files: Vec<String>,
-    ours: Vec<String>,
     state: State,
     /// What the files say, and what they alone do.
     said: Phrases,
@@ -37,6 +36,8 @@ struct State {
 struct Run {
     /// It may have changed since, for it went on.
     is_going_on: bool,
+    /// Whether its calls alone are left.
+    is_pruned: bool,
     holds: bool,
     /// The calls that it rests on.
     keys: HashSet<String>,
@@ -46,25 +47,22 @@ struct Run {
 pub(super) struct Found {
     pub(super) calls: HashSet<String>,
     pub(super) runs: Vec<String>,
+    /// Runs of which calls alone are left.
+    pub(super) pruned: Vec<String>,
     pub(super) verified: Vec<i64>,
 }
 
 impl Traces {
     /// Looks through the ledger and all runs.
-    pub(super) fn look(
-        connection: &Connection,
-        files: Vec<String>,
-        ours: Vec<String>,
-    ) -> rusqlite::Result<Self> {
+    pub(super) fn look(connection: &Connection, files: Vec<String>) -> rusqlite::Result<Self> {
         let sources = sources(connection, &files)?;
         let said = phrases(connection, &sources)?;
         let own = match said.is_empty() {
             true => said.clone(),
-            false => own(connection, &sources, &ours, &said)?,
+            false => own(connection, &sources, &said)?,
         };
         let mut traces = Self {
             files,
-            ours,
             state: State::of(connection)?,
             said,
             own,
@@ -74,7 +72,7 @@ impl Traces {
             verified: Vec::new(),
         };
         if !sources.is_empty() {
-            traces.look_at_calls(connection)?;
+            traces.look_at_calls(connection, &sources)?;
             traces.look_at_runs(connection, &sources)?;
             traces.look_at_verified(connection, &sources)?;
         }
@@ -87,17 +85,28 @@ impl Traces {
         let state = State::of(connection)?;
         let is_as_it_was = state == self.state && !state.is_forgetting;
         if !is_as_it_was || phrases(connection, &sources)? != self.said {
-            return Self::look(connection, self.files, self.ours);
+            return Self::look(connection, self.files);
         }
         if !sources.is_empty() {
-            self.look_at_calls(connection)?;
+            self.look_at_calls(connection, &sources)?;
             self.look_at_runs(connection, &sources)?;
             self.look_at_verified(connection, &sources)?;
         }
         Ok(self)
     }
 
-    fn look_at_calls(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Looks at those that were made of these documents, and at the text of those that came since.
+    fn look_at_calls(
+        &mut self,
+        connection: &Connection,
+        sources: &BTreeSet<i64>,
+    ) -> rusqlite::Result<()> {
+        let mut made = connection.prepare("SELECT call FROM call_sources WHERE source = ?1")?;
+        for source in sources {
+            for call in made.query_map([source], |row| row.get(0))? {
+                self.calls.insert(call?);
+            }
+        }
         let last = "SELECT coalesce(max(rowid), 0) FROM calls";
         let last: i64 = connection.query_row(last, [], |row| row.get(0))?;
         if !self.own.is_empty() {
@@ -117,18 +126,31 @@ impl Traces {
         Ok(())
     }
 
-    /// Looks at those that are not known yet, or went on.
+    /// Looks at those that are not known yet, or went on; and at what is left of those that were pruned.
     fn look_at_runs(
         &mut self,
         connection: &Connection,
         sources: &BTreeSet<i64>,
     ) -> rusqlite::Result<()> {
-        let mut listed = connection.prepare("SELECT id, state FROM runs")?;
-        let listed: HashMap<String, String> = listed
+        let mut listed = connection.prepare(
+            "SELECT id, state FROM runs UNION ALL
+             SELECT DISTINCT run, NULL FROM run_calls WHERE run NOT IN (SELECT id FROM runs)",
+        )?;
+        let listed: HashMap<String, Option<String>> = listed
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
-        self.runs.retain(|id, run| listed.contains_key(id) && !run.is_going_on);
-        let nodes = nodes(connection, sources)?;
+        let is_as_it_was = |id: &String, run: &Run| {
+            listed.get(id).is_some_and(|state| state.is_none() == run.is_pruned) && !run.is_going_on
+        };
+        self.runs.retain(|id, run| is_as_it_was(id, run));
+        let mut naming = connection.prepare("SELECT run FROM run_sources WHERE source = ?1")?;
+        let mut names_them: HashSet<String> = HashSet::new();
+        for source in sources {
+            for run in naming.query_map([source], |row| row.get(0))? {
+                names_them.insert(run?);
+            }
+        }
+        let mut calls = connection.prepare("SELECT call FROM run_calls WHERE run = ?1")?;
         let mut jsons = connection.prepare(
             "SELECT record FROM runs WHERE id = ?1 UNION ALL SELECT event FROM run_events WHERE run = ?1",
         )?;
@@ -136,16 +158,16 @@ impl Traces {
             if self.runs.contains_key(&id) {
                 continue;
             }
-            let is_going_on = state == RunState::Running.as_str();
-            let mut run = Run { is_going_on, holds: false, keys: HashSet::new() };
+            let keys = calls.query_map([&id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut run = Run {
+                is_going_on: state.as_deref() == Some(RunState::Running.as_str()),
+                is_pruned: state.is_none(),
+                holds: names_them.contains(&id),
+                keys,
+            };
             let mut rows = jsons.query([&id])?;
-            while let Some(row) = rows.next()? {
-                let json = row.get_ref(0)?.as_str()?;
-                run.holds |= self.own.any_in_json(json) || nodes.any_in_json(json);
-                // What cannot be read rests on nothing that is known.
-                let event: Value = serde_json::from_str(json).unwrap_or_default();
-                let called = event.get("calls").and_then(Value::as_array).into_iter().flatten();
-                run.keys.extend(called.filter_map(Value::as_str).map(str::to_owned));
+            while let (false, Some(row)) = (run.holds, rows.next()?) {
+                run.holds = self.own.any_in_json(row.get_ref(0)?.as_str()?);
             }
             self.runs.insert(id, run);
         }
@@ -189,9 +211,12 @@ impl Traces {
         let needed: HashSet<&String> = kept.iter().flat_map(|(_, run)| &run.keys).collect();
         let alone = gone.iter().flat_map(|(_, run)| &run.keys).filter(|key| !needed.contains(key));
         calls.extend(alone.cloned());
-        let mut runs: Vec<String> = gone.into_iter().map(|(id, _)| id).collect();
+        let (pruned, there): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|(_, run)| run.is_pruned);
+        let ids = |runs: Vec<(String, Run)>| runs.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        let (mut runs, pruned) = (ids(there), ids(pruned));
         runs.sort();
-        Found { calls, runs, verified }
+        Found { calls, runs, pruned, verified }
     }
 }
 
@@ -208,6 +233,12 @@ impl Found {
         for id in &self.runs {
             run.execute([id])?;
             note.execute(params![id, now.cast_signed()])?;
+        }
+        for table in ["run_calls", "run_sources"] {
+            let mut noted = tx.prepare(&format!("DELETE FROM {table} WHERE run = ?1"))?;
+            for id in self.runs.iter().chain(&self.pruned) {
+                noted.execute([id])?;
+            }
         }
         let mut verified = tx.prepare("DELETE FROM verified WHERE id = ?1")?;
         for id in &self.verified {
@@ -259,7 +290,7 @@ fn nodes(connection: &Connection, sources: &BTreeSet<i64>) -> rusqlite::Result<P
 #[cfg(test)]
 mod tests {
     use pikerag_extract::{ChunkParams, document_graph};
-    use pikerag_knowledge::{CallRecord, CorpusWriter, FileRecord, Ledger, Usage};
+    use pikerag_knowledge::{CallOrigin, CallRecord, CorpusWriter, FileRecord, Ledger, Usage};
     use pikerag_parse::{Limits, NoTools, parse};
 
     use super::*;
@@ -278,7 +309,16 @@ mod tests {
         let [key, request] = [key, request].map(str::to_owned);
         let (role, model, reply) = ("answer".to_owned(), "m".to_owned(), "{}".to_owned());
         let usage = Usage::default();
-        let call = CallRecord { key, role, model, request, reply, usage, unusable: false };
+        let call = CallRecord {
+            key,
+            role,
+            model,
+            request,
+            reply,
+            usage,
+            unusable: false,
+            origin: CallOrigin::default(),
+        };
         base.keep_all(vec![call]).await.unwrap();
     }
 
@@ -292,7 +332,7 @@ mod tests {
         keep(&base, "asked", SECRET).await;
         keep(&base, "changed", "Well?").await;
         let connection = base.inner.reader().unwrap();
-        let look = || Traces::look(&connection, vec!["a.txt".to_owned()], Vec::new()).unwrap();
+        let look = || Traces::look(&connection, vec!["a.txt".to_owned()]).unwrap();
         let (one, other) = (look(), look());
         let sql = "UPDATE calls SET request = ?1 WHERE key = 'changed'";
         base.inner.transaction("changing", |tx| tx.execute(sql, [SECRET])).unwrap();
