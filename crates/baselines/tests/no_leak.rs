@@ -88,14 +88,14 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
         Ok(reply(request))
     });
     let models: Models = ChatModels::one(Arc::new(chat)).into();
-    let seen = shelf.base.snapshot(&Filter::default()).await.unwrap();
+    let seen = shelf.base.snapshot(&Filter::default(), &Filter::default()).await.unwrap();
     let ports = Ports::new(seen, Some(embedder), models);
     let text = "Where was the maker of Machine00 born?".to_owned();
     let question = Question::new("0", text);
     let answer = solve(&ports, &question, Method::Kar3(alone())).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.context.chunks.len()), ("Town00", 2));
     assert_eq!(ports.base.state().await.unwrap().chunks, 2);
-    let next = shelf.base.snapshot(&Filter::default()).await.unwrap();
+    let next = shelf.base.snapshot(&Filter::default(), &Filter::default()).await.unwrap();
     assert_eq!(next.state().await.unwrap().chunks, 1);
 }
 

@@ -48,10 +48,14 @@ pub async fn agree(store: &impl Store, history: &[Operation]) {
     }
     same_progress(store, &oracle).await;
     same_reads(store, &oracle, &oracle, words).await;
-    for conditions in FILTERS {
-        let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
-        let filter = Filter { conditions };
-        match (store.snapshot(&filter).await, oracle.snapshot(&filter).await) {
+    let of = |conditions: &&[&str]| Filter {
+        conditions: conditions.iter().map(|condition| condition.parse().unwrap()).collect(),
+    };
+    let filters = || FILTERS.iter().map(of);
+    let everything = Filter::default();
+    let narrowed = filters().zip(filters().cycle().skip(1));
+    for (visible, filter) in filters().map(|filter| (everything.clone(), filter)).chain(narrowed) {
+        match (store.snapshot(&visible, &filter).await, oracle.snapshot(&visible, &filter).await) {
             (Ok(one), Ok(other)) => {
                 same_reads(one.as_ref(), other.as_ref(), &oracle, words).await;
             }

@@ -70,6 +70,7 @@ macro_rules! contract {
             structures_are_wanted_until_they_are_built_anew,
             a_snapshot_stays_as_it_was,
             a_filter_shows_what_it_admits_and_nothing_else,
+            a_caller_learns_no_field_of_a_hidden_part,
             a_filter_by_an_unknown_field_says_which_there_are,
             a_call_is_kept_once_and_found_by_its_key,
             the_last_reply_to_a_request_is_found_and_each_by_its_own_key,

@@ -123,8 +123,12 @@ impl State {
 
 #[async_trait]
 impl Snapshots for Oracle {
-    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
-        let state = self.state().admitted(filter)?;
+    async fn snapshot(
+        &self,
+        visible: &Filter,
+        filter: &Filter,
+    ) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
+        let state = self.state().visible(visible).admitted(filter)?;
         Ok(Arc::new(Self(Arc::new(Mutex::new(state)))))
     }
 }

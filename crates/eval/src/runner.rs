@@ -134,7 +134,7 @@ async fn asked(ports: &Ports, method: Method, item: &Item, params: Params<'_>) -
     let Params { snapshots, judges, tags, .. } = params;
     let question = item.asked();
     let began = Instant::now();
-    let mut run = match snapshots.snapshot(&Filter::default()).await {
+    let mut run = match snapshots.snapshot(&Filter::default(), &Filter::default()).await {
         Ok(base) => {
             let ports = Ports { base, ..ports.clone() };
             let run = RunParams { tags, ..RunParams::default() };

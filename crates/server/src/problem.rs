@@ -42,6 +42,10 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(value_type = String)]
     detail: Box<str>,
+    /// The same in Chinese, where it is known in Chinese.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    detail_zh: Option<Box<str>>,
     /// A short name of the kind; stays as it is from version to version.
     #[schema(value_type = String)]
     code: Box<str>,
@@ -63,6 +67,7 @@ impl Problem {
             status,
             title: code.replace('-', " ").into(),
             detail: "".into(),
+            detail_zh: None,
             code: code.into(),
             fault,
             hint: None,
@@ -119,6 +124,9 @@ impl Problem {
             _ => error.in_words(language),
         };
         let mut problem = Self::new(status, code, fault).saying(detail);
+        if fault != Fault::Server {
+            problem.detail_zh = Some(error.in_words(Language::Chinese).into());
+        }
         if let EngineError::Solve(SolveError::Diverged { seq }) = error {
             problem.seq = Some(*seq);
         }

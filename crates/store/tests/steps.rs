@@ -162,7 +162,7 @@ async fn an_older_snapshot_leaves_newer_codes_as_they_are() {
     embed(&base, "e").await;
     base.refresh().await.unwrap();
     let reader = Base::open(folder.path()).unwrap();
-    let before = reader.snapshot(&Filter::default()).await.unwrap();
+    let before = reader.snapshot(&Filter::default(), &Filter::default()).await.unwrap();
     for n in 4..9 {
         put(&base, n).await;
     }

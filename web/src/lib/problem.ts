@@ -1,5 +1,6 @@
 // What does the page know of a request that was not done?
 import type { components } from "../api/schema";
+import { preferences } from "./preferences.svelte";
 
 /** Who has to do something about it. */
 export type Fault = components["schemas"]["Fault"];
@@ -51,7 +52,7 @@ export function problemOf(status: number, body: unknown): ProblemError {
     code: text("code") ?? `http-${status}`,
     status,
     title: text("title"),
-    detail: text("detail"),
+    detail: (preferences.language === "zh" && text("detail_zh")) || text("detail"),
     fault: fault === "caller" || fault === "model" ? fault : "server",
     hint: text("hint"),
     seq: typeof told["seq"] === "number" ? told["seq"] : null,

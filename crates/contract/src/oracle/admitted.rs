@@ -13,11 +13,15 @@ use pikerag_language::names::tag_words;
 use super::State;
 
 impl State {
+    /// A copy of what a caller may see.
+    pub(super) fn visible(&self, filter: &Filter) -> Self {
+        if filter.is_empty() { self.clone() } else { self.part(filter) }
+    }
+
     /// A copy of what the filter admits.
     pub(super) fn admitted(&self, filter: &Filter) -> Result<Self, StoreError> {
-        let mut part = self.clone();
         if filter.is_empty() {
-            return Ok(part);
+            return Ok(self.clone());
         }
         let known = self.fields();
         for condition in &filter.conditions {
@@ -30,6 +34,11 @@ impl State {
                 return Err(StoreError::NoField { field, known: known.into_iter().collect() });
             }
         }
+        Ok(self.part(filter))
+    }
+
+    fn part(&self, filter: &Filter) -> Self {
+        let mut part = self.clone();
         let fits = |chunk: &Chunk| filter.conditions.iter().all(|it| self.fits(it, chunk));
         let chunks: BTreeSet<ChunkId> =
             self.chunks().filter(|chunk| fits(chunk)).map(|chunk| chunk.id).collect();
@@ -76,8 +85,29 @@ impl State {
         });
         part.prune();
         part.prune_found();
-        part.whole = Some(Arc::new(self.clone()));
-        Ok(part)
+        part.hide_tags(self);
+        part.whole = Some(self.whole.clone().unwrap_or_else(|| Arc::new(self.clone())));
+        part
+    }
+
+    /// Hides the classes and pairs that chunks of `whole` bear, and none of these.
+    fn hide_tags(&mut self, whole: &Self) {
+        let borne = |state: &Self| -> BTreeSet<(TagClassId, NameKey)> {
+            state.tags.values().flatten().map(|tag| (tag.class, tag.key)).collect()
+        };
+        let (here, there) = (borne(self), borne(whole));
+        let hidden: BTreeSet<_> = there.difference(&here).collect();
+        let has_class = |id: TagClassId| here.iter().any(|(class, _)| *class == id);
+        self.classes.retain(|held| {
+            held.is_dropped
+                || has_class(held.class.id)
+                || !held.class.examples.is_empty()
+                || !hidden.iter().any(|(class, _)| *class == held.class.id)
+        });
+        self.pairs.retain(|(_, professional), _| {
+            here.iter().any(|(_, key)| key == professional)
+                || !hidden.iter().any(|(_, key)| key == professional)
+        });
     }
 
     /// Every field that a filter can ask for.

@@ -13,7 +13,7 @@ pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
     fill_vectors(base, VectorSet::Chunks, "e").await;
-    let held = base.snapshot(&Filter::default()).await.unwrap();
+    let held = base.snapshot(&Filter::default(), &Filter::default()).await.unwrap();
     base.delete_file("01.txt").await.unwrap();
     shelf.put("new.txt", "A new page is here.").await;
     fill_vectors(base, VectorSet::Chunks, "e").await;
@@ -29,7 +29,7 @@ pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
     let mut all = chunks.clone();
     all.sort_unstable();
     assert_eq!(seen(held.as_ref()).await, (all, 3, 3, 3));
-    let now = base.snapshot(&Filter::default()).await.unwrap();
+    let now = base.snapshot(&Filter::default(), &Filter::default()).await.unwrap();
     let (words, near, texts, count) = seen(now.as_ref()).await;
     assert_eq!((words.len(), near, texts, count), (3, 3, 2, 3));
     assert!(!words.contains(&chunks[1]));
@@ -67,7 +67,7 @@ pub async fn a_filter_shows_what_it_admits_and_nothing_else(shelf: &Shelf<impl S
 
     let found = async |conditions: &[&str]| -> Vec<usize> {
         let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
-        let part = base.snapshot(&Filter { conditions }).await.unwrap();
+        let part = base.snapshot(&Filter::default(), &Filter { conditions }).await.unwrap();
         let chunks = part.chunks(&first).await.unwrap();
         let near = nearest_chunks(part.as_ref(), &[at(1.0)], 1, -1.0).await.unwrap().remove(0);
         let words = part.matching_chunks("crane", 9).await.unwrap();
@@ -94,11 +94,39 @@ pub async fn a_filter_shows_what_it_admits_and_nothing_else(shelf: &Shelf<impl S
     assert_eq!(found(&["tag:Drug=Aspirin", "folder=law"]).await, [0_usize; 0]);
 }
 
+pub async fn a_caller_learns_no_field_of_a_hidden_part(shelf: &Shelf<impl Store>) {
+    shelf.put("open/a.md", "---\nauthor: Brandt\n---\nA crane.").await;
+    shelf.put("shut/b.md", "---\nauthor: Eve\nclearance: high\n---\nA secret crane.").await;
+    let filter = |text: &str| Filter { conditions: vec![text.parse().unwrap()] };
+    let visible = filter("folder=open");
+    for asked in ["meta:clearance=high", "meta:nothing=high"] {
+        let Err(error) = shelf.store.snapshot(&visible, &filter(asked)).await else {
+            panic!("{asked}")
+        };
+        let (field, _) = asked.split_once('=').unwrap();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{field}` is no field of this base; there are: source, folder, date, meta:author"
+            )
+        );
+    }
+    let seen = async |visible: &str, asked: &str| {
+        let seen = shelf.store.snapshot(&filter(visible), &filter(asked)).await.unwrap();
+        seen.state().await.unwrap().chunks
+    };
+    assert_eq!(seen("folder=open", "meta:author=Eve").await, 0);
+    assert_eq!(seen("folder=open", "meta:author=Brandt").await, 1);
+    assert_eq!(seen("meta:nothing=high", "folder=open").await, 0);
+}
+
 pub async fn a_filter_by_an_unknown_field_says_which_there_are(shelf: &Shelf<impl Store>) {
     shelf.put("a.md", "---\nauthor: Brandt\n---\nA crane.").await;
     for unknown in ["meta:auther=Brandt", "tag:Drug=Aspirin", "record:approval.year=2019"] {
         let filter = Filter { conditions: vec![unknown.parse().unwrap()] };
-        let Err(error) = shelf.store.snapshot(&filter).await else { panic!("{unknown}") };
+        let Err(error) = shelf.store.snapshot(&Filter::default(), &filter).await else {
+            panic!("{unknown}")
+        };
         assert!(matches!(error, StoreError::NoField { .. }), "{error:?}");
         let (field, _) = unknown.split_once('=').unwrap();
         assert_eq!(

@@ -55,7 +55,7 @@ pub async fn what_a_person_said_is_seen_by_who_sees_all_that_it_rests_on(
     base.put_verified(said.to_vec(), true).await.unwrap();
     let seen = async |conditions: &[&str]| {
         let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
-        let part = base.snapshot(&Filter { conditions }).await.unwrap();
+        let part = base.snapshot(&Filter::default(), &Filter { conditions }).await.unwrap();
         part.verified().await.unwrap().len()
     };
     assert_eq!(seen(&[]).await, 3);

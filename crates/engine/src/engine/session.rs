@@ -125,7 +125,7 @@ impl Session {
         base: &Base,
         filter: &Filter,
     ) -> Result<Arc<dyn KnowledgeBase>> {
-        let snapshot = base.snapshot(&self.seen(filter)).await?;
+        let snapshot = base.snapshot(self.visible(), filter).await?;
         if !filter.is_empty() && snapshot.state().await?.chunks == 0 {
             return Err(EngineError::NothingAdmitted { filter: filter.clone() });
         }

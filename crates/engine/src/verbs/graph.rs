@@ -216,8 +216,8 @@ pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverv
 
 /// The base as it stands, and of it what the caller may see.
 pub(super) async fn seen_base(session: &Session) -> Result<Base> {
-    let (base, seen) = (session.base_in_part().await?, session.seen(&Filter::default()));
-    Ok(blocking(move || base.seen_through(&seen)).await??)
+    let (base, visible) = (session.base_in_part().await?, session.visible().clone());
+    Ok(blocking(move || base.seen_through(&visible, &Filter::default())).await??)
 }
 
 /// Opens the base for the export of its graph: before anybody makes a file for it.

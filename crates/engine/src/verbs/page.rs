@@ -41,10 +41,10 @@ pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Res
 
 /// Whether the caller may see every chunk of a document.
 async fn sees_whole(session: &Session, base: &Base, id: SourceId) -> Result<bool> {
-    let count = async |filter: &Filter| -> Result<usize> {
-        Ok(base.snapshot(filter).await?.first_chunks(id, ALL).await?.len())
+    let count = async |visible: &Filter| -> Result<usize> {
+        let seen = base.snapshot(visible, &Filter::default()).await?;
+        Ok(seen.first_chunks(id, ALL).await?.len())
     };
-    let (seen, all) =
-        (count(&session.seen(&Filter::default())).await?, count(&Filter::default()).await?);
+    let (seen, all) = (count(session.visible()).await?, count(&Filter::default()).await?);
     Ok(seen == all)
 }

@@ -10,7 +10,7 @@ use crate::filter::Filter;
 /// Who can be read as it stands at one moment.
 #[async_trait]
 pub trait Snapshots: Send + Sync {
-    /// The base as it stands now, and of it what `filter` admits. What is written later is not seen, and
+    /// The base as it stands now, of it what the caller may see (`visible`), and of that what `filter` admits. What is written later is not seen, and
     /// what is deleted later stays to be read until the snapshot is dropped.
     ///
     /// A filter admits chunks. The snapshot reads as if no other chunk had ever been there: its atoms,
@@ -22,7 +22,11 @@ pub trait Snapshots: Send + Sync {
     /// text too: spans count in it.
     ///
     /// # Errors
-    /// [`StoreError::NoField`], where the filter asks for a field that the base does not have; the base
-    /// cannot be read.
-    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError>;
+    /// [`StoreError::NoField`], where `filter` asks for a field that the visible part does not have; the base cannot be
+    /// read. A field of `visible` that the base does not have admits nothing.
+    async fn snapshot(
+        &self,
+        visible: &Filter,
+        filter: &Filter,
+    ) -> Result<Arc<dyn KnowledgeBase>, StoreError>;
 }

@@ -39,7 +39,9 @@ impl Part {
     }
 
     fn snapshot(self) -> Arc<dyn KnowledgeBase> {
-        runtime().block_on(base(self.chunks).snapshot(&self.filter())).expect("a snapshot")
+        runtime()
+            .block_on(base(self.chunks).snapshot(&Filter::default(), &self.filter()))
+            .expect("a snapshot")
     }
 }
 

@@ -1,5 +1,4 @@
-//! Which chunks does a filter admit? They are told once, when a snapshot is taken, and put where the views
-//! of `scope.sql` look.
+//! Finds the chunks that a filter admits, once for each snapshot, and puts them where the views of `scope.sql` look.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -23,49 +22,54 @@ struct Fitting {
     chunks: HashSet<u64>,
 }
 
-/// Shows in this transaction, from now on, nothing but what the filter admits; the chunks.
-pub(super) fn admit(connection: &Connection, filter: &Filter) -> Result<HashSet<u64>, StoreError> {
+/// Shows in this transaction, from now on, nothing but what the caller may see (`visible`) and of that what `filter`
+/// admits; the chunks. The filter's fields are those of the visible part, and so are those that an error lists.
+pub(super) fn admit(
+    connection: &Connection,
+    visible: &Filter,
+    filter: &Filter,
+) -> Result<HashSet<u64>, StoreError> {
+    let mut fitting = Vec::with_capacity(visible.conditions.len());
+    for condition in &visible.conditions {
+        // A field that the base does not have admits nothing: the caller does not learn which there are.
+        fitting.push(fits(connection, condition).context(DOING)?.unwrap_or_default());
+    }
+    let mut admitted = show(connection, &fitting).context(DOING)?;
+    if filter.is_empty() {
+        return Ok(admitted);
+    }
     let mut fitting = Vec::with_capacity(filter.conditions.len());
     for condition in &filter.conditions {
-        let found = fits(connection, condition).context(DOING)?;
-        let Some(found) = found else {
+        let Some(found) = fits(connection, condition).context(DOING)? else {
             let known = fields(connection).context(DOING)?.into_iter().collect();
             return Err(StoreError::NoField { field: condition.field.clone(), known });
         };
         fitting.push(found);
     }
-    let (admitted, sections) = chunks(connection, &fitting).context(DOING)?;
-    show(connection, &admitted, sections).context(DOING)?;
-    Ok(admitted.into_iter().collect())
+    admitted = show(connection, &fitting).context(DOING)?;
+    Ok(admitted)
 }
 
-/// The chunks that fit all conditions, by identifier, and the sections that they stand in.
-fn chunks(
-    connection: &Connection,
-    fitting: &[Fitting],
-) -> rusqlite::Result<(Vec<u64>, HashSet<i64>)> {
-    let mut statement =
-        connection.prepare_cached("SELECT id, source, section FROM main.chunks ORDER BY id")?;
+/// Shows of what is shown now nothing but the chunks that fit all conditions, and the sections that they are in.
+fn show(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<HashSet<u64>> {
+    let (mut admitted, mut sections) = (HashSet::new(), HashSet::new());
+    let mut statement = connection.prepare("SELECT id, source, section FROM chunks")?;
     let mut found = statement.query([])?;
-    let (mut admitted, mut sections) = (Vec::new(), HashSet::new());
     while let Some(row) = found.next()? {
         let (chunk, source) = (rows::id(row, 0)?, rows::id(row, 1)?);
         if fitting.iter().all(|it| it.sources.contains(&source) || it.chunks.contains(&chunk)) {
-            admitted.push(chunk);
+            admitted.insert(chunk);
             sections.extend(row.get::<_, Option<i64>>(2)?);
         }
     }
-    Ok((admitted, sections))
-}
-
-fn show(connection: &Connection, admitted: &[u64], sections: HashSet<i64>) -> rusqlite::Result<()> {
-    connection.execute_batch(
-        "CREATE TEMP TABLE admitted (chunk INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE admitted_sections (section INTEGER PRIMARY KEY)",
-    )?;
+    drop(found);
+    drop(statement);
+    connection.execute_batch(VIEWS)?;
     let mut insert = connection.prepare("INSERT INTO temp.admitted(chunk) VALUES (?1)")?;
-    for chunk in admitted {
-        insert.execute([chunk.cast_signed()])?;
+    let mut sorted: Vec<i64> = admitted.iter().map(|chunk| chunk.cast_signed()).collect();
+    sorted.sort_unstable();
+    for chunk in sorted {
+        insert.execute([chunk])?;
     }
     let mut insert =
         connection.prepare("INSERT OR IGNORE INTO temp.admitted_sections(section) VALUES (?1)")?;
@@ -78,7 +82,7 @@ fn show(connection: &Connection, admitted: &[u64], sections: HashSet<i64>) -> ru
             above = parent.query_row([section], |row| row.get(0)).optional()?.flatten();
         }
     }
-    connection.execute_batch(VIEWS)
+    Ok(admitted)
 }
 
 /// What fits a condition; `None` where its field is none of this base.
@@ -106,7 +110,7 @@ fn fits(connection: &Connection, condition: &Condition) -> rusqlite::Result<Opti
 
 fn by_uri(connection: &Connection, condition: &Condition) -> rusqlite::Result<Fitting> {
     let mut found = Fitting::default();
-    let mut statement = connection.prepare_cached("SELECT id, uri FROM main.sources")?;
+    let mut statement = connection.prepare_cached("SELECT id, uri FROM sources")?;
     let mut sources = statement.query([])?;
     while let Some(row) = sources.next()? {
         if condition.fits_uri(row.get_ref(1)?.as_str()?) {
@@ -122,7 +126,7 @@ fn by_metadata(
     fits: impl Fn(&BTreeMap<String, String>) -> Option<bool>,
 ) -> rusqlite::Result<(bool, Fitting)> {
     let (mut is_known, mut found) = (false, Fitting::default());
-    let mut statement = connection.prepare_cached("SELECT id, metadata FROM main.sources")?;
+    let mut statement = connection.prepare_cached("SELECT id, metadata FROM sources")?;
     let mut sources = statement.query([])?;
     while let Some(row) = sources.next()? {
         let metadata: BTreeMap<String, String> = rows::json(row, 1)?;
@@ -143,13 +147,13 @@ fn by_tags(
 ) -> rusqlite::Result<Option<Fitting>> {
     let key = |words: &str| NameKey::of_folded(&tag_words(words)).0.cast_signed();
     let class: Option<i64> = connection
-        .prepare_cached("SELECT id FROM main.tag_classes WHERE key = ?1 AND origin <> 'dropped'")?
+        .prepare_cached("SELECT id FROM tag_classes WHERE key = ?1 AND origin <> 'dropped'")?
         .query_row([key(class)], |row| row.get(0))
         .optional()?;
     let Some(class) = class else { return Ok(None) };
     let mut found = Fitting::default();
-    let mut bearing = connection
-        .prepare_cached("SELECT chunk FROM main.chunk_tags WHERE key = ?1 AND class = ?2")?;
+    let mut bearing =
+        connection.prepare_cached("SELECT chunk FROM chunk_tags WHERE key = ?1 AND class = ?2")?;
     for tag in &condition.any_of {
         for chunk in bearing.query_map([key(tag), class], |row| rows::id(row, 0))? {
             found.chunks.insert(chunk?);
@@ -168,7 +172,7 @@ fn by_records(
     let (mut is_known, mut found) = (false, Fitting::default());
     let mut statement = connection.prepare_cached(
         "SELECT r.chunk, c.source, r.origin, r.fields
-         FROM main.records r JOIN main.chunks c ON c.id = r.chunk WHERE r.schema = ?1",
+         FROM records r JOIN chunks c ON c.id = r.chunk WHERE r.schema = ?1",
     )?;
     let mut records = statement.query(params![schema])?;
     while let Some(row) = records.next()? {
@@ -191,11 +195,11 @@ fn fields(connection: &Connection) -> rusqlite::Result<BTreeSet<FilterField>> {
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
         connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
     };
-    let names = texts("SELECT DISTINCT j.key FROM main.sources s, json_each(s.metadata) j")?;
+    let names = texts("SELECT DISTINCT j.key FROM sources s, json_each(s.metadata) j")?;
     fields.extend(names.into_iter().map(FilterField::Meta));
-    let classes = texts("SELECT name FROM main.tag_classes WHERE origin <> 'dropped'")?;
+    let classes = texts("SELECT name FROM tag_classes WHERE origin <> 'dropped'")?;
     fields.extend(classes.into_iter().map(FilterField::Tag));
-    let sql = "SELECT DISTINCT r.schema, json_extract(j.value, '$.name') FROM main.records r, json_each(r.fields) j";
+    let sql = "SELECT DISTINCT r.schema, json_extract(j.value, '$.name') FROM records r, json_each(r.fields) j";
     let mut statement = connection.prepare(sql)?;
     let record = |row: &rusqlite::Row<'_>| {
         Ok(FilterField::Record { schema: row.get(0)?, field: row.get(1)? })

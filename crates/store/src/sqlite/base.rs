@@ -128,18 +128,22 @@ impl Base {
     ///
     /// # Errors
     /// The base cannot be read, or does not have a field of the filter.
-    pub fn seen_through(&self, filter: &Filter) -> Result<Self, StoreError> {
-        let snapshot = Snapshot::take(Arc::clone(&self.inner), filter)?;
+    pub fn seen_through(&self, visible: &Filter, filter: &Filter) -> Result<Self, StoreError> {
+        let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter)?;
         Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)) })
     }
 }
 
 #[async_trait]
 impl Snapshots for Base {
-    async fn snapshot(&self, filter: &Filter) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
-        let (base, filter) = (self.clone(), filter.clone());
+    async fn snapshot(
+        &self,
+        visible: &Filter,
+        filter: &Filter,
+    ) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
+        let (base, visible, filter) = (self.clone(), visible.clone(), filter.clone());
         let doing = "taking a snapshot of the base";
-        let taken = tokio::task::spawn_blocking(move || base.seen_through(&filter));
+        let taken = tokio::task::spawn_blocking(move || base.seen_through(&visible, &filter));
         Ok(Arc::new(taken.await.context(doing)??))
     }
 }

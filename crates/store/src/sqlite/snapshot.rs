@@ -34,7 +34,11 @@ const RESCORED: usize = 50;
 pub(super) type Looked = (Parts, Option<Arc<Vec<Rows>>>);
 
 impl Snapshot {
-    pub(super) fn take(inner: Arc<Inner>, filter: &Filter) -> Result<Self, StoreError> {
+    pub(super) fn take(
+        inner: Arc<Inner>,
+        visible: &Filter,
+        filter: &Filter,
+    ) -> Result<Self, StoreError> {
         let doing = "taking a snapshot of the base";
         let connection = inner.reader()?;
         connection.execute_batch("BEGIN").context(doing)?;
@@ -43,8 +47,8 @@ impl Snapshot {
         let index = inner.text_at(&connection)?;
         let text = index.snapshot();
         let stamp = inner.stamp(generation);
-        let seen = match filter.is_empty() {
-            false => Some(admit::admit(&connection, filter)?),
+        let seen = match visible.is_empty() && filter.is_empty() {
+            false => Some(admit::admit(&connection, visible, filter)?),
             // Somebody wrote since: what full text knows besides is not there yet.
             true if index.stamp() != stamp => Some(all(&connection).context(doing)?),
             true => None,
@@ -251,7 +255,7 @@ mod tests {
         let connection = base.inner.reader().unwrap();
         let none = Filter { conditions: vec!["folder=nowhere".parse().unwrap()] };
         connection.execute_batch("BEGIN").unwrap();
-        assert_eq!(admit::admit(&connection, &none).unwrap().len(), 0);
+        assert_eq!(admit::admit(&connection, &Filter::default(), &none).unwrap().len(), 0);
         let names = |schema: &str, kind: &str| -> Vec<String> {
             let sql = format!("SELECT name FROM {schema} WHERE type = '{kind}' ORDER BY name");
             let mut statement = connection.prepare(&sql).unwrap();

@@ -39,6 +39,11 @@ impl Session {
         Self { share: Some(Arc::clone(&share.0)), visible: grant.visible.clone(), ..self.clone() }
     }
 
+    /// What the caller may see.
+    pub(crate) fn visible(&self) -> &Filter {
+        &self.visible
+    }
+
     /// What the caller may see, and of that what the filter admits.
     pub(crate) fn seen(&self, filter: &Filter) -> Filter {
         let mut seen = self.visible.clone();

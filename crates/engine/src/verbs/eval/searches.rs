@@ -150,7 +150,10 @@ async fn one(
     item: &Item,
 ) -> Result<Option<LookedUp>> {
     let began = Instant::now();
-    let ports = &Ports { base: base.snapshot(&Filter::default()).await?, ..ports.clone() };
+    let ports = &Ports {
+        base: base.snapshot(&Filter::default(), &Filter::default()).await?,
+        ..ports.clone()
+    };
     let find = |k| search(ports.finder(), named.by, item.query(), k, named.params);
     let hits = match named.is_reranked {
         true => ports.best(item.query(), DEPTH, find).await?,
