@@ -234,19 +234,7 @@ fn the_models_behind_searches_can_be_asked() {
 fn assistants_call_tools() {
     let place = place();
     let serving = place.serve(&["--offline"]);
-    let call = |key: &str, method: &str, params: Value| {
-        let message =
-            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        let bearer = format!("Bearer {key}");
-        let headers = [
-            ("Authorization", bearer.as_str()),
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-            ("MCP-Protocol-Version", "2025-11-25"),
-        ];
-        serving.request("POST", "/mcp", &headers, message.as_bytes())
-    };
-    let tools = call("", "tools/list", json!({})).json();
+    let tools = serving.mcp("", "tools/list", &json!({})).json();
     let names: Vec<&str> = tools["result"]["tools"]
         .as_array()
         .unwrap()
@@ -255,7 +243,8 @@ fn assistants_call_tools() {
         .collect();
     assert_eq!(names, ["ask", "search", "get_chunk", "list_sources", "graph_neighbours"]);
     let ask = |key: &str, question: &str| {
-        call(key, "tools/call", json!({"name": "ask", "arguments": {"question": question}}))
+        let call = json!({"name": "ask", "arguments": {"question": question}});
+        serving.mcp(key, "tools/call", &call)
     };
     let told = ask("", "What does the crane of Hamburg lift?").json();
     let answer = &told["result"]["structuredContent"];
@@ -301,7 +290,7 @@ fn assistants_call_tools() {
     let told = ask(&key, "With whom is the crane insured?").text;
     assert!(!told.contains("Zyx"), "{told}");
     let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
-    let around = call(&key, "tools/call", around).json();
+    let around = serving.mcp(&key, "tools/call", &around).json();
     let nodes = around["result"]["structuredContent"]["nodes"].as_array().unwrap();
     assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }

@@ -24,7 +24,7 @@ pub(crate) fn with_papers(place: Place) -> Place {
     );
     place.write(
         "docs/shut/crane.md",
-        "# Crane\n\nThe crane of Hamburg is insured with Zyxwort for ninety crowns.\n\n| order | port |\n| --- | --- |\n| Z-1 | Zyxharbour |\n",
+        "---\nzyxclearance: high\n---\n# Crane\n\nThe crane of Hamburg is insured with Zyxwort for ninety crowns.\n\n| order | port |\n| --- | --- |\n| Z-1 | Zyxharbour |\n",
     );
     place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
     place
@@ -204,7 +204,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
     // What the key itself has asked is no news to it.
     let told = |text: &str| {
         let text = questions.iter().fold(text.to_owned(), |text, own| text.replace(own, ""));
-        text.contains("Zyx") || text.contains("insured") || text.contains("shut")
+        text.to_lowercase().contains("zyx") || text.contains("insured") || text.contains("shut")
     };
     let mut looked_at = 0;
     for question in questions {
@@ -261,6 +261,10 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
     }
     assert!(100 < looked_at, "{looked_at}");
     // What it may see, it sees.
+    let status = serving.get("/api/v1/bases/default", &key).json();
+    assert_eq!(status["summary"]["files"], 1, "{status}");
+    let files = serving.get("/api/v1/bases/default/files", &key).json();
+    assert_eq!(files.as_array().unwrap().len(), 1, "{files}");
     let seen = serving.get("/api/v1/bases/default/sources", &key).json();
     assert_eq!(seen.as_array().unwrap().len(), 1);
     let runs = serving.get("/api/v1/bases/default/runs", &key).json();
@@ -268,6 +272,49 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
         runs.as_array().unwrap().iter().all(|run| run["filter"] == json!(["folder=open"])),
         "{runs}"
     );
+}
+
+/// A field of a hidden document is as unknown as one that no document has, through each route and tool that takes a filter.
+#[test]
+fn a_key_with_a_filter_learns_no_field_beyond_it() {
+    let place = place();
+    let whole = place.serve(&["--offline"]);
+    let found =
+        whole.post("/api/v1/bases/default/search", "", &json!({"query": "Zyxwort", "by": "words"}));
+    let chunk = found.json()["hits"][0]["chunk"]["id"].as_str().unwrap().to_owned();
+    drop(whole);
+    let key = place.key("ada", &["--scope", "admin", "--filter", "folder=open"]);
+    let serving = place.serve(&["--offline"]);
+    let told = |text: &str| text.to_lowercase().contains("zyx") || text.contains("shut");
+    let mut replies = Vec::new();
+    for field in ["zyxclearance", "nowhere"] {
+        let filter = json!([format!("meta:{field}=high")]);
+        for (path, body) in [
+            ("/api/v1/bases/default/search", json!({"query": "crane", "filter": filter})),
+            ("/api/v1/bases/default/ask", json!({"question": "crane", "filter": filter})),
+        ] {
+            let reply = serving.post(path, &key, &body);
+            let text = reply.text.replace(field, "FIELD");
+            assert!((400..500).contains(&reply.status) && !told(&text), "{path}: {reply:?}");
+            replies.push((reply.status, text));
+        }
+        for (tool, arguments) in [
+            ("ask", json!({"question": "crane", "filter": filter})),
+            ("search", json!({"query": "crane", "filter": filter})),
+            ("list_sources", json!({"filter": filter})),
+            ("get_chunk", json!({"chunk": chunk})),
+            ("graph_neighbours", json!({"of": chunk})),
+            ("graph_neighbours", json!({"of": "docs/shut/crane.md"})),
+        ] {
+            let call = json!({"name": tool, "arguments": arguments});
+            let reply = serving.mcp(&key, "tools/call", &call);
+            let text = reply.text.replace(field, "FIELD").replace("docs/shut/crane.md", "");
+            assert!(text.contains("isError\":true") && !told(&text), "{tool}: {text}");
+            replies.push((reply.status, text));
+        }
+    }
+    let (hidden, absent) = replies.split_at(replies.len() / 2);
+    assert_eq!(hidden, absent);
 }
 
 /// A model that takes its time.

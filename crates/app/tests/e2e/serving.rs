@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::Place;
 
@@ -114,6 +114,19 @@ impl Serving {
         let bearer = format!("Bearer {key}");
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
         self.request("POST", path, &headers, body.to_string().as_bytes())
+    }
+
+    /// Sends a message of the Model Context Protocol.
+    pub(crate) fn mcp(&self, key: &str, method: &str, params: &Value) -> Reply {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let bearer = format!("Bearer {key}");
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-11-25"),
+        ];
+        self.request("POST", "/mcp", &headers, message.to_string().as_bytes())
     }
 
     /// Asks again until it is so.

@@ -105,6 +105,16 @@ impl Session {
         self.engine.base(&self.folder).await
     }
 
+    /// The base as it stands, and of it what the caller may see.
+    pub(crate) async fn visible_base(&self) -> Result<Base> {
+        let base = self.base_in_part().await?;
+        if self.sees_all() {
+            return Ok(base);
+        }
+        let visible = self.visible.clone();
+        Ok(blocking(move || base.seen_through(&visible, &Filter::default())).await??)
+    }
+
     pub(crate) async fn base_or_create(&self) -> Result<Base> {
         if self.has_base() {
             let base = self.base().await?;

@@ -6,7 +6,6 @@ use pikerag_store::Base;
 
 use crate::engine::Session;
 use crate::error::Result;
-use crate::verbs::graph::seen_base;
 
 /// A base that is open for its export.
 pub struct Export {
@@ -18,7 +17,7 @@ pub struct Export {
 /// # Errors
 /// There is no base.
 pub async fn export(session: &Session) -> Result<Export> {
-    Ok(Export { base: seen_base(session).await? })
+    Ok(Export { base: session.visible_base().await? })
 }
 
 impl Export {

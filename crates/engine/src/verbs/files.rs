@@ -56,12 +56,12 @@ pub enum OnDisk {
     Unclear,
 }
 
-/// Lists the files that the base is made of, and looks whether they are there.
+/// Lists the files that the base is made of, as far as the caller may see them, and looks whether they are there.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn files(session: &Session) -> Result<FilesResponse> {
-    let base = session.base().await?;
+    let base = session.visible_base().await?;
     let names = session.names(&base).await?;
     let hashes: HashMap<&str, &str> =
         names.records().iter().map(|file| (file.path.as_str(), file.hash.as_str())).collect();

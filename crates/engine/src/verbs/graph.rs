@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use pikerag_knowledge::{Filter, LayerKind};
+use pikerag_knowledge::LayerKind;
 use pikerag_store::{Base, ExportLine};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -148,7 +148,7 @@ pub struct GraphDrawn {
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_summary(session: &Session) -> Result<GraphSummary> {
-    let base = seen_base(session).await?;
+    let base = session.visible_base().await?;
     session.engine().long_read(move || summary(&base)).await?
 }
 
@@ -182,7 +182,7 @@ fn summary(base: &Base) -> Result<GraphSummary> {
 /// # Errors
 /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
-    let base = seen_base(session).await?;
+    let base = session.visible_base().await?;
     let look = move || {
         let (node, others) = found(&base, &request.of)?;
         let most = request.most.clamp(1, MOST);
@@ -205,7 +205,7 @@ pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Res
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
-    let base = seen_base(session).await?;
+    let base = session.visible_base().await?;
     let look = move || {
         let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
         let (nodes, edges) = shown_of(&selection.around);
@@ -214,18 +214,12 @@ pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverv
     session.engine().long_read(look).await?
 }
 
-/// The base as it stands, and of it what the caller may see.
-pub(super) async fn seen_base(session: &Session) -> Result<Base> {
-    let (base, visible) = (session.base_in_part().await?, session.visible().clone());
-    Ok(blocking(move || base.seen_through(&visible, &Filter::default())).await??)
-}
-
 /// Opens the base for the export of its graph: before anybody makes a file for it.
 ///
 /// # Errors
 /// There is no base; [`EngineError::NotFound`].
 pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Result<GraphExport> {
-    let base = seen_base(session).await?;
+    let base = session.visible_base().await?;
     let open = move || {
         let start = match &request.of {
             Some(of) => Some(found(&base, of)?.0),

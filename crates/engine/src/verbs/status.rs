@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use pikerag_indexing::mark_in_words;
 use pikerag_indexing::waiting::{stale, waiting};
 use pikerag_knowledge::{
-    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, VerifiedReader, error_chain,
+    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, Usage, VerifiedReader,
+    error_chain,
 };
 use pikerag_store::{Base, Originals};
 use serde::Serialize;
@@ -71,30 +72,42 @@ struct OriginalsAsJson {
     bytes: u64,
 }
 
-/// Counts what the base holds and what waits, and looks for its files.
+/// Counts what the base holds and what waits, and looks for its files. A caller who may see a part is shown the counts of
+/// that part; calls, stages that wait and kept bytes belong to the whole base, and are 0 or empty then.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn status(session: &Session) -> Result<StatusResponse> {
-    let base = session.base().await?;
-    let summary = base.summary().await?;
+    let base = session.visible_base().await?;
+    let mut summary = base.summary().await?;
     let names = session.names(&base).await?;
     let lost = Lost::of(&names, &[]);
-    let (embedder, no_embedder) = match session.embedder_on(&base).await {
+    let (embedder, no_embedder) = match session.embedder_on(&session.base_in_part().await?).await {
         Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
         // The rest is told all the same.
         Err(error) => (None, Some(error_chain(&error))),
     };
+    let (mut waiting, mut outdated, mut originals) = Default::default();
+    if session.sees_all() {
+        let (wanted, available) = (&session.settings().ingest, session.available());
+        waiting = backlog(session, &base, &summary, embedder.as_deref()).await?;
+        outdated = stale(&base, wanted, &available, embedder.as_deref()).await?;
+        originals = base.originals().await?;
+    } else {
+        summary.calls = 0;
+        summary.usage = Usage::default();
+        summary.pending.clear();
+        summary.refused.clear();
+    }
     Ok(StatusResponse {
         base: base.folder().to_owned(),
         root: names.root().to_owned(),
-        waiting: backlog(session, &base, &summary, embedder.as_deref()).await?,
-        stale: stale(&base, &session.settings().ingest, &session.available(), embedder.as_deref())
-            .await?,
+        waiting,
+        stale: outdated,
         unseen: lost.unseen(),
         gone: lost.gone,
         same: same(&names),
-        originals: base.originals().await?,
+        originals,
         verified: base.verified().await?.len(),
         stale_answers: feedback::stale(&base).await?.len(),
         embedder,
