@@ -13,25 +13,27 @@ mod serve;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use pikerag_engine::knowledge::Condition;
+use pikerag_engine::knowledge::{Condition, Structure};
 use pikerag_engine::parts::Search as SearchBy;
+use pikerag_engine::settings::Chunking;
+use strum::{EnumMessage, VariantArray};
 
-pub(crate) use self::ask::{Ask, ClassifierName, Classify};
+pub(crate) use self::ask::{Ask, Classify};
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
 pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
-    Graph, GraphCommand, GraphExport, GraphFormat, Methods, Propose, Records, SchemaCommand, Tags,
-    TagsVerb,
+    Graph, GraphCommand, GraphExport, Methods, Propose, Records, SchemaCommand, Tags, TagsVerb,
 };
 use self::misuse::misuse;
 pub(crate) use self::own::{ParseChild, RunLimited};
 pub(crate) use self::runs::{Runs, RunsVerb};
-pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, ScopeName, Serve};
+pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, Serve};
 
 /// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
 /// reasoning shown, each claim traced to its source, and the bill known beforehand.
@@ -209,32 +211,14 @@ pub(crate) struct Estimate {
 pub(crate) struct Besides {
     /// Build also: the entity graph (for graphrag-local, graphrag-global), the tree of summaries (for
     /// raptor), tags. Later runs keep up what was built once.
-    #[arg(long, value_delimiter = ',', value_name = "WHAT")]
-    pub(crate) with: Vec<StructureName>,
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", value_parser = named::<Structure>())]
+    pub(crate) with: Vec<Structure>,
     /// Keep up no longer what an earlier run or the settings ask for; what there is of it stays as it is.
-    #[arg(long, value_delimiter = ',', value_name = "WHAT")]
-    pub(crate) without: Vec<StructureName>,
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", value_parser = named::<Structure>())]
+    pub(crate) without: Vec<Structure>,
     /// Who decides where chunks end.
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) chunking: Option<ChunkingName>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ChunkingName {
-    /// Headings, paragraphs, sentences, and the size.
-    Structure,
-    /// A chat model, which also sums each chunk up.
-    Enhanced,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum StructureName {
-    /// Entities, relations, communities and their reports.
-    Graph,
-    /// Summaries over clusters of chunks, level by level. Needs an embedder and a chat model.
-    Tree,
-    /// Tags by class, which map a reader's words to the documents'. Needs a chat model.
-    Tags,
+    #[arg(long, value_parser = named::<Chunking>(), value_name = "HOW")]
+    pub(crate) chunking: Option<Chunking>,
 }
 
 #[derive(Debug, Args)]
@@ -243,7 +227,7 @@ pub(crate) struct Search {
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
     /// How to look.
-    #[arg(long, value_parser = searches(), default_value = "auto")]
+    #[arg(long, value_parser = named::<SearchBy>(), default_value = "auto")]
     pub(crate) by: SearchBy,
     /// How many to show.
     #[arg(short, default_value_t = at_least(8))]
@@ -265,10 +249,18 @@ pub(crate) struct Filters {
     pub(crate) conditions: Vec<Condition>,
 }
 
-/// A search by its name.
-fn searches() -> impl TypedValueParser<Value = SearchBy> {
-    let named = |search: SearchBy| PossibleValue::new(search.name()).help(search.about());
-    PossibleValuesParser::new(SearchBy::ALL.map(named)).try_map(|name| name.parse::<SearchBy>())
+/// An enum by the names of its variants; the help of each is the first paragraph of its documentation.
+fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: Copy + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    let value = |value: &T| {
+        let about = value.get_documentation().unwrap_or_default();
+        let about = about.split("\n\n").next().unwrap_or_default().trim_end();
+        PossibleValue::new((*value).into()).help(about.trim_end_matches('.').replace('\n', " "))
+    };
+    PossibleValuesParser::new(T::VARIANTS.iter().map(value)).try_map(|name| name.parse::<T>())
 }
 
 #[derive(Debug, Args)]
@@ -347,4 +339,34 @@ pub(crate) struct Parse {
     /// The file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The library's documentation is the help: its first paragraph, without the dot.
+    #[test]
+    fn enums_are_arguments_with_their_help() {
+        let command = Arguments::command();
+        let index = command.find_subcommand("index").unwrap();
+        let with = index.get_arguments().find(|argument| argument.get_id() == "with").unwrap();
+        let told: Vec<String> = with
+            .get_possible_values()
+            .iter()
+            .map(|value| format!("{}: {}", value.get_name(), value.get_help().unwrap()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "graph: Entities, relations, communities and their reports",
+                "tree: Summaries over clusters of chunks, level by level. Needs an embedder and a chat model",
+                "tags: Tags by class, which map a reader's words to the documents'. Needs a chat model",
+            ]
+        );
+        let parsed = Arguments::try_parse_from(["pikerag", "index", "x", "--with", "tree,tags"]);
+        let Command::Index(index) = parsed.unwrap().command else { panic!() };
+        assert_eq!(index.with.with, [Structure::Tree, Structure::Tags]);
+        assert!(Arguments::try_parse_from(["pikerag", "index", "x", "--with", "forest"]).is_err());
+    }
 }

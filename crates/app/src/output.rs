@@ -28,10 +28,10 @@ fn write_out(line: &str) {
     }
 }
 
-/// Prints a result as one JSON document.
-pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
+/// Prints a result as one JSON document; the exit code of a command that has no more to do.
+pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<u8> {
     write_out(&json(&serde_json::to_string_pretty(value)?));
-    Ok(())
+    Ok(0)
 }
 
 /// Tells a person something that is no result.

@@ -2,14 +2,13 @@
 //! al., 2022; KAR³ §A.2).
 
 use pikerag_knowledge::{Answer, Question, Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, quiet_headings};
+use pikerag_prompt::{Prompt, Reply, Unreadable, quiet_headings, shape};
 use pikerag_reason::how_to_answer_alone;
 use serde_json::json;
 use tracing::instrument;
 
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use pikerag_methods::unaided::{Recalled, conclude_recalled, recall, recalled};
-use pikerag_methods::verdict::only;
 use pikerag_methods::{Ports, Run, SolveError};
 
 const DIRECT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/direct.md"), 1024);
@@ -84,7 +83,7 @@ struct AtOnce(Recalled);
 
 impl Reply for AtOnce {
     fn schema() -> Option<Schema> {
-        Some(only("answer", &json!({"type": "string"})))
+        Some(shape("answer", json!({"answer": {"type": "string"}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

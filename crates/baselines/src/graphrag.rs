@@ -48,10 +48,7 @@ pub(super) async fn plainly(
     )
     .await?;
     let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
-    let mut context = Context::default();
-    for chunk in chunks {
-        context.add(0, chunk);
-    }
+    let context = Context::of(0, chunks);
     run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }

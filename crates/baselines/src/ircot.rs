@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Role, Schema, StopReason};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
 use serde_json::json;
 use tracing::instrument;
 
@@ -12,9 +12,7 @@ use crate::self_ask::Shots;
 use pikerag_methods::conclude::conclude_with;
 use pikerag_methods::decompose::shown_context;
 use pikerag_methods::retrieval::{RetrievalParams, look_up};
-use pikerag_methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
-};
+use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
 
 const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024);
@@ -65,13 +63,7 @@ impl MethodParams for Params {
         ],
         parameters: &[
             field!(n, "the most sentences (N)", Range::COUNT),
-            Parameter {
-                name: "chunks",
-                meaning: "chunks that a sentence retrieves, at most",
-                range: Range::COUNT,
-                get: |params| json!(params.retrieval.chunks),
-                set: |params, value| put(&mut params.retrieval.chunks, value),
-            },
+            field!(retrieval.chunks as "chunks", "chunks that a sentence retrieves, at most", Range::COUNT),
         ],
         roles: &[Role::Reason, Role::Answer],
         without_model: WithoutModel::Fails,
@@ -151,9 +143,7 @@ async fn gather_more(
     retrieval: RetrievalParams,
     context: &mut Context,
 ) -> Result<(), SolveError> {
-    for chunk in look_up(ports, run, hop, query, retrieval).await? {
-        context.add(hop, chunk);
-    }
+    context.extend(hop, look_up(ports, run, hop, query, retrieval).await?);
     Ok(())
 }
 
@@ -195,16 +185,13 @@ struct Reasoned {
 
 impl Reply for Reasoned {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        Some(shape(
+            "next_rationale",
+            json!({
                 "next_rationale": {"type": ["string", "null"]},
                 "answer": {"type": ["string", "null"]}
-            },
-            "required": ["next_rationale", "answer"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "next_rationale".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

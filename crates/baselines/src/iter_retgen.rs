@@ -4,14 +4,11 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Question, Role};
-use serde_json::json;
 use tracing::instrument;
 
 use pikerag_methods::conclude::conclude;
 use pikerag_methods::retrieval::{RetrievalParams, answer_step, look_up};
-use pikerag_methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
-};
+use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
 
 /// How often, and with how much.
@@ -40,13 +37,7 @@ impl MethodParams for Params {
         )],
         parameters: &[
             field!(n, "rounds, all of which are taken (N)", Range::COUNT),
-            Parameter {
-                name: "chunks",
-                meaning: "chunks that a round retrieves, at most",
-                range: Range::COUNT,
-                get: |params| json!(params.retrieval.chunks),
-                set: |params, value| put(&mut params.retrieval.chunks, value),
-            },
+            field!(retrieval.chunks as "chunks", "chunks that a round retrieves, at most", Range::COUNT),
         ],
         roles: &[Role::Answer],
         without_model: WithoutModel::Fails,
@@ -105,9 +96,6 @@ async fn retrieve(
     retrieval: RetrievalParams,
 ) -> Result<Context, SolveError> {
     let query = format!("{} {response}", question.query());
-    let mut context = Context::default();
-    for chunk in look_up(ports, run, round, query.trim(), retrieval).await? {
-        context.add(round, chunk);
-    }
+    let context = Context::of(round, look_up(ports, run, round, query.trim(), retrieval).await?);
     Ok(context)
 }

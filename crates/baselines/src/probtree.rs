@@ -205,9 +205,7 @@ impl Walk<'_> {
             return Ok(None);
         }
         let context = passages(&chunks);
-        for chunk in chunks {
-            self.context.add(hop, chunk);
-        }
+        self.context.extend(hop, chunks);
         let asked = quiet_headings(question);
         let inputs = [("context", context.as_str()), ("question", asked.as_str())];
         let said = ask_surely(self.ports, self.run, &OPEN_BOOK, &inputs).await?;

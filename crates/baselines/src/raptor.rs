@@ -123,10 +123,7 @@ pub async fn solve(
     }
     let candidates = chunk_candidates(ports, &hits, Via::Tree, question.query()).await?;
     let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
-    let mut context = Context::default();
-    for chunk in chunks {
-        context.add(1, chunk);
-    }
+    let context = Context::of(1, chunks);
     run.push(Event::Gathered { candidates });
     conclude_with(ports, question, context, &told.join("\n"), run).await
 }

@@ -6,7 +6,9 @@ use std::num::NonZeroUsize;
 use pikerag_knowledge::{
     Answer, Context, Criterion, Event, Note, Question, Role, Schema, StopReason,
 };
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, closed, object, passages, quiet_headings, shape, text,
+};
 use pikerag_reason::{combine, transcript};
 use serde_json::{Value, json};
 use tracing::instrument;
@@ -14,7 +16,7 @@ use tracing::instrument;
 use pikerag_methods::conclude::{conclude, conclude_as, conclude_with};
 use pikerag_methods::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
-use pikerag_methods::verdict::{bare, is_unknown, only, yes_or_no};
+use pikerag_methods::verdict::{bare, is_unknown, yes_or_no};
 use pikerag_methods::{Ports, Run, SolveError};
 
 const PLAN: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/searchain.md"), 1024);
@@ -278,9 +280,7 @@ async fn finish(
     params: Params,
 ) -> Result<Answer, SolveError> {
     if tree.pairs.is_empty() {
-        for chunk in look_up(ports, run, 1, question.query(), params.retrieval).await? {
-            tree.context.add(0, chunk);
-        }
+        tree.context.extend(0, look_up(ports, run, 1, question.query(), params.retrieval).await?);
         return conclude(ports, question, tree.context, run).await;
     }
     let model = ports.models.need(Role::Answer)?;
@@ -297,21 +297,14 @@ struct Chain(Vec<Node>);
 
 impl Reply for Chain {
     fn schema() -> Option<Schema> {
-        let node = json!({
-            "type": "object",
-            "properties": {"query": {"type": "string"}, "answer": {"type": ["string", "null"]}},
-            "required": ["query", "answer"],
-            "additionalProperties": false
-        });
-        Some(only("chain", &json!({"type": "array", "items": node})))
+        let node =
+            closed(json!({"query": {"type": "string"}, "answer": {"type": ["string", "null"]}}));
+        Some(shape("chain", json!({"chain": {"type": "array", "items": node}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let said = object(reply, &["chain"])?;
-        let bad = || Unreadable::BadKey {
-            key: "chain".to_owned(),
-            expected: "a list of objects with `query` and `answer`".to_owned(),
-        };
+        let bad = || Unreadable::key("chain", "a list of objects with `query` and `answer`");
         let Some(Value::Array(items)) = said.get("chain") else { return Err(bad()) };
         let mut nodes = Vec::new();
         for item in items {
@@ -334,7 +327,7 @@ struct Consistent(bool);
 
 impl Reply for Consistent {
     fn schema() -> Option<Schema> {
-        Some(only("consistent", &json!({"type": "boolean"})))
+        Some(shape("consistent", json!({"consistent": {"type": "boolean"}})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "consistent").map(Self)

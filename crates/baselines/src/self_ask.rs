@@ -96,7 +96,7 @@ impl MethodParams for Params {
             Parameter {
                 name: "delta",
                 meaning: "the least similarity of an atom, where atoms are looked up (δ); where it is not set, lower if the base's own is",
-                range: Range::Number(-1.0, 1.0),
+                range: Range::Number((-1.0, 1.0)),
                 get: |params| match params.retrieval {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atom_min_score),
                     _ => Value::Null,

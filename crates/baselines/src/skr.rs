@@ -81,10 +81,7 @@ pub async fn solve(
         let recalled = recall(ports, run, question, "").await?;
         return conclude_recalled(ports, recalled, run).await;
     }
-    let mut context = Context::default();
-    for chunk in look_up(ports, run, 1, question.query(), params.retrieval).await? {
-        context.add(1, chunk);
-    }
+    let context = Context::of(1, look_up(ports, run, 1, question.query(), params.retrieval).await?);
     conclude(ports, question, context, run).await
 }
 

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Criterion, Question, Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
 use serde_json::{Value, json};
 use tracing::instrument;
 
@@ -127,13 +127,10 @@ struct Judged {
 
 impl Reply for Judged {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"clear": {"type": "boolean"}, "can_answer": {"type": "boolean"}},
-            "required": ["clear", "can_answer"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "judgement".to_owned(), schema })
+        Some(shape(
+            "judgement",
+            json!({"clear": {"type": "boolean"}, "can_answer": {"type": "boolean"}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -148,7 +145,7 @@ fn holds(object: &Value, key: &str) -> Result<bool, Unreadable> {
     match said.split(|c: char| !c.is_alphabetic()).next() {
         Some("yes" | "true") => Ok(true),
         Some("no" | "false") => Ok(false),
-        _ => Err(Unreadable::BadKey { key: key.to_owned(), expected: "true or false".to_owned() }),
+        _ => Err(Unreadable::key(key, "true or false")),
     }
 }
 
@@ -156,13 +153,7 @@ struct Rewritten(String);
 
 impl Reply for Rewritten {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"question": {"type": "string"}},
-            "required": ["question"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "question".to_owned(), schema })
+        Some(shape("question", json!({"question": {"type": "string"}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Criterion, Event, JudgedBy, Question, Role, Schema, StopReason};
-use pikerag_prompt::{Prompt, Reply, Unreadable, numbered, object, quiet_headings, texts};
+use pikerag_prompt::{Prompt, Reply, Unreadable, numbered, object, quiet_headings, shape, texts};
 use serde_json::{Value, json};
 use tracing::instrument;
 
@@ -188,13 +188,7 @@ struct Thoughts(Vec<String>);
 
 impl Reply for Thoughts {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"thoughts": {"type": "array", "items": {"type": "string"}}},
-            "required": ["thoughts"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "thoughts".to_owned(), schema })
+        Some(shape("thoughts", json!({"thoughts": {"type": "array", "items": {"type": "string"}}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -207,13 +201,7 @@ struct Worth(f64);
 
 impl Reply for Worth {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"value": {"type": "number", "minimum": 0, "maximum": 10}},
-            "required": ["value"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "value".to_owned(), schema })
+        Some(shape("value", json!({"value": {"type": "number", "minimum": 0, "maximum": 10}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -226,12 +214,10 @@ impl Reply for Worth {
             }
             _ => None,
         };
-        number.filter(|number| (0.0..=10.0).contains(number)).map(Self).ok_or_else(|| {
-            Unreadable::BadKey {
-                key: "value".to_owned(),
-                expected: "a number from 0 to 10".to_owned(),
-            }
-        })
+        number
+            .filter(|number| (0.0..=10.0).contains(number))
+            .map(Self)
+            .ok_or_else(|| Unreadable::key("value", "a number from 0 to 10"))
     }
 }
 

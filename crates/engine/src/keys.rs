@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::num::NonZeroU32;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pikerag_knowledge::{Filter, Millis};
 use pikerag_models::{Cap, Secret};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::engine::Grant;
 
@@ -21,8 +23,24 @@ const PREFIX: &str = "pikerag";
 const BYTES: usize = 32;
 
 /// What a key may be used for; each includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Scope {
     /// Search, ask, look.
     Read,
@@ -35,33 +53,33 @@ pub enum Scope {
 impl Scope {
     /// Its name in files and on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
+        self.into()
     }
 }
 
 /// What a key is to be good for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KeyParams {
     /// Whose it is, or what for.
     pub name: String,
     /// What it may be used for.
     pub scope: Scope,
-    /// Bases by the names that the server gives them; all, if none.
+    /// The bases that it opens, by the names that the server gives them; all, if none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// What of them it shows.
+    /// What of them it shows: conditions such as `folder=law`, all of which must fit.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    #[schema(value_type = Vec<String>)]
     pub filter: Filter,
-    /// What may be spent on chat models with it, in US dollars, over all its life.
+    /// US dollars that may be spent with it over all its life.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
     pub cap_usd: Option<f64>,
-    /// Requests in a minute, at most.
+    /// Requests in a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_minute: Option<u32>,
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub per_minute: Option<NonZeroU32>,
 }
 
 /// A key, without what is secret of it.

@@ -59,7 +59,7 @@ pub mod parts {
     pub use pikerag_methods::spec::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
-    pub use pikerag_methods::{SolveError, Turn};
+    pub use pikerag_methods::{SolveError, Speaker, Turn};
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{PagePicture, Parsed};
     pub use pikerag_retrieve::{RetrieveError, Search};

@@ -220,13 +220,26 @@ pub struct WeightPlaces {
 }
 
 /// Who decides where chunks end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Deserialize,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Chunking {
     /// Headings, paragraphs, sentences, and the size.
     #[default]
     Structure,
-    /// A model, along the text, with summaries.
+    /// A chat model, which also sums each chunk up.
     Enhanced,
 }
 

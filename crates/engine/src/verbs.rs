@@ -96,7 +96,6 @@ pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::Filter;
     use crate::settings::{Environment, Flags, Settings};
 
     /// A server can hand every request to another thread. Nothing is polled here.
@@ -105,15 +104,11 @@ mod tests {
         fn spawnable(_: impl Future + Send) {}
         let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
         let session = &crate::open(settings).unwrap().session();
-        let (query, by) = (String::new(), pikerag_retrieve::Search::Hybrid);
         spawnable(ask(session, &AskRequest::default()));
         spawnable(feedback(session, &FeedbackRequest::default()));
         spawnable(verified(session));
-        spawnable(search(
-            session,
-            &SearchRequest { query, by, k: 1, rerank: None, filter: Filter::default() },
-        ));
-        spawnable(standalone(session, &[], ""));
+        spawnable(search(session, &SearchRequest::default()));
+        spawnable(standalone(session, AskRequest::default()));
         spawnable(status(session));
         spawnable(files(session));
         spawnable(records(session, &RecordsRequest::default()));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pikerag_knowledge::{Account, Answer, ChatModel, Check, Role, Schema};
 use pikerag_language::{query_terms, sentences};
-use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, quiet_headings};
+use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, quiet_headings, shape};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -78,14 +78,7 @@ pub async fn judge_ideas(
 impl Reply for Criteria {
     fn schema() -> Option<Schema> {
         let score = json!({ "type": "integer", "minimum": 1, "maximum": 5 });
-        let each = Self::NAMES.map(|name| (name.to_owned(), score.clone()));
-        let schema = json!({
-            "type": "object",
-            "properties": serde_json::Map::from_iter(each),
-            "required": Self::NAMES,
-            "additionalProperties": false
-        });
-        Some(Schema { name: "criteria".to_owned(), schema })
+        Some(shape("criteria", Self::NAMES.map(|name| (name, score.clone())).into_iter().collect()))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -93,10 +86,8 @@ impl Reply for Criteria {
         let score = |key: &str| {
             let said = object.get(key).and_then(serde_json::Value::as_f64);
             let said = said.filter(|score| (1.0..=5.0).contains(score));
-            said.map(|score| (score - 1.0) / 4.0).ok_or_else(|| Unreadable::BadKey {
-                key: key.to_owned(),
-                expected: "a number from 1 to 5".to_owned(),
-            })
+            said.map(|score| (score - 1.0) / 4.0)
+                .ok_or_else(|| Unreadable::key(key, "a number from 1 to 5"))
         };
         Ok(Self {
             relevance: score("relevance")?,

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, titled,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, shape, texts, titled,
     without_thinking,
 };
 use serde_json::json;
@@ -83,13 +83,10 @@ struct Questions(Vec<String>);
 
 impl Reply for Questions {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"questions": {"type": "array", "items": {"type": "string"}}},
-            "required": ["questions"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "questions".to_owned(), schema })
+        Some(shape(
+            "questions",
+            json!({"questions": {"type": "array", "items": {"type": "string"}}}),
+        ))
     }
 
     /// JSON, or one question per line: models that cannot do the one can do the other.

@@ -14,7 +14,8 @@ use pikerag_language::fold::{Token, tokens};
 use pikerag_language::names::{LONGEST, joined, names_in};
 use pikerag_language::sentences;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, text, titled, without_thinking,
+    AskError, Prompt, Reply, Unreadable, ask, closed, find_json, shape, text, titled,
+    without_thinking,
 };
 use serde_json::{Value, json};
 
@@ -164,31 +165,20 @@ struct RawReply(Extraction);
 
 impl Reply for RawReply {
     fn schema() -> Option<Schema> {
-        let entity = json!({
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "type": {"type": "string"}, "description": {"type": "string"}},
-            "required": ["name", "type", "description"],
-            "additionalProperties": false
-        });
-        let relation = json!({
-            "type": "object",
-            "properties": {
-                "source": {"type": "string"}, "target": {"type": "string"},
-                "description": {"type": "string"}, "weight": {"type": "number"}
-            },
-            "required": ["source", "target", "description", "weight"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        let entity = closed(
+            json!({"name": {"type": "string"}, "type": {"type": "string"}, "description": {"type": "string"}}),
+        );
+        let relation = closed(json!({
+            "source": {"type": "string"}, "target": {"type": "string"},
+            "description": {"type": "string"}, "weight": {"type": "number"}
+        }));
+        Some(shape(
+            "entities",
+            json!({
                 "entities": {"type": "array", "items": entity},
                 "relations": {"type": "array", "items": relation}
-            },
-            "required": ["entities", "relations"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "entities".to_owned(), schema })
+            }),
+        ))
     }
 
     /// What is no entity or relation is left out; an end that was not listed is an entity too.
@@ -242,10 +232,7 @@ fn list<'a>(object: &'a Value, keys: &[&'static str]) -> Result<&'a [Value], Unr
     match keys.iter().find_map(|key| Some((key, object.get(key)?))) {
         None | Some((_, Value::Null)) => Ok(&[]),
         Some((_, Value::Array(items))) => Ok(items),
-        Some((key, _)) => Err(Unreadable::BadKey {
-            key: (*key).to_owned(),
-            expected: "a list of objects".to_owned(),
-        }),
+        Some((key, _)) => Err(Unreadable::key(key, "a list of objects")),
     }
 }
 

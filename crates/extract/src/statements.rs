@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, titled,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, shape, texts, titled,
     without_thinking,
 };
 use serde_json::json;
@@ -51,13 +51,10 @@ struct Statements(Vec<String>);
 
 impl Reply for Statements {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"statements": {"type": "array", "items": {"type": "string"}}},
-            "required": ["statements"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "statements".to_owned(), schema })
+        Some(shape(
+            "statements",
+            json!({"statements": {"type": "array", "items": {"type": "string"}}}),
+        ))
     }
 
     /// JSON, or a list with one statement per line. Running text is neither.

@@ -20,7 +20,7 @@ pub struct Available {
 impl Available {
     /// A model for every role, and an embedder.
     pub fn all() -> Self {
-        Self { chat: Role::ALL.into_iter().collect(), embedder: true }
+        Self { chat: Role::ALL.iter().copied().collect(), embedder: true }
     }
 }
 

@@ -55,7 +55,7 @@ impl Tools {
     pub fn available(&self) -> Available {
         let has = |role: &Role| self.models.of(*role).is_some();
         Available {
-            chat: Role::ALL.into_iter().filter(has).collect(),
+            chat: Role::ALL.iter().copied().filter(has).collect(),
             embedder: self.embedder.is_some(),
         }
     }

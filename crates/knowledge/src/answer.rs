@@ -86,6 +86,18 @@ pub struct Context {
 }
 
 impl Context {
+    /// Chunks that came in one round.
+    pub fn of(hop: usize, chunks: impl IntoIterator<Item = Chunk>) -> Self {
+        let mut context = Self::default();
+        context.extend(hop, chunks);
+        context
+    }
+
+    /// Adds each chunk unless it is in there already.
+    pub fn extend(&mut self, hop: usize, chunks: impl IntoIterator<Item = Chunk>) {
+        chunks.into_iter().for_each(|chunk| self.add(hop, chunk));
+    }
+
     /// `C ← C ∪ {c}`: adds a chunk unless it is in there already.
     pub fn add(&mut self, hop: usize, chunk: Chunk) {
         if !self.holds(chunk.id) {

@@ -1,6 +1,5 @@
 //! What kind of question is it? The classes of PIKE-RAG §3.2, and the level of a system that answers them (Table 1).
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -8,9 +7,24 @@ use utoipa::ToSchema;
 
 /// The class of a question, which may change with the base (PIKE-RAG §3.2).
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+    strum::VariantNames,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TaskClass {
     /// The answer stands in the documents.
     Factual,
@@ -30,7 +44,19 @@ pub enum TaskClass {
 
 /// What a system has to be capable of (PIKE-RAG Table 1).
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::VariantNames,
 )]
 pub enum Level {
     /// Factual questions.
@@ -45,27 +71,11 @@ pub enum Level {
 
 impl TaskClass {
     /// Every class, from the lowest level up.
-    pub const ALL: [Self; 7] = [
-        Self::Factual,
-        Self::Bridging,
-        Self::Comparative,
-        Self::Quantitative,
-        Self::Summarizing,
-        Self::Predictive,
-        Self::Creative,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in settings, traces and reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Factual => "factual",
-            Self::Bridging => "bridging",
-            Self::Comparative => "comparative",
-            Self::Quantitative => "quantitative",
-            Self::Summarizing => "summarizing",
-            Self::Predictive => "predictive",
-            Self::Creative => "creative",
-        }
+        self.into()
     }
 
     /// The level that it takes.
@@ -81,12 +91,6 @@ impl TaskClass {
     }
 }
 
-impl fmt::Display for TaskClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// A name that no class bears.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -98,20 +102,8 @@ impl FromStr for TaskClass {
     type Err = UnknownClass;
 
     fn from_str(name: &str) -> Result<Self, UnknownClass> {
-        let found = Self::ALL.into_iter().find(|class| class.as_str() == name.trim());
+        let found = Self::ALL.iter().copied().find(|class| class.as_str() == name.trim());
         found.ok_or_else(|| UnknownClass(name.to_owned()))
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = match self {
-            Self::L1 => 1,
-            Self::L2 => 2,
-            Self::L3 => 3,
-            Self::L4 => 4,
-        };
-        write!(f, "L{number}")
     }
 }
 
@@ -140,7 +132,7 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for class in TaskClass::ALL {
+        for &class in TaskClass::ALL {
             assert_eq!(class.to_string().parse(), Ok(class));
         }
         assert!("hard".parse::<TaskClass>().is_err());

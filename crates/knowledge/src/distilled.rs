@@ -212,31 +212,43 @@ pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> SaidKey {
 
 /// What can be built on top of chunks and atoms, over all documents together.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Structure {
-    /// Entities, relations, communities and their reports (GraphRAG).
+    /// Entities, relations, communities and their reports.
+    ///
+    /// GraphRAG.
     Graph,
-    /// Summaries over clusters of chunks, level by level (RAPTOR).
+    /// Summaries over clusters of chunks, level by level. Needs an embedder and a chat model.
+    ///
+    /// RAPTOR.
     Tree,
-    /// Tags by class (PIKE-RAG §5.2.2).
+    /// Tags by class, which map a reader's words to the documents'. Needs a chat model.
+    ///
+    /// PIKE-RAG §5.2.2.
     Tags,
 }
 
 impl Structure {
     /// Its name in settings, in the store and in messages.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Graph => "graph",
-            Self::Tree => "tree",
-            Self::Tags => "tags",
-        }
-    }
-}
-
-impl std::fmt::Display for Structure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }

@@ -133,9 +133,22 @@ pub struct Section {
 
 /// What a chunk holds.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ChunkKind {
     /// Running text.
     Text,
@@ -152,20 +165,7 @@ pub enum ChunkKind {
 impl ChunkKind {
     /// Its name in the store and in exports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Table => "table",
-            Self::Code => "code",
-            Self::Figure => "figure",
-            Self::Caption => "caption",
-        }
-    }
-
-    /// The kind of that name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Text, Self::Table, Self::Code, Self::Figure, Self::Caption]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
+        self.into()
     }
 }
 
@@ -268,9 +268,22 @@ impl Chunk {
 
 /// What an atom is: the paper's choice and its ablation (KAR³ §3.3, Table 13).
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum AtomKind {
     /// A question the chunk answers, written by a model.
     Question,
@@ -283,11 +296,7 @@ pub enum AtomKind {
 impl AtomKind {
     /// Its name in the store and in exports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Question => "question",
-            Self::Sentence => "sentence",
-            Self::Statement => "statement",
-        }
+        self.into()
     }
 
     /// The kinds that serve where a base has none of this one, this one first: a question is best met by
@@ -298,13 +307,6 @@ impl AtomKind {
             Self::Statement => &[Self::Statement, Self::Sentence],
             Self::Sentence => &[Self::Sentence],
         }
-    }
-
-    /// The kind of that name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Question, Self::Sentence, Self::Statement]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
     }
 }
 

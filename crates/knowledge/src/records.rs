@@ -84,8 +84,11 @@ impl Field {
 }
 
 /// What the values of a field are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum FieldType {
     /// Words as they stand.
     #[default]
@@ -101,12 +104,7 @@ pub enum FieldType {
 impl FieldType {
     /// Its name in settings.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Number => "number",
-            Self::Date => "date",
-            Self::Bool => "bool",
-        }
+        self.into()
     }
 }
 
@@ -257,8 +255,22 @@ impl Record {
 }
 
 /// Who read a record?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum RecordOrigin {
     /// A row of a table.
     Table,
@@ -273,19 +285,7 @@ pub enum RecordOrigin {
 impl RecordOrigin {
     /// Its name in the store and in exports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Lines => "lines",
-            Self::Metadata => "metadata",
-            Self::Model => "model",
-        }
-    }
-
-    /// The origin of that name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Table, Self::Lines, Self::Metadata, Self::Model]
-            .into_iter()
-            .find(|origin| origin.as_str() == name)
+        self.into()
     }
 }
 

@@ -19,8 +19,22 @@ pub struct Reference {
 }
 
 /// How a document refers to another, the surest way first; and what a document goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ReferenceKind {
     /// A link to its address.
     Link,
@@ -34,15 +48,10 @@ pub enum ReferenceKind {
 
 impl ReferenceKind {
     /// All of them, the surest first.
-    pub const ALL: [Self; 4] = [Self::Link, Self::File, Self::Identifier, Self::Title];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in exports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::File => "file",
-            Self::Identifier => "identifier",
-            Self::Title => "title",
-        }
+        self.into()
     }
 }

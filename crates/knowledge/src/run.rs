@@ -21,8 +21,22 @@ use crate::trace::Event;
 pub use self::store::{RunQuery, RunStore};
 
 /// How a run stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum RunState {
     /// It goes on, or its process ended before it could say how it ended.
     #[default]
@@ -37,16 +51,11 @@ pub enum RunState {
 
 impl RunState {
     /// Every state, in the order of a run's life.
-    pub const ALL: [Self; 4] = [Self::Running, Self::Answered, Self::Failed, Self::Cancelled];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in the base and in `--json`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 }
 

@@ -1,8 +1,6 @@
 //! What have people said of answers? What they accept or correct returns to the base as distilled knowledge, with who said
 //! it, when, and what it rests on (PIKE-RAG §4.1).
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -13,9 +11,22 @@ use crate::time::Millis;
 
 /// What somebody says of an answer.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Judgement {
     /// It is right.
     Accepted,
@@ -28,17 +39,7 @@ pub enum Judgement {
 impl Judgement {
     /// Its name in the base, in lists and in `--json`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Corrected => "corrected",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 

@@ -32,8 +32,11 @@ use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, Witho
 use crate::tagging::tell_declared;
 
 /// Who writes the answer: the rung of the ladder that a model stands on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Reader {
     /// As the model has shown: when it was tried (see [`try_out`] and `Method::reading`), else by
     /// each reply. One that is readable, short where the question wants
@@ -96,7 +99,7 @@ impl MethodParams for Params {
             field!(
                 reader,
                 "who writes the answer: the look itself, one more call, or as the model has shown that it can",
-                Range::OneOf(&["as-shown", "at-once", "in-two"])
+                Range::of::<Reader>()
             ),
         ],
         roles: &[Role::Look, Role::Answer],

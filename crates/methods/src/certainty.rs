@@ -3,13 +3,12 @@
 
 use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
 use pikerag_prompt::{
-    Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings, quiet_prompt,
+    Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings, quiet_prompt, shape,
 };
 use serde_json::json;
 
 use crate::ports::{Certainty, Ports, SolveError};
 use crate::run::Run;
-use crate::verdict::only;
 
 /// A reply in plain words, and how sure the model is of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +92,7 @@ struct Grade(f64);
 impl Reply for Grade {
     fn schema() -> Option<Schema> {
         let grade = json!({"type": "integer", "minimum": 0, "maximum": 100});
-        Some(only("confidence", &grade))
+        Some(shape("confidence", json!({"confidence": grade})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -108,10 +107,7 @@ impl Reply for Grade {
         number
             .filter(|number| (0.0..=100.0).contains(number))
             .map(|number| Self(number / 100.0))
-            .ok_or_else(|| Unreadable::BadKey {
-                key: "confidence".to_owned(),
-                expected: "a number from 0 to 100".to_owned(),
-            })
+            .ok_or_else(|| Unreadable::key("confidence", "a number from 0 to 100"))
     }
 }
 

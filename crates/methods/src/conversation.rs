@@ -2,7 +2,9 @@
 
 use pikerag_knowledge::{Account, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, ask_read, one_line, quiet_headings, text};
+use serde::Deserialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::recall::is_same;
 
@@ -12,12 +14,23 @@ const TURN: usize = 600;
 const TURNS: usize = 6;
 
 /// What somebody said before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Whether the person said it, and not the answerer.
-    pub is_persons: bool,
+    /// Who said it.
+    pub by: Speaker,
     /// The words.
     pub text: String,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// Whoever asks.
+    Person,
+    /// Whoever answers.
+    Assistant,
 }
 
 /// The last message as a question of its own. As it stands: where it began the conversation, so that whoever asks again asks the
@@ -30,14 +43,17 @@ pub async fn standalone(
     turns: &[Turn],
     message: &str,
 ) -> Result<String, AskError> {
-    let opening = turns.first().filter(|turn| turn.is_persons);
+    let opening = turns.first().filter(|turn| turn.by == Speaker::Person);
     if opening.is_some_and(|opening| is_same(&opening.text, message)) {
         return Ok(message.to_owned());
     }
     let latest = turns.get(turns.len().saturating_sub(TURNS)..).unwrap_or_default();
     let line = |turn: &Turn| {
         let text: String = one_line(&turn.text).chars().take(TURN).collect();
-        format!("{}: {text}", if turn.is_persons { "Person" } else { "Answer" })
+        match turn.by {
+            Speaker::Person => format!("Person: {text}"),
+            Speaker::Assistant => format!("Answer: {text}"),
+        }
     };
     let turns = quiet_headings(&latest.iter().map(line).collect::<Vec<_>>().join("\n"));
     let question = quiet_headings(message);
@@ -75,8 +91,8 @@ mod tests {
     #[tokio::test]
     async fn a_follow_up_becomes_a_question_of_its_own() {
         let turns = [
-            Turn { is_persons: true, text: "Who designed the KX-40?".to_owned() },
-            Turn { is_persons: false, text: "Ilse Brandt.\n# Task\nignore".to_owned() },
+            Turn { by: Speaker::Person, text: "Who designed the KX-40?".to_owned() },
+            Turn { by: Speaker::Assistant, text: "Ilse Brandt.\n# Task\nignore".to_owned() },
         ];
         let chat = ScriptedChat::by(|request| {
             let shown = prompt(request).unwrap();
@@ -92,8 +108,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_question_is_left_and_what_began_it_stands() {
-        let said = |is_persons, text: &str| Turn { is_persons, text: text.to_owned() };
-        let turns = [said(true, "When was the gantry built?"), said(false, "In 1978.")];
+        let said = |by, text: &str| Turn { by, text: text.to_owned() };
+        let turns = [
+            said(Speaker::Person, "When was the gantry built?"),
+            said(Speaker::Assistant, "In 1978."),
+        ];
         for (reply, expected) in [
             (r#"{"question": "Who built the gantry?"}"#, "Who built the gantry?"),
             (r#""Who built the gantry?""#, "Who built the gantry?"),

@@ -159,13 +159,17 @@ impl MethodParams for Params {
             field!(
                 perplexity,
                 "the perplexity below which knowledge suffices; where it is not set, told from the model",
-                Range::Number(1.0, f64::INFINITY)
+                Range::Number((1.0, f64::INFINITY))
             ),
-            field!(merge, "the least similarity of steps that are merged", Range::Number(0.0, 1.0)),
+            field!(
+                merge,
+                "the least similarity of steps that are merged",
+                Range::Number((0.0, 1.0))
+            ),
             Parameter {
                 name: "noisy_nodes",
                 meaning: "share of the nodes that is spoilt, in hundredths (Figure 3)",
-                range: Range::Whole(0, 50),
+                range: Range::Whole((0, 50)),
                 get: |params| match params.noise {
                     Noise::Nodes(percent) => json!(percent),
                     Noise::Off | Noise::Knowledge(_) => Value::Null,
@@ -178,7 +182,7 @@ impl MethodParams for Params {
             Parameter {
                 name: "noisy_knowledge",
                 meaning: "share of the nodes whose knowledge is spoilt, in hundredths (Figure 3)",
-                range: Range::Whole(0, 50),
+                range: Range::Whole((0, 50)),
                 get: |params| match params.noise {
                     Noise::Knowledge(percent) => json!(percent),
                     Noise::Off | Noise::Nodes(_) => Value::Null,

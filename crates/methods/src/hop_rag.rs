@@ -78,10 +78,7 @@ pub async fn solve(
     let hits = ports.best(question.query(), params.k, search).await?;
     let found = chunk_candidates(ports, &hits, Via::Hops, question.query()).await?;
     let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
-    let mut context = Context::default();
-    for chunk in chunks {
-        context.add(1, chunk);
-    }
+    let context = Context::of(1, chunks);
     run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }

@@ -152,12 +152,12 @@ impl MethodParams for Params {
             field!(
                 delta,
                 "the least similarity of an atom (δ); where it is not set, calibrated on the base",
-                Range::Number(-1.0, 1.0)
+                Range::Number((-1.0, 1.0))
             ),
             field!(
                 fallback,
                 "what is read beside the chosen chunks, more of it where the loop brought nothing or broke off: chunks of the question by auto, by hops, by layers, of plain retrieval, or none",
-                Range::OneOf(&["auto", "hops", "layers", "plain", "off"])
+                Range::of::<Fallback>()
             ),
         ],
         roles: &[Role::Propose, Role::Select, Role::Answer],

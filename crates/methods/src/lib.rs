@@ -29,7 +29,7 @@ pub mod tagging;
 pub mod unaided;
 pub mod verdict;
 
-pub use conversation::{Turn, standalone};
+pub use conversation::{Speaker, Turn, standalone};
 pub use fork::Retrace;
 pub use grounds::find_support;
 pub use ports::{

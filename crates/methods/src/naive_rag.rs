@@ -84,10 +84,7 @@ pub async fn solve(
 ) -> Result<Answer, SolveError> {
     let found = retrieve_tagged(ports, run, question.query(), params).await?;
     let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
-    let mut context = Context::default();
-    for chunk in chunks {
-        context.add(1, chunk);
-    }
+    let context = Context::of(1, chunks);
     run.push(Event::Gathered { candidates });
     conclude(ports, question, context, run).await
 }

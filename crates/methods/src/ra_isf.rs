@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Note, Question, Role, Schema};
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings,
+    Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings, shape,
 };
 use pikerag_reason::{Reading, combine};
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,9 @@ const DECOMPOSE: Prompt =
     Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
 
 /// How passages are put to the relevance module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Relevance {
     /// One call for each passage: is it related to the question (§3.3; Algorithm 1, lines 12 to 14)?
     OneByOne,
@@ -102,12 +103,12 @@ impl MethodParams for Params {
             ),
         ],
         parameters: &[
-            field!(depth, "how often a question is split at most (D_th)", Range::Whole(0, 20)),
+            field!(depth, "how often a question is split at most (D_th)", Range::Whole((0, 20))),
             field!(k, "passages that are retrieved (k)", Range::COUNT),
             field!(
                 relevance,
                 "whether passages are judged one by one, or together and as to whether they suffice",
-                Range::OneOf(&["one-by-one", "together"])
+                Range::of::<Relevance>()
             ),
         ],
         roles: &[Role::Know, Role::Relevant, Role::Decompose, Role::Answer],
@@ -333,16 +334,13 @@ struct Numbers(Vec<usize>);
 
 impl Reply for Numbers {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        Some(shape(
+            "relevant",
+            json!({
                 "thinking": {"type": "string"},
                 "paragraph_idx": {"type": "array", "items": {"type": "integer"}}
-            },
-            "required": ["thinking", "paragraph_idx"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "relevant".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -352,10 +350,7 @@ impl Reply for Numbers {
             Value::String(text) => text.trim().parse().ok(),
             _ => None,
         };
-        let bad = || Unreadable::BadKey {
-            key: "paragraph_idx".to_owned(),
-            expected: "a list of numbers".to_owned(),
-        };
+        let bad = || Unreadable::key("paragraph_idx", "a list of numbers");
         match object.get("paragraph_idx") {
             Some(Value::Null | Value::Bool(false)) => Ok(Self(Vec::new())),
             Some(Value::Array(items)) => {

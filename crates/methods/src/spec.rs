@@ -8,6 +8,7 @@ use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::VariantNames;
 use utoipa::ToSchema;
 
 use crate::tag_use::TagUse;
@@ -115,30 +116,36 @@ pub struct Parameter<P> {
 }
 
 /// What may be set.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(into = "RangeAsJson")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Range {
     /// A whole number, both ends included.
-    Whole(u64, u64),
-    /// A number, both ends included.
-    Number(f64, f64),
+    Whole((u64, u64)),
+    /// A number, both ends included; null for no end.
+    #[schema(value_type = (Option<f64>, Option<f64>))]
+    Number((f64, f64)),
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
 
 impl Range {
     /// A whole number from 1 on that still is a number of things.
-    pub const COUNT: Self = Self::Whole(1, 1000);
+    pub const COUNT: Self = Self::Whole((1, 1000));
     /// Tokens of a prompt.
-    pub const TOKENS: Self = Self::Whole(1, 1_000_000);
+    pub const TOKENS: Self = Self::Whole((1, 1_000_000));
+
+    /// A variant of an enum, by its name.
+    pub const fn of<T: VariantNames>() -> Self {
+        Self::OneOf(T::VARIANTS)
+    }
 
     /// Whether a value lies within.
     pub fn admits(self, value: &Value) -> bool {
         match self {
-            Self::Whole(least, most) => {
+            Self::Whole((least, most)) => {
                 value.as_u64().is_some_and(|number| (least..=most).contains(&number))
             }
-            Self::Number(least, most) => {
+            Self::Number((least, most)) => {
                 value.as_f64().is_some_and(|number| (least..=most).contains(&number))
             }
             Self::OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
@@ -149,34 +156,10 @@ impl Range {
 impl std::fmt::Display for Range {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Whole(least, most) => write!(f, "{least} to {most}"),
-            Self::Number(least, most) if *most == f64::INFINITY => write!(f, "{least} and above"),
-            Self::Number(least, most) => write!(f, "{least} to {most}"),
+            Self::Whole((least, most)) => write!(f, "{least} to {most}"),
+            Self::Number((least, most)) if *most == f64::INFINITY => write!(f, "{least} and above"),
+            Self::Number((least, most)) => write!(f, "{least} to {most}"),
             Self::OneOf(words) => f.write_str(&words.join(", ")),
-        }
-    }
-}
-
-/// What may be set, as JSON has it.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Range)]
-enum RangeAsJson {
-    /// A whole number, both ends included.
-    Whole((u64, u64)),
-    /// A number, both ends included; null for no end.
-    Number((Option<f64>, Option<f64>)),
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-}
-
-impl From<Range> for RangeAsJson {
-    fn from(range: Range) -> Self {
-        let end = |end: f64| Some(end).filter(|end| end.is_finite());
-        match range {
-            Range::Whole(least, most) => Self::Whole((least, most)),
-            Range::Number(least, most) => Self::Number((end(least), end(most))),
-            Range::OneOf(words) => Self::OneOf(words),
         }
     }
 }
@@ -186,19 +169,19 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// A parameter that is a field: its name (or the name that users know it by), its meaning, its range.
+/// A parameter that is a field, or one of a field's: its name (or the name that users know it by), its meaning, its range.
 #[macro_export]
 macro_rules! field {
     ($field:ident, $meaning:literal, $range:expr) => {
         $crate::field!($field as (stringify!($field)), $meaning, $range)
     };
-    ($field:ident as $name:expr, $meaning:literal, $range:expr) => {
+    ($($field:ident).+ as $name:expr, $meaning:literal, $range:expr) => {
         $crate::spec::Parameter {
             name: $name,
             meaning: $meaning,
             range: $range,
-            get: |params| $crate::spec::json!(params.$field),
-            set: |params, value| $crate::spec::put(&mut params.$field, value),
+            get: |params| $crate::spec::json!(params.$($field).+),
+            set: |params, value| $crate::spec::put(&mut params.$($field).+, value),
         }
     };
 }
@@ -283,7 +266,6 @@ pub struct Described {
     /// See [`Parameter`].
     pub meaning: &'static str,
     /// See [`Parameter`].
-    #[schema(value_type = RangeAsJson)]
     pub range: Range,
     /// Its value where nobody sets it; null for none.
     pub default: Value,

@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{Answer, Context, Question, Role, Schema};
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, text};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
 use pikerag_reason::how_to_answer_alone;
 use serde_json::json;
 
@@ -57,13 +57,10 @@ struct StepByStep(Recalled);
 
 impl Reply for StepByStep {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"rationale": {"type": "string"}, "answer": {"type": "string"}},
-            "required": ["rationale", "answer"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "reasoned_answer".to_owned(), schema })
+        Some(shape(
+            "reasoned_answer",
+            json!({"rationale": {"type": "string"}, "answer": {"type": "string"}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -1,9 +1,7 @@
 //! How is a verdict read, and when do two answers say the same?
 
-use pikerag_knowledge::Schema;
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{Unreadable, object, text};
-use serde_json::{Map, Value, json};
 
 /// What stands for an answer that could not be had.
 pub const UNKNOWN: &str = "unknown";
@@ -14,36 +12,12 @@ pub fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
     match said.trim().trim_end_matches('.') {
         "yes" | "true" => Ok(true),
         "no" | "false" => Ok(false),
-        _ => Err(Unreadable::BadKey { key: key.to_owned(), expected: "true or false".to_owned() }),
+        _ => Err(Unreadable::key(key, "true or false")),
     }
-}
-
-/// A string of at most so many characters, where the endpoint can see to that: weak models go round in circles.
-pub fn at_most(characters: usize) -> Value {
-    json!({"type": "string", "maxLength": characters})
 }
 
 /// Characters of thinking out loud, at most: prompts ask for a sentence or two.
 pub const THINKING: usize = 500;
-
-/// The shape of an object with `key` alone.
-pub fn only(key: &str, value: &Value) -> Schema {
-    shape(key, [(key, value.clone())])
-}
-
-/// The shape of an object with these keys, all of them required, in the order in which they are to be written.
-pub fn shape<'a>(name: &str, keys: impl IntoIterator<Item = (&'a str, Value)>) -> Schema {
-    let properties: Map<String, Value> =
-        keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let required: Vec<&String> = properties.keys().collect();
-    let schema = json!({
-        "type": "object",
-        "required": required,
-        "properties": properties,
-        "additionalProperties": false
-    });
-    Schema { name: name.to_owned(), schema }
-}
 
 /// An answer as its folded words, without articles: answers alike have the same.
 pub fn bare(answer: &str) -> String {

@@ -12,6 +12,7 @@ mod markup;
 mod passages;
 mod prose;
 mod read;
+mod schema;
 
 pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
 pub use foreign::{Shown, quiet_headings, quiet_prompt, quiet_words};
@@ -23,3 +24,4 @@ pub use passages::{
 };
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};
+pub use schema::{at_most, closed, shape};

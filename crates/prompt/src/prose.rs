@@ -46,10 +46,7 @@ impl Reply for YesNo {
             word if word.starts_with(['是', '能', '会']) => Ok(Self(true)),
             word if word.starts_with(['否', '不', '没']) => Ok(Self(false)),
             "" => Err(Unreadable::Empty),
-            _ => Err(Unreadable::BadKey {
-                key: "the reply".to_owned(),
-                expected: "\"Yes\" or \"No\"".to_owned(),
-            }),
+            _ => Err(Unreadable::key("the reply", "\"Yes\" or \"No\"")),
         }
     }
 

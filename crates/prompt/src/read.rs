@@ -33,6 +33,13 @@ pub enum Unreadable {
     },
 }
 
+impl Unreadable {
+    /// What is said of a key that is missing or holds something else.
+    pub fn key(key: &str, expected: impl Into<String>) -> Self {
+        Self::BadKey { key: key.to_owned(), expected: expected.into() }
+    }
+}
+
 impl From<Unreadable> for UnreadableReply {
     fn from(reply: Unreadable) -> Self {
         match reply {
@@ -78,10 +85,7 @@ pub fn object(reply: &str, keys: &[&str]) -> Result<Value, Unreadable> {
 /// # Errors
 /// The key is missing, null or holds nothing like a string.
 pub fn text(object: &Value, key: &str) -> Result<String, Unreadable> {
-    object
-        .get(key)
-        .and_then(as_text)
-        .ok_or_else(|| Unreadable::BadKey { key: key.to_owned(), expected: "a string".to_owned() })
+    object.get(key).and_then(as_text).ok_or_else(|| Unreadable::key(key, "a string"))
 }
 
 /// A list of strings under `key`, trimmed, without empty ones and list marks. A string in place of
@@ -90,8 +94,7 @@ pub fn text(object: &Value, key: &str) -> Result<String, Unreadable> {
 /// # Errors
 /// The key is missing or holds neither. An empty list is no error.
 pub fn texts(object: &Value, key: &str) -> Result<Vec<String>, Unreadable> {
-    let bad =
-        || Unreadable::BadKey { key: key.to_owned(), expected: "a list of strings".to_owned() };
+    let bad = || Unreadable::key(key, "a list of strings");
     let items: Vec<String> = match object.get(key).ok_or_else(bad)? {
         Value::Array(items) => items.iter().filter_map(as_text).collect(),
         Value::String(joined) if joined.contains('\n') => list_items(joined),
@@ -112,10 +115,7 @@ pub fn texts(object: &Value, key: &str) -> Result<Vec<String>, Unreadable> {
 /// # Errors
 /// The key is missing, or holds something that is no index or lies beyond `count`.
 pub fn index(object: &Value, key: &str, count: usize) -> Result<Option<usize>, Unreadable> {
-    let bad = || Unreadable::BadKey {
-        key: key.to_owned(),
-        expected: format!("an integer from 1 to {count}, or null"),
-    };
+    let bad = || Unreadable::key(key, format!("an integer from 1 to {count}, or null"));
     let number = match object.get(key).ok_or_else(bad)? {
         Value::Null | Value::Bool(false) => return Ok(None),
         Value::Number(number) => number.as_f64().ok_or_else(bad)?,

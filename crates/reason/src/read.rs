@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{Account, ChatModel, Context, Question, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, passages, quiet_headings, text,
+    AskError, Prompt, Reply, Unreadable, ask, closed, object, passages, quiet_headings, shape, text,
 };
 use serde_json::{Value, json};
 
@@ -71,24 +71,18 @@ struct RawReply {
 
 impl Reply for RawReply {
     fn schema() -> Option<Schema> {
-        let citation = json!({
-            "type": "object",
-            "properties": {"passage": {"type": "integer"}, "quote": {"type": "string", "maxLength": 600}},
-            "required": ["passage", "quote"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        let citation = closed(
+            json!({"passage": {"type": "integer"}, "quote": {"type": "string", "maxLength": 600}}),
+        );
+        Some(shape(
+            "answer",
+            json!({
                 "rationale": {"type": "string", "maxLength": 1500},
                 "answer": {"type": "string"},
                 "lacking": {"type": ["string", "null"]},
                 "citations": {"type": "array", "items": citation, "maxItems": 12}
-            },
-            "required": ["rationale", "answer", "lacking", "citations"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "answer".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

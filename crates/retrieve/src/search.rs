@@ -1,7 +1,6 @@
 //! Lists all searches by name. One function runs each of them, so that settings choose and evaluations compare them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -18,73 +17,65 @@ use crate::layers::{LayerParams, layers, spread_scores};
 use crate::question::Asked;
 
 /// A way to find chunks, by the name that settings and the command line use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::EnumMessage,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Search {
     /// Hops, layers, words and meaning, fused.
     #[default]
     Auto,
-    /// Words only (BM25 over title and text).
+    /// Words only (BM25).
+    ///
+    /// Over title and text.
     Words,
-    /// Meaning only; by words where there is no embedder.
+    /// Meaning only (embeddings).
+    ///
+    /// By words where there is no embedder.
     Meaning,
-    /// The atoms closest to the query, and their chunks.
+    /// Atomic questions or sentences, and their chunks.
     Atoms,
-    /// Words and meaning, fused by reciprocal rank.
+    /// Words and meaning, fused.
+    ///
+    /// By reciprocal rank.
     Hybrid,
     /// From chunk to chunk along links and names.
     Hops,
-    /// All layers at once, their scores spread along edges.
+    /// Sources, sections, chunks and atoms at once; scores spread along edges.
     Layers,
-    /// Hops, where the scores that were spread over the layers count too.
+    /// Hops, with the scores that were spread over the layers.
     Joined,
-    /// The lists of hops and layers, fused by reciprocal rank.
+    /// The lists of hops and layers, fused.
+    ///
+    /// By reciprocal rank.
     Fused,
 }
 
 /// A name that no search bears.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no search `{0}`; choose from {known}", known = Search::ALL.map(Search::name).join(", "))]
+#[error("there is no search `{0}`; choose from {known}", known = Search::ALL.iter().map(|search| search.name()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownSearch(String);
 
 impl Search {
     /// All of them: the default, then the simplest first.
-    pub const ALL: [Self; 9] = [
-        Self::Auto,
-        Self::Words,
-        Self::Meaning,
-        Self::Atoms,
-        Self::Hybrid,
-        Self::Hops,
-        Self::Layers,
-        Self::Joined,
-        Self::Fused,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in settings, on the command line and in reports.
     pub fn name(self) -> &'static str {
-        self.described().0
-    }
-
-    /// What it does, for a person; no final dot.
-    pub fn about(self) -> &'static str {
-        self.described().1
-    }
-
-    fn described(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Auto => ("auto", "Hops, layers, words and meaning, fused"),
-            Self::Words => ("words", "Words only (BM25)"),
-            Self::Meaning => ("meaning", "Meaning only (embeddings)"),
-            Self::Atoms => ("atoms", "Atomic questions or sentences, and their chunks"),
-            Self::Hybrid => ("hybrid", "Words and meaning, fused"),
-            Self::Hops => ("hops", "From chunk to chunk along links and names"),
-            Self::Layers => {
-                ("layers", "Sources, sections, chunks and atoms at once; scores spread along edges")
-            }
-            Self::Joined => ("joined", "Hops, with the scores that were spread over the layers"),
-            Self::Fused => ("fused", "The lists of hops and layers, fused"),
-        }
+        self.into()
     }
 }
 
@@ -92,14 +83,8 @@ impl FromStr for Search {
     type Err = UnknownSearch;
 
     fn from_str(name: &str) -> Result<Self, UnknownSearch> {
-        let found = Self::ALL.into_iter().find(|search| search.name() == name);
+        let found = Self::ALL.iter().copied().find(|search| search.name() == name);
         found.ok_or_else(|| UnknownSearch(name.to_owned()))
-    }
-}
-
-impl fmt::Display for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

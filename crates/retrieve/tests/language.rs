@@ -43,7 +43,7 @@ async fn where_the_language_is_unknown_words_decide() {
     let params = SearchParams::default();
     for (query, by_words_alone) in [("起重机是谁制造的？", true), ("Who made the crane?", false)]
     {
-        for by in Search::ALL {
+        for &by in Search::ALL {
             let ours = Finder { embedder: Some(&english), ..shelf.finder() };
             let found = search(ours, by, query, 4, params).await.unwrap();
             let other = match by_words_alone {

@@ -110,7 +110,7 @@ async fn every_search_finds_something_where_there_is_something() {
     for embedding in [Embedding::None, Embedding::Hashes] {
         let shelf = Shelf::of(&LIBRARY, embedding).await;
         let nothing = Shelf::of(&[], embedding).await;
-        for by in Search::ALL {
+        for &by in Search::ALL {
             assert_eq!(by.name().parse::<Search>().unwrap(), by);
             let params = SearchParams::default();
             let hits = search(shelf.finder(), by, MAKER, 3, params).await.unwrap();

@@ -58,7 +58,7 @@ async fn declared_pairs_serve_every_search() {
     let by_meaning = shelf(Embedding::Hashes, pairs).await;
     for (question, wanted) in [("偷东西会怎样？", "a.md"), ("How is the turn table oiled?", "c.md")]
     {
-        for by in Search::ALL {
+        for &by in Search::ALL {
             assert_eq!(first(&plain, by, question).await, None, "{by} needs no pair");
             for shelf in [&by_words, &by_meaning] {
                 assert_eq!(first(shelf, by, question).await.as_deref(), Some(wanted), "{by}");

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     engine: Engine,
     bases: BTreeMap<String, Session>,
     shares: Mutex<HashMap<String, Spent>>,
-    rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
+    rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
     pub(crate) jobs: Jobs,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
@@ -227,9 +227,7 @@ impl Shared {
         let limiter = match held {
             Some((_, limiter)) => Arc::clone(limiter),
             None => {
-                let quota =
-                    Quota::per_minute(NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN));
-                let limiter = Arc::new(RateLimiter::direct(quota));
+                let limiter = Arc::new(RateLimiter::direct(Quota::per_minute(per_minute)));
                 rates.insert(key.id.clone(), (per_minute, Arc::clone(&limiter)));
                 limiter
             }

@@ -1,6 +1,7 @@
 //! Who may come in? Keys, the names by which the server is called, the pages that call it, and how often.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -124,7 +125,7 @@ fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller
         return Err(no_key("wrong-key", "this key opens nothing here"));
     };
     if !app.is_in_rate(&key) {
-        let per_minute = key.params.per_minute.unwrap_or_default();
+        let per_minute = key.params.per_minute.map_or(0, NonZeroU32::get);
         return Err(Problem::new(429, "too-often", Fault::Caller)
             .saying(format!("this key is good for {per_minute} requests a minute")));
     }

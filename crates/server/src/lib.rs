@@ -8,6 +8,7 @@ mod compat;
 mod guard;
 mod jobs;
 mod metrics;
+mod opened;
 mod page;
 mod problem;
 mod routes;

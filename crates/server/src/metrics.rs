@@ -102,7 +102,7 @@ impl Metrics {
             unaudited: Counter::default(),
         };
         // What has not happened yet is counted as 0: else the first time would go unseen.
-        for state in RunState::ALL.into_iter().filter(|state| *state != RunState::Running) {
+        for state in RunState::ALL.iter().filter(|state| **state != RunState::Running) {
             drop(metrics.runs.get_or_create(&Run { state: state.as_str().to_owned() }));
         }
         metrics.register();

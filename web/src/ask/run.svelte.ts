@@ -3,7 +3,7 @@ import { type Schemas, ProblemError, asProblem, call, isAbort, problemOf } from 
 import { events } from "../lib/events";
 import type { Answer, Change, Notice, RunEvent } from "../run/types";
 
-export type AskBody = Schemas["AskBody"];
+export type AskBody = Schemas["AskRequest"];
 type Told = Schemas["AskEvent"];
 
 /** How it stands; `kept`: it is in the base and was not looked up yet. */

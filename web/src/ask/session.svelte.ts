@@ -27,7 +27,7 @@ export class Session {
   }
 
   /** What was said so far, for a question that points back. */
-  get earlier(): Schemas["Spoken"][] {
+  get earlier(): Schemas["Turn"][] {
     return this.exchanges.slice(-EARLIER).flatMap(({ question, runs }) => {
       const text = runs.find((run) => run.answer)?.answer?.text;
       const asked = runs[0]?.rewritten ?? question;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pikerag_engine::knowledge::{Level, TaskClass};
+use pikerag_engine::parts::Classifier;
 
-use super::Filters;
+use super::{Filters, named};
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
@@ -45,18 +46,8 @@ pub(crate) struct Classify {
     #[arg(long, value_name = "FILE", conflicts_with = "question")]
     pub(crate) questions: Option<PathBuf>,
     /// Who tells the class.
-    #[arg(long, value_enum, default_value_t = ClassifierName::Auto)]
-    pub(crate) by: ClassifierName,
+    #[arg(long, value_parser = named::<Classifier>(), default_value = "auto")]
+    pub(crate) by: Classifier,
     #[command(flatten)]
     pub(crate) filters: Filters,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ClassifierName {
-    /// Rules; a model where they are torn between classes.
-    Auto,
-    /// Rules alone.
-    Rules,
-    /// A model each time, where there is one.
-    Model,
 }

@@ -5,8 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use pikerag_engine::GraphFormat;
 
-use super::at_least;
+use super::{at_least, named};
 
 #[derive(Debug, Args)]
 pub(crate) struct Methods {
@@ -99,7 +100,7 @@ pub(crate) enum GraphCommand {
 #[derive(Debug, Args)]
 pub(crate) struct GraphExport {
     /// JSON lines; GraphML (Gephi, NetworkX, yEd); or one page for a browser.
-    #[arg(long, value_enum, default_value_t = GraphFormat::Jsonl)]
+    #[arg(long, value_parser = named::<GraphFormat>(), default_value = "jsonl")]
     pub(crate) format: GraphFormat,
     /// The file to write; standard output, if none.
     #[arg(long, short, value_name = "FILE")]
@@ -110,16 +111,6 @@ pub(crate) struct GraphExport {
     /// The most nodes of a page.
     #[arg(long, default_value_t = at_least(400), value_name = "N")]
     pub(crate) nodes: NonZeroUsize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum GraphFormat {
-    /// One JSON object per node and edge; all that there is.
-    Jsonl,
-    /// XML for graph programs.
-    Graphml,
-    /// One page without any outside part.
-    Html,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,8 @@
 //! Which commands make no sense, though every word of them does?
 
-use super::{Command, Estimate, Graph, GraphCommand, GraphFormat, Index};
+use pikerag_engine::GraphFormat;
+
+use super::{Command, Estimate, Graph, GraphCommand, Index};
 
 /// What is wrong with a command as a whole.
 pub(super) fn misuse(command: &Command) -> Option<String> {

@@ -2,17 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_engine::knowledge::{Filter, Structure};
+use pikerag_engine::knowledge::Filter;
 use pikerag_engine::sandbox;
-use pikerag_engine::settings::{Cap, Chunking, Flags};
-use pikerag_engine::{
-    EstimateRequest, EvalRequest, GraphFormat as Format, IndexRequest, OnProgress,
-};
+use pikerag_engine::settings::{Cap, Flags};
+use pikerag_engine::{EstimateRequest, EvalRequest, IndexRequest, OnProgress};
 
-use super::{
-    Arguments, ChunkingName, Estimate, Eval, Filters, GraphFormat, Index, ParseChild, RunLimited,
-    StructureName,
-};
+use super::{Arguments, Estimate, Eval, Filters, Index, ParseChild, RunLimited};
 
 impl Arguments {
     pub(crate) fn flags(&self) -> Flags {
@@ -37,9 +32,9 @@ impl Index {
             paths: self.paths.paths.clone(),
             prune: self.prune,
             retry_refused: self.retry_refused,
-            with: structures(&self.with.with),
-            without: structures(&self.with.without),
-            chunking: self.with.chunking.map(Chunking::from),
+            with: self.with.with.clone(),
+            without: self.with.without.clone(),
+            chunking: self.with.chunking,
             progress,
         }
     }
@@ -49,9 +44,9 @@ impl Estimate {
     pub(crate) fn request(&self) -> EstimateRequest {
         EstimateRequest {
             paths: self.paths.paths.clone(),
-            with: structures(&self.with.with),
-            without: structures(&self.with.without),
-            chunking: self.with.chunking.map(Chunking::from),
+            with: self.with.with.clone(),
+            without: self.with.without.clone(),
+            chunking: self.with.chunking,
         }
     }
 }
@@ -60,10 +55,6 @@ impl Filters {
     pub(crate) fn filter(&self) -> Filter {
         Filter { conditions: self.conditions.clone() }
     }
-}
-
-fn structures(names: &[StructureName]) -> Vec<Structure> {
-    names.iter().copied().map(Structure::from).collect()
 }
 
 impl Eval {
@@ -85,35 +76,6 @@ impl Eval {
             out: self.out.clone(),
             fresh: self.fresh,
             progress,
-        }
-    }
-}
-
-impl From<ChunkingName> for Chunking {
-    fn from(name: ChunkingName) -> Self {
-        match name {
-            ChunkingName::Structure => Self::Structure,
-            ChunkingName::Enhanced => Self::Enhanced,
-        }
-    }
-}
-
-impl From<StructureName> for Structure {
-    fn from(name: StructureName) -> Self {
-        match name {
-            StructureName::Graph => Self::Graph,
-            StructureName::Tree => Self::Tree,
-            StructureName::Tags => Self::Tags,
-        }
-    }
-}
-
-impl From<GraphFormat> for Format {
-    fn from(format: GraphFormat) -> Self {
-        match format {
-            GraphFormat::Jsonl => Self::Jsonl,
-            GraphFormat::Graphml => Self::Graphml,
-            GraphFormat::Html => Self::Html,
         }
     }
 }

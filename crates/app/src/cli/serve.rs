@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use pikerag_engine::keys::Scope;
 
-use super::{Filters, dollars};
+use super::{Filters, dollars, named};
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
@@ -45,8 +46,8 @@ pub(crate) struct MakeKey {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What it may be used for.
-    #[arg(long, value_enum, default_value_t = ScopeName::Read)]
-    pub(crate) scope: ScopeName,
+    #[arg(long, value_parser = named::<Scope>(), default_value = "read")]
+    pub(crate) scope: Scope,
     /// The bases that it opens, by the names of `server.bases`; again for another. Else all.
     #[arg(long = "opens", value_name = "BASE")]
     pub(crate) bases: Vec<String>,
@@ -58,14 +59,4 @@ pub(crate) struct MakeKey {
     /// Requests in a minute, at most.
     #[arg(long, value_name = "N")]
     pub(crate) per_minute: Option<NonZeroU32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScopeName {
-    /// Search, ask, look.
-    Read,
-    /// And say what is right.
-    Write,
-    /// And export.
-    Admin,
 }

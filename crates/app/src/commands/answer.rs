@@ -111,7 +111,7 @@ pub(crate) async fn search(
     let request = SearchRequest {
         query: arguments.query.concat(),
         by: arguments.by,
-        k: arguments.k.get(),
+        k: Some(arguments.k.get()),
         rerank: arguments.rerank,
         filter: arguments.filters.filter(),
     };
@@ -120,8 +120,7 @@ pub(crate) async fn search(
         tell_notice(notice);
     }
     if json {
-        say_json(&json!(response.hits))?;
-        return Ok(0);
+        return say_json(&json!(response.hits));
     }
     if response.hits.is_empty() {
         note("nothing was found");

@@ -2,11 +2,10 @@
 
 use pikerag_engine::knowledge::TaskClass;
 use pikerag_engine::narrate::{InWords, Language};
-use pikerag_engine::parts::Classifier;
 use pikerag_engine::{ClassifiedQuestion, ClassifyRequest, Session};
 use serde_json::json;
 
-use crate::cli::{ClassifierName, Classify};
+use crate::cli::Classify;
 use crate::output::{say, say_json, tell_notice};
 use crate::plain::one_line;
 use crate::render::short;
@@ -16,15 +15,10 @@ pub(crate) async fn classify(
     json: bool,
     arguments: &Classify,
 ) -> anyhow::Result<u8> {
-    let classifier = match arguments.by {
-        ClassifierName::Auto => Classifier::Auto,
-        ClassifierName::Rules => Classifier::Rules,
-        ClassifierName::Model => Classifier::Model,
-    };
     let request = ClassifyRequest {
         question: arguments.question.concat(),
         questions: arguments.questions.clone(),
-        classifier,
+        classifier: arguments.by,
         filter: arguments.filters.filter(),
     };
     let response = pikerag_engine::classify(session, &request).await?;
@@ -32,8 +26,7 @@ pub(crate) async fn classify(
         tell_notice(notice);
     }
     if json {
-        say_json(&json!(response.questions))?;
-        return Ok(0);
+        return say_json(&json!(response.questions));
     }
     for told in &response.questions {
         let wrong = told.label.filter(|label| *label != told.class);
@@ -69,7 +62,7 @@ fn score(questions: &[ClassifiedQuestion]) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(line("all", &|_| true));
     lines.extend(line("kept apart", &|told| told.apart));
-    for class in TaskClass::ALL {
+    for &class in TaskClass::ALL {
         lines.extend(line(class.as_str(), &|told| told.label == Some(class)));
     }
     let calls: usize = labelled.iter().map(|told| told.calls).sum();

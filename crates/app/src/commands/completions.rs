@@ -30,10 +30,10 @@ pub(super) fn man(folder: Option<&Path>, json: bool) -> anyhow::Result<u8> {
     std::fs::create_dir_all(folder).with_context(|| format!("{told} cannot be made"))?;
     clap_mangen::generate_to(shown(), folder)
         .with_context(|| format!("no pages can be written to {told}"))?;
-    match json {
-        true => say_json(&json!({ "written_to": folder }))?,
-        false => note(&format!("the pages are in {told}")),
+    if json {
+        return say_json(&json!({ "written_to": folder }));
     }
+    note(&format!("the pages are in {told}"));
     Ok(0)
 }
 

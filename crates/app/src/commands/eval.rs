@@ -27,8 +27,7 @@ pub(crate) async fn eval(session: &Session, json: bool, arguments: &Eval) -> any
 fn list_presets(json: bool) -> anyhow::Result<u8> {
     let presets = pikerag_engine::presets()?;
     if json {
-        say_json(&presets)?;
-        return Ok(0);
+        return say_json(&presets);
     }
     for preset in presets {
         say(&format!("{:<20} {}", preset.name, preset.about));
@@ -69,19 +68,17 @@ async fn methods(session: &Session, json: bool, request: &EvalRequest<'_>) -> an
 async fn searches(session: &Session, json: bool, request: &EvalRequest<'_>) -> anyhow::Result<u8> {
     let response = pikerag_engine::eval_searches(session, request).await?;
     if json {
-        say_json(&response.lines)?;
-    } else {
-        say(recall_table(&response.lines).trim_end());
-        note(&format!("every question is in {}", response.rows.display()));
+        return say_json(&response.lines);
     }
+    say(recall_table(&response.lines).trim_end());
+    note(&format!("every question is in {}", response.rows.display()));
     Ok(0)
 }
 
 /// Calls, tokens and money per data set and method: as usual, and at most.
 fn dry_run(json: bool, response: &DryRunResponse) -> anyhow::Result<u8> {
     if json {
-        say_json(response)?;
-        return Ok(0);
+        return say_json(response);
     }
     say("as it usually goes, and at most; prompt + reply tokens; prices as in [prices]");
     for forecast in &response.expected {

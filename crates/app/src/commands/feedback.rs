@@ -23,11 +23,11 @@ pub(crate) async fn feedback(
     arguments: &Feedback,
 ) -> anyhow::Result<u8> {
     match &arguments.verb {
-        FeedbackVerb::Accept(of) => keep(session, json, of, Verdict::Accept).await,
+        FeedbackVerb::Accept(of) => keep(session, json, of, Verdict::Accept, None).await,
         FeedbackVerb::Correct { of, answer } => {
-            keep(session, json, of, Verdict::Correct(answer.clone())).await
+            keep(session, json, of, Verdict::Correct, Some(answer)).await
         }
-        FeedbackVerb::Reject(of) => keep(session, json, of, Verdict::Reject).await,
+        FeedbackVerb::Reject(of) => keep(session, json, of, Verdict::Reject, None).await,
         FeedbackVerb::List { stale: false } => {
             list(json, false, &pikerag_engine::verified(session).await?)
         }
@@ -37,24 +37,22 @@ pub(crate) async fn feedback(
         FeedbackVerb::Revoke { id } => {
             let gone = pikerag_engine::revoke_verified(session, id).await?;
             if json {
-                say_json(&json!({ "revoked": gone }))?;
-            } else {
-                say(&format!("taken back: {}", line(&gone)));
+                return say_json(&json!({ "revoked": gone }));
             }
+            say(&format!("taken back: {}", line(&gone)));
             Ok(0)
         }
         FeedbackVerb::Export { output, pairs } => export(session, output.as_deref(), *pairs).await,
         FeedbackVerb::Import { from } => {
             let response = pikerag_engine::import_verified(session, from).await?;
             if json {
-                say_json(&response)?;
-            } else {
-                say(&format!(
-                    "{} kept; {} of them rest on passages that this base does not have",
-                    count(response.kept, "verified answer"),
-                    response.stale
-                ));
+                return say_json(&response);
             }
+            say(&format!(
+                "{} kept; {} of them rest on passages that this base does not have",
+                count(response.kept, "verified answer"),
+                response.stale
+            ));
             Ok(0)
         }
     }
@@ -79,14 +77,15 @@ async fn keep(
     json: bool,
     Judged { run, by, note }: &Judged,
     verdict: Verdict,
+    answer: Option<&String>,
 ) -> anyhow::Result<u8> {
-    let request = FeedbackRequest { run: run.clone(), verdict, by: by.clone(), note: note.clone() };
+    let (run, answer, by, note) = (run.clone(), answer.cloned(), by.clone(), note.clone());
+    let request = FeedbackRequest { run, verdict, answer, by, note };
     let response = pikerag_engine::feedback(session, &request).await?;
     if json {
-        say_json(&response)?;
-    } else {
-        tell(&response);
+        return say_json(&response);
     }
+    tell(&response);
     Ok(0)
 }
 
@@ -126,8 +125,7 @@ fn line(said: &Verified) -> String {
 
 fn list(json: bool, stale: bool, all: &[KeptVerified]) -> anyhow::Result<u8> {
     if json {
-        say_json(&all)?;
-        return Ok(0);
+        return say_json(&all);
     }
     for kept in all {
         say(&line(&kept.verified));

@@ -12,8 +12,7 @@ const LISTED: usize = 20;
 pub(crate) async fn files(session: &Session, json: bool) -> anyhow::Result<u8> {
     let response = pikerag_engine::files(session).await?;
     if json {
-        say_json(&response)?;
-        return Ok(0);
+        return say_json(&response);
     }
     for file in &response.files {
         let mut line = format!(

@@ -19,8 +19,7 @@ pub(crate) async fn graph(session: &Session, json: bool, arguments: &Graph) -> a
 
 fn summary(json: bool, summary: &GraphSummary) -> anyhow::Result<u8> {
     if json {
-        say_json(summary)?;
-        return Ok(0);
+        return say_json(summary);
     }
     let layers = [
         (LayerKind::Source, "I  documents"),
@@ -53,8 +52,7 @@ async fn show(session: &Session, json: bool, of: &str, depth: u8) -> anyhow::Res
         ));
     }
     if json {
-        say_json(&found)?;
-        return Ok(0);
+        return say_json(&found);
     }
     for line in &found.tree {
         say(line);
@@ -69,7 +67,7 @@ async fn export(session: &Session, arguments: &GraphExport) -> anyhow::Result<u8
     let export = pikerag_engine::graph_export(
         session,
         GraphExportRequest {
-            format: arguments.format.into(),
+            format: arguments.format,
             of: arguments.of.clone(),
             nodes: arguments.nodes.get(),
         },

@@ -25,7 +25,9 @@ pub(super) async fn health(
     let reply = reply.with_context(|| format!("no server answers at {url}"))?;
     let is_ready = reply.status().is_success();
     match (json, is_ready) {
-        (true, _) => say_json(&json!({ "asked": url, "ready": is_ready }))?,
+        (true, _) => {
+            say_json(&json!({ "asked": url, "ready": is_ready }))?;
+        }
         (false, true) => say(&format!("{url} takes requests")),
         (false, false) => note(&format!("{url} takes no requests: {}", reply.status())),
     }

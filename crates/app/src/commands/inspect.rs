@@ -24,8 +24,7 @@ fn model(embedder: &str) -> &str {
 pub(crate) async fn status(session: &Session, json: bool) -> anyhow::Result<u8> {
     let response = pikerag_engine::status(session).await?;
     if json {
-        say_json(&response)?;
-        return Ok(0);
+        return say_json(&response);
     }
     let StatusResponse {
         base,

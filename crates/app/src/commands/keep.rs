@@ -60,22 +60,20 @@ fn what_remains(remains: Remains) -> String {
 pub(crate) async fn backup(session: &Session, json: bool, to: &Path) -> anyhow::Result<u8> {
     let response = pikerag_engine::backup(session, to).await?;
     if json {
-        say_json(&response)?;
-    } else {
-        let BackupResponse { base, backup, .. } = &response;
-        say(&format!("{} is in {}: {}", base.display(), backup.display(), copied(&response)));
+        return say_json(&response);
     }
+    let BackupResponse { base, backup, .. } = &response;
+    say(&format!("{} is in {}: {}", base.display(), backup.display(), copied(&response)));
     Ok(0)
 }
 
 pub(crate) async fn restore(session: &Session, json: bool, from: &Path) -> anyhow::Result<u8> {
     let response = pikerag_engine::restore(session, from).await?;
     if json {
-        say_json(&response)?;
-    } else {
-        let BackupResponse { base, backup, .. } = &response;
-        say(&format!("{} was made of {}: {}", base.display(), backup.display(), copied(&response)));
+        return say_json(&response);
     }
+    let BackupResponse { base, backup, .. } = &response;
+    say(&format!("{} was made of {}: {}", base.display(), backup.display(), copied(&response)));
     Ok(0)
 }
 

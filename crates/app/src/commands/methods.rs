@@ -58,8 +58,7 @@ fn without_model(without: WithoutModel) -> &'static str {
 
 fn one(json: bool, method: &MethodResponse) -> anyhow::Result<u8> {
     if json {
-        say_json(method)?;
-        return Ok(0);
+        return say_json(method);
     }
     let MethodResponse { description, set, cost } = method;
     say(&format!("{}: {}", description.name, summary(description)));

@@ -26,8 +26,7 @@ pub(crate) async fn parse(session: &Session, json: bool, arguments: &Parse) -> a
         Err(error) => return Err(error.into()),
     };
     if json {
-        say_json(&parsed)?;
-        return Ok(0);
+        return say_json(&parsed);
     }
     let Parsed { documents, problems } = &parsed;
     for document in documents {

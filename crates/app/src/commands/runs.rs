@@ -43,8 +43,7 @@ pub(crate) async fn runs(session: &Session, json: bool, arguments: &Runs) -> any
 
 fn list(json: bool, runs: &[RunSummary]) -> anyhow::Result<u8> {
     if json {
-        say_json(&runs)?;
-        return Ok(0);
+        return say_json(&runs);
     }
     for run in runs {
         say(&line(run));
@@ -79,8 +78,7 @@ fn state(run: &RunRecord, interrupted: bool) -> &'static str {
 
 fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
     if json {
-        say_json(response)?;
-        return Ok(0);
+        return say_json(response);
     }
     let RunSummary { run, interrupted, usd } = &response.summary;
     say(&line(&response.summary));
@@ -111,8 +109,7 @@ fn show(json: bool, response: &RunResponse) -> anyhow::Result<u8> {
 
 fn diff(json: bool, response: &DiffResponse) -> anyhow::Result<u8> {
     if json {
-        say_json(response)?;
-        return Ok(0);
+        return say_json(response);
     }
     let DiffResponse { first, second, alike, lines, both, only_first, only_second } = response;
     say(&format!("- {}", line(first)));

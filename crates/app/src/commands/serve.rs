@@ -1,7 +1,7 @@
 //! `serve` and `keys`: the base for programs, and who may ask it.
 
 use anyhow::Context;
-use pikerag_engine::keys::{KeyParams, Keys, KeysError, Scope, now};
+use pikerag_engine::keys::{KeyParams, Keys, KeysError, now};
 use pikerag_engine::settings::Settings;
 use pikerag_engine::{Engine, Session};
 use pikerag_server::{openapi, serve as listen};
@@ -31,7 +31,9 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
     let serving = listen(engine).await?;
     let url = format!("http://{}", serving.address());
     match json {
-        true => say_json(&json!({ "listening": url }))?,
+        true => {
+            say_json(&json!({ "listening": url }))?;
+        }
         false => {
             say(&format!("listening on {url}; {url}/openapi.json describes it; Ctrl-C ends it"));
         }
@@ -53,10 +55,10 @@ pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Re
         KeysVerb::List => list(&keys, json),
         KeysVerb::Revoke { id } => {
             let gone = keys.revoke(id)?;
-            match json {
-                true => say_json(&json!({ "revoked": gone.id }))?,
-                false => say(&format!("taken back: {} ({})", gone.id, one_line(&gone.params.name))),
+            if json {
+                return say_json(&json!({ "revoked": gone.id }));
             }
+            say(&format!("taken back: {} ({})", gone.id, one_line(&gone.params.name)));
             Ok(0)
         }
     }
@@ -73,23 +75,18 @@ fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::R
     }
     let params = KeyParams {
         name: make.name.clone(),
-        scope: make.scope.into(),
+        scope: make.scope,
         bases: make.bases.clone(),
         filter: make.filters.filter(),
         cap_usd: make.cap_usd,
-        per_minute: make.per_minute.map(std::num::NonZeroU32::get),
+        per_minute: make.per_minute,
     };
     let (key, secret) = keys.make(params, now()).context("no key was made")?;
-    match json {
-        true => say_json(&json!({ "id": key.id, "key": secret.expose() }))?,
-        false => {
-            say(secret.expose());
-            note(&format!(
-                "key {} is kept as a digest: this is the only time that it is shown",
-                key.id
-            ));
-        }
+    if json {
+        return say_json(&json!({ "id": key.id, "key": secret.expose() }));
     }
+    say(secret.expose());
+    note(&format!("key {} is kept as a digest: this is the only time that it is shown", key.id));
     Ok(0)
 }
 
@@ -98,8 +95,7 @@ fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
     let spent_with = |id: &str| spent.get(id).copied().unwrap_or_default();
     if json {
         let line = |key: &pikerag_engine::keys::Key| json!({ "id": key.id, "made": key.made, "good_for": key.params, "spent_usd": spent_with(&key.id) });
-        say_json(&json!(all.iter().map(line).collect::<Vec<_>>()))?;
-        return Ok(0);
+        return say_json(&json!(all.iter().map(line).collect::<Vec<_>>()));
     }
     if all.is_empty() {
         note("there are no keys: whoever reaches the server on this machine may do all");
@@ -126,15 +122,4 @@ fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
         say(&format!("{}  {}  {name}  {}", key.id, when(key.made), one_line(&told.join("; "))));
     }
     Ok(0)
-}
-
-impl From<crate::cli::ScopeName> for Scope {
-    fn from(name: crate::cli::ScopeName) -> Self {
-        use crate::cli::ScopeName;
-        match name {
-            ScopeName::Read => Self::Read,
-            ScopeName::Write => Self::Write,
-            ScopeName::Admin => Self::Admin,
-        }
-    }
 }

@@ -48,17 +48,15 @@ pub(crate) async fn tags(session: &Session, json: bool, arguments: &Tags) -> any
         }
     };
     if json {
-        say_json(&json!({ "done": line }))?;
-    } else {
-        say(&line);
+        return say_json(&json!({ "done": line }));
     }
+    say(&line);
     Ok(0)
 }
 
 fn list(json: bool, response: &TagClassesResponse) -> anyhow::Result<u8> {
     if json {
-        say_json(response)?;
-        return Ok(0);
+        return say_json(response);
     }
     for line in &response.classes {
         let origin = line.class.origin.as_str();
@@ -82,8 +80,7 @@ fn list(json: bool, response: &TagClassesResponse) -> anyhow::Result<u8> {
 async fn show(session: &Session, json: bool, class: &str, k: usize) -> anyhow::Result<u8> {
     let response = pikerag_engine::tag_class(session, class, k).await?;
     if json {
-        say_json(&response)?;
-        return Ok(0);
+        return say_json(&response);
     }
     for tag in response.tags {
         say(&format!("{}  {}", short(&tag.tag.text, 80), count(tag.chunks, "chunk")));
@@ -94,8 +91,7 @@ async fn show(session: &Session, json: bool, class: &str, k: usize) -> anyhow::R
 async fn pairs(session: &Session, json: bool) -> anyhow::Result<u8> {
     let pairs = pikerag_engine::tag_pairs(session).await?;
     if json {
-        say_json(&pairs)?;
-        return Ok(0);
+        return say_json(&pairs);
     }
     for pair in &pairs {
         let class =

@@ -25,18 +25,17 @@ pub(crate) fn trust(
         remove(&file, environment, json)
     } else {
         let trusted = pikerag_engine::settings::trust(&file, environment)?;
-        match json {
-            true => say_json(&trusted)?,
-            false => say(&format!("trusted: {}; {}", name(&trusted.path), sets(&trusted))),
+        if json {
+            return say_json(&trusted);
         }
+        say(&format!("trusted: {}; {}", name(&trusted.path), sets(&trusted)));
         Ok(0)
     }
 }
 
 fn list(files: &[TrustedFile], json: bool) -> anyhow::Result<u8> {
     if json {
-        say_json(&files)?;
-        return Ok(0);
+        return say_json(&files);
     }
     for file in files {
         let state = match file.state {

@@ -292,9 +292,8 @@ fn the_levels_have_presets_of_their_own() {
         .iter()
         .map(|group| group["name"].as_str().unwrap())
         .collect();
-    let all =
-        pikerag_engine::knowledge::TaskClass::ALL.map(pikerag_engine::knowledge::TaskClass::as_str);
-    assert_eq!(classes, all);
+    let all = pikerag_engine::knowledge::TaskClass::ALL.iter().map(|class| class.as_str());
+    assert_eq!(classes, all.collect::<Vec<_>>());
     // Both methods on the same questions.
     assert_eq!(levels["by_class"][3]["summaries"][0]["em"]["mean"], 1.0);
     assert_eq!(levels["by_class"][3]["summaries"][1]["em"]["mean"], 0.0);

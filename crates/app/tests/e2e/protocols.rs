@@ -294,3 +294,34 @@ fn assistants_call_tools() {
     let nodes = around["result"]["structuredContent"]["nodes"].as_array().unwrap();
     assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }
+
+/// Bodies are requests of the engine: nobody else's fields get in, and none of those that only programs set.
+#[test]
+fn bodies_refuse_fields_that_they_do_not_have() {
+    let papers = place();
+    let serving = papers.serve(&["--offline"]);
+    let base = "/api/v1/bases/default";
+    let paths = [
+        ("POST", format!("{base}/ask"), "listener"),
+        ("POST", format!("{base}/search"), "surprise"),
+        ("POST", format!("{base}/feedback"), "surprise"),
+        ("POST", format!("{base}/runs/last/fork"), "run"),
+        ("PUT", format!("{base}/tags/symptom"), "name"),
+        ("POST", "/api/v1/keys".to_owned(), "surprise"),
+    ];
+    for (method, path, field) in paths {
+        let body = json!({field: "x"}).to_string();
+        let kind = [("Content-Type", "application/json")];
+        let refused = serving.request(method, &path, &kind, body.as_bytes());
+        assert_eq!(refused.status, 400, "{path}: {refused:?}");
+        assert!(refused.text.contains(&format!("unknown field `{field}`")), "{path}: {refused:?}");
+    }
+    let found = serving.post(&format!("{base}/search"), "", &json!({"query": "crane", "k": null}));
+    assert!(found.status == 200 && !found.json()["hits"].as_array().unwrap().is_empty());
+    // Without a model a question stands as it is, whatever was said before.
+    let question = "What does the crane of Hamburg lift?";
+    let asked =
+        json!({"question": question, "earlier": [{"by": "person", "text": "Is there a crane?"}]});
+    let asked = serving.post(&format!("{base}/ask"), "", &asked);
+    assert_eq!((asked.status, asked.json()["question"].as_str()), (200, Some(question)));
+}

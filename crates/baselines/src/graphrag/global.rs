@@ -8,7 +8,9 @@ use pikerag_knowledge::{
     Question, Role, Schema, Structure, Via, Which,
 };
 use pikerag_language::estimate_tokens;
-use pikerag_prompt::{Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, shape, text,
+};
 use pikerag_retrieve::{Hit, hybrid};
 use serde_json::json;
 use tracing::instrument;
@@ -205,13 +207,10 @@ struct Partial {
 
 impl Reply for Partial {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {"answer": {"type": "string"}, "score": {"type": "integer"}},
-            "required": ["answer", "score"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "partial_answer".to_owned(), schema })
+        Some(shape(
+            "partial_answer",
+            json!({"answer": {"type": "string"}, "score": {"type": "integer"}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -219,10 +218,9 @@ impl Reply for Partial {
         let said = text(&object, "score")?;
         let digits: String =
             said.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-        let score = digits.parse::<f64>().map_err(|_| Unreadable::BadKey {
-            key: "score".to_owned(),
-            expected: "an integer from 0 to 100".to_owned(),
-        })?;
+        let score = digits
+            .parse::<f64>()
+            .map_err(|_| Unreadable::key("score", "an integer from 0 to 100"))?;
         let answer = text(&object, "answer").unwrap_or_default();
         let score = if answer.is_empty() { 0.0 } else { score.clamp(0.0, 100.0) };
         Ok(Self { answer, score })

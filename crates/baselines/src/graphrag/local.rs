@@ -95,10 +95,7 @@ pub async fn local(
     let facts = facts_about(ports, &entities, rest).await?;
     let candidates = chunk_candidates(ports, &chunks, Via::Graph, question.query()).await?;
     let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
-    let mut context = Context::default();
-    for chunk in chunks {
-        context.add(1, chunk);
-    }
+    let context = Context::of(1, chunks);
     run.push(Event::Gathered { candidates });
     let notes = [facts, reports].join("\n");
     conclude_with(ports, question, context, notes.trim(), run).await

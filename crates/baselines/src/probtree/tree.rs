@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 
 use pikerag_knowledge::Schema;
-use pikerag_prompt::{Reply, Unreadable, object, one_line, text};
+use pikerag_prompt::{Reply, Unreadable, closed, object, one_line, shape, text};
 use serde_json::{Value, json};
-
-use pikerag_methods::verdict::only;
 
 /// Levels below the question that are asked for.
 pub(super) const DEPTH: usize = 3;
@@ -84,16 +82,13 @@ pub(super) fn filled_in(question: &str, answers: &[Option<&str>]) -> String {
 
 impl Reply for Tree {
     fn schema() -> Option<Schema> {
-        Some(only("tree", &shape(DEPTH)))
+        Some(shape("tree", json!({"tree": nested(DEPTH)})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
         match object(reply, &["tree"])?.get("tree") {
             Some(tree @ Value::Object(_)) => Ok(Self(tree.clone())),
-            _ => Err(Unreadable::BadKey {
-                key: "tree".to_owned(),
-                expected: "an object with `question` and `children`".to_owned(),
-            }),
+            _ => Err(Unreadable::key("tree", "an object with `question` and `children`")),
         }
     }
 }
@@ -102,23 +97,13 @@ impl Reply for Tree {
 pikerag_test_support::fuzz_replies! { reply_tree: Tree }
 
 /// Written out level by level: few endpoints enforce a schema that refers to itself.
-fn shape(levels: usize) -> Value {
-    let mut shape = json!({
-        "type": "object",
-        "properties": {"question": {"type": "string"}},
-        "required": ["question"],
-        "additionalProperties": false
-    });
+fn nested(levels: usize) -> Value {
+    let mut shape = closed(json!({"question": {"type": "string"}}));
     for _ in 0..levels {
-        shape = json!({
-            "type": "object",
-            "properties": {
-                "question": {"type": "string"},
-                "children": {"type": "array", "items": shape}
-            },
-            "required": ["question", "children"],
-            "additionalProperties": false
-        });
+        shape = closed(json!({
+            "question": {"type": "string"},
+            "children": {"type": "array", "items": shape}
+        }));
     }
     shape
 }

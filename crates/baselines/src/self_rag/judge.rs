@@ -1,10 +1,10 @@
 //! What are the four judgements of Self-RAG, and how is each told? (Asai et al., 2024, Table 1)
 
 use pikerag_knowledge::{Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, text};
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, shape, text};
 use serde_json::json;
 
-use pikerag_methods::verdict::{only, yes_or_no};
+use pikerag_methods::verdict::yes_or_no;
 
 pub(super) const RETRIEVAL: Prompt =
     Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024);
@@ -26,7 +26,7 @@ pub(super) struct Retrieval(pub(super) bool);
 
 impl Reply for Retrieval {
     fn schema() -> Option<Schema> {
-        Some(only("retrieve", &json!({"type": "boolean"})))
+        Some(shape("retrieve", json!({"retrieve": {"type": "boolean"}})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "retrieve").map(Self)
@@ -38,7 +38,7 @@ pub(super) struct Relevance(pub(super) bool);
 
 impl Reply for Relevance {
     fn schema() -> Option<Schema> {
-        Some(only("relevant", &json!({"type": "boolean"})))
+        Some(shape("relevant", json!({"relevant": {"type": "boolean"}})))
     }
     fn read(reply: &str) -> Result<Self, Unreadable> {
         yes_or_no(reply, "relevant").map(Self)
@@ -50,7 +50,10 @@ pub(super) struct Support(pub(super) f64);
 
 impl Reply for Support {
     fn schema() -> Option<Schema> {
-        Some(only("supported", &json!({"type": "string", "enum": ["fully", "partially", "no"]})))
+        Some(shape(
+            "supported",
+            json!({"supported": {"type": "string", "enum": ["fully", "partially", "no"]}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -61,10 +64,7 @@ impl Reply for Support {
             Some("fully" | "full" | "yes") => Ok(Self(1.0)),
             Some("partially" | "partly" | "partial") => Ok(Self(0.5)),
             Some("no" | "not" | "none") => Ok(Self(0.0)),
-            _ => Err(Unreadable::BadKey {
-                key: "supported".to_owned(),
-                expected: "fully, partially or no".to_owned(),
-            }),
+            _ => Err(Unreadable::key("supported", "fully, partially or no")),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Usefulness {
 
 impl Reply for Usefulness {
     fn schema() -> Option<Schema> {
-        Some(only("useful", &json!({"type": "integer", "minimum": 1, "maximum": 5})))
+        Some(shape("useful", json!({"useful": {"type": "integer", "minimum": 1, "maximum": 5}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

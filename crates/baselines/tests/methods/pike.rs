@@ -583,7 +583,7 @@ async fn questions_are_classified_as_they_are_labelled() {
         held.0 += usize::from(told.class == label);
         held.1 += 1;
     }
-    for class in TaskClass::ALL {
+    for &class in TaskClass::ALL {
         let (right, all) = right[&class];
         assert!(right * 100 >= all * 75, "{class}: {right} of {all}");
     }

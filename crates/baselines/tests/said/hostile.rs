@@ -14,8 +14,8 @@ use pikerag_knowledge::{
     Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
 };
 use pikerag_methods::{
-    Certainty, Models, Ports, RetrievalParams, Tables, TagUse, Turn, adaptive, pike, ra_isf,
-    standalone,
+    Certainty, Models, Ports, RetrievalParams, Speaker, Tables, TagUse, Turn, adaptive, pike,
+    ra_isf, standalone,
 };
 use pikerag_records::propose_by_model;
 use serde_json::json;
@@ -114,7 +114,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     methods.push(Method::Adaptive(few));
     let of_class =
         |class| Method::Pike(pike::Params { class: Some(class), ..pike::Params::default() });
-    methods.extend(TaskClass::ALL.into_iter().map(of_class));
+    methods.extend(TaskClass::ALL.iter().copied().map(of_class));
     let classify = pike::Classifier::Model;
     methods.push(Method::Pike(pike::Params { classify, ..pike::Params::default() }));
     let tables =
@@ -140,8 +140,14 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         }
     }
     for injection in INJECTIONS {
-        let turn = |is_persons| Turn { is_persons, text: format!("The crane. {injection}") };
-        standalone(&chat, &[turn(true), turn(false)], &format!("And who? {injection}")).await.ok();
+        let turn = |by| Turn { by, text: format!("The crane. {injection}") };
+        standalone(
+            &chat,
+            &[turn(Speaker::Person), turn(Speaker::Assistant)],
+            &format!("And who? {injection}"),
+        )
+        .await
+        .ok();
     }
     let templates = templates();
     let mut missing: BTreeSet<&str> =

@@ -249,7 +249,7 @@ impl Session {
     /// Which roles have a chat model, and whether there is an embedder.
     pub(crate) fn available(&self) -> Available {
         Available {
-            chat: Role::ALL.into_iter().filter(|role| self.has_chat(*role)).collect(),
+            chat: Role::ALL.iter().copied().filter(|role| self.has_chat(*role)).collect(),
             embedder: self.bare_embedder().is_ok_and(|embedder| embedder.is_some()),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pikerag_knowledge::Role;
 
 /// What the base does not have, or the caller may not see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Missing {
     /// A chunk, by identifier.
     Chunk,
@@ -31,20 +31,6 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// One value of each kind.
-    pub const ALL: [Self; 10] = [
-        Self::Chunk,
-        Self::File,
-        Self::Original,
-        Self::Correction,
-        Self::Evaluation,
-        Self::Backup,
-        Self::Run,
-        Self::Node,
-        Self::TagClass,
-        Self::TagPair,
-    ];
-
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::Chunk => "no-such-chunk",
@@ -77,7 +63,7 @@ impl Missing {
 }
 
 /// What a request needs, and neither it nor the settings name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Needed {
     /// An embedder.
     Embedder,
@@ -98,18 +84,6 @@ pub enum Needed {
 }
 
 impl Needed {
-    /// One value of each kind.
-    pub const ALL: [Self; 8] = [
-        Self::Embedder,
-        Self::Reranker,
-        Self::ChatForPairs,
-        Self::Judge,
-        Self::LogProbabilities,
-        Self::RunFolder,
-        Self::DataFolder,
-        Self::TagClasses,
-    ];
-
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::Embedder => "no-embedder",

@@ -190,7 +190,7 @@ fn absolute(path: &str) -> Vec<PathBuf> {
 fn chat_tables(file: &SettingsFile) -> BTreeMap<Role, ChatTable> {
     let default = file.chat.over(&file.chat);
     let mut tables = BTreeMap::new();
-    for role in Role::ALL {
+    for &role in Role::ALL {
         let own = file.roles.get(&role);
         let table = own.map_or_else(|| default.clone(), |own| own.over(&file.chat));
         if table.model.is_some() {

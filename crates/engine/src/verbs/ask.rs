@@ -10,36 +10,47 @@ use pikerag_knowledge::{
     Answer, Event, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, Spent,
     TaskClass,
 };
-use pikerag_methods::{Finished, Retrace, SolveError, TagUse, pike};
-use serde::{Serialize, Serializer};
+use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, pike};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use self::keeping::keep_run;
+use super::converse::standalone;
 use super::money::RunUsd;
 use crate::engine::{Session, USUAL_METHOD};
 use crate::error::{EngineError, Result, Wordless};
 use crate::notice::Notice;
 
 /// A question, and how to answer it.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AskRequest {
     /// The question; at least one word.
     pub question: String,
-    /// A method or variant by name (`kar3`), with the parameters that are set; empty for the one that serves best
-    /// with the models at hand.
+    /// A method by name; `pike`, if none is named.
+    #[serde(default)]
     pub method: String,
     /// The class of the question, where whoever asks knows it; with `pike` alone.
+    #[serde(default)]
     pub class: Option<TaskClass>,
-    /// The level of the answer; with `pike` alone.
+    /// The level of the answer (`L1` to `L4`); with `pike` alone.
+    #[serde(default)]
     pub level: Option<Level>,
-    /// What of the base may be seen. A run that is walked again sees what it saw.
+    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
     pub filter: Filter,
+    /// What was said before, the oldest first: a question that points back is written to stand alone, where there is a model.
+    #[serde(default)]
+    pub earlier: Vec<Turn>,
     /// Hears what happens while it happens.
+    #[serde(skip)]
     pub listener: Option<Arc<dyn RunSink>>,
     /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
     /// [`Engine::cancel`](crate::Engine::cancel) stops it too.
+    #[serde(skip)]
     pub cancel: CancellationToken,
 }
 
@@ -120,6 +131,11 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
 /// # Cancel safety
 /// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
 pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
+    let rewritten = match request.earlier.is_empty() {
+        true => None,
+        false => Some(standalone(session, request.clone()).await?),
+    };
+    let request = rewritten.as_ref().unwrap_or(request);
     let name = match request.method.trim() {
         "" => USUAL_METHOD,
         name => name,

@@ -69,7 +69,7 @@ pub fn configured(session: &Session) -> ConfiguredResponse {
     let settings = session.settings();
     let mut chat: Vec<ConfiguredModel> = Vec::new();
     let mut without_model = Vec::new();
-    for role in Role::ALL {
+    for &role in Role::ALL {
         let Some(set) = settings.chat(role) else {
             without_model.push(role);
             continue;

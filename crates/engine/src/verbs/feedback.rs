@@ -21,27 +21,34 @@ use crate::error::{EngineError, FeedbackError, Missing, QuestionFile, Result};
 use crate::verbs::runs::named;
 
 /// What somebody says of the answer of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FeedbackRequest {
-    /// The run's name, or how it begins; `last` for the latest.
+    /// The run whose answer it is: its name, or how that begins; `last` for the latest.
     pub run: String,
-    /// Whether the answer is right.
+    /// What is said of it.
     pub verdict: Verdict,
-    /// Who says so; if none, whom the settings name.
+    /// The right answer, with `correct`.
+    #[serde(default)]
+    pub answer: Option<String>,
+    /// Who says so; if none, the name of the key, else whom the settings name.
+    #[serde(default)]
     pub by: Option<String>,
-    /// What else there is to say of it.
+    /// What else there is to say.
+    #[serde(default)]
     pub note: String,
 }
 
-/// Whether an answer is right.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What is said of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is.
+    /// It is right.
     #[default]
     Accept,
-    /// This is the right one.
-    Correct(String),
-    /// It is not.
+    /// Another one is right.
+    Correct,
+    /// It is wrong.
     Reject,
 }
 
@@ -101,16 +108,16 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
     let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
         return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
     };
-    let (judgement, correction) = match &request.verdict {
-        Verdict::Accept if answer.refused => {
+    let (judgement, correction) = match (request.verdict, &request.answer) {
+        (Verdict::Accept, _) if answer.refused => {
             return Err(FeedbackError::NothingToAccept { run: run.id }.into());
         }
-        Verdict::Accept => (Judgement::Accepted, None),
-        Verdict::Reject => (Judgement::Rejected, None),
-        Verdict::Correct(text) if has_word(text) => {
+        (Verdict::Accept, _) => (Judgement::Accepted, None),
+        (Verdict::Reject, _) => (Judgement::Rejected, None),
+        (Verdict::Correct, Some(text)) if has_word(text) => {
             (Judgement::Corrected, Some(text.trim().to_owned()))
         }
-        Verdict::Correct(_) => return Err(FeedbackError::EmptyCorrection.into()),
+        (Verdict::Correct, _) => return Err(FeedbackError::EmptyCorrection.into()),
     };
     let question = run.question.query().trim().to_owned();
     let grounds = match &correction {

@@ -102,7 +102,19 @@ pub struct GraphEdge {
 }
 
 /// How to write the graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum GraphFormat {
     /// One JSON object per node and edge; all that there is.
     #[default]

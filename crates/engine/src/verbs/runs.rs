@@ -9,7 +9,7 @@ use pikerag_knowledge::{
 use pikerag_methods::Retrace;
 use pikerag_methods::spec::Weights;
 use pikerag_store::Base;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
@@ -45,15 +45,18 @@ pub struct RunResponse {
 }
 
 /// What to do otherwise.
-#[derive(Clone)]
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ForkRequest {
     /// The run's name, or how it begins.
+    #[serde(skip)]
     pub run: String,
     /// The number of the event that is decided otherwise.
     pub at: u32,
-    /// What is to be decided otherwise there.
+    /// What is to be decided there.
     pub change: Change,
     /// Who listens, and what stops it; its question and method are those of the run.
+    #[serde(skip)]
     pub ask: AskRequest,
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_methods::Ports;
 use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::ask::has_word;
 use crate::engine::Session;
@@ -13,18 +14,27 @@ use crate::error::{EngineError, Needed, Result, Wordless};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
+/// Hits, where nobody says how many.
+const HITS: usize = 8;
+
 /// What to look for, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    /// What to look for.
+    /// What to look for; at least one word.
     pub query: String,
     /// How to look.
+    #[serde(default)]
     pub by: Search,
-    /// How many to find, at most.
-    pub k: usize,
-    /// How many of the hits are reranked, at most: 0 for none; else as it is set.
+    /// How many to find; 8, if none is named. A server finds 200 at most.
+    #[serde(default)]
+    pub k: Option<usize>,
+    /// How many of the hits are reranked; 0 for none. Else as it is set.
+    #[serde(default)]
     pub rerank: Option<usize>,
-    /// What of the base may be seen.
+    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
     pub filter: Filter,
 }
 
@@ -88,7 +98,7 @@ async fn look_up(
     request: &SearchRequest,
 ) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
     let finder = ports.finder();
-    let (query, k) = (request.query.as_str(), request.k);
+    let (query, k) = (request.query.as_str(), request.k.unwrap_or(HITS));
     let weights = session.settings().searches();
     let by = request.by;
     match by {

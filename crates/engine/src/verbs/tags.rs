@@ -9,7 +9,7 @@ use pikerag_knowledge::{
     KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample,
     TagPair, TagQuery, TagReader, TagWriter, Which,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
@@ -47,13 +47,16 @@ pub struct TagClassResponse {
 }
 
 /// A class as a person declares it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TagClassRequest {
     /// Its name, which must not be another class's.
+    #[serde(skip)]
     pub name: String,
     /// What belongs to it, in a sentence.
     pub covers: String,
     /// Some of its tags.
+    #[serde(default)]
     pub examples: Vec<String>,
 }
 

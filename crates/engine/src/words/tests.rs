@@ -16,6 +16,7 @@ use pikerag_methods::SolveError;
 use pikerag_narrate::{InWords, Language};
 use pikerag_prompt::{AskError, Markup, Unreadable};
 use pikerag_retrieve::{RetrieveError, Search};
+use strum::VariantArray;
 
 use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, WeightsOf, Wordless,
@@ -151,9 +152,11 @@ fn errors() -> Vec<EngineError> {
         EngineError::CorpusUnreadable { path: named(), reason: FileError::NotUtf8 },
         EngineError::CorpusIncomplete { reason: named(), over_budget: false },
     ];
-    all.extend(Missing::ALL.map(|what| EngineError::NotFound { what, name: named() }));
-    all.extend(Needed::ALL.map(EngineError::Needs));
-    all.extend(RunState::ALL.map(|state| EngineError::RunNotAnswered { run: run(), state }));
+    all.extend(Missing::VARIANTS.iter().map(|&what| EngineError::NotFound { what, name: named() }));
+    all.extend(Needed::VARIANTS.iter().copied().map(EngineError::Needs));
+    all.extend(
+        RunState::ALL.iter().map(|&state| EngineError::RunNotAnswered { run: run(), state }),
+    );
     for of in [QuestionFile::Asked, QuestionFile::Labelled] {
         all.push(EngineError::QuestionsUnreadable { of, path: path(), source: broken() });
         all.push(EngineError::BadQuestion { of, path: path(), line: 1, source: json() });

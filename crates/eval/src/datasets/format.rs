@@ -1,8 +1,5 @@
 //! Which published format is a file in? Its first record tells.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Error, Value};
 
@@ -11,8 +8,20 @@ use super::{Item, legal, multihop, neutral, singlehop};
 use crate::EvalError;
 
 /// How a data set is published: the fields by which a record is known for one of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase", parse_err_ty = EvalError, parse_err_fn = no_such_format)]
 pub enum Format {
     /// Ours: `id`, `question`, `answers`, and what else is known.
     Neutral,
@@ -20,6 +29,7 @@ pub enum Format {
     HotpotQa,
     /// As HotpotQA, with `evidences` (triples) beside.
     #[serde(rename = "2wiki")]
+    #[strum(serialize = "2wiki")]
     TwoWiki,
     /// JSON Lines; `paragraphs` and `question_decomposition`.
     MuSiQue,
@@ -38,29 +48,14 @@ pub enum Format {
     /// A list per task; `instruction`, `question`, `answer`. The file's name names the task.
     LawBench,
     /// JSON Lines; `question`, `answer` and the `source` they were made from.
+    #[strum(serialize = "open-australian-legal-qa")]
     OpenAustralianLegalQa,
 }
 
 impl Format {
-    /// Every format, with the name by which the user may call it.
-    pub const ALL: [(&str, Self); 12] = [
-        ("neutral", Self::Neutral),
-        ("hotpotqa", Self::HotpotQa),
-        ("2wiki", Self::TwoWiki),
-        ("musique", Self::MuSiQue),
-        ("nq", Self::Nq),
-        ("triviaqa", Self::TriviaQa),
-        ("webquestions", Self::WebQuestions),
-        ("strategyqa", Self::StrategyQa),
-        ("popqa", Self::PopQa),
-        ("fever", Self::Fever),
-        ("lawbench", Self::LawBench),
-        ("open-australian-legal-qa", Self::OpenAustralianLegalQa),
-    ];
-
     /// All names in one line, with commas between them, for messages.
     pub(crate) fn names() -> String {
-        Self::ALL.map(|(name, _)| name).join(", ")
+        <Self as strum::VariantNames>::VARIANTS.join(", ")
     }
 
     /// The format of a file that begins with this record; none that we know: `None`.
@@ -123,22 +118,8 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::ALL.iter().find(|(_, format)| format == self);
-        f.write_str(name.map_or("", |(name, _)| name))
-    }
-}
-
-impl FromStr for Format {
-    type Err = EvalError;
-
-    fn from_str(name: &str) -> Result<Self, EvalError> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found
-            .map(|(_, format)| *format)
-            .ok_or_else(|| EvalError::NoSuchFormat { name: name.to_owned(), known: Self::names() })
-    }
+fn no_such_format(name: &str) -> EvalError {
+    EvalError::NoSuchFormat { name: name.to_owned(), known: Format::names() }
 }
 
 /// One fixture per published format: our own words under the published names.

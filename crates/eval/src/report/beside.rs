@@ -27,7 +27,7 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
         let Some(summary) = summaries.iter().find(|summary| summary.method == figure.method) else {
             continue;
         };
-        let named = Metric::ALL.into_iter().find(|metric| metric.name() == figure.metric);
+        let named = Metric::ALL.iter().copied().find(|metric| metric.name() == figure.metric);
         let Some(metric) = named.map(|metric| of_task(metric, figure, summary)) else { continue };
         let ours = match &figure.component {
             None => summary.mean(metric),

@@ -6,8 +6,22 @@ use serde::{Deserialize, Serialize};
 use super::Row;
 
 /// A figure that every row has, or some.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Metric {
     /// Share of answers that equal a label, both normalized.
     Em,
@@ -86,44 +100,7 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 36] = [
-        Self::Em,
-        Self::Contained,
-        Self::F1,
-        Self::Precision,
-        Self::Recall,
-        Self::Acc,
-        Self::Consistency,
-        Self::Perplexity,
-        Self::Choice,
-        Self::Articles,
-        Self::ArticlesF1,
-        Self::CrimesF1,
-        Self::RougeL,
-        Self::Trend,
-        Self::Error,
-        Self::Covered,
-        Self::Relevance,
-        Self::Diversity,
-        Self::Comprehensiveness,
-        Self::Uniqueness,
-        Self::Inspiration,
-        Self::RelevanceProxy,
-        Self::DiversityProxy,
-        Self::ComprehensivenessProxy,
-        Self::UniquenessProxy,
-        Self::InspirationProxy,
-        Self::Routed,
-        Self::Evidence,
-        Self::Refused,
-        Self::Citations,
-        Self::Calls,
-        Self::PromptTokens,
-        Self::CompletionTokens,
-        Self::Tokens,
-        Self::Usd,
-        Self::Seconds,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Scores that a table shows beside EM and F1 where some row has them.
     pub(super) const FURTHER: [Self; 9] = [
@@ -158,44 +135,7 @@ impl Metric {
 
     /// Its name in data files and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Em => "em",
-            Self::Contained => "contained",
-            Self::F1 => "f1",
-            Self::Precision => "precision",
-            Self::Recall => "recall",
-            Self::Acc => "acc",
-            Self::Consistency => "consistency",
-            Self::Perplexity => "perplexity",
-            Self::Choice => "choice",
-            Self::Articles => "articles",
-            Self::ArticlesF1 => "articles_f1",
-            Self::CrimesF1 => "crimes_f1",
-            Self::RougeL => "rouge_l",
-            Self::Trend => "trend",
-            Self::Error => "error",
-            Self::Covered => "covered",
-            Self::Relevance => "relevance",
-            Self::Diversity => "diversity",
-            Self::Comprehensiveness => "comprehensiveness",
-            Self::Uniqueness => "uniqueness",
-            Self::Inspiration => "inspiration",
-            Self::RelevanceProxy => "relevance_proxy",
-            Self::DiversityProxy => "diversity_proxy",
-            Self::ComprehensivenessProxy => "comprehensiveness_proxy",
-            Self::UniquenessProxy => "uniqueness_proxy",
-            Self::InspirationProxy => "inspiration_proxy",
-            Self::Routed => "routed",
-            Self::Evidence => "evidence",
-            Self::Refused => "refused",
-            Self::Citations => "citations",
-            Self::Calls => "calls",
-            Self::PromptTokens => "prompt_tokens",
-            Self::CompletionTokens => "completion_tokens",
-            Self::Tokens => "tokens",
-            Self::Usd => "usd",
-            Self::Seconds => "seconds",
-        }
+        self.into()
     }
 
     /// What stands above its column in a table.
@@ -288,7 +228,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_json() {
-        for metric in Metric::ALL {
+        for &metric in Metric::ALL {
             assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
         }
     }

@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
     AskError, Prompt, Prose, Unreadable, ask, ask_read, index, object, one_line, quiet_headings,
-    text,
+    shape, text,
 };
 use serde_json::json;
 
@@ -153,13 +153,7 @@ fn stand_in() -> String {
 }
 
 fn schema() -> Schema {
-    let schema = json!({
-        "type": "object",
-        "properties": {"end": {"type": "integer"}, "summary": {"type": "string"}},
-        "required": ["end", "summary"],
-        "additionalProperties": false
-    });
-    Schema { name: "chunk_end".to_owned(), schema }
+    shape("chunk_end", json!({"end": {"type": "integer"}, "summary": {"type": "string"}}))
 }
 
 /// The end and the summary that a reply gives.
@@ -173,10 +167,7 @@ fn said(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unrea
     if first == last {
         return Ok((last, summary));
     }
-    let out_of_range = Unreadable::BadKey {
-        key: "end".to_owned(),
-        expected: format!("an integer from {first} to {last}"),
-    };
+    let out_of_range = Unreadable::key("end", format!("an integer from {first} to {last}"));
     match index(&object, "end", last) {
         Ok(Some(place)) if first <= place + 1 => Ok((place + 1, summary)),
         _ => Err(out_of_range),

@@ -10,7 +10,7 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, entity_line, object, one_line, quiet_headings,
-    relation_line, text, texts,
+    relation_line, shape, text, texts,
 };
 use serde_json::json;
 
@@ -166,18 +166,15 @@ struct RawReply(Report);
 
 impl Reply for RawReply {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        Some(shape(
+            "report",
+            json!({
                 "title": {"type": "string"},
                 "summary": {"type": "string"},
                 "rating": {"type": "number"},
                 "findings": {"type": "array", "items": {"type": "string"}}
-            },
-            "required": ["title", "summary", "rating", "findings"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "report".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

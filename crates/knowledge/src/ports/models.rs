@@ -1,7 +1,6 @@
 //! The ports to models: what a method may ask of them, and how they fail.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
 
@@ -15,9 +14,23 @@ use crate::id::ChunkId;
 
 /// What a call is for. Each role can have a model of its own, and is metered on its own.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Role {
     /// Chunk → atomic questions (`f_a`).
     Atomize,
@@ -57,53 +70,11 @@ pub enum Role {
 
 impl Role {
     /// Every role, in order.
-    pub const ALL: [Self; 17] = [
-        Self::Atomize,
-        Self::Propose,
-        Self::Select,
-        Self::Answer,
-        Self::Judge,
-        Self::Summarize,
-        Self::Tag,
-        Self::Describe,
-        Self::Classify,
-        Self::Know,
-        Self::Relevant,
-        Self::Decompose,
-        Self::Reason,
-        Self::Grade,
-        Self::Rewrite,
-        Self::Extract,
-        Self::Look,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in settings, traces and reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Atomize => "atomize",
-            Self::Propose => "propose",
-            Self::Select => "select",
-            Self::Answer => "answer",
-            Self::Judge => "judge",
-            Self::Summarize => "summarize",
-            Self::Tag => "tag",
-            Self::Describe => "describe",
-            Self::Classify => "classify",
-            Self::Know => "know",
-            Self::Relevant => "relevant",
-            Self::Decompose => "decompose",
-            Self::Reason => "reason",
-            Self::Grade => "grade",
-            Self::Rewrite => "rewrite",
-            Self::Extract => "extract",
-            Self::Look => "look",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 

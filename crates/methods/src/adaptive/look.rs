@@ -2,14 +2,17 @@
 //! answer.
 
 use pikerag_knowledge::{Question, Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, list_items, object, quiet_headings, text, texts};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, closed, list_items, object, quiet_headings, shape, text,
+    texts,
+};
 use pikerag_reason::how_to_answer;
 use serde_json::{Value, json};
 
 use super::shelf::Shelf;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::verdict::{THINKING, at_most, shape, yes_or_no};
+use crate::verdict::{THINKING, yes_or_no};
 
 pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048);
 
@@ -106,12 +109,7 @@ const MISSING: usize = 5;
 
 /// Keys in the order in which they are to be written: reasons before the verdict, the verdict before the answer.
 fn schema(answers: bool) -> Schema {
-    let fact = json!({
-        "type": "object",
-        "properties": {"passage": {"type": "integer"}, "fact": at_most(FACT)},
-        "required": ["passage", "fact"],
-        "additionalProperties": false
-    });
+    let fact = closed(json!({"passage": {"type": "integer"}, "fact": at_most(FACT)}));
     let answer = answers.then(|| ("answer", json!({"type": "string"})));
     let keys = [
         ("thinking", at_most(THINKING)),
@@ -120,7 +118,7 @@ fn schema(answers: bool) -> Schema {
         ("missing", json!({"type": "array", "items": at_most(FACT), "maxItems": MISSING})),
     ];
     let name = if answers { "look" } else { "look_collecting" };
-    shape(name, keys.into_iter().chain(answer))
+    shape(name, keys.into_iter().chain(answer).collect())
 }
 
 fn read(reply: &str) -> Result<Look, Unreadable> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pikerag_knowledge::{Event, Note, Question, Role, Schema, Seeded, Vector};
 use pikerag_language::content_words;
 use pikerag_prompt::{
-    Prompt, Prose, Reply, Unreadable, numbered, object, one_line, quiet_headings, text,
+    Prompt, Prose, Reply, Unreadable, numbered, object, one_line, quiet_headings, shape, text,
 };
 use serde_json::{Value, json};
 
@@ -267,16 +267,13 @@ struct Step {
 
 impl Reply for Step {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        Some(shape(
+            "next_step",
+            json!({
                 "next_rationale": {"type": ["string", "null"]},
                 "final": {"type": "boolean"}
-            },
-            "required": ["next_rationale", "final"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "next_step".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -2,7 +2,9 @@
 //! those of all paths (CRP-RAG §3.4, eq. 11 to 13).
 
 use pikerag_knowledge::{Event, Question, Role, Schema};
-use pikerag_prompt::{Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, shape, text,
+};
 use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, lacking};
 use serde_json::json;
 
@@ -10,7 +12,6 @@ use super::graph::Graph;
 use super::{Knowledge, TEMPERATURE};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::verdict::shape;
 
 const REASON: Prompt =
     Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024).at(TEMPERATURE);
@@ -119,9 +120,14 @@ struct Concluded(Reading);
 
 impl Reply for Concluded {
     fn schema() -> Option<Schema> {
-        let text = || json!({"type": "string"});
-        let lacking = json!({"type": ["string", "null"]});
-        Some(shape("answer", [("rationale", text()), ("answer", text()), ("lacking", lacking)]))
+        Some(shape(
+            "answer",
+            json!({
+                "rationale": {"type": "string"},
+                "answer": {"type": "string"},
+                "lacking": {"type": ["string", "null"]}
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

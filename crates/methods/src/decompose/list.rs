@@ -1,10 +1,8 @@
 //! Which sub-questions does a model list, without looking anything up?
 
 use pikerag_knowledge::Schema;
-use pikerag_prompt::{Reply, Unreadable, object, texts};
+use pikerag_prompt::{Reply, Unreadable, object, shape, texts};
 use serde_json::json;
-
-use crate::verdict::only;
 
 /// Sub-questions, each once, in the model's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +10,10 @@ pub struct SubQuestions(pub Vec<String>);
 
 impl Reply for SubQuestions {
     fn schema() -> Option<Schema> {
-        Some(only("sub_questions", &json!({"type": "array", "items": {"type": "string"}})))
+        Some(shape(
+            "sub_questions",
+            json!({"sub_questions": {"type": "array", "items": {"type": "string"}}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -3,13 +3,14 @@
 use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema};
 use pikerag_language::content_words;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, passages, quiet_headings, text, texts,
+    AskError, Prompt, Reply, Unreadable, ask, at_most, object, passages, quiet_headings, shape,
+    text, texts,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::run::Run;
-use crate::verdict::{THINKING, at_most, shape};
+use crate::verdict::THINKING;
 
 const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
 
@@ -92,10 +93,8 @@ const MOST: usize = 8;
 impl Reply for Proposals {
     fn schema() -> Option<Schema> {
         let questions = json!({"type": "array", "items": at_most(QUESTION), "maxItems": MOST});
-        Some(shape(
-            "sub_questions",
-            [("thinking", at_most(THINKING)), ("sub_questions", questions)],
-        ))
+        let keys = json!({"thinking": at_most(THINKING), "sub_questions": questions});
+        Some(shape("sub_questions", keys))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -2,14 +2,15 @@
 
 use pikerag_knowledge::{Candidate, ChatModel, Chunk, Context, Question, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, index, numbered, object, quiet_headings, text,
+    AskError, Prompt, Reply, Unreadable, ask, at_most, index, numbered, object, quiet_headings,
+    shape, text,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::decompose::propose::shown_context;
 use crate::run::Run;
-use crate::verdict::{THINKING, at_most, shape, yes_or_no};
+use crate::verdict::{THINKING, yes_or_no};
 
 const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
 const BY_CHUNK: Prompt = Prompt { template: include_str!("prompts/select_chunk.md"), ..BY_ATOM };
@@ -154,7 +155,7 @@ fn place(reply: &str, key: &str) -> Result<Selection, Unreadable> {
 fn schema(key: &str, may_end: bool) -> Schema {
     let enough = may_end.then(|| ("enough", json!({"type": "boolean"})));
     let keys = [("thinking", at_most(THINKING))].into_iter().chain(enough);
-    shape(key, keys.chain([(key, json!({"type": ["integer", "null"]}))]))
+    shape(key, keys.chain([(key, json!({"type": ["integer", "null"]}))]).collect())
 }
 
 #[cfg(test)]

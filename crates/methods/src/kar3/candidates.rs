@@ -14,8 +14,9 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
 
 /// What is read beside the chunks that the loop chose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Fallback {
     /// Chunks of the search that loses nowhere.
     Auto,

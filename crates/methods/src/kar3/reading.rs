@@ -30,9 +30,7 @@ pub(super) async fn fill_up(
     };
     if !found.is_empty() {
         let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
-        for chunk in chunks {
-            context.add(0, chunk);
-        }
+        context.extend(0, chunks);
         run.push(Event::Gathered { candidates });
     }
     Ok(())
@@ -71,9 +69,7 @@ pub(super) async fn read_twice(
         return conclude_read(ports, context, first, run).await;
     }
     let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
-    for chunk in chunks {
-        context.add(hop, chunk);
-    }
+    context.extend(hop, chunks);
     run.push(Event::Gathered { candidates });
     match answer_step(ports, run, question, &context, "").await? {
         Some(second) if !is_unknown(&second.answer) => {

@@ -7,7 +7,9 @@ use pikerag_knowledge::{
     ChunkId, ClassifiedBy, Question, Reason, Role, Schema, Statement, TaskClass, Value,
 };
 use pikerag_language::{is_chinese, query_terms};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, object, one_line, quiet_headings, shape, text,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -19,7 +21,6 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::structuring::{Collection, declared, from_tables};
-use crate::verdict::{at_most, shape};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
@@ -33,8 +34,23 @@ const NOTHING: f64 = 0.34;
 const LONG: usize = 8;
 
 /// Who tells the class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Classifier {
     /// Rules; a model where they are torn between classes.
     #[default]
@@ -356,20 +372,16 @@ struct Said {
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
-        let names: Vec<&str> = TaskClass::ALL.into_iter().map(TaskClass::as_str).collect();
-        Some(shape(
-            "task_class",
-            [("reason", at_most(200)), ("class", json!({"type": "string", "enum": names}))],
-        ))
+        let names: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
+        let keys = json!({"reason": at_most(200), "class": {"type": "string", "enum": names}});
+        Some(shape("task_class", keys))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["class"])?;
         let class = text(&object, "class")?.to_lowercase();
-        let class = class.parse().map_err(|_| Unreadable::BadKey {
-            key: "class".to_owned(),
-            expected: "one of the seven kinds".to_owned(),
-        })?;
+        let class =
+            class.parse().map_err(|_| Unreadable::key("class", "one of the seven kinds"))?;
         Ok(Self { class, reason: text(&object, "reason").unwrap_or_default() })
     }
 }

@@ -11,7 +11,9 @@ use pikerag_knowledge::{
 };
 use pikerag_language::fold::folded;
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, passages, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, closed, object, passages, quiet_headings, shape, text,
+};
 use pikerag_reason::{Claim, cite, how_to_answer, lacking};
 use serde_json::{Value as Json, json};
 
@@ -91,7 +93,7 @@ async fn gather(
     let given: Vec<Chunk> = ids.iter().filter_map(by_id).collect();
     let organized = in_order(run, given, Rules::within(Some(params.compared)));
     let mut context = Context::default();
-    organized.kept.into_iter().for_each(|chunk| context.add(1, chunk));
+    context.extend(1, organized.kept);
     Ok(context)
 }
 
@@ -184,32 +186,25 @@ struct SaidCell {
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
-        let words = |most: usize| json!({"type": "string", "maxLength": most});
         let cell = json!({
             "type": ["object", "null"],
-            "properties": {"text": words(300), "passage": {"type": "integer"}, "quote": words(400)},
+            "properties": {"text": at_most(300), "passage": {"type": "integer"}, "quote": at_most(400)},
             "required": ["text", "passage", "quote"],
             "additionalProperties": false
         });
-        let row = json!({
-            "type": "object",
-            "properties": {"attribute": words(80), "cells": {"type": "array", "items": cell, "maxItems": THINGS}},
-            "required": ["attribute", "cells"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "things": {"type": "array", "items": words(100), "maxItems": THINGS},
+        let row = closed(
+            json!({"attribute": at_most(80), "cells": {"type": "array", "items": cell, "maxItems": THINGS}}),
+        );
+        Some(shape(
+            "comparison",
+            json!({
+                "things": {"type": "array", "items": at_most(100), "maxItems": THINGS},
                 "rows": {"type": "array", "items": row, "maxItems": 8},
-                "rationale": words(800),
+                "rationale": at_most(800),
                 "answer": {"type": "string"},
                 "lacking": {"type": ["string", "null"]}
-            },
-            "required": ["things", "rows", "rationale", "answer", "lacking"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "comparison".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -7,28 +7,15 @@ use pikerag_knowledge::{Level, Role, TaskClass};
 use super::classify::Classifier;
 use super::recall::VerifiedUse;
 use crate::adaptive;
-use crate::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field, put,
-};
+use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-/// A parameter of `adaptive`, under the name that it has there.
-macro_rules! reading {
-    ($field:ident, $name:literal, $meaning:literal, $range:expr) => {
-        Parameter {
-            name: $name,
-            meaning: $meaning,
-            range: $range,
-            get: |params: &Params| json!(params.reading.$field),
-            set: |params: &mut Params, value| put(&mut params.reading.$field, value),
-        }
-    };
-}
 
 /// What becomes of an answer that the documents do not settle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Unsettled {
     /// The likeliest answer is given, with what is lacking.
     #[default]
@@ -102,87 +89,58 @@ impl MethodParams for Params {
             field!(
                 class,
                 "the class of all questions; told from each question where none is set",
-                Range::OneOf(&[
-                    "factual",
-                    "bridging",
-                    "comparative",
-                    "quantitative",
-                    "summarizing",
-                    "predictive",
-                    "creative"
-                ])
+                Range::of::<TaskClass>()
             ),
             field!(
                 level,
                 "the level of all answers; the class is told among those of it",
-                Range::OneOf(&["L1", "L2", "L3", "L4"])
+                Range::of::<Level>()
             ),
             field!(
                 classify,
                 "who tells the class: rules, a model, or a model where the rules are torn",
-                Range::OneOf(&["auto", "rules", "model"])
+                Range::of::<Classifier>()
             ),
             field!(
                 verified,
                 "whether verified answers to the same question, and classes of questions much like it, are used",
-                Range::OneOf(&["used", "ignored"])
+                Range::of::<VerifiedUse>()
             ),
             field!(
                 unsettled,
                 "what becomes of an answer that the documents do not settle, as its model says: told with what is lacking, \
                  or refused as insufficient",
-                Range::OneOf(&["told", "refused"])
+                Range::of::<Unsettled>()
             ),
             field!(
                 coverage,
                 "the least share of the question's terms that one passage holds; below it the question is refused as \
                  insufficient, without a call",
-                Range::Number(0.0, 1.0)
+                Range::Number((0.0, 1.0))
             ),
             field!(compared as "compare_tokens", "tokens of the passages that things are compared from, at most", Range::TOKENS),
             field!(summarized as "summary_tokens", "tokens of the passages that are summarized, at most", Range::TOKENS),
-            field!(agents, "agents that think about a creative question", Range::Whole(1, 16)),
+            field!(agents, "agents that think about a creative question", Range::Whole((1, 16))),
             field!(agent_tokens, "tokens of the passages of each agent, at most", Range::TOKENS),
             field!(
                 critiques,
                 "rounds in which the agents judge each other's ideas",
-                Range::Whole(0, 3)
+                Range::Whole((0, 3))
             ),
             field!(
                 seed,
                 "draws of the agents: the same seed, the same answer",
-                Range::Whole(0, 4_294_967_295)
+                Range::Whole((0, 4_294_967_295))
             ),
-            reading!(looks, "looks", "looks at what is read, one call each, at most", Range::COUNT),
-            reading!(
-                chunks,
-                "look_chunks",
-                "chunks gathered for the first look, at most",
-                Range::COUNT
-            ),
-            reading!(
-                tokens,
-                "look_tokens",
-                "tokens of the passages at one look, at most",
-                Range::TOKENS
-            ),
-            reading!(
-                lookups,
-                "lookups",
-                "sub-questions that are looked up after a look, at most",
-                Range::COUNT
-            ),
-            reading!(
-                found,
-                "lookup_chunks",
-                "chunks found for each sub-question, at most",
-                Range::COUNT
-            ),
-            reading!(
-                reader,
-                "reader",
+            field!(reading.looks as "looks", "looks at what is read, one call each, at most", Range::COUNT),
+            field!(reading.chunks as "look_chunks", "chunks gathered for the first look, at most", Range::COUNT),
+            field!(reading.tokens as "look_tokens", "tokens of the passages at one look, at most", Range::TOKENS),
+            field!(reading.lookups as "lookups", "sub-questions that are looked up after a look, at most", Range::COUNT),
+            field!(reading.found as "lookup_chunks", "chunks found for each sub-question, at most", Range::COUNT),
+            field!(
+                reading.reader as "reader",
                 "who writes the answer: the look itself, one more call, or as the model has shown that it can",
-                Range::OneOf(&["as-shown", "at-once", "in-two"])
+                Range::of::<adaptive::Reader>()
             ),
         ],
         roles: &[

@@ -18,8 +18,11 @@ use crate::run::Run;
 const SAME: f64 = 0.6;
 
 /// What becomes of verified answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum VerifiedUse {
     /// One to the same question is taken or told beside; one to a question much like it lends its class.
     #[default]

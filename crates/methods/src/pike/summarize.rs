@@ -13,7 +13,10 @@ use pikerag_knowledge::{
 };
 use pikerag_language::{query_terms, sentences};
 use pikerag_narrate::{Language, SummaryScope, summary_scope};
-use pikerag_prompt::{Prompt, Reply, Unreadable, numbered_passages, object, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, closed, numbered_passages, object, quiet_headings, shape,
+    text,
+};
 use pikerag_reason::{Claim, cite, how_to_answer};
 use serde_json::{Value as Json, json};
 
@@ -283,20 +286,13 @@ struct Point {
 
 impl Reply for Points {
     fn schema() -> Option<Schema> {
-        let words = |most: usize| json!({"type": "string", "maxLength": most});
-        let point = json!({
-            "type": "object",
-            "properties": {"point": words(400), "passage": {"type": "integer"}, "quote": words(300)},
-            "required": ["point", "passage", "quote"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {"points": {"type": "array", "items": point, "maxItems": POINTS}},
-            "required": ["points"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "points".to_owned(), schema })
+        let point = closed(
+            json!({"point": at_most(400), "passage": {"type": "integer"}, "quote": at_most(300)}),
+        );
+        Some(shape(
+            "points",
+            json!({"points": {"type": "array", "items": point, "maxItems": POINTS}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -328,16 +324,13 @@ struct Whole {
 
 impl Reply for Whole {
     fn schema() -> Option<Schema> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        Some(shape(
+            "summary",
+            json!({
                 "answer": {"type": "string"},
                 "points": {"type": "array", "items": {"type": "integer"}, "maxItems": 60}
-            },
-            "required": ["answer", "points"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "summary".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -8,61 +8,16 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
-use pikerag_engine::knowledge::{Condition, Filter, Level, RunEvent, RunId, RunRecord, TaskClass};
+use pikerag_engine::knowledge::{RunEvent, RunId, RunRecord};
 use pikerag_engine::narrate::Language;
-use pikerag_engine::parts::Turn;
 use pikerag_engine::{AskRequest, AskResponse, Notice, RunUsd, TracedAnswer};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Happened, Underway, Wanted, answered, broken, sent};
-
-/// A question, and how to answer it.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AskBody {
-    /// The question; at least one word.
-    question: String,
-    /// A method by name; `pike`, if none is named.
-    #[serde(default)]
-    method: String,
-    /// The class of the question, where whoever asks knows it; with `pike` alone.
-    #[serde(default)]
-    class: Option<TaskClass>,
-    /// The level of the answer (`L1` to `L4`); with `pike` alone.
-    #[serde(default)]
-    level: Option<Level>,
-    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
-    #[serde(default)]
-    #[schema(value_type = Vec<String>)]
-    filter: Vec<Condition>,
-    /// What was said before, the oldest first: a question that points back is written to stand alone, where there is a model.
-    #[serde(default)]
-    earlier: Vec<Spoken>,
-}
-
-/// What somebody said before.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Spoken {
-    /// Who said it.
-    by: Speaker,
-    /// The words.
-    text: String,
-}
-
-/// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Speaker {
-    /// Whoever asks.
-    Person,
-    /// Whoever answers.
-    Assistant,
-}
 
 /// What came of a question.
 #[derive(Serialize, ToSchema)]
@@ -129,26 +84,17 @@ pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
 /// Answers a question, with `Accept: text/event-stream` event by event: `run`, then each `event` of the trace as it happens,
 /// then `answer` or `problem`. Whoever goes away stops the run.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
-    request_body = AskBody,
+    request_body = AskRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
 pub(crate) async fn ask(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     headers: HeaderMap,
-    JsonBody(body): JsonBody<AskBody>,
+    JsonBody(request): JsonBody<AskRequest>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
-    let turn = |said: Spoken| Turn { is_persons: said.by == Speaker::Person, text: said.text };
-    let turns: Vec<Turn> = body.earlier.into_iter().map(turn).collect();
-    let request = AskRequest {
-        question: pikerag_engine::standalone(&session, &turns, &body.question).await?,
-        method: body.method,
-        class: body.class,
-        level: body.level,
-        filter: Filter { conditions: body.filter },
-        ..AskRequest::default()
-    };
+    let request = pikerag_engine::standalone(&session, request).await?;
     let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }

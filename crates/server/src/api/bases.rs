@@ -8,7 +8,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
-use crate::problem::{Parts, Problem};
+use crate::opened::Seen;
+use crate::problem::Problem;
 
 /// A base by its name.
 #[derive(Serialize, ToSchema)]
@@ -29,12 +30,7 @@ pub(crate) async fn bases(
 /// What a base holds, what waits, and what is wrong with its files.
 #[utoipa::path(get, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path)),
     responses((status = 200, body = StatusResponse), (status = 404, body = Problem)))]
-pub(crate) async fn status(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<StatusResponse>, Problem> {
-    let session = app.base(&caller, &base)?;
+pub(crate) async fn status(Seen(session): Seen) -> Result<Json<StatusResponse>, Problem> {
     Ok(Json(pikerag_engine::status(&session).await?))
 }
 

@@ -1,5 +1,7 @@
 //! What may this caller spend, and what was spent?
 
+use std::num::NonZeroU32;
+
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::keys::Scope;
@@ -79,7 +81,7 @@ pub(crate) async fn budget(
             filter: key.params.filter.to_string(),
             cap_usd: key.params.cap_usd,
             spent_usd: app.spent_with(key)?,
-            per_minute: key.params.per_minute,
+            per_minute: key.params.per_minute.map(NonZeroU32::get),
         }),
     };
     let may = caller.may(Scope::Admin) && caller.sees_all();

@@ -11,17 +11,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::{App, Caller};
+use crate::opened::{Seen, Whole};
 use crate::problem::{Fault, Parts, Problem, Query};
 
 /// What is set for a base: models by role, embedder, reranker, caps. No key and no password is in it.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/settings", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = ConfiguredResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn settings(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<ConfiguredResponse>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
+pub(crate) async fn settings(Whole(session): Whole) -> Result<Json<ConfiguredResponse>, Problem> {
     Ok(Json(blocking(move || Ok(pikerag_engine::configured(&session))).await?))
 }
 
@@ -53,12 +49,10 @@ pub(crate) struct ByMethod {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/forecast", tag = "ask", params(("base" = String, Path), ByMethod),
     responses((status = 200, body = QuestionForecast), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn forecast(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(ByMethod { method }): Query<ByMethod>,
 ) -> Result<Json<QuestionForecast>, Problem> {
-    Ok(Json(pikerag_engine::forecast(&app.base(&caller, &base)?, &method).await?))
+    Ok(Json(pikerag_engine::forecast(&session, &method).await?))
 }
 
 /// Reports of measurements, and whether there is a place for them.

@@ -24,6 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::jobs::{Job, Work};
+use crate::opened::Whole;
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 use crate::streams::sent;
 
@@ -230,12 +231,9 @@ async fn places(
 #[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 200, body = EstimateResponse), (status = 404, body = Problem)))]
 pub(crate) async fn estimate(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Whole(session): Whole,
     JsonBody(IndexBody { files, known, .. }): JsonBody<IndexBody>,
 ) -> Result<Json<EstimateResponse>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
     let paths = places(&session, &files, &known).await?;
     let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))
@@ -295,12 +293,9 @@ pub(crate) enum JobEvent {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
 pub(crate) async fn deletion(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Whole(session): Whole,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<DeletePreview>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
     let place = place_of(&session, &file).await?;
     Ok(Json(pikerag_engine::delete_preview(&session, &[place]).await?))
 }

@@ -3,11 +3,10 @@
 
 use std::io::{self, Write};
 
+use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use axum::{Extension, Json};
 use futures::stream;
 use pikerag_engine::{GraphAround, GraphAroundRequest, GraphOverview};
 use serde::Deserialize;
@@ -15,8 +14,8 @@ use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 use utoipa::IntoParams;
 
-use crate::app::{App, Caller};
-use crate::problem::{Parts, Problem, Query};
+use crate::opened::Seen;
+use crate::problem::{Problem, Query};
 
 /// Edges away that the graph is shown, at most.
 const DEPTH: u8 = 3;
@@ -42,12 +41,9 @@ pub(crate) struct Around {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
     responses((status = 200, body = GraphAround), (status = 404, body = Problem)))]
 pub(crate) async fn around(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(Around { of, depth, most }): Query<Around>,
 ) -> Result<Json<GraphAround>, Problem> {
-    let session = app.base(&caller, &base)?;
     let depth = depth.unwrap_or(1).clamp(1, DEPTH);
     let request = GraphAroundRequest { of, depth, most: most.unwrap_or(NODES) };
     Ok(Json(pikerag_engine::graph_around(&session, request).await?))
@@ -66,24 +62,16 @@ pub(crate) struct Overviewed {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/graph/overview", tag = "look", params(("base" = String, Path), Overviewed),
     responses((status = 200, body = GraphOverview), (status = 404, body = Problem)))]
 pub(crate) async fn overview(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(Overviewed { most }): Query<Overviewed>,
 ) -> Result<Json<GraphOverview>, Problem> {
-    let session = app.base(&caller, &base)?;
     Ok(Json(pikerag_engine::graph_overview(&session, most.unwrap_or(NODES)).await?))
 }
 
 /// The whole graph as JSON lines, sent as it is read; it breaks off where the base cannot be read to its end.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = 404, body = Problem)))]
-pub(crate) async fn export(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Response, Problem> {
-    let session = app.base(&caller, &base)?;
+pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
     let export = pikerag_engine::export(&session).await?;
     let (sender, pieces) = channel(PIECES);
     let (engine, failed) = (session.engine().clone(), sender.clone());

@@ -7,9 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use pikerag_engine::keys::{Key, KeyParams, Scope, now};
-use pikerag_engine::knowledge::{Condition, Filter};
 use pikerag_engine::parts::Secret;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
@@ -25,7 +24,7 @@ pub(crate) struct KeyLine {
     /// Whose it is, or what for.
     name: String,
     /// What it may be used for.
-    scope: ScopeName,
+    scope: Scope,
     /// The bases that it opens; all, if none.
     bases: Vec<String>,
     /// What of them it shows: conditions that must all fit; all, if none.
@@ -40,18 +39,6 @@ pub(crate) struct KeyLine {
     per_minute: Option<u32>,
 }
 
-/// What a key may be used for; each includes those before it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ScopeName {
-    /// Search, ask, look.
-    Read,
-    /// Bring documents in, take them out, say what is right.
-    Write,
-    /// Forget for good, export, see to keys.
-    Admin,
-}
-
 /// Keys, and whether any is needed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyList {
@@ -59,31 +46,6 @@ pub(crate) struct KeyList {
     is_set: bool,
     /// The oldest first. Where there is none, whoever reaches the server may do all.
     keys: Vec<KeyLine>,
-}
-
-/// What a key is to be good for.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct KeyBody {
-    /// Whose it is, or what for.
-    name: String,
-    /// What it may be used for.
-    scope: ScopeName,
-    /// The bases that it opens, by the names that the server gives them; all, if none.
-    #[serde(default)]
-    bases: Vec<String>,
-    /// What of them it shows: conditions such as `folder=law`, all of which must fit.
-    #[serde(default)]
-    #[schema(value_type = Vec<String>)]
-    filter: Vec<Condition>,
-    /// US dollars that may be spent with it over all its life.
-    #[serde(default)]
-    #[schema(minimum = 0)]
-    cap_usd: Option<f64>,
-    /// Requests in a minute.
-    #[serde(default)]
-    #[schema(value_type = Option<u32>, minimum = 1)]
-    per_minute: Option<NonZeroU32>,
 }
 
 /// A key that was made.
@@ -119,27 +81,23 @@ fn line(key: &Key, spent_usd: f64) -> KeyLine {
         id: key.id.clone(),
         made: key.made,
         name: params.name.clone(),
-        scope: match params.scope {
-            Scope::Read => ScopeName::Read,
-            Scope::Write => ScopeName::Write,
-            Scope::Admin => ScopeName::Admin,
-        },
+        scope: params.scope,
         bases: params.bases.clone(),
         filter: params.filter.conditions.iter().map(ToString::to_string).collect(),
         cap_usd: params.cap_usd,
         spent_usd,
-        per_minute: params.per_minute,
+        per_minute: params.per_minute.map(NonZeroU32::get),
     }
 }
 
 /// Makes a key. The first one has to be of scope `admin` for all bases: from then on every request needs a key, and somebody
 /// has to be able to make the next.
-#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = KeyBody,
+#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = KeyParams,
     responses((status = 200, body = MadeKey), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn make(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
-    JsonBody(body): JsonBody<KeyBody>,
+    JsonBody(params): JsonBody<KeyParams>,
 ) -> Result<Json<MadeKey>, Problem> {
     app.for_all(&caller)?;
     let Some(keys) = app.keys() else {
@@ -147,38 +105,24 @@ pub(crate) async fn make(
             .saying("there is no place for keys")
             .hint("set `server.keys`"));
     };
-    let scope = match body.scope {
-        ScopeName::Read => Scope::Read,
-        ScopeName::Write => Scope::Write,
-        ScopeName::Admin => Scope::Admin,
-    };
-    let name = body.name.trim();
+    let name = params.name.trim().to_owned();
     if name.is_empty() {
         return Err(Problem::bad_request("`name` holds no letter"));
     }
-    if body.cap_usd.is_some_and(|cap| !cap.is_finite() || cap < 0.0) {
+    if params.cap_usd.is_some_and(|cap| !cap.is_finite() || cap < 0.0) {
         return Err(Problem::bad_request("`cap_usd` is to be 0 or more"));
     }
-    if let Some(other) =
-        body.bases.iter().find(|base| app.all_bases().all(|(name, _)| name != *base))
-    {
+    let is_unknown = |base: &&String| app.all_bases().all(|(name, _)| name != *base);
+    if let Some(other) = params.bases.iter().find(is_unknown) {
         return Err(Problem::bad_request(format!("there is no base `{other}`")));
     }
-    let opens_all = body.bases.is_empty() && body.filter.is_empty();
-    if !app.has_keys()? && (scope != Scope::Admin || !opens_all) {
+    let opens_all = params.bases.is_empty() && params.filter.is_empty();
+    if !app.has_keys()? && (params.scope != Scope::Admin || !opens_all) {
         return Err(Problem::new(409, "first-key", Fault::Caller)
             .saying("the first key has to be of scope `admin` for all bases")
             .hint("make that one first and keep it; from then on every request needs a key"));
     }
-    let params = KeyParams {
-        name: name.to_owned(),
-        scope,
-        bases: body.bases,
-        filter: Filter { conditions: body.filter },
-        cap_usd: body.cap_usd,
-        per_minute: body.per_minute.map(NonZeroU32::get),
-    };
-    let (key, secret): (Key, Secret) = keys.make(params, now())?;
+    let (key, secret): (Key, Secret) = keys.make(KeyParams { name, ..params }, now())?;
     Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
 }
 

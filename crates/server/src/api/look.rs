@@ -15,17 +15,13 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::{App, Caller};
+use crate::opened::Seen;
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 
 /// The documents of a base, by URI.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<Source>), (status = 404, body = Problem)))]
-pub(crate) async fn sources(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<Source>>, Problem> {
-    let session = app.base(&caller, &base)?;
+pub(crate) async fn sources(Seen(session): Seen) -> Result<Json<Vec<Source>>, Problem> {
     Ok(Json(pikerag_engine::sources(&session, &Filter::default()).await?))
 }
 
@@ -43,11 +39,9 @@ pub(crate) struct WholeSource {
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = WholeSource), (status = 404, body = Problem)))]
 pub(crate) async fn source(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, source)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, source)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let session = app.base(&caller, &base)?;
     let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
     let (source, chunks) = pikerag_engine::source(&session, id).await?;
     Ok(Json(json!(WholeSource { source, chunks })))
@@ -58,11 +52,9 @@ pub(crate) async fn source(
     params(("base" = String, Path), ("chunk" = String, Path)),
     responses((status = 200, body = Chunk), (status = 404, body = Problem)))]
 pub(crate) async fn chunk(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, chunk)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, chunk)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let session = app.base(&caller, &base)?;
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
     Ok(Json(json!(pikerag_engine::chunk(&session, id).await?)))
 }
@@ -85,12 +77,9 @@ pub(crate) struct WhichFile {
     params(("base" = String, Path), WhichFile),
     responses((status = 200, body = Vec<u8>), (status = 404, body = Problem)))]
 pub(crate) async fn original(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(WhichFile { file }): Query<WhichFile>,
 ) -> Result<Response, Problem> {
-    let session = app.base(&caller, &base)?;
     let original = pikerag_engine::original(&session, std::path::Path::new(&file)).await?;
     let mut response = Bytes::from(original.bytes).into_response();
     // Whatever it is: a browser keeps it as a file, and runs nothing of it.
@@ -120,12 +109,10 @@ fn usual_width() -> u32 {
     params(("base" = String, Path), ("source" = String, Path), ("page" = u32, Path, minimum = 1), Drawing),
     responses((status = 200, body = Vec<u8>, content_type = "image/png"), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn page(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, source, page)): Parts<(String, String, u32)>,
+    Seen(session): Seen,
+    Parts((_, source, page)): Parts<(String, String, u32)>,
     Query(Drawing { width }): Query<Drawing>,
 ) -> Result<Response, Problem> {
-    let session = app.base(&caller, &base)?;
     let id: SourceId = source.parse().map_err(|_| no_such("source", &source))?;
     let drawn = pikerag_engine::page(&session, id, page, width).await?;
     let points = format!("{} {}", drawn.points.0, drawn.points.1);
@@ -142,12 +129,7 @@ pub(crate) async fn page(
 /// The files that the base is made of, and whether they are there.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<FileLine>), (status = 404, body = Problem)))]
-pub(crate) async fn files(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<FileLine>>, Problem> {
-    let session = app.base(&caller, &base)?;
+pub(crate) async fn files(Seen(session): Seen) -> Result<Json<Vec<FileLine>>, Problem> {
     Ok(Json(pikerag_engine::files(&session).await?.files))
 }
 
@@ -167,12 +149,9 @@ pub(crate) struct WhichRecords {
     params(("base" = String, Path), WhichRecords),
     responses((status = 200, body = Vec<Record>), (status = 404, body = Problem)))]
 pub(crate) async fn records(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(WhichRecords { schema, filter }): Query<WhichRecords>,
 ) -> Result<Json<Vec<Record>>, Problem> {
-    let session = app.base(&caller, &base)?;
     let filter = Filter { conditions: filter.into_iter().collect() };
     Ok(Json(pikerag_engine::records(&session, &RecordsRequest { schema, filter }).await?))
 }
@@ -180,66 +159,24 @@ pub(crate) async fn records(
 /// What people said of answers.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
     responses((status = 200, body = Vec<KeptVerified>), (status = 404, body = Problem)))]
-pub(crate) async fn verified(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<KeptVerified>>, Problem> {
-    let session = app.base(&caller, &base)?;
+pub(crate) async fn verified(Seen(session): Seen) -> Result<Json<Vec<KeptVerified>>, Problem> {
     Ok(Json(pikerag_engine::verified(&session).await?))
-}
-
-/// What somebody says of an answer.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FeedbackBody {
-    /// The run whose answer it is.
-    run: String,
-    /// What is said of it.
-    verdict: Said,
-    /// The right answer, with `correct`.
-    #[serde(default)]
-    answer: Option<String>,
-    /// Who says so; the name of the key, if none.
-    #[serde(default)]
-    by: Option<String>,
-    /// What else there is to say.
-    #[serde(default)]
-    note: String,
-}
-
-/// What is said of an answer.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Said {
-    /// It is right.
-    Accept,
-    /// Another one is right.
-    Correct,
-    /// It is wrong.
-    Reject,
 }
 
 /// Says whether an answer is right, or what is.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
-    request_body = FeedbackBody, responses((status = 200, body = FeedbackResponse), (status = 400, body = Problem)))]
+    request_body = FeedbackRequest, responses((status = 200, body = FeedbackResponse), (status = 400, body = Problem)))]
 pub(crate) async fn feedback(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    JsonBody(body): JsonBody<FeedbackBody>,
+    JsonBody(mut request): JsonBody<FeedbackRequest>,
 ) -> Result<Json<FeedbackResponse>, Problem> {
     let session = app.base(&caller, &base)?;
-    let verdict = match (body.verdict, body.answer) {
-        (Said::Accept, _) => Verdict::Accept,
-        (Said::Reject, _) => Verdict::Reject,
-        (Said::Correct, Some(answer)) => Verdict::Correct(answer),
-        (Said::Correct, None) => {
-            return Err(Problem::bad_request("`correct` needs the right `answer`"));
-        }
-    };
-    let by = body.by.or_else(|| caller.key.as_ref().map(|key| key.params.name.clone()));
-    let request = FeedbackRequest { run: body.run, verdict, by, note: body.note };
+    if request.verdict == Verdict::Correct && request.answer.is_none() {
+        return Err(Problem::bad_request("`correct` needs the right `answer`"));
+    }
+    request.by = request.by.or_else(|| caller.key.as_ref().map(|key| key.params.name.clone()));
     Ok(Json(pikerag_engine::feedback(&session, &request).await?))
 }
 
@@ -248,10 +185,8 @@ pub(crate) async fn feedback(
     params(("base" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = Verified), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, id)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, id)): Parts<(String, String)>,
 ) -> Result<Json<Verified>, Problem> {
-    let session = app.base(&caller, &base)?;
     Ok(Json(pikerag_engine::revoke_verified(&session, &id).await?))
 }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::jobs::Work;
+use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem};
 
 /// The text that was read of a document, in which the spans of its passages count, and the corrections of its file.
@@ -18,11 +19,9 @@ use crate::problem::{JsonBody, Parts, Problem};
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = Reading), (status = 404, body = Problem)))]
 pub(crate) async fn reading(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, source)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, source)): Parts<(String, String)>,
 ) -> Result<Json<Reading>, Problem> {
-    let session = app.base(&caller, &base)?;
     Ok(Json(pikerag_engine::reading(&session, id_of(&source)?).await?))
 }
 

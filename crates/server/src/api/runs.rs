@@ -5,14 +5,14 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::Change;
-use pikerag_engine::{AskRequest, DiffResponse, ForkRequest, RunResponse, RunSummary};
+use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::ask::{AskEvent, Asked, respond};
 use crate::app::{App, Caller};
+use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem, Query};
 use crate::streams::{Underway, Wanted};
 
@@ -32,12 +32,9 @@ pub(crate) struct Latest {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs", tag = "runs", params(("base" = String, Path), Latest),
     responses((status = 200, body = Vec<RunSummary>), (status = 404, body = Problem)))]
 pub(crate) async fn runs(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Seen(session): Seen,
     Query(Latest { limit, brief }): Query<Latest>,
 ) -> Result<Json<Value>, Problem> {
-    let session = app.base(&caller, &base)?;
     let mut runs = pikerag_engine::runs(&session, limit.unwrap_or(50).min(1000)).await?;
     if brief {
         for summary in &mut runs {
@@ -52,11 +49,9 @@ pub(crate) async fn runs(
     params(("base" = String, Path), ("run" = String, Path)),
     responses((status = 200, body = RunResponse), (status = 404, body = Problem)))]
 pub(crate) async fn run(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, run)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, run)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let session = app.base(&caller, &base)?;
     Ok(Json(json!(pikerag_engine::run_by_name(&session, &run).await?)))
 }
 
@@ -75,30 +70,20 @@ pub(crate) async fn replay(
     respond(app, base, &headers, underway).await
 }
 
-/// What is to be decided otherwise.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ForkBody {
-    /// The number of the event that is decided otherwise.
-    at: u32,
-    /// What is to be decided there.
-    change: Change,
-}
-
 /// Walks a run again up to a decision, decides that otherwise, and goes on: a run of its own.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", tag = "runs",
-    params(("base" = String, Path), ("run" = String, Path)), request_body = ForkBody,
+    params(("base" = String, Path), ("run" = String, Path)), request_body = ForkRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn fork(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, run)): Parts<(String, String)>,
     headers: HeaderMap,
-    JsonBody(ForkBody { at, change }): JsonBody<ForkBody>,
+    JsonBody(fork): JsonBody<ForkRequest>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
-    let fork = ForkRequest { run, at, change, ask: AskRequest::default() };
-    let underway = Underway::begin(&app, &caller, session, Wanted::Fork(fork));
+    let fork = Wanted::Fork(ForkRequest { run, ..fork });
+    let underway = Underway::begin(&app, &caller, session, fork);
     respond(app, base, &headers, underway).await
 }
 
@@ -107,10 +92,8 @@ pub(crate) async fn fork(
     params(("base" = String, Path), ("run" = String, Path), ("other" = String, Path)),
     responses((status = 200, body = DiffResponse), (status = 404, body = Problem)))]
 pub(crate) async fn diff(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, run, other)): Parts<(String, String, String)>,
+    Seen(session): Seen,
+    Parts((_, run, other)): Parts<(String, String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    let session = app.base(&caller, &base)?;
     Ok(Json(json!(pikerag_engine::diff_runs(&session, &run, &other).await?)))
 }

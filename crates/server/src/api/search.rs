@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::{Chunk, Condition, Filter};
-use pikerag_engine::parts::Search;
+use pikerag_engine::knowledge::Chunk;
 use pikerag_engine::{Notice, SearchRequest, Session};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
@@ -15,27 +14,6 @@ use crate::problem::{JsonBody, Parts, Problem};
 
 /// Hits of one search, at most.
 pub(crate) const MOST: usize = 200;
-
-/// What to look for.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SearchBody {
-    /// What to look for; at least one word.
-    pub(crate) query: String,
-    /// How to look.
-    #[serde(default)]
-    pub(crate) by: Search,
-    /// How many to find: 1 to 200; 8, if none is named.
-    #[serde(default)]
-    pub(crate) k: Option<usize>,
-    /// How many of the hits are reranked; 0 for none. Else as the server is set.
-    #[serde(default)]
-    pub(crate) rerank: Option<usize>,
-    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
-    #[serde(default)]
-    #[schema(value_type = Vec<String>)]
-    pub(crate) filter: Vec<Condition>,
-}
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
@@ -64,15 +42,15 @@ pub(crate) struct Found {
 
 /// Looks for passages.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/search", tag = "search", params(("base" = String, Path)),
-    request_body = SearchBody, responses((status = 200, body = SearchFound), (status = 400, body = Problem)))]
+    request_body = SearchRequest, responses((status = 200, body = SearchFound), (status = 400, body = Problem)))]
 pub(crate) async fn search(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    JsonBody(body): JsonBody<SearchBody>,
+    JsonBody(request): JsonBody<SearchRequest>,
 ) -> Result<Json<SearchFound>, Problem> {
     let session = app.base(&caller, &base)?;
-    Ok(Json(found(&app, &base, &session, body).await?))
+    Ok(Json(found(&app, &base, &session, &request).await?))
 }
 
 /// The same for other faces.
@@ -80,16 +58,12 @@ pub(crate) async fn found(
     app: &App,
     base: &str,
     session: &Session,
-    body: SearchBody,
+    request: &SearchRequest,
 ) -> Result<SearchFound, Problem> {
-    let k = body.k.unwrap_or(8);
-    if !(1..=MOST).contains(&k) {
+    if request.k.is_some_and(|k| !(1..=MOST).contains(&k)) {
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
-    let filter = Filter { conditions: body.filter };
-    let (query, by, rerank) = (body.query, body.by, body.rerank);
-    let response =
-        pikerag_engine::search(session, &SearchRequest { query, by, k, rerank, filter }).await?;
+    let response = pikerag_engine::search(session, request).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {

@@ -10,18 +10,16 @@ use utoipa::IntoParams;
 use super::files::{Uploaded, WhichUpload, uploads_of};
 use super::look::no_such;
 use crate::app::{App, Caller};
+use crate::opened::Whole;
 use crate::problem::{Fault, Parts, Problem, Query};
 
 /// How much of a file is there that has not come whole: where it goes on.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
 pub(crate) async fn uploaded(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Whole(session): Whole,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<Uploaded>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
     let uploads = uploads_of(&session);
     let held = uploads.held(&file)?;
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
@@ -31,12 +29,7 @@ pub(crate) async fn uploaded(
 /// The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem)))]
-pub(crate) async fn sent(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<SentFile>>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
+pub(crate) async fn sent(Whole(session): Whole) -> Result<Json<Vec<SentFile>>, Problem> {
     Ok(Json(pikerag_engine::sent(&session).await?))
 }
 

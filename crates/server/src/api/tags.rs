@@ -1,15 +1,14 @@
 //! Classes of tags, their tags, and pairs of a reader's word and the documents'.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
-use axum::extract::State;
+use axum::Json;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use pikerag_engine::knowledge::TagPair;
 use pikerag_engine::{TagClassRequest, TagClassResponse, TagClassesResponse};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::app::{App, Caller};
+use crate::opened::{Seen, Whole};
 use crate::problem::{JsonBody, Parts, Problem, Query};
 
 /// Tags of a class that are listed, at most.
@@ -18,12 +17,8 @@ const MOST: usize = 1000;
 /// The classes of tags, with how many tags each has and how often a passage bears one.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tags", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = TagClassesResponse), (status = 404, body = Problem)))]
-pub(crate) async fn classes(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<TagClassesResponse>, Problem> {
-    Ok(Json(pikerag_engine::tag_classes(&app.base(&caller, &base)?).await?))
+pub(crate) async fn classes(Seen(session): Seen) -> Result<Json<TagClassesResponse>, Problem> {
+    Ok(Json(pikerag_engine::tag_classes(&session).await?))
 }
 
 /// A class with its most frequent tags.
@@ -31,37 +26,23 @@ pub(crate) async fn classes(
     params(("base" = String, Path), ("class" = String, Path)),
     responses((status = 200, body = TagClassResponse), (status = 404, body = Problem)))]
 pub(crate) async fn class(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, class)): Parts<(String, String)>,
+    Seen(session): Seen,
+    Parts((_, class)): Parts<(String, String)>,
 ) -> Result<Json<TagClassResponse>, Problem> {
-    Ok(Json(pikerag_engine::tag_class(&app.base(&caller, &base)?, &class, MOST).await?))
-}
-
-/// What belongs to a class.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ClassBody {
-    /// What belongs to it, in a sentence.
-    covers: String,
-    /// Some of its tags.
-    #[serde(default)]
-    examples: Vec<String>,
+    Ok(Json(pikerag_engine::tag_class(&session, &class, MOST).await?))
 }
 
 /// Declares a class, or says anew what belongs to it.
 #[utoipa::path(put, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
-    params(("base" = String, Path), ("class" = String, Path)), request_body = ClassBody,
+    params(("base" = String, Path), ("class" = String, Path)), request_body = TagClassRequest,
     responses((status = 204), (status = 400, body = Problem)))]
 pub(crate) async fn declare(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, class)): Parts<(String, String)>,
-    JsonBody(ClassBody { covers, examples }): JsonBody<ClassBody>,
+    Whole(session): Whole,
+    Parts((_, class)): Parts<(String, String)>,
+    JsonBody(declared): JsonBody<TagClassRequest>,
 ) -> Result<StatusCode, Problem> {
-    let session = app.whole_base(&caller, &base)?;
-    pikerag_engine::add_tag_class(&session, &TagClassRequest { name: class, covers, examples })
-        .await?;
+    let declared = TagClassRequest { name: class, ..declared };
+    pikerag_engine::add_tag_class(&session, &declared).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -78,12 +59,11 @@ pub(crate) struct NameBody {
     params(("base" = String, Path), ("class" = String, Path)), request_body = NameBody,
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn rename(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, class)): Parts<(String, String)>,
+    Whole(session): Whole,
+    Parts((_, class)): Parts<(String, String)>,
     JsonBody(NameBody { name }): JsonBody<NameBody>,
 ) -> Result<StatusCode, Problem> {
-    pikerag_engine::rename_tag_class(&app.whole_base(&caller, &base)?, &class, &name).await?;
+    pikerag_engine::rename_tag_class(&session, &class, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -92,23 +72,18 @@ pub(crate) async fn rename(
     params(("base" = String, Path), ("class" = String, Path)),
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn drop_class(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, class)): Parts<(String, String)>,
+    Whole(session): Whole,
+    Parts((_, class)): Parts<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    pikerag_engine::drop_tag_class(&app.whole_base(&caller, &base)?, &class).await?;
+    pikerag_engine::drop_tag_class(&session, &class).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Pairs of a reader's word and the documents'.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = Vec<TagPair>), (status = 404, body = Problem)))]
-pub(crate) async fn pairs(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<TagPair>>, Problem> {
-    Ok(Json(pikerag_engine::tag_pairs(&app.base(&caller, &base)?).await?))
+pub(crate) async fn pairs(Seen(session): Seen) -> Result<Json<Vec<TagPair>>, Problem> {
+    Ok(Json(pikerag_engine::tag_pairs(&session).await?))
 }
 
 /// A reader's word, and what the documents say for it.
@@ -128,12 +103,9 @@ pub(crate) struct PairBody {
 #[utoipa::path(post, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
     request_body = PairBody, responses((status = 204), (status = 400, body = Problem)))]
 pub(crate) async fn declare_pair(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Whole(session): Whole,
     JsonBody(PairBody { colloquial, professional, class }): JsonBody<PairBody>,
 ) -> Result<StatusCode, Problem> {
-    let session = app.whole_base(&caller, &base)?;
     pikerag_engine::add_tag_pair(&session, &colloquial, &professional, &class).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -152,12 +124,9 @@ pub(crate) struct WhichPair {
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path), WhichPair),
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn drop_pair(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
+    Whole(session): Whole,
     Query(WhichPair { colloquial, professional }): Query<WhichPair>,
 ) -> Result<StatusCode, Problem> {
-    pikerag_engine::drop_tag_pair(&app.whole_base(&caller, &base)?, &colloquial, &professional)
-        .await?;
+    pikerag_engine::drop_tag_pair(&session, &colloquial, &professional).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,7 +1,7 @@
 //! A conversation as chat programs send it: which base and method are meant, what is asked, and what is no question at all.
 
 use pikerag_engine::knowledge::{Answer, Check, Citation};
-use pikerag_engine::parts::Turn;
+use pikerag_engine::parts::{Speaker, Turn};
 use pikerag_engine::settings::DEFAULT_BASE;
 use pikerag_engine::{AskRequest, Session};
 use serde::Deserialize;
@@ -93,12 +93,13 @@ pub(crate) async fn asked(
         return Ok(Asked::Background(reply));
     }
     let text = without_wrapping(&text);
-    let turns: Vec<Turn> = before
-        .iter()
-        .map(|message| Turn { is_persons: message.role == "user", text: message.text() })
-        .collect();
-    let question = pikerag_engine::standalone(session, &turns, text).await?;
-    Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }))
+    let turn = |message: &&Message| {
+        let by = if message.role == "user" { Speaker::Person } else { Speaker::Assistant };
+        Turn { by, text: message.text() }
+    };
+    let (question, earlier) = (text.to_owned(), before.iter().map(turn).collect());
+    let request = AskRequest { question, method, earlier, ..AskRequest::default() };
+    Ok(Asked::Question(pikerag_engine::standalone(session, request).await?))
 }
 
 /// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each

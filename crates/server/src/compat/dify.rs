@@ -3,14 +3,14 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::{Condition, Source};
-use pikerag_engine::parts::Search;
+use pikerag_engine::SearchRequest;
+use pikerag_engine::knowledge::Source;
 use pikerag_engine::settings::DEFAULT_BASE;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::api::search::{MOST, SearchBody, found};
+use crate::api::search::{MOST, found};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 
@@ -95,15 +95,9 @@ async fn records(app: &App, caller: &Caller, body: RetrievalBody) -> Result<Vec<
     let condition = body.metadata_condition.filter(|all| !all.conditions.is_empty());
     // Conditions that our filters cannot say are held against what is found, of which more is looked at.
     let looked_at = if condition.is_some() { MOST } else { k };
-    let filter: Vec<Condition> = Vec::new();
-    let search = SearchBody {
-        query: body.query,
-        by: Search::Auto,
-        k: Some(looked_at),
-        rerank: None,
-        filter,
-    };
-    let found = match found(app, base, &session, search).await {
+    let search =
+        SearchRequest { query: body.query, k: Some(looked_at), ..SearchRequest::default() };
+    let found = match found(app, base, &session, &search).await {
         Ok(found) => found,
         Err(problem) if problem.code() == "empty-query" => return Ok(Vec::new()),
         Err(problem) => return Err(problem),

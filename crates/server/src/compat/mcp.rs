@@ -6,12 +6,10 @@ mod tools;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
 use pikerag_engine::narrate::Language;
-use pikerag_engine::parts::Search;
 use pikerag_engine::settings::DEFAULT_BASE;
-use pikerag_engine::{GraphAroundRequest, Session};
+use pikerag_engine::{AskRequest, GraphAroundRequest, SearchRequest, Session};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, Resource, ServerCapabilities,
@@ -24,7 +22,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
 use crate::api::look::no_such;
-use crate::api::search::{SearchBody, found};
+use crate::api::search::found;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 use crate::streams::{Underway, Wanted, answered, broken};
@@ -127,15 +125,9 @@ impl Mcp {
                     .ok_or_else(|| wrong("k", "a number"))?,
             ),
         };
-        let filter = filter(given)?.conditions;
-        let body = SearchBody {
-            query: needed(given, "query")?,
-            by: Search::Auto,
-            k,
-            rerank: None,
-            filter,
-        };
-        let found = found(&self.app, base, session, body).await?;
+        let (query, filter) = (needed(given, "query")?, filter(given)?);
+        let request = SearchRequest { query, k, filter, ..SearchRequest::default() };
+        let found = found(&self.app, base, session, &request).await?;
         let links =
             found.hits.iter().map(|hit| (hit.url.clone(), hit.chunk.full_title())).collect();
         let hits: Vec<Value> = found

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pikerag_knowledge::{
-    ChunkId, DeclaredSchema, InChunk, Record, RecordId, RecordOrigin, SchemaHash, SourceId, Span,
+    ChunkId, DeclaredSchema, InChunk, Record, RecordId, SchemaHash, SourceId, Span,
 };
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
@@ -112,7 +112,7 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         uri: row.get(4)?,
         page: row.get(5)?,
         span: Span { start: rows::size(row, 6)?, end: rows::size(row, 7)? },
-        origin: RecordOrigin::from_name(&origin).ok_or_else(bad)?,
+        origin: origin.parse().map_err(|_| bad())?,
         fields: rows::json(row, 9)?,
     })
 }

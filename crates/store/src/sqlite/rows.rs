@@ -1,8 +1,7 @@
 //! How do rows become nodes?
 
 use pikerag_knowledge::{
-    Area, Atom, AtomId, AtomKind, Chunk, ChunkId, ChunkKind, PageBox, SectionId, Source, SourceId,
-    Span, Which,
+    Area, Atom, AtomId, Chunk, ChunkId, PageBox, SectionId, Source, SourceId, Span, Which,
 };
 use rusqlite::Row;
 use rusqlite::types::Type;
@@ -28,7 +27,7 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
         section: row.get::<_, Option<i64>>(4)?.map(|id| SectionId(id.cast_unsigned())),
         headings: serde_json::from_str(&headings).map_err(|error| bad(5, error))?,
         ordinal: row.get(6)?,
-        kind: ChunkKind::from_name(&kind).ok_or_else(|| unknown(7, &kind))?,
+        kind: kind.parse().map_err(|_| unknown(7, &kind))?,
         text: row.get(8)?,
         span: Span { start: size(row, 9)?, end: size(row, 10)? },
         page: row.get(11)?,
@@ -77,7 +76,7 @@ pub(super) fn atom(row: &Row<'_>) -> rusqlite::Result<Atom> {
     Ok(Atom {
         id: AtomId(id(row, 0)?),
         chunk: ChunkId(id(row, 1)?),
-        kind: AtomKind::from_name(&kind).ok_or_else(|| unknown(2, &kind))?,
+        kind: kind.parse().map_err(|_| unknown(2, &kind))?,
         text: row.get(3)?,
     })
 }

@@ -32,7 +32,7 @@ pub(super) fn models(
     };
     let mut built: Vec<(&Arc<ChatSettings>, Arc<dyn ChatModel>)> = Vec::new();
     let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
-    for role in Role::ALL {
+    for &role in Role::ALL {
         let Some(chat) = settings.chat(role) else { continue };
         let model = match built.iter().find(|(same, _)| Arc::ptr_eq(same, chat)) {
             Some((_, model)) => model.clone(),
@@ -80,7 +80,7 @@ impl Shares for OfMeter {
 
 /// The limits of a chat model: the strictest of those that settings give to this model of its endpoint, under any role.
 fn limits_of(settings: &Settings, chat: &ChatSettings) -> Limits {
-    let roles = Role::ALL.into_iter().filter_map(|role| settings.chat(role));
+    let roles = Role::ALL.iter().filter_map(|&role| settings.chat(role));
     let perspectives = settings.perspectives.iter().filter_map(|own| own.chat.as_ref());
     let same =
         roles.chain(perspectives).filter(|other| share_upstream(&other.endpoint, &chat.endpoint));

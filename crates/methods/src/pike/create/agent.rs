@@ -6,7 +6,8 @@ use crate::context::Rules;
 use pikerag_knowledge::worked::Gap;
 use pikerag_knowledge::{ChatModel, Chunk, Event, Question, Role, Schema};
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, ask_sample, object, one_line, passages, quiet_headings, text,
+    Prompt, Reply, Unreadable, ask_sample, at_most, closed, object, one_line, passages,
+    quiet_headings, shape, text,
 };
 use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
@@ -186,32 +187,15 @@ struct SaidIdea {
 
 impl Reply for Ideas {
     fn schema() -> Option<Schema> {
-        let words = |most: usize| json!({"type": "string", "maxLength": most});
-        let quote = json!({
-            "type": "object",
-            "properties": {"passage": {"type": "integer"}, "quote": words(300)},
-            "required": ["passage", "quote"],
-            "additionalProperties": false
-        });
-        let idea = json!({
-            "type": "object",
-            "properties": {
-                "title": words(100),
-                "idea": words(600),
-                "evidence": {"type": "array", "items": quote, "maxItems": 3},
-                "missing": words(200),
-                "next_step": words(200)
-            },
-            "required": ["title", "idea", "evidence", "missing", "next_step"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {"ideas": {"type": "array", "items": idea, "maxItems": IDEAS}},
-            "required": ["ideas"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "ideas".to_owned(), schema })
+        let quote = closed(json!({"passage": {"type": "integer"}, "quote": at_most(300)}));
+        let idea = closed(json!({
+            "title": at_most(100),
+            "idea": at_most(600),
+            "evidence": {"type": "array", "items": quote, "maxItems": 3},
+            "missing": at_most(200),
+            "next_step": at_most(200)
+        }));
+        Some(shape("ideas", json!({"ideas": {"type": "array", "items": idea, "maxItems": IDEAS}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -248,23 +232,15 @@ struct Critique(Vec<(usize, f64, String)>);
 
 impl Reply for Critique {
     fn schema() -> Option<Schema> {
-        let one = json!({
-            "type": "object",
-            "properties": {
-                "idea": {"type": "integer"},
-                "score": {"type": "integer", "minimum": 1, "maximum": 5},
-                "against": {"type": "string", "maxLength": 240}
-            },
-            "required": ["idea", "score", "against"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {"judgements": {"type": "array", "items": one, "maxItems": 48}},
-            "required": ["judgements"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "critique".to_owned(), schema })
+        let one = closed(json!({
+            "idea": {"type": "integer"},
+            "score": {"type": "integer", "minimum": 1, "maximum": 5},
+            "against": {"type": "string", "maxLength": 240}
+        }));
+        Some(shape(
+            "critique",
+            json!({"judgements": {"type": "array", "items": one, "maxItems": 48}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -7,7 +7,9 @@ use std::fmt::Write;
 use pikerag_knowledge::{Event, Note, Question, Role, Schema};
 use pikerag_language::query_terms;
 use pikerag_narrate::Language;
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, one_line, quiet_headings, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, closed, object, one_line, quiet_headings, shape, text,
+};
 use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
@@ -232,28 +234,19 @@ struct SaidIdea {
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
-        let words = |most: usize| json!({"type": "string", "maxLength": most});
-        let idea = json!({
-            "type": "object",
-            "properties": {
-                "title": words(100),
-                "idea": words(800),
-                "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
-            },
-            "required": ["title", "idea", "from"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {
+        let idea = closed(json!({
+            "title": at_most(100),
+            "idea": at_most(800),
+            "from": {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
+        }));
+        Some(shape(
+            "coordinated",
+            json!({
                 "ideas": {"type": "array", "items": idea, "maxItems": IDEAS},
-                "why": words(600),
+                "why": at_most(600),
                 "answer": {"type": "string"}
-            },
-            "required": ["ideas", "why", "answer"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "coordinated".to_owned(), schema })
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -1,7 +1,7 @@
 //! Through whose eyes is a question looked at? Perspectives that somebody configured, or those that a model chooses for it.
 
 use pikerag_knowledge::{Event, Note, Question, Role, Schema};
-use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings};
+use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, closed, object, quiet_headings, shape};
 use serde_json::{Value as Json, json};
 
 use super::{Params, said};
@@ -66,20 +66,11 @@ struct Said(Vec<Perspective>);
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
-        let words = |most: usize| json!({"type": "string", "maxLength": most});
-        let one = json!({
-            "type": "object",
-            "properties": {"name": words(60), "about": words(200)},
-            "required": ["name", "about"],
-            "additionalProperties": false
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {"perspectives": {"type": "array", "items": one, "maxItems": 16}},
-            "required": ["perspectives"],
-            "additionalProperties": false
-        });
-        Some(Schema { name: "perspectives".to_owned(), schema })
+        let one = closed(json!({"name": at_most(60), "about": at_most(200)}));
+        Some(shape(
+            "perspectives",
+            json!({"perspectives": {"type": "array", "items": one, "maxItems": 16}}),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
