@@ -1059,19 +1059,6 @@ export interface components {
              */
             top: number;
         };
-        /** @description A question, and how to answer it. */
-        AskBody: {
-            class?: components["schemas"]["TaskClass"] | null;
-            /** @description What was said before, the oldest first: a question that points back is written to stand alone, where there is a model. */
-            earlier?: components["schemas"]["Spoken"][];
-            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
-            filter?: string[];
-            level?: components["schemas"]["Level"] | null;
-            /** @description A method by name; `pike`, if none is named. */
-            method?: string;
-            /** @description The question; at least one word. */
-            question: string;
-        };
         /** @description What happens while a question is answered: the name of each event that is sent, and its data. */
         AskEvent: {
             /** @description First of all: the run has begun. */
@@ -1093,6 +1080,19 @@ export interface components {
             data: components["schemas"]["Problem"];
             /** @enum {string} */
             event: "problem";
+        };
+        /** @description A question, and how to answer it. */
+        AskRequest: {
+            class?: components["schemas"]["TaskClass"] | null;
+            /** @description What was said before, the oldest first: a question that points back is written to stand alone, where there is a model. */
+            earlier?: components["schemas"]["Turn"][];
+            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
+            filter?: string[];
+            level?: components["schemas"]["Level"] | null;
+            /** @description A method by name; `pike`, if none is named. */
+            method?: string;
+            /** @description The question; at least one word. */
+            question: string;
         };
         /** @description What came of a question. */
         Asked: {
@@ -1346,13 +1346,6 @@ export interface components {
             title: string;
             /** @description The file as the user named it, and `#record` inside it. */
             uri: string;
-        };
-        /** @description What belongs to a class. */
-        ClassBody: {
-            /** @description What belongs to it, in a sentence. */
-            covers: string;
-            /** @description Some of its tags. */
-            examples?: string[];
         };
         /**
          * @description Who told the class of a question?
@@ -1989,18 +1982,18 @@ export interface components {
          * @enum {string}
          */
         Fault: "caller" | "model" | "server";
-        /** @description What somebody says of an answer. */
-        FeedbackBody: {
+        /** @description What somebody says of the answer of a run. */
+        FeedbackRequest: {
             /** @description The right answer, with `correct`. */
             answer?: string | null;
-            /** @description Who says so; the name of the key, if none. */
+            /** @description Who says so; if none, the name of the key, else whom the settings name. */
             by?: string | null;
             /** @description What else there is to say. */
             note?: string;
-            /** @description The run whose answer it is. */
+            /** @description The run whose answer it is: its name, or how that begins; `last` for the latest. */
             run: string;
             /** @description What is said of it. */
-            verdict: components["schemas"]["Said"];
+            verdict: components["schemas"]["Verdict"];
         };
         /** @description What was kept. */
         FeedbackResponse: {
@@ -2118,16 +2111,6 @@ export interface components {
              */
             value: number;
         };
-        /** @description What is to be decided otherwise. */
-        ForkBody: {
-            /**
-             * Format: int32
-             * @description The number of the event that is decided otherwise.
-             */
-            at: number;
-            /** @description What is to be decided there. */
-            change: components["schemas"]["Change"];
-        };
         /** @description Where a run was forked from another. */
         ForkPoint: {
             /** @description What was decided. */
@@ -2139,6 +2122,16 @@ export interface components {
              * @description Number of the event that was decided otherwise.
              */
             seq: number;
+        };
+        /** @description What to do otherwise. */
+        ForkRequest: {
+            /**
+             * Format: int32
+             * @description The number of the event that is decided otherwise.
+             */
+            at: number;
+            /** @description What is to be decided there. */
+            change: components["schemas"]["Change"];
         };
         /** @description A passage that was found. */
         Found: {
@@ -2479,27 +2472,6 @@ export interface components {
              */
             changed: string[];
         };
-        /** @description What a key is to be good for. */
-        KeyBody: {
-            /** @description The bases that it opens, by the names that the server gives them; all, if none. */
-            bases?: string[];
-            /**
-             * Format: double
-             * @description US dollars that may be spent with it over all its life.
-             */
-            cap_usd?: number | null;
-            /** @description What of them it shows: conditions such as `folder=law`, all of which must fit. */
-            filter?: string[];
-            /** @description Whose it is, or what for. */
-            name: string;
-            /**
-             * Format: int32
-             * @description Requests in a minute.
-             */
-            per_minute?: number | null;
-            /** @description What it may be used for. */
-            scope: components["schemas"]["ScopeName"];
-        };
         /** @description A key, without what is secret of it. */
         KeyLine: {
             /** @description The bases that it opens; all, if none. */
@@ -2526,7 +2498,7 @@ export interface components {
              */
             per_minute: number | null;
             /** @description What it may be used for. */
-            scope: components["schemas"]["ScopeName"];
+            scope: components["schemas"]["Scope"];
             /**
              * Format: double
              * @description US dollars that were.
@@ -2539,6 +2511,27 @@ export interface components {
             is_set: boolean;
             /** @description The oldest first. Where there is none, whoever reaches the server may do all. */
             keys: components["schemas"]["KeyLine"][];
+        };
+        /** @description What a key is to be good for. */
+        KeyParams: {
+            /** @description The bases that it opens, by the names that the server gives them; all, if none. */
+            bases?: string[];
+            /**
+             * Format: double
+             * @description US dollars that may be spent with it over all its life.
+             */
+            cap_usd?: number | null;
+            /** @description What of them it shows: conditions such as `folder=law`, all of which must fit. */
+            filter?: string[];
+            /** @description Whose it is, or what for. */
+            name: string;
+            /**
+             * Format: int32
+             * @description Requests in a minute.
+             */
+            per_minute?: number | null;
+            /** @description What it may be used for. */
+            scope: components["schemas"]["Scope"];
         };
         /**
          * @description The layers of the heterogeneous graph (PIKE-RAG §3.1).
@@ -2868,6 +2861,8 @@ export interface components {
             code: string;
             /** @description What is the case here. */
             detail?: string;
+            /** @description The same in Chinese, where it is known in Chinese. */
+            detail_zh?: string | null;
             /** @description Who has to do something about it. */
             fault: components["schemas"]["Fault"];
             /** @description What can be done. */
@@ -2922,7 +2917,7 @@ export interface components {
          * @enum {string}
          */
         Quoting: "no_model" | "reply_unreadable";
-        /** @description What may be set, as JSON has it. */
+        /** @description What may be set. */
         Range: {
             /** @description A whole number, both ends included. */
             whole: [
@@ -3219,39 +3214,34 @@ export interface components {
             spent: number | null;
         };
         /**
-         * @description What is said of an answer.
-         * @enum {string}
-         */
-        Said: "accept" | "correct" | "reject";
-        /**
          * @description What a key may be used for; each includes those before it.
          * @enum {string}
          */
-        ScopeName: "read" | "write" | "admin";
+        Scope: "read" | "write" | "admin";
         /**
          * @description A way to find chunks, by the name that settings and the command line use.
          * @enum {string}
          */
         Search: "auto" | "words" | "meaning" | "atoms" | "hybrid" | "hops" | "layers" | "joined" | "fused";
-        /** @description What to look for. */
-        SearchBody: {
-            /** @description How to look. */
-            by?: components["schemas"]["Search"];
-            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
-            filter?: string[];
-            /** @description How many to find: 1 to 200; 8, if none is named. */
-            k?: number | null;
-            /** @description What to look for; at least one word. */
-            query: string;
-            /** @description How many of the hits are reranked; 0 for none. Else as the server is set. */
-            rerank?: number | null;
-        };
         /** @description What was found. */
         SearchFound: {
             /** @description Best first. */
             hits: components["schemas"]["Found"][];
             /** @description What to know besides. */
             notices: components["schemas"]["Notice"][];
+        };
+        /** @description What to look for, and how. */
+        SearchRequest: {
+            /** @description How to look. */
+            by?: components["schemas"]["Search"];
+            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
+            filter?: string[];
+            /** @description How many to find; 8, if none is named. A server finds 200 at most. */
+            k?: number | null;
+            /** @description What to look for; at least one word. */
+            query: string;
+            /** @description How many of the hits are reranked; 0 for none. Else as it is set. */
+            rerank?: number | null;
         };
         /** @description A heading with what stands under it; derived from its source and its place in the order. */
         SectionId: string;
@@ -3322,13 +3312,6 @@ export interface components {
                     }
                 ];
             };
-        };
-        /** @description What somebody said before. */
-        Spoken: {
-            /** @description Who said it. */
-            by: components["schemas"]["Speaker"];
-            /** @description The words. */
-            text: string;
         };
         /**
          * @description How far a job has come.
@@ -3821,6 +3804,13 @@ export interface components {
             /** @description How many tags it has. */
             tags: number;
         };
+        /** @description A class as a person declares it. */
+        TagClassRequest: {
+            /** @description What belongs to it, in a sentence. */
+            covers: string;
+            /** @description Some of its tags. */
+            examples?: string[];
+        };
         /** @description The tags of a class. */
         TagClassResponse: {
             /** @description The class. */
@@ -3923,6 +3913,13 @@ export interface components {
             /** @description The model. */
             model: components["schemas"]["ForecastModel"];
         };
+        /** @description What somebody said before. */
+        Turn: {
+            /** @description Who said it. */
+            by: components["schemas"]["Speaker"];
+            /** @description The words. */
+            text: string;
+        };
         /** @description What an archive held. */
         UnpackResponse: {
             /** @description As they are called, in the same order. */
@@ -3971,6 +3968,11 @@ export interface components {
              */
             prompt_tokens: number;
         };
+        /**
+         * @description What is said of an answer.
+         * @enum {string}
+         */
+        Verdict: "accept" | "correct" | "reject";
         /** @description An answer that a person has judged: a node of the layer `D`, derived from the chunks of its grounds. */
         Verified: {
             /**
@@ -4186,7 +4188,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AskBody"];
+                "application/json": components["schemas"]["AskRequest"];
             };
         };
         responses: {
@@ -4418,7 +4420,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FeedbackBody"];
+                "application/json": components["schemas"]["FeedbackRequest"];
             };
         };
         responses: {
@@ -4954,7 +4956,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ForkBody"];
+                "application/json": components["schemas"]["ForkRequest"];
             };
         };
         responses: {
@@ -5019,7 +5021,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SearchBody"];
+                "application/json": components["schemas"]["SearchRequest"];
             };
         };
         responses: {
@@ -5514,7 +5516,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ClassBody"];
+                "application/json": components["schemas"]["TagClassRequest"];
             };
         };
         responses: {
@@ -5746,7 +5748,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["KeyBody"];
+                "application/json": components["schemas"]["KeyParams"];
             };
         };
         responses: {
