@@ -603,6 +603,22 @@ async fn an_original_is_kept_once_and_goes_with_the_last_file_that_has_it() {
 }
 
 #[tokio::test]
+async fn damaged_texts_are_found() {
+    for damage in ["UPDATE sources SET text = 'A crone.'", "UPDATE chunks SET text = 'A crone.'"] {
+        let (folder, base) = fresh();
+        put(&base, "a.txt", "A crane.").await;
+        put(&base, "b.md", "# Law\n\nOne.\n\n## Cranes\n\nTwo | three.").await;
+        assert_eq!(health(&base, Repair::No, &Part::Texts).await, (Health::Sound, false));
+        drop(base);
+        let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        let base = Base::open(folder.path()).unwrap();
+        assert_eq!(health(&base, Repair::Yes, &Part::Texts).await, (Health::Damaged, false));
+    }
+}
+
+#[tokio::test]
 async fn damaged_originals_are_found() {
     let (folder, base) = fresh();
     put(&base, "a.txt", "A crane.").await;

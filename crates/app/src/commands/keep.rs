@@ -112,8 +112,9 @@ pub(crate) async fn check(session: &Session, json: bool, repair: bool) -> anyhow
         for finding in &response.findings {
             say(&line(finding));
         }
-        let is_derived =
-            |finding: &Finding| !matches!(finding.part, Part::Database | Part::Originals);
+        let is_derived = |finding: &Finding| {
+            !matches!(finding.part, Part::Database | Part::Texts | Part::Originals)
+        };
         let damaged = |finding: &&Finding| finding.health == Health::Damaged;
         match response.findings.iter().find(damaged) {
             None => {}
@@ -140,6 +141,7 @@ fn line(finding: &Finding) -> String {
     };
     let part = match &finding.part {
         Part::Database => "database".to_owned(),
+        Part::Texts => "texts".to_owned(),
         Part::Originals => "originals".to_owned(),
         Part::FullText => "full text".to_owned(),
         Part::Vectors(set) => format!("vectors of {set}"),

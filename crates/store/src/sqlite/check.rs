@@ -24,6 +24,8 @@ use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in};
 pub enum Part {
     /// The database, which holds all.
     Database,
+    /// The texts of documents and chunks.
+    Texts,
     /// The bytes of the files that were read.
     Originals,
     /// Full text, derived.
@@ -96,6 +98,7 @@ impl Inner {
     fn check(&self, repair: Repair) -> Result<Vec<Finding>, StoreError> {
         let mut findings = vec![
             self.part(&Part::Database, repair, &Self::look_at_database, Some(&Self::make_indexes))?,
+            self.part(&Part::Texts, repair, &Self::look_at_texts, None)?,
             self.part(&Part::Originals, repair, &Self::look_at_originals, None)?,
             self.part(
                 &Part::FullText,
@@ -184,6 +187,41 @@ impl Inner {
     fn make_indexes(&self) -> Result<(), StoreError> {
         self.transaction("making the indexes of the database again", |tx| {
             tx.execute_batch("REINDEX")
+        })
+    }
+
+    /// A document's text has its hash, and a chunk's text is what its document has there.
+    fn look_at_texts(&self) -> Result<Look, StoreError> {
+        let doing = "checking the texts";
+        self.with_reader(|connection| {
+            let mut sources =
+                connection.prepare("SELECT id, hash, text FROM sources").context(doing)?;
+            let mut chunks = connection
+                .prepare("SELECT text, span_start, span_end FROM chunks WHERE source = ?1")
+                .context(doing)?;
+            let mut rows = sources.query([]).context(doing)?;
+            let (mut read, mut damaged) = (0, 0);
+            while let Some(row) = rows.next().context(doing)? {
+                let (id, hash): (i64, String) =
+                    row.get(0).and_then(|id| Ok((id, row.get(1)?))).context(doing)?;
+                let text = row.get_ref(2).and_then(|it| Ok(it.as_bytes()?)).context(doing)?;
+                let mut is_sound = blake3::hash(text).to_hex().as_str() == hash;
+                let mut parts = chunks.query([id]).context(doing)?;
+                while let Some(part) = parts.next().context(doing)? {
+                    let span =
+                        rows::size(part, 1).context(doing)?..rows::size(part, 2).context(doing)?;
+                    let said = part.get_ref(0).and_then(|it| Ok(it.as_bytes()?)).context(doing)?;
+                    is_sound &= text.get(span) == Some(said);
+                }
+                read += 1;
+                damaged += usize::from(!is_sound);
+            }
+            Ok(match damaged {
+                0 => Look::Sound(format!("{read} documents")),
+                _ => Look::Damaged(format!(
+                    "{damaged} of {read} documents are not as they were read"
+                )),
+            })
         })
     }
 
