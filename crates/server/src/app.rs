@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::audit::Audit;
+use crate::idempotency::Responses;
 use crate::jobs::{Job, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Jobs,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
+    pub(crate) responses: Responses,
     /// Where the server listens.
     address: SocketAddr,
     /// Says that no further request is taken.
@@ -98,6 +100,7 @@ impl Shared {
             jobs: Jobs::new(stopping.clone(), Handle::current()),
             audit,
             metrics: Metrics::new(),
+            responses: Responses::default(),
             address,
             stopping,
         }

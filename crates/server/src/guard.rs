@@ -225,7 +225,7 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
         let names = HeaderValue::from_static(
-            "authorization, content-type, x-api-key, mcp-protocol-version",
+            "authorization, content-type, idempotency-key, x-api-key, mcp-protocol-version",
         );
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
         let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");

@@ -6,6 +6,7 @@ mod app;
 mod audit;
 mod compat;
 mod guard;
+mod idempotency;
 mod jobs;
 mod metrics;
 mod opened;

@@ -21,6 +21,7 @@ use crate::api::{
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
+use crate::idempotency::once;
 use crate::page;
 use crate::problem::{Fault, Problem};
 
@@ -117,7 +118,9 @@ fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
             mark(path, item, scope);
         }
         if let Some(app) = app {
-            routes = routes.route_layer(from_fn_with_state((Arc::clone(app), scope), guard));
+            routes = routes
+                .route_layer(from_fn_with_state(Arc::clone(app), once))
+                .route_layer(from_fn_with_state((Arc::clone(app), scope), guard));
         }
         all = all.merge(routes);
         // Where axum writes `{*file}` for a path of many pieces, OpenAPI knows `{file}` alone.

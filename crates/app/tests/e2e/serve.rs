@@ -317,6 +317,32 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
     assert_eq!(hidden, absent);
 }
 
+/// A client that got no response sends its request again: it gets the response of the first one.
+#[test]
+fn a_post_with_the_same_idempotency_key_is_made_once() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let post = |name: &str, body: &Value| {
+        let headers = [("Content-Type", "application/json"), ("Idempotency-Key", name)];
+        let path = "/api/v1/bases/default/ask";
+        serving.request("POST", path, &headers, body.to_string().as_bytes())
+    };
+    let first = post("one", &question());
+    assert_eq!(first.status, 200, "{first:?}");
+    let again = post("one", &question());
+    assert_eq!((again.status, &again.text), (200, &first.text));
+    let other = post("two", &question());
+    assert_ne!(other.json()["run"], first.json()["run"]);
+    let reused = post("one", &json!({"question": "Who built the crane?"}));
+    assert_eq!(
+        (reused.status, reused.json()["code"].clone()),
+        (422, json!("idempotency-key-reused"))
+    );
+    assert_eq!(post("", &question()).status, 400);
+    let runs = serving.get("/api/v1/bases/default/runs", "").json();
+    assert_eq!(runs.as_array().unwrap().len(), 2, "{runs}");
+}
+
 /// A model that takes its time.
 fn slow(latency: Duration) -> Server {
     Server::start(oracle, pikerag_test_support::Faults::default(), latency)
