@@ -1,5 +1,6 @@
 // Which conversations were there, and what is said in the one of now? The texts are short notes; runs are in the base.
 import { type Schemas } from "../lib/api";
+import { ownsStored } from "../lib/key.svelte";
 import type { Change } from "../run/types";
 import { type AskBody, Run } from "./run.svelte";
 
@@ -160,6 +161,9 @@ function newId(): string {
 }
 
 function readKept(base: string): Kept[] {
+  if (!ownsStored()) {
+    return [];
+  }
   try {
     const found: unknown = JSON.parse(localStorage.getItem(placeOf(base)) ?? "[]");
     return Array.isArray(found) ? found.filter(isKept) : [];
