@@ -148,8 +148,9 @@ pub struct GraphDrawn {
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_summary(session: &Session) -> Result<GraphSummary> {
+    let place = session.engine().long_read().await?;
     let base = seen_base(session).await?;
-    session.engine().long_read(move || summary(&base)).await?
+    place.run(move || summary(&base)).await?
 }
 
 fn summary(base: &Base) -> Result<GraphSummary> {
@@ -205,19 +206,20 @@ pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Res
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
+    let place = session.engine().long_read().await?;
     let base = seen_base(session).await?;
     let look = move || {
         let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
         let (nodes, edges) = shown_of(&selection.around);
         Ok(GraphOverview { nodes, edges, of: selection.nodes })
     };
-    session.engine().long_read(look).await?
+    place.run(look).await?
 }
 
 /// The base as it stands, and of it what the caller may see.
 pub(super) async fn seen_base(session: &Session) -> Result<Base> {
     let (base, seen) = (session.base_in_part().await?, session.seen(&Filter::default()));
-    Ok(blocking(move || base.seen_through(&seen)).await??)
+    Ok(base.seen_through(&seen).await?)
 }
 
 /// Opens the base for the export of its graph: before anybody makes a file for it.

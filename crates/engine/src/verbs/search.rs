@@ -1,6 +1,7 @@
 //! `search`: chunks, each with how its score came about.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_methods::Ports;
@@ -8,7 +9,7 @@ use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
 use serde::Serialize;
 
 use super::ask::has_word;
-use crate::engine::Session;
+use crate::engine::{SearchLedger, Session};
 use crate::error::{EngineError, Needed, Result, Wordless};
 use crate::notice::Notice;
 use crate::settings::Reranks;
@@ -68,7 +69,8 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
         return Err(EngineError::Needs(Needed::Reranker));
     }
     let first = request.rerank.unwrap_or(rerank.first);
-    let (ports, notices) = session.ports_reranking(&base, seen, first).await?;
+    let (ports, notices) =
+        session.ports_reranking(&base, seen, (first, Arc::new(SearchLedger(base.clone())))).await?;
     let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
     let chunks = ports.base.chunks(&ids).await?;

@@ -139,6 +139,9 @@ pub(crate) async fn ask(
     JsonBody(body): JsonBody<AskBody>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
+    app.within(&[&body.question], &body.filter)?;
+    app.conversation_within(body.earlier.iter().map(|said| said.text.len()).sum())?;
+    let place = app.admitted(&caller).await?;
     let turn = |said: Spoken| Turn { is_persons: said.by == Speaker::Person, text: said.text };
     let turns: Vec<Turn> = body.earlier.into_iter().map(turn).collect();
     let request = AskRequest {
@@ -149,7 +152,7 @@ pub(crate) async fn ask(
         filter: Filter { conditions: body.filter },
         ..AskRequest::default()
     };
-    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }
 

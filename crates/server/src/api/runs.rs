@@ -71,7 +71,8 @@ pub(crate) async fn replay(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
-    let underway = Underway::begin(&app, &caller, session, Wanted::Replay(run));
+    let place = app.admitted(&caller).await?;
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Replay(run));
     respond(app, base, &headers, underway).await
 }
 
@@ -97,8 +98,10 @@ pub(crate) async fn fork(
     JsonBody(ForkBody { at, change }): JsonBody<ForkBody>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
+    app.within(&[&json!(change).to_string()], &[])?;
+    let place = app.admitted(&caller).await?;
     let fork = ForkRequest { run, at, change, ask: AskRequest::default() };
-    let underway = Underway::begin(&app, &caller, session, Wanted::Fork(fork));
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Fork(fork));
     respond(app, base, &headers, underway).await
 }
 

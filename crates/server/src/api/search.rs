@@ -86,6 +86,7 @@ pub(crate) async fn found(
     if !(1..=MOST).contains(&k) {
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
+    app.within(&[&body.query], &body.filter)?;
     let filter = Filter { conditions: body.filter };
     let (query, by, rerank) = (body.query, body.by, body.rerank);
     let response =

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::background::{background, without_wrapping};
+use crate::admission::Place;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
@@ -68,17 +69,19 @@ pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
 /// What a conversation asks.
 pub(crate) enum Asked {
     /// A question for a method.
-    Question(AskRequest),
+    Question(AskRequest, Place),
     /// What a chat program asks in the background, with what it gets: no method runs for it.
     Background(String),
 }
 
-/// The last message as a request: one that points back is written to stand alone.
+/// The last message as a request, with the right to run it: one that points back is written to stand alone.
 pub(crate) async fn asked(
-    session: &Session,
+    app: &App,
+    (caller, session): (&Caller, &Session),
     method: String,
     messages: &[Message],
 ) -> Result<Asked, Problem> {
+    app.conversation_within(messages.iter().map(|message| message.text().len()).sum())?;
     let said = |message: &&Message| message.role == "user" || message.role == "assistant";
     let spoken: Vec<&Message> = messages.iter().filter(said).collect();
     let Some((last, before)) = spoken.split_last() else {
@@ -93,12 +96,14 @@ pub(crate) async fn asked(
         return Ok(Asked::Background(reply));
     }
     let text = without_wrapping(&text);
+    app.within(&[text], &[])?;
+    let place = app.admitted(caller).await?;
     let turns: Vec<Turn> = before
         .iter()
         .map(|message| Turn { is_persons: message.role == "user", text: message.text() })
         .collect();
     let question = pikerag_engine::standalone(session, &turns, text).await?;
-    Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }))
+    Ok(Asked::Question(AskRequest { question, method, ..AskRequest::default() }, place))
 }
 
 /// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each
