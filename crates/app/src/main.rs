@@ -52,8 +52,9 @@ fn main() -> ExitCode {
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(if is_server { processors.max(2) } else { 2 })
-        // Each thread brings a heap arena along; the store's short reads need few of them.
-        .max_blocking_threads(if is_server { 4 * processors } else { 4 })
+        // Each thread brings a heap arena along, and is there while it has work. Reads, writes and children of a server have
+        // places of their own (`pikerag_store`, `engine::sandbox`): there are threads for all of them at once.
+        .max_blocking_threads(if is_server { 4 * processors + 256 } else { 4 })
         .enable_all()
         .build()
     {

@@ -210,9 +210,9 @@ async fn documents_refer_to_each_other() {
     ]);
     let shelf = Shelf::empty();
     shelf.index(&files, None, None, &Params::default()).await;
-    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()).await, shelf.nodes());
     let few = "source=links.md|safety.md|mentions.md".parse().unwrap();
-    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![few] }) < shelf.nodes());
+    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![few] }).await < shelf.nodes());
     insta::assert_snapshot!(references(&shelf).await, @r#"
     links.md -> doc-117 notes.md by link: # Links See [here](safety.md) and [there](https://notes.example/117).
     links.md -> safety.md by link: # Links See [here](safety.md) and [there](https://notes.example/117).

@@ -95,9 +95,9 @@ async fn later_runs_keep_up_what_was_built() {
     let summary = shelf.base.summary().await.unwrap();
     assert_eq!((summary.entities, summary.relations), (6, 6));
     assert_eq!((summary.communities, summary.reports, summary.summaries), (2, 2, 1));
-    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()).await, shelf.nodes());
     let one = format!("source={}", files.0.keys().next().unwrap()).parse().unwrap();
-    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![one] }) < shelf.nodes());
+    assert!(shelf.reads_nodes_as_exported(&Filter { conditions: vec![one] }).await < shelf.nodes());
     let calls = chat.requests().len();
     index(&shelf, &files, chat).await;
     assert_eq!(chat.requests().len(), calls);

@@ -10,18 +10,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pikerag_knowledge::{Embedder, Reranker};
 use pikerag_models::{Meter, Transport, Upstreams};
 use pikerag_store::{Base, DATABASE};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::session::USUAL_METHOD;
 use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session, Share};
+pub(crate) use self::session::{SearchLedger, USUAL_METHOD};
 use crate::error::{EngineError, Result};
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
 
 /// Reads of a whole base that are under way at one time; each has a thread and a connection of its own.
 const LONG_READS: usize = 4;
+/// As many exports besides: those take as long as whoever reads them.
+const EXPORTS: usize = 4;
 
 /// Puts everything together. Nothing is read, started or called yet.
 ///
@@ -39,6 +41,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         program,
         limits: settings.parser_limits.clone(),
         programs: Arc::new(programs),
+        places: Arc::new(Semaphore::new(settings.parser_limits.at_once.max(1))),
     };
     Ok(Engine(Arc::new(Shared {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
@@ -50,7 +53,8 @@ pub fn open(settings: Settings) -> Result<Engine> {
         multilingual: OnceLock::new(),
         local_reranker: OnceLock::new(),
         bases: Mutex::default(),
-        long_reads: Semaphore::new(LONG_READS),
+        long_reads: Arc::new(Semaphore::new(LONG_READS)),
+        exports: Arc::new(Semaphore::new(EXPORTS)),
         cancel: CancellationToken::new(),
     })))
 }
@@ -71,7 +75,8 @@ pub(crate) struct Shared {
     pub(crate) multilingual: OnceLock<Option<Arc<dyn Embedder>>>,
     pub(crate) local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
-    long_reads: Semaphore,
+    long_reads: Arc<Semaphore>,
+    exports: Arc<Semaphore>,
     cancel: CancellationToken,
 }
 
@@ -112,28 +117,32 @@ impl Engine {
         self.0.cancel.cancel();
     }
 
-    /// Work that reads a whole base, on a thread of its own: short reads never wait behind it. Four run at a time, and the
-    /// others wait in line.
+    /// Waits until a whole base may be read. Four are at a time, and the others wait in line, with nothing open.
     ///
     /// # Errors
-    /// The system gives no thread; [`EngineError::Cancelled`] where the work panicked.
+    /// [`EngineError::Cancelled`], where the process ends.
+    pub async fn long_read(&self) -> Result<LongRead> {
+        LongRead::wait(&self.0.long_reads).await
+    }
+
+    /// The same for an export: it waits for no other read, and none waits for it.
     ///
-    /// # Cancel safety
-    /// Dropping the future after the work has begun lets it go on to its end.
-    pub async fn long_read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T> {
-        let (sender, done) = oneshot::channel();
-        self.0.long_reads.acquire().await.map_err(|_| EngineError::Cancelled)?.forget();
-        let place = Place(self.clone());
-        let read = move || {
-            let _held = place;
-            // The caller may have gone away.
-            let _ = sender.send(work());
+    /// # Errors
+    /// As of [`Engine::long_read`].
+    pub async fn export(&self) -> Result<LongRead> {
+        LongRead::wait(&self.0.exports).await
+    }
+
+    /// Whether the base in a folder is, or was, held open.
+    pub(crate) async fn has_opened(&self, folder: &Path) -> bool {
+        let slot = {
+            let bases = self.0.bases.lock().unwrap_or_else(PoisonError::into_inner);
+            bases.get(folder).cloned()
         };
-        std::thread::Builder::new().name("read".to_owned()).spawn(read)?;
-        done.await.map_err(|_| EngineError::Cancelled)
+        match slot {
+            Some(slot) => slot.lock().await.is_some(),
+            None => false,
+        }
     }
 
     pub(crate) fn cancellation(&self) -> &CancellationToken {
@@ -168,12 +177,34 @@ impl Engine {
     }
 }
 
-/// Given back when a long read ends, however it ends.
-struct Place(Engine);
+/// The right to read a whole base.
+pub struct LongRead(OwnedSemaphorePermit);
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.0.long_reads.add_permits(1);
+impl LongRead {
+    async fn wait(places: &Arc<Semaphore>) -> Result<Self> {
+        let place = Arc::clone(places).acquire_owned().await;
+        place.map(Self).map_err(|_| EngineError::Cancelled)
+    }
+
+    /// Does work on a thread of its own: short reads never wait behind it.
+    ///
+    /// # Errors
+    /// The system gives no thread; [`EngineError::Cancelled`] where the work panicked.
+    ///
+    /// # Cancel safety
+    /// Dropping the future after the work has begun lets it go on to its end.
+    pub async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let (sender, done) = oneshot::channel();
+        let read = move || {
+            let _held = self.0;
+            // The caller may have gone away.
+            let _ = sender.send(work());
+        };
+        std::thread::Builder::new().name("read".to_owned()).spawn(read)?;
+        done.await.map_err(|_| EngineError::Cancelled)
     }
 }
 

@@ -27,6 +27,7 @@
 mod chart;
 mod corrected;
 mod costs;
+mod descriptors;
 mod engine;
 mod error;
 mod files;
@@ -69,7 +70,8 @@ pub mod parts {
 pub use pikerag_language::format_number;
 
 pub use crate::chart::svg_chart;
-pub use crate::engine::{Cost, CostPart, Engine, Grant, Session, Share, open};
+pub use crate::descriptors::raise_descriptors;
+pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, Share, open};
 pub use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, Result, WeightsOf,
     Wordless,

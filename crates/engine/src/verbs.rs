@@ -38,7 +38,7 @@ mod vectors;
 
 pub use self::ask::{AskRequest, AskResponse, TracedAnswer, ask};
 pub use self::backup::{BackupResponse, backup, restore};
-pub use self::check::{CheckRequest, CheckResponse, check};
+pub use self::check::{CheckRequest, CheckResponse, check, ready};
 pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse, classify};
 pub use self::configured::{ConfiguredCap, ConfiguredModel, ConfiguredResponse, configured};
 pub use self::converse::standalone;

@@ -25,13 +25,14 @@ mod tests;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use pikerag_knowledge::ports::Cause;
 use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 use rayon::prelude::*;
+use tokio::sync::Semaphore;
 
 pub use cross::{LaterReranker, LocalReranker};
 pub use later::LaterEmbedder;
@@ -159,10 +160,24 @@ impl LocalEmbedder {
         let loaded = Arc::clone(&self.loaded);
         let dropped = SetOnDrop(Arc::new(AtomicBool::new(false)));
         let is_cancelled = Arc::clone(&dropped.0);
-        tokio::task::spawn_blocking(move || work(&loaded, &is_cancelled))
-            .await
-            .map_err(|cause| self.loaded.broken(cause.into()))?
+        let worked = beside(move || work(&loaded, &is_cancelled)).await;
+        worked.map_err(|cause| self.loaded.broken(cause))?
     }
+}
+
+/// Requests that local models work on at a time; the others wait, and hold no thread.
+static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
+    Semaphore::new(2 * std::thread::available_parallelism().map_or(1, usize::from))
+});
+
+/// Work of a local model beside the async runtime.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Cause> {
+    let place = PLACES.acquire().await?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work()
+    });
+    Ok(done.await?)
 }
 
 #[async_trait]

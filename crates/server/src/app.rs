@@ -7,17 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
+use pikerag_engine::knowledge::Condition;
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::admission::{Admission, Place};
 use crate::audit::Audit;
 use crate::idempotency::Responses;
 use crate::jobs::{Job, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
+
+/// How many times as long as a question a conversation may be.
+const CONVERSATION: usize = 8;
 
 /// What all requests share.
 pub(crate) type App = Arc<Shared>;
@@ -29,6 +34,7 @@ pub(crate) struct Shared {
     bases: BTreeMap<String, Session>,
     shares: Mutex<HashMap<String, Spent>>,
     rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
+    runs: Admission,
     pub(crate) jobs: Jobs,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
@@ -82,8 +88,9 @@ impl Shared {
         keys: Option<Keys>,
         audit: Audit,
         address: SocketAddr,
+        requests: usize,
     ) -> Self {
-        let settings = engine.settings().server.clone();
+        let settings = ServerSettings { requests, ..engine.settings().server.clone() };
         let stopping = CancellationToken::new();
         let mut bases: BTreeMap<String, Session> = BTreeMap::new();
         for (name, folder) in &settings.bases {
@@ -93,16 +100,17 @@ impl Shared {
         Self {
             keys,
             engine,
-            settings,
             bases,
             shares: Mutex::default(),
             rates: Mutex::default(),
+            runs: Admission::new(settings.runs, settings.runs_waiting),
             jobs: Jobs::new(stopping.clone(), Handle::current()),
             audit,
             metrics: Metrics::new(),
             responses: Responses::default(),
             address,
             stopping,
+            settings,
         }
     }
 
@@ -220,6 +228,34 @@ impl Shared {
             app.metrics.indexed(job.base(), job.stand());
         };
         self.jobs.begin(base, session, work, Box::new(ended))
+    }
+
+    /// Waits until a run of a caller may begin; see [`Admission::enter`].
+    pub(crate) async fn admitted(&self, caller: &Caller) -> Result<Place, Problem> {
+        let admitted = self.runs.enter(caller.name()).await;
+        admitted.inspect_err(|_| self.metrics.turned_away())
+    }
+
+    /// Refuses words that a run or a search would take too long over: a question and its conditions, a query.
+    pub(crate) fn within(&self, words: &[&str], filter: &[Condition]) -> Result<(), Problem> {
+        let words: usize = words.iter().map(|words| words.len()).sum();
+        let filter: usize = filter.iter().map(|condition| condition.to_string().len()).sum();
+        self.bounded(words + filter, 1, "a question or query, with its filter,")
+    }
+
+    /// The same for what was said before a question.
+    pub(crate) fn conversation_within(&self, bytes: usize) -> Result<(), Problem> {
+        self.bounded(bytes, CONVERSATION, "a conversation")
+    }
+
+    fn bounded(&self, bytes: usize, times: usize, what: &str) -> Result<(), Problem> {
+        let most = self.settings.question_bytes.saturating_mul(times);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Problem::new(413, "question-too-long", Fault::Caller)
+            .saying(format!("{what} has {most} bytes at most, and this one has {bytes}"))
+            .hint("ask about less, or have `server.question_kib` raised"))
     }
 
     /// Whether a key may be used now; else in how many seconds.

@@ -1,9 +1,10 @@
 //! Who did what, and when? A line for each request that a key may make: key, route and outcome, never what was asked.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -21,40 +22,40 @@ pub(crate) struct Entry<'a> {
 
 /// Where it is said: in the log, and in a file where one is named.
 pub(crate) struct Audit {
-    file: Option<PathBuf>,
+    file: Option<(PathBuf, Mutex<File>)>,
 }
 
 impl Audit {
     /// # Errors
     /// The file cannot be written: a server that should keep account does not come up without.
     pub(crate) fn at(file: Option<PathBuf>) -> io::Result<Self> {
-        if let Some(file) = &file {
-            open(file)?;
-        }
-        Ok(Self { file })
+        let opened = |path: PathBuf| open(&path).map(|file| (path, Mutex::new(file)));
+        Ok(Self { file: file.map(opened).transpose()? })
     }
 
     /// Adds a line; false where it could not be written.
     pub(crate) fn add(&self, entry: &Entry<'_>) -> bool {
         let Entry { key, method, path, status } = entry;
         info!(target: "pikerag::audit", key, method, path, status);
-        let Some(file) = &self.file else { return true };
-        match append(file, entry) {
+        let Some((place, file)) = &self.file else { return true };
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        match append(place, &mut file, entry) {
             Ok(()) => true,
             Err(error) => {
-                error!(file = %file.display(), %error, "a request is not on the audit log");
+                error!(file = %place.display(), %error, "a request is not on the audit log");
                 false
             }
         }
     }
 }
 
-/// Opened for each line: a file that was moved away, as programs that rotate logs do it, is begun anew.
 fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(file)
 }
 
-fn append(file: &Path, entry: &Entry<'_>) -> io::Result<()> {
+/// The file stays open, so that a line needs no descriptor that might not be free. One that was moved away, as programs that
+/// rotate logs do it, is begun again.
+fn append(place: &Path, file: &mut File, entry: &Entry<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         time: String,
@@ -63,8 +64,12 @@ fn append(file: &Path, entry: &Entry<'_>) -> io::Result<()> {
     }
     let mut line = serde_json::to_vec(&Line { time: Timestamp::now().to_string(), entry })?;
     line.push(b'\n');
+    let which = |about: Metadata| (about.dev(), about.ino());
+    if fs::metadata(place).ok().map(which) != file.metadata().ok().map(which) {
+        *file = open(place)?;
+    }
     // One write: lines of requests at the same time do not mix.
-    open(file)?.write_all(&line)
+    file.write_all(&line)
 }
 
 #[cfg(test)]

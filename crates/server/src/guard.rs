@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -12,6 +13,7 @@ use opentelemetry::global;
 use opentelemetry_http::HeaderExtractor;
 use pikerag_engine::keys::Scope;
 use pikerag_engine::knowledge::telemetry::TRACED;
+use tokio::sync::Semaphore;
 use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
@@ -19,6 +21,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use crate::api::passages;
 use crate::app::{App, Caller};
 use crate::audit::Entry;
+use crate::metrics::known;
+use crate::pace::{holding, paced};
 use crate::problem::{Fault, Problem};
 
 /// Checks who asks before anything of a request is read.
@@ -27,29 +31,23 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
-    let counted = Counted::begin(&app, method.as_str(), route.unwrap_or_else(|| "none".to_owned()));
+    let mut answering = Answering::begin(&app, scope, &request);
     let caller = match admitted(&app, scope, &request) {
         Ok(caller) => caller,
         Err(problem) => {
             let is_unknown = problem.status() == StatusCode::UNAUTHORIZED;
             let instead = if is_unknown { passages::on_the_page(&request) } else { None };
             let response = instead.unwrap_or_else(|| problem.into_response());
-            let status = response.status().as_u16();
-            counted.end(status);
-            audit(&app, scope, &Entry { key: "-", method: method.as_str(), path: &path, status });
+            answering.status = response.status().as_u16();
             return response;
         }
     };
+    caller.name().clone_into(&mut answering.key);
     request.extensions_mut().insert(caller.clone());
-    let span = traced(&request, &counted.route, &caller);
+    let span = traced(&request, &answering.route, &caller);
     let response = next.run(request).instrument(span.clone()).await;
-    let status = response.status().as_u16();
-    span.record("http.response.status_code", i64::from(status));
-    counted.end(status);
-    let key = caller.name();
-    audit(&app, scope, &Entry { key, method: method.as_str(), path: &path, status });
+    answering.status = response.status().as_u16();
+    span.record("http.response.status_code", i64::from(answering.status));
     response
 }
 
@@ -62,7 +60,7 @@ fn audit(app: &App, scope: Option<Scope>, entry: &Entry<'_>) {
 
 /// What a trace says of a request; it belongs to the caller's own trace where one is named (`traceparent`).
 fn traced(request: &Request, route: &str, caller: &Caller) -> Span {
-    let method = request.method().as_str();
+    let method = known(request.method());
     let span = info_span!(
         target: TRACED,
         "request",
@@ -79,30 +77,41 @@ fn traced(request: &Request, route: &str, caller: &Caller) -> Span {
     span
 }
 
-/// A request that is counted, whatever becomes of it: whoever goes away before the response has status 499.
-struct Counted {
+/// A request that is counted and put on the audit log, whatever becomes of it: whoever goes away before the response has
+/// status 499.
+struct Answering {
     app: App,
-    method: String,
+    scope: Option<Scope>,
+    method: Method,
+    path: String,
     route: String,
+    key: String,
     began: Instant,
     status: u16,
 }
 
-impl Counted {
-    fn begin(app: &App, method: &str, route: String) -> Self {
+impl Answering {
+    fn begin(app: &App, scope: Option<Scope>, request: &Request) -> Self {
         app.metrics.began();
-        let app = std::sync::Arc::clone(app);
-        Self { app, method: method.to_owned(), route, began: Instant::now(), status: 499 }
-    }
-
-    fn end(mut self, status: u16) {
-        self.status = status;
+        let route = request.extensions().get::<MatchedPath>();
+        Self {
+            app: Arc::clone(app),
+            scope,
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            route: route.map_or("none", MatchedPath::as_str).to_owned(),
+            key: "-".to_owned(),
+            began: Instant::now(),
+            status: 499,
+        }
     }
 }
 
-impl Drop for Counted {
+impl Drop for Answering {
     fn drop(&mut self) {
-        self.app.metrics.answered(&self.method, &self.route, self.status, self.began.elapsed());
+        let Self { app, scope, method, path, route, key, began, status } = self;
+        app.metrics.answered(known(method), route, *status, began.elapsed());
+        audit(app, *scope, &Entry { key, method: method.as_str(), path, status: *status });
     }
 }
 
@@ -234,25 +243,31 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
     response
 }
 
-/// Turns requests away while so many are under way, before anything of them is read.
+/// Turns requests away while so many are under way, before anything of them is read. A request is under way until its response
+/// is sent. Who asks how the server is always may.
 pub(crate) fn busy(
     app: App,
 ) -> impl Fn(Request, Next) -> futures::future::BoxFuture<'static, Response> + Clone {
-    let places = std::sync::Arc::new(tokio::sync::Semaphore::new(app.settings.requests));
+    let places = Arc::new(Semaphore::new(app.settings.requests));
     move |request, next| {
-        let place = std::sync::Arc::clone(&places).try_acquire_owned();
-        let app = std::sync::Arc::clone(&app);
+        let is_of_health = matches!(request.uri().path(), "/health" | "/ready");
+        let place = match is_of_health {
+            true => Ok(None),
+            false => Arc::clone(&places).try_acquire_owned().map(Some),
+        };
+        let app = Arc::clone(&app);
         Box::pin(async move {
-            if place.is_err() {
+            let Ok(place) = place else {
                 app.metrics.rejected();
-            }
-            match place {
-                Ok(_place) => next.run(request).await,
-                Err(_) => Problem::new(503, "too-busy", Fault::Server)
+                let (method, path) = (request.method().as_str(), request.uri().path());
+                let entry = Entry { key: "-", method, path, status: 503 };
+                audit(&app, Some(Scope::Read), &entry);
+                return Problem::new(503, "too-busy", Fault::Server)
                     .saying("too many requests are under way")
                     .hint("try again in a moment")
-                    .into_response(),
-            }
+                    .into_response();
+            };
+            next.run(request.map(paced)).await.map(|body| holding(body, place))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The face for programs, and the page for people: REST with its OpenAPI document, and the protocols that programs already speak.
 //! Requests become those of the engine; its responses, events and errors become what each protocol calls them. No logic lives here.
 
+mod admission;
 mod api;
 mod app;
 mod audit;
@@ -10,6 +11,7 @@ mod idempotency;
 mod jobs;
 mod metrics;
 mod opened;
+mod pace;
 mod page;
 mod problem;
 mod routes;

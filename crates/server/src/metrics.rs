@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::http::Method;
 use pikerag_engine::Session;
 use pikerag_engine::knowledge::RunState;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -17,7 +18,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Request {
-    method: String,
+    method: &'static str,
     route: String,
     status: u16,
 }
@@ -56,6 +57,20 @@ struct Ended {
     stand: String,
 }
 
+/// A method as counters and traces name it: whoever makes names up makes no series.
+pub(crate) fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
 /// Upper ends of durations in seconds: a search takes milliseconds, an answer minutes.
 const SECONDS: [f64; 16] = [
     0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0,
@@ -71,6 +86,7 @@ pub(crate) struct Metrics {
     runs: Family<Run, Counter>,
     run_seconds: Family<Run, Histogram>,
     runs_underway: Gauge,
+    runs_rejected: Counter,
     calls: Family<Model, Counter>,
     tokens: Family<Tokens, Counter>,
     dollars: Family<Model, Counter<f64, AtomicU64>>,
@@ -93,6 +109,7 @@ impl Metrics {
             runs: Family::default(),
             run_seconds: Family::new_with_constructor(durations),
             runs_underway: Gauge::default(),
+            runs_rejected: Counter::default(),
             calls: Family::default(),
             tokens: Family::default(),
             dollars: Family::default(),
@@ -134,6 +151,8 @@ impl Metrics {
         );
         let text = "Questions that are being answered, streams too";
         registry.register("runs_underway", text, self.runs_underway.clone());
+        let text = "Questions that were turned away, for too many wait";
+        registry.register("runs_rejected", text, self.runs_rejected.clone());
         registry.register("model_calls", "Calls of models that were paid", self.calls.clone());
         registry.register("model_tokens", "Tokens of these calls", self.tokens.clone());
         let text = "What they cost, as far as prices are known";
@@ -151,9 +170,9 @@ impl Metrics {
     }
 
     /// `route` as the table has it, so that there are as many series as routes.
-    pub(crate) fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
+    pub(crate) fn answered(&self, method: &'static str, route: &str, status: u16, took: Duration) {
         self.underway.dec();
-        let of = Request { method: method.to_owned(), route: route.to_owned(), status };
+        let of = Request { method, route: route.to_owned(), status };
         self.requests.get_or_create(&of).inc();
         self.seconds.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
     }
@@ -168,6 +187,10 @@ impl Metrics {
         let of = Run { state: state.to_owned() };
         self.runs.get_or_create(&of).inc();
         self.run_seconds.get_or_create(&of).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn turned_away(&self) {
+        self.runs_rejected.inc();
     }
 
     pub(crate) fn rejected(&self) {

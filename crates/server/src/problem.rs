@@ -1,6 +1,9 @@
 //! What does a request get that was not done? A problem (RFC 9457) with a code that stays as it is from version to version,
 //! whose fault it is, and what to do.
 
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+
 use axum::body::Body;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,6 +16,8 @@ use pikerag_engine::parts::SolveError;
 use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
+
+use crate::pace::{SlowBody, is_slow};
 
 /// Who has to do something about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -27,17 +32,30 @@ pub(crate) enum Fault {
 }
 
 /// Why a request was not done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "ProblemAsJson")]
 pub(crate) struct Problem {
+    status: u16,
+    detail: Box<str>,
+    detail_zh: Option<Box<str>>,
+    code: Box<str>,
+    fault: Fault,
+    hint: Option<Box<str>>,
+    id: Option<Box<str>>,
+    seq: Option<u32>,
+}
+
+/// A problem as JSON has it (RFC 9457).
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem, description = "Why a request was not done.")]
+struct ProblemAsJson {
     /// Names the kind of problem, as an address.
     #[serde(rename = "type")]
-    #[schema(value_type = String)]
-    kind: Box<str>,
+    kind: String,
     /// The status of the response.
     status: u16,
     /// The kind in words.
-    #[schema(value_type = String)]
-    title: Box<str>,
+    title: String,
     /// What is the case here.
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(value_type = String)]
@@ -55,22 +73,49 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     hint: Option<Box<str>>,
+    /// Where the fault is not the caller's: the log of the server explains the problem under this identifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    id: Option<Box<str>>,
     /// With `run-diverged`: the number of the event that did not come as it had.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u32>,
 }
 
+impl From<Problem> for ProblemAsJson {
+    fn from(problem: Problem) -> Self {
+        let Problem { status, detail, detail_zh, code, fault, hint, id, seq } = problem;
+        let (kind, title) = (format!("urn:pikerag:problem:{code}"), code.replace('-', " "));
+        Self { kind, status, title, detail, detail_zh, code, fault, hint, id, seq }
+    }
+}
+
+impl utoipa::PartialSchema for Problem {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        ProblemAsJson::schema()
+    }
+}
+
+impl ToSchema for Problem {
+    fn name() -> Cow<'static, str> {
+        ProblemAsJson::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        ProblemAsJson::schemas(schemas);
+    }
+}
+
 impl Problem {
     pub(crate) fn new(status: u16, code: &str, fault: Fault) -> Self {
         Self {
-            kind: format!("urn:pikerag:problem:{code}").into(),
             status,
-            title: code.replace('-', " ").into(),
             detail: "".into(),
             detail_zh: None,
             code: code.into(),
             fault,
             hint: None,
+            id: None,
             seq: None,
         }
     }
@@ -83,6 +128,21 @@ impl Problem {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into());
         self
+    }
+
+    /// Says in the log what was the case, for whoever runs the server, and in the response where it stands there.
+    pub(crate) fn logged(mut self, what: &str) -> Self {
+        let id = format!("{:08x}", RandomState::new().hash_one(&self.code) >> 32);
+        error!(id, code = %self.code, error = what, "a request failed");
+        self.detail =
+            format!("{}; the log of the server says more under {id}", self.detail()).into();
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The body comes too slowly.
+    pub(crate) fn slow() -> Self {
+        Self::new(408, "too-slow", Fault::Caller).saying(SlowBody.to_string())
     }
 
     /// The request is wrong.
@@ -99,8 +159,11 @@ impl Problem {
     }
 
     /// What is the case, in a sentence.
-    pub(crate) fn detail(&self) -> &str {
-        if self.detail.is_empty() { &self.title } else { &self.detail }
+    pub(crate) fn detail(&self) -> Cow<'_, str> {
+        match self.detail.is_empty() {
+            true => Cow::Owned(self.code.replace('-', " ")),
+            false => Cow::Borrowed(&self.detail),
+        }
     }
 }
 
@@ -115,16 +178,13 @@ impl Problem {
     pub(crate) fn worded(error: &EngineError, language: Language) -> Self {
         let code = error.code();
         let (status, fault) = judged(code, error);
-        if status == 500 {
-            error!(code, error = error_chain(error), "a request failed");
-        }
-        // What went wrong inside may name files of this machine: the log has it.
-        let detail = match fault {
-            Fault::Server => error.to_string(),
-            _ => error.in_words(language),
+        let mut problem = Self::new(status, code, fault);
+        problem = match fault {
+            Fault::Caller => problem.saying(error.in_words(language)),
+            _ if OWN_WORDS.contains(&code) => problem.saying(error.in_words(language)),
+            _ => problem.saying(outside(code, error, language)).logged(&error_chain(error)),
         };
-        let mut problem = Self::new(status, code, fault).saying(detail);
-        if fault != Fault::Server {
+        if fault == Fault::Caller || OWN_WORDS.contains(&code) {
             problem.detail_zh = Some(error.in_words(Language::Chinese).into());
         }
         if let EngineError::Solve(SolveError::Diverged { seq }) = error {
@@ -135,6 +195,34 @@ impl Problem {
             None => problem,
         }
     }
+}
+
+/// Faults of the server that are told in words of ours, which name no place.
+const OWN_WORDS: [&str; 6] = [
+    "no-model",
+    "no-log-probabilities",
+    "not-built",
+    "no-judge",
+    "no-labelled-questions",
+    "cancelled",
+];
+
+/// What is told of a fault that is not the caller's: it names no file of this machine, and not where a model is.
+fn outside(code: &str, error: &EngineError, language: Language) -> String {
+    let chinese = language == Language::Chinese;
+    if let Some(model) = of_model(error) {
+        return match chinese {
+            true => format!("模型调用失败（{}）", model.kind()),
+            false => model.to_string(),
+        };
+    }
+    let (english, in_chinese) = match code {
+        "no-base" => ("there is no knowledge base yet", "还没有知识库"),
+        "base-busy" => ("another process holds the base", "另一进程正占用知识库"),
+        "base-read-only" => ("the base cannot be written", "知识库不可写"),
+        _ => ("the server could not do this", "服务器未能完成"),
+    };
+    if chinese { in_chinese } else { english }.to_owned()
 }
 
 /// The status of an error, and whose fault it is.
@@ -157,21 +245,21 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         | "no-judge"
         | "no-labelled-questions" => (409, Fault::Server),
         "base-busy" | "base-read-only" | "cancelled" => (503, Fault::Server),
-        "model-failed" | "retrieval-failed" if is_of_model(error) => (502, Fault::Model),
+        "model-failed" | "retrieval-failed" if of_model(error).is_some() => (502, Fault::Model),
         _ if error.is_misuse() => (400, Fault::Caller),
         _ => (500, Fault::Server),
     }
 }
 
-fn is_of_model(error: &EngineError) -> bool {
+fn of_model(error: &EngineError) -> Option<&ModelError> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.is::<ModelError>() {
-            return true;
+        if let Some(model) = error.downcast_ref() {
+            return Some(model);
         }
         cause = error.source();
     }
-    false
+    None
 }
 
 fn hint(code: &str) -> Option<&'static str> {
@@ -197,13 +285,17 @@ fn hint(code: &str) -> Option<&'static str> {
 
 impl From<KeysError> for Problem {
     fn from(error: KeysError) -> Self {
-        error!(error = error_chain(&error), "keys cannot be read or kept");
-        Self::new(500, "keys-failed", Fault::Server).saying("the keys cannot be read or kept")
+        Self::new(500, "keys-failed", Fault::Server)
+            .saying("the keys cannot be read or kept")
+            .logged(&error_chain(&error))
     }
 }
 
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
+        if is_slow(&rejection) {
+            return Self::slow();
+        }
         let status = rejection.status().as_u16();
         let code = match status {
             413 => "too-large",
@@ -238,8 +330,14 @@ impl IntoResponse for Problem {
             let how = HeaderValue::from_static("Bearer realm=\"pikerag\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, how);
         }
-        if self.status == 429 {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        let again = match (self.status, &*self.code) {
+            (429, "too-many-runs") => Some("10"),
+            (429, _) => Some("60"),
+            (503, _) => Some("5"),
+            _ => None,
+        };
+        if let Some(again) = again {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(again));
         }
         response
     }

@@ -10,9 +10,9 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use pikerag_engine::Engine;
 use pikerag_engine::keys::{Keys, KeysError};
 use pikerag_engine::uploads::Uploads;
+use pikerag_engine::{Engine, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::net::{TcpListener, lookup_host};
@@ -23,15 +23,18 @@ use crate::app::{Caller, Shared};
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
 use crate::jobs::Work;
+use crate::pace::Read;
 use crate::routes::router;
 use crate::watch::watch;
 
 /// How long the head of a request may take to come.
 const HEAD: Duration = Duration::from_secs(15);
-/// Connections at a time.
+/// Connections at a time, at most.
 const CONNECTIONS: usize = 4096;
-/// How long what is under way may take once the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(30);
+/// Bytes of the head of a request, at most, and of what is read of a connection at a time.
+const HEAD_BYTES: usize = 64 << 10;
+/// How long runs that are given up may take to say so.
+const LAST: Duration = Duration::from_millis(500);
 
 /// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +62,7 @@ pub struct Serving {
     listener: TcpListener,
     app: Arc<Shared>,
     address: SocketAddr,
+    connections: usize,
 }
 
 /// Begins to listen where the settings of the engine say.
@@ -86,9 +90,17 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
-    let app = Arc::new(Shared::new(engine, keys, audit, address));
+    // Half of the descriptors are for connections, the others for bases, models, children.
+    let connections = (raise_descriptors() / 2).clamp(16, CONNECTIONS);
+    // A few are left for those who ask how it is.
+    let most = connections - connections / 8;
+    let requests = engine.settings().server.requests.min(most);
+    if requests < engine.settings().server.requests {
+        warn!(requests, "`server.requests` is lowered to what the limit of open files allows");
+    }
+    let app = Arc::new(Shared::new(engine, keys, audit, address, requests));
     go_on(&app);
-    Ok(Serving { listener, app, address })
+    Ok(Serving { listener, app, address, connections })
 }
 
 /// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
@@ -115,7 +127,8 @@ fn go_on(app: &Arc<Shared>) {
 pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
-    let app = Arc::new(Shared::new(engine, None, audit, nowhere));
+    let requests = engine.settings().server.requests;
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere, requests));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
@@ -128,12 +141,12 @@ impl Serving {
         self.address
     }
 
-    /// Takes requests until it is told to stop; then no more, and those under way come to their end, or are given up after
-    /// half a minute: their runs are kept as cancelled.
+    /// Takes requests until it is told to stop; then no more, and those under way come to their end, or are given up a little
+    /// before `server.grace_seconds` are over: their runs are kept as cancelled.
     pub async fn until(self, stopped: impl Future<Output = ()>) {
         let service = router(Arc::clone(&self.app));
         let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Arc::new(Semaphore::new(self.connections));
         let mut stopped = std::pin::pin!(stopped);
         loop {
             let accepted = tokio::select! {
@@ -155,7 +168,11 @@ impl Serving {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service.clone()));
+                .max_buf_size(HEAD_BYTES)
+                .serve_connection(
+                    TokioIo::new(Read::new(stream)),
+                    TowerToHyperService::new(service.clone()),
+                );
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
@@ -166,10 +183,11 @@ impl Serving {
         }
         self.app.stopping.cancel();
         drop(self.listener);
-        if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
+        let grace = self.app.settings.grace.saturating_sub(2 * LAST);
+        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
             self.app.engine().cancel();
             // Runs keep what happened, and say that they were cancelled.
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(LAST).await;
         }
     }
 }

@@ -16,6 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use tracing::Instrument;
 
+use crate::admission::Place;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Problem};
 
@@ -56,14 +57,21 @@ impl RunSink for Teller {
 }
 
 impl Underway {
-    /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away.
-    pub(crate) fn begin(app: &App, caller: &Caller, session: Session, wanted: Wanted) -> Self {
+    /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away. The next one may begin
+    /// when it has ended.
+    pub(crate) fn begin(
+        app: &App,
+        (caller, place): (&Caller, Place),
+        session: Session,
+        wanted: Wanted,
+    ) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
         let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
         app.metrics.asked();
         let began = Instant::now();
         let run = async move {
+            let _place = place;
             let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
             let came = match wanted {

@@ -1,5 +1,6 @@
 //! How do library errors become store errors? With the operation named.
 
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use pikerag_knowledge::StoreError;
@@ -35,4 +36,21 @@ impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> Context<T> for Result
     fn context(self, what: &str) -> Result<T, StoreError> {
         self.map_err(|source| StoreError::Failed { what: what.to_owned(), source: source.into() })
     }
+}
+
+/// Whether the system did not do what was asked (no descriptor or memory is free, a disk fails): then nothing is known of
+/// what a file holds, and it is not damaged.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    let is_of_form = matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
+    );
+    error.raw_os_error().is_some() && !is_of_form
+}
+
+/// Whether no descriptor is free, of this process or of the machine.
+pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
+    /// `ENFILE` and `EMFILE`, on all systems that we run on.
+    const CODES: [i32; 2] = [23, 24];
+    error.raw_os_error().is_some_and(|code| CODES.contains(&code))
 }

@@ -74,12 +74,12 @@ pub(crate) struct Changes {
 impl FullText {
     /// Opens or creates the index in a base's folder; one that is damaged is made anew.
     pub(crate) fn open(base: &Path, patience: Duration) -> Result<Self, StoreError> {
-        match Self::existing(base, Access::Write) {
+        match Self::existing(base, Access::Write)? {
             Some(index) => Ok(index),
             // Another process may be at it: looked at once more when nobody is.
             None => {
                 let turn = turn(&lock_of(base), patience)?;
-                match Self::existing(base, Access::Write) {
+                match Self::existing(base, Access::Write)? {
                     Some(index) => Ok(index),
                     None => Self::create(base, &turn),
                 }
@@ -88,27 +88,37 @@ impl FullText {
     }
 
     /// The index in a base's folder as it is; `None` where there is none, or it is damaged.
-    pub(crate) fn existing(base: &Path, access: Access) -> Option<Self> {
-        let index = Self::opened(base, access)?;
+    ///
+    /// # Errors
+    /// The system cannot read it now (no descriptor is free, a disk fails): that is no damage.
+    pub(crate) fn existing(base: &Path, access: Access) -> Result<Option<Self>, StoreError> {
+        let Some(index) = Self::opened(base, access)? else { return Ok(None) };
         let doing = "comparing checksums";
         let is_sound = || sound::is_sound(&index.index, &index.folder).context(doing);
-        match guarded(doing, is_sound) {
-            Ok(true) => Some(index),
-            Ok(false) => {
+        match unless_damaged(guarded(doing, is_sound))? {
+            Some(true) => Ok(Some(index)),
+            Some(false) | None => {
                 tracing::warn!(folder = %index.folder.display(), "the full-text index is damaged");
-                None
+                Ok(None)
             }
-            Err(_) => None,
         }
     }
 
-    /// The index whatever its checksums say; `None` where it cannot be opened.
-    pub(crate) fn opened(base: &Path, access: Access) -> Option<Self> {
-        let index = Index::open(Place::open(&folder_of(base), access).ok()?).ok()?;
+    /// The index whatever its checksums say; `None` where there is none, or its files are not of this form.
+    ///
+    /// # Errors
+    /// As of [`FullText::existing`].
+    pub(crate) fn opened(base: &Path, access: Access) -> Result<Option<Self>, StoreError> {
+        let doing = "opening the full-text index";
+        let open = || {
+            let place = Place::open(&folder_of(base), access).map_err(TantivyError::from);
+            place.and_then(Index::open).context(doing)
+        };
+        let Some(index) = unless_damaged(guarded(doing, open))? else { return Ok(None) };
         if index.schema() != fields().0 {
-            return None;
+            return Ok(None);
         }
-        Self::on(index, base).ok()
+        unless_damaged(Self::on(index, base))
     }
 
     /// An empty index in place of what stands there.
@@ -160,8 +170,9 @@ impl FullText {
     }
 
     /// The generation that the last commit stands at; empty for a new index.
-    pub(crate) fn stamp(&self) -> String {
-        self.index.load_metas().ok().and_then(|metas| metas.payload).unwrap_or_default()
+    pub(crate) fn stamp(&self) -> Result<String, StoreError> {
+        let metas = self.index.load_metas().context("reading the stamp of full text");
+        Ok(unless_damaged(metas)?.and_then(|metas| metas.payload).unwrap_or_default())
     }
 
     /// Waits until no other thread or process writes.
@@ -329,6 +340,18 @@ pub(crate) fn is_in_the_way(error: &StoreError) -> bool {
     )
 }
 
+/// `None` where an error says that files are missing, or are not what was written.
+///
+/// # Errors
+/// All else: nothing is known of the files then, and they stay.
+pub(crate) fn unless_damaged<T>(done: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if sound::is_of_system(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Damaged files may make tantivy panic: that is an error like any other.
 pub(crate) fn guarded<T>(
     doing: &str,
@@ -352,7 +375,7 @@ mod tests {
     fn finds_in_two_languages_and_forgets() {
         let folder = tempfile::tempdir().unwrap();
         let index = FullText::open(folder.path(), WRITING).unwrap();
-        assert_eq!(index.stamp(), "");
+        assert_eq!(index.stamp().unwrap(), "");
         let added =
             vec![text(1, "the harbour crane"), text(2, "港口起重机的维护"), text(3, "crane crane")];
         let apply = |changes| index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
@@ -372,7 +395,7 @@ mod tests {
         apply(Changes { stamp: "b:2".to_owned(), gone: Some(vec![3]), added: vec![] });
         assert_eq!(ids("crane"), [1]);
         drop(index);
-        assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp(), "b:2");
+        assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp().unwrap(), "b:2");
     }
 
     /// A byte of any file, and any file whole: what does not open, or has another checksum, is made anew.
@@ -408,7 +431,7 @@ mod tests {
             let changes = Changes { stamp: "b:1".to_owned(), gone: None, added: added.collect() };
             index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
             drop(index);
-            assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp(), "b:1");
+            assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp().unwrap(), "b:1");
         };
         made();
         // Not what tantivy and we note besides.
@@ -437,7 +460,7 @@ mod tests {
                 let index = FullText::open(folder.path(), WRITING).unwrap();
                 // Positions are not kept: without their file nothing is missing.
                 let is_missed = !(whole && ending == "pos");
-                assert_eq!(index.stamp().is_empty(), is_missed, "{ending:?} {whole}");
+                assert_eq!(index.stamp().unwrap().is_empty(), is_missed, "{ending:?} {whole}");
             }
         }
     }

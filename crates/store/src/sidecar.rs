@@ -2,11 +2,12 @@
 //! of vectors that they stand at; any doubt means: build them again.
 
 use std::fs;
-use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use blake3::Hasher;
 
+use crate::error::is_refusal;
 use crate::scan::Codes;
 
 const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x02";
@@ -15,7 +16,7 @@ const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x02";
 const CHECKSUM: usize = blake3::OUT_LEN;
 
 /// Writes codes so that a crash leaves either the old file or the new one.
-pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
+pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> io::Result<()> {
     // Two processes may save at once: each its own draft, and the last rename wins.
     let draft = path.with_extension(format!("draft{}", std::process::id()));
     let saved = write(&draft, stamp, codes).and_then(|()| fs::rename(&draft, path));
@@ -25,7 +26,7 @@ pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> std::io::Result<(
     saved
 }
 
-fn write(draft: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
+fn write(draft: &Path, stamp: &str, codes: &Codes) -> io::Result<()> {
     let mut file = Hashed { file: BufWriter::new(fs::File::create(draft)?), hash: Hasher::new() };
     file.write_all(MAGIC)?;
     for number in [stamp.len(), codes.dimensions, codes.ids.len()] {
@@ -41,7 +42,7 @@ fn write(draft: &Path, stamp: &str, codes: &Codes) -> std::io::Result<()> {
     file.write_all(&codes.codes)?;
     let Hashed { mut file, hash } = file;
     file.write_all(hash.finalize().as_bytes())?;
-    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// What a file of codes is worth.
@@ -58,72 +59,85 @@ pub(crate) enum Sidecar {
 }
 
 /// Codes with their stamp; `None` where the file is absent, foreign or damaged, or its stamp is not accepted.
-pub(crate) fn load(path: &Path, accept: impl FnOnce(&str) -> bool) -> Option<(String, Codes)> {
-    match look(path, accept) {
+///
+/// # Errors
+/// As of [`look`].
+pub(crate) fn load(
+    path: &Path,
+    accept: impl FnOnce(&str) -> bool,
+) -> io::Result<Option<(String, Codes)>> {
+    Ok(match look(path, accept)? {
         Sidecar::Codes(stamp, codes) => Some((stamp, codes)),
         Sidecar::Damaged => {
             tracing::warn!(path = %path.display(), "the vector codes are damaged; they are made again");
             None
         }
         Sidecar::Absent | Sidecar::Stale => None,
-    }
+    })
 }
 
 /// What the file under `path` is worth.
-pub(crate) fn look(path: &Path, accept: impl FnOnce(&str) -> bool) -> Sidecar {
-    match fs::File::open(path) {
-        Ok(file) => read_all(file, accept).unwrap_or(Sidecar::Damaged),
-        Err(error) if error.kind() == ErrorKind::NotFound => Sidecar::Absent,
-        Err(_) => Sidecar::Damaged,
+///
+/// # Errors
+/// The system cannot read it now: that is no damage.
+pub(crate) fn look(path: &Path, accept: impl FnOnce(&str) -> bool) -> io::Result<Sidecar> {
+    match fs::File::open(path).and_then(|file| read_all(file, accept)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Sidecar::Absent),
+        Err(error) if !is_refusal(&error) => Ok(Sidecar::Damaged),
+        looked => looked,
     }
 }
 
-fn read_all(mut file: fs::File, accept: impl FnOnce(&str) -> bool) -> Option<Sidecar> {
-    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+fn read_all(mut file: fs::File, accept: impl FnOnce(&str) -> bool) -> io::Result<Sidecar> {
+    let length = file.metadata()?.len();
     let mut magic = [0; 8];
-    file.read_exact(&mut magic).ok()?;
+    file.read_exact(&mut magic)?;
     if &magic != MAGIC {
         let is_older = magic.starts_with(b"pkvec");
-        return is_older.then_some(Sidecar::Stale);
+        return Ok(if is_older { Sidecar::Stale } else { Sidecar::Damaged });
     }
     let mut hash = Hasher::new();
     hash.update(&magic);
     let mut head = [[0; 8]; 3];
     for number in &mut head {
-        file.read_exact(number).ok()?;
+        file.read_exact(number)?;
         hash.update(number);
     }
-    let [stamp_length, dimensions, count] = head.map(|it| usize::try_from(u64::from_le_bytes(it)));
-    let (stamp_length, dimensions, count) = (stamp_length.ok()?, dimensions.ok()?, count.ok()?);
-    let body = dimensions.checked_mul(count)?.checked_add(count.checked_mul(20)?)?;
-    let expected = body.checked_add(stamp_length)?.checked_add(32 + CHECKSUM)?;
-    if expected != length {
-        return None;
-    }
-    let stamp = String::from_utf8(read(&mut file, &mut hash, stamp_length)?).ok()?;
+    let Some([stamp_length, dimensions, count]) = lengths(head, length) else {
+        return Ok(Sidecar::Damaged);
+    };
+    let Ok(stamp) = String::from_utf8(read(&mut file, &mut hash, stamp_length)?) else {
+        return Ok(Sidecar::Damaged);
+    };
     if !accept(&stamp) {
-        return Some(Sidecar::Stale);
+        return Ok(Sidecar::Stale);
     }
     let mut ids = numbers(&read(&mut file, &mut hash, count * 16)?, u64::from_le_bytes);
     let owners = ids.split_off(count);
     let scales = numbers(&read(&mut file, &mut hash, count * 4)?, f32::from_le_bytes);
     let codes = read(&mut file, &mut hash, count * dimensions)?;
     let mut checksum = [0; CHECKSUM];
-    file.read_exact(&mut checksum).ok()?;
+    file.read_exact(&mut checksum)?;
     if hash.finalize() != checksum {
-        return None;
+        return Ok(Sidecar::Damaged);
     }
-    Some(Sidecar::Codes(
-        stamp,
-        Codes { dimensions, ids, owners, scales, codes, ..Codes::default() },
-    ))
+    Ok(Sidecar::Codes(stamp, Codes { dimensions, ids, owners, scales, codes, ..Codes::default() }))
 }
 
-fn read(file: &mut fs::File, hash: &mut Hasher, length: usize) -> Option<Vec<u8>> {
+/// Bytes of the stamp, dimensions, vectors; `None` where a file of this length does not hold them.
+fn lengths(head: [[u8; 8]; 3], length: u64) -> Option<[usize; 3]> {
+    let [stamp, dimensions, count] = head.map(|it| usize::try_from(u64::from_le_bytes(it)));
+    let (stamp, dimensions, count) = (stamp.ok()?, dimensions.ok()?, count.ok()?);
+    let body = dimensions.checked_mul(count)?.checked_add(count.checked_mul(20)?)?;
+    let expected = body.checked_add(stamp)?.checked_add(32 + CHECKSUM)?;
+    (expected as u64 == length).then_some([stamp, dimensions, count])
+}
+
+fn read(file: &mut fs::File, hash: &mut Hasher, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
-    file.read_exact(&mut bytes).ok()?;
+    file.read_exact(&mut bytes)?;
     hash.update(&bytes);
-    Some(bytes)
+    Ok(bytes)
 }
 
 /// Hashes what it writes.
@@ -133,13 +147,13 @@ struct Hashed<W> {
 }
 
 impl<W: Write> Write for Hashed<W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hash.update(bytes.get(..written).unwrap_or_default());
         Ok(written)
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
 }
@@ -163,14 +177,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.codes");
         let codes = codes_of_two();
-        let load = |stamp: &str| load(&path, |found| found == stamp).map(|(_, codes)| codes);
+        let load =
+            |stamp: &str| load(&path, |found| found == stamp).unwrap().map(|(_, codes)| codes);
         save(&path, "base:3", &codes).unwrap();
         assert_eq!(load("base:3"), Some(codes));
         assert_eq!(load("base:4"), None);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         assert_eq!(load("base:3"), None);
-        assert_eq!(look(&path, |found| found == "base:3"), Sidecar::Damaged);
+        assert_eq!(look(&path, |found| found == "base:3").unwrap(), Sidecar::Damaged);
         fs::write(&path, b"").unwrap();
         assert_eq!(load("base:3"), None);
         // Whichever byte it is; one of the stamp makes it look older, which is as good.
@@ -181,7 +196,7 @@ mod tests {
             assert_eq!(load("base:3"), None, "{at}");
         }
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(&path, |found| found == "base:3"), Sidecar::Absent);
+        assert_eq!(look(&path, |found| found == "base:3").unwrap(), Sidecar::Absent);
         // What cannot be put in its place leaves no draft.
         fs::create_dir(&path).unwrap();
         assert!(save(&path, "base:3", &codes_of_two()).is_err());

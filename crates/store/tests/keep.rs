@@ -203,6 +203,72 @@ async fn a_search_does_not_wait_for_ever_for_another_writer() {
     assert_eq!(found(&base, "crane").await, ["a.txt", "b.txt"]);
 }
 
+// Running out of descriptors.
+
+/// With any number of descriptors, from almost none: a read answers or fails, and nothing that was derived is removed or made
+/// again. The limit is that of a process, so one of its own is started.
+#[tokio::test]
+async fn running_out_of_descriptors_is_no_damage() {
+    const NAME: &str = "running_out_of_descriptors_is_no_damage";
+    const FOLDER: &str = "PIKERAG_TEST_FOLDER_OF_STARVED";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return read_with_few_descriptors(Path::new(&folder)).await;
+    }
+    let (folder, base) = fresh();
+    put(&base, "a.txt", "A crane.").await;
+    let missing = base.without_vector(VectorSet::Chunks, "e", None, 9).await.unwrap();
+    let vector = |text: TextToEmbed| NodeVector { node: text.node, vector: vec![0.6, 0.8] };
+    let vectors = missing.into_iter().map(vector).collect();
+    base.put_vectors(VectorSet::Chunks, "e", vectors).await.unwrap();
+    base.refresh().await.unwrap();
+    assert_eq!(found(&base, "crane").await, ["a.txt"]);
+    drop(base);
+    // Each has a number that is its own: what is made again has another.
+    let derived = || {
+        let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+        let text = fs::read_dir(text_folder(folder.path())).unwrap();
+        let mut paths: Vec<PathBuf> = text.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == "store" || it == "term"));
+        paths.extend([text_folder(folder.path()), folder.path().join("chunks.codes")]);
+        paths.sort();
+        let named = |path: PathBuf| (inode(&path), path);
+        paths.into_iter().map(named).collect::<Vec<_>>()
+    };
+    let before = derived();
+    assert!(3 < before.len(), "{before:?}");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let ran = child.args(["--exact", NAME]).env(FOLDER, folder.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert_eq!(derived(), before);
+}
+
+async fn read_with_few_descriptors(folder: &Path) {
+    let (soft, hard) = rlimit::getrlimit(rlimit::Resource::NOFILE).unwrap();
+    let limited_to = |most| rlimit::setrlimit(rlimit::Resource::NOFILE, most, hard).unwrap();
+    let read = async |base: Result<Base, StoreError>| -> Result<usize, StoreError> {
+        let base = base?;
+        assert!(!base.is_read_only());
+        let hits = base.matching_chunks("crane", 9).await?.len();
+        Ok(hits + nearest_chunks(&base, &[vec![0.6, 0.8]], 3, 0.9).await?[0].len())
+    };
+    let mut failed = 0;
+    for is_open_before in [false, true] {
+        for most in 6..48 {
+            limited_to(soft);
+            let open = is_open_before.then(|| Base::open(folder));
+            limited_to(most);
+            let done = read(open.unwrap_or_else(|| Base::open(folder))).await;
+            match done {
+                Ok(hits) => assert_eq!(hits, 2, "{most}"),
+                Err(_) => failed += 1,
+            }
+        }
+    }
+    limited_to(soft);
+    assert_eq!(read(Base::open(folder)).await.unwrap(), 2);
+    assert!(10 < failed, "{failed}");
+}
+
 // Forgetting.
 
 /// What a process that was killed had begun; and what plain deletes had left in freed pages.

@@ -1,5 +1,7 @@
 //! `serve` and `keys`: the base for programs, and who may ask it.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use pikerag_engine::keys::{KeyParams, Keys, KeysError, now};
 use pikerag_engine::settings::Settings;
@@ -28,6 +30,7 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
         say(openapi().trim_end());
         return Ok(0);
     }
+    let grace = engine.settings().server.grace;
     let serving = listen(engine).await?;
     let url = format!("http://{}", serving.address());
     match json {
@@ -41,10 +44,21 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
     serving
         .until(async {
             signalled().await;
+            at_the_latest(grace);
             note("no further request is taken; what is under way comes to its end (once more ends it at once)");
         })
         .await;
     Ok(0)
+}
+
+/// Ends the program after so long, whatever a model, a disk or somebody who holds a lock does. What is committed by then stays.
+fn at_the_latest(grace: Duration) {
+    let end = move || {
+        std::thread::sleep(grace);
+        std::process::exit(i32::from(crate::exit::FAILED));
+    };
+    // Without a thread it ends as soon as it can.
+    let _ = std::thread::Builder::new().name("grace".to_owned()).spawn(end);
 }
 
 pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {

@@ -38,6 +38,8 @@ mod layouts;
 #[cfg(test)]
 mod levels;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod local_model;
 #[cfg(test)]
 mod manners;

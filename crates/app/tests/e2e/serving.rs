@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +12,9 @@ use crate::common::Place;
 
 /// No request takes longer, even where the machine has other work.
 const DEADLINE: Duration = Duration::from_mins(2);
+
+/// Where a server logs.
+pub(crate) const LOG: &str = "server.log";
 
 /// A server on a free port; it is killed when it is dropped.
 pub(crate) struct Serving {
@@ -48,8 +51,13 @@ impl Place {
     /// Starts the program as a server, with these arguments besides.
     pub(crate) fn serve(&self, arguments: &[&str]) -> Serving {
         let all = [&["--base", "base", "serve", "--port", "0"], arguments].concat();
-        let mut command = self.command(&all);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        self.serve_by(self.command(&all))
+    }
+
+    /// The same by a command of the caller's; what it logs goes into a file of the user's own.
+    pub(crate) fn serve_by(&self, mut command: Command) -> Serving {
+        let log = std::fs::File::create(self.own_path(LOG)).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut told = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         told.read_line(&mut line).unwrap();

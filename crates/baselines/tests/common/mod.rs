@@ -77,8 +77,8 @@ impl Shelf {
     }
 
     /// What is read of each node by its identifier is what the export says of it, also through a filter; the nodes.
-    pub(crate) fn reads_nodes_as_exported(&self, filter: &Filter) -> usize {
-        let seen = self.base.seen_through(&Filter::default(), filter).unwrap();
+    pub(crate) async fn reads_nodes_as_exported(&self, filter: &Filter) -> usize {
+        let seen = self.base.seen_through(&Filter::default(), filter).await.unwrap();
         let mut lines = Vec::new();
         seen.export(|line| {
             lines.push(line);

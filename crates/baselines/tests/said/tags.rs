@@ -71,9 +71,9 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
         tags.contains(&"有期徒刑 2".to_owned()) && tags.contains(&"Larceny 1".to_owned()),
         "{tags:?}"
     );
-    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()), shelf.nodes());
+    assert_eq!(shelf.reads_nodes_as_exported(&Filter::default()).await, shelf.nodes());
     let one = Filter { conditions: vec!["tag:thing=Larceny".parse().unwrap()] };
-    assert!(shelf.reads_nodes_as_exported(&one) < shelf.nodes());
+    assert!(shelf.reads_nodes_as_exported(&one).await < shelf.nodes());
     let all = shelf.export().join("\n");
     assert!(all.contains(r#""edge":"tagged""#) && all.contains(r#""class_name":"thing""#), "{all}");
     // A new document is looked through for the class that is known; nothing else is asked.
@@ -112,7 +112,7 @@ async fn what_is_seen_in_part_is_told_in_part() {
     assert!(1 < chunks, "{:?}", shelf.export());
     assert!(tags_of(&shelf, "thing").await.iter().any(|tag| tag.starts_with("Larceny")));
     let one = Filter { conditions: vec!["tag:thing=Larceny".parse().unwrap()] };
-    assert!(shelf.reads_nodes_as_exported(&one) < shelf.nodes());
+    assert!(shelf.reads_nodes_as_exported(&one).await < shelf.nodes());
 }
 
 #[tokio::test]

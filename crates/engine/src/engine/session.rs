@@ -7,6 +7,7 @@ mod endpoints;
 mod labelled;
 mod named;
 mod reranking;
+mod searching;
 pub(super) mod weights;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use pikerag_store::{Base, DATABASE};
 
 pub use self::callers::{Grant, Share};
 pub use self::cost::{Cost, CostPart};
+pub(crate) use self::searching::SearchLedger;
 use super::{Engine, Shared, blocking};
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
@@ -111,8 +113,7 @@ impl Session {
         if self.sees_all() {
             return Ok(base);
         }
-        let visible = self.visible.clone();
-        Ok(blocking(move || base.seen_through(&visible, &Filter::default())).await??)
+        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
     }
 
     pub(crate) async fn base_or_create(&self) -> Result<Base> {
@@ -149,15 +150,16 @@ impl Session {
         base: &Base,
         seen: Arc<dyn KnowledgeBase>,
     ) -> Result<(Ports, Vec<Notice>)> {
-        self.ports_reranking(base, seen, self.settings().rerank.first).await
+        let recorded = (self.settings().rerank.first, Arc::new(base.clone()) as Arc<dyn Ledger>);
+        self.ports_reranking(base, seen, recorded).await
     }
 
-    /// The same where so many hits of a search are reranked, whatever is set.
+    /// The same where so many hits of a search are reranked, whatever is set, and calls have this record.
     pub(crate) async fn ports_reranking(
         &self,
         base: &Base,
         seen: Arc<dyn KnowledgeBase>,
-        first: usize,
+        (first, ledger): (usize, Arc<dyn Ledger>),
     ) -> Result<(Ports, Vec<Notice>)> {
         let mut notices = Vec::new();
         if base.is_read_only() {
@@ -165,7 +167,7 @@ impl Session {
         }
         let made_by = base.state().await?.embedder;
         let mut embedder = match made_by {
-            Some(_) => self.embedder_on(base).await?,
+            Some(_) => self.embedder_recorded_by(base, Arc::clone(&ledger)).await?,
             None => None,
         };
         if let Some(made_by) = made_by {
@@ -178,8 +180,8 @@ impl Session {
                 None => notices.push(Notice::NoEmbedder { made_by }),
             }
         }
-        let mut models = self.models(Arc::new(base.clone()))?;
-        models.reranker = self.reranking(base, first, &mut notices)?;
+        let mut models = self.models(Arc::clone(&ledger))?;
+        models.reranker = self.reranking(ledger, first, &mut notices)?;
         if let Some(path) = &self.settings().skr_examples {
             models.labelled = labelled::read(path)?;
         }

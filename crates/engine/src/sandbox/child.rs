@@ -13,6 +13,7 @@ use pikerag_knowledge::Problem;
 use pikerag_parse::{Limits, PagePicture, ParseError, Parsed};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
@@ -43,6 +44,8 @@ pub struct ParserLimits {
     pub cpu: Duration,
     /// Wall time of a file; the time that Tesseract and `LibreOffice` take is not counted.
     pub wall: Duration,
+    /// Children that run at a time in this process, whoever asked for them; at least one.
+    pub at_once: usize,
 }
 
 impl ParserLimits {
@@ -61,7 +64,14 @@ pub(crate) struct SandboxedReader {
     pub(crate) limits: ParserLimits,
     /// What a child may ask for.
     pub(crate) programs: Arc<Programs>,
+    /// One for each child that may run now; all copies share them.
+    pub(crate) places: Arc<Semaphore>,
 }
+
+/// The right to start a child; the next one may start when it is dropped.
+pub(crate) struct ChildPlace(
+    #[expect(dead_code, reason = "held, and given back")] OwnedSemaphorePermit,
+);
 
 /// Documents of old formats in one file: itself, or attachments.
 const MOST_CONVERSIONS: usize = 8;
@@ -156,6 +166,8 @@ impl FileReader for SandboxedReader {
     }
 
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        // Before its bytes are in memory.
+        let place = self.place().await?;
         let (file, most) = (self.root.join(path), self.limits.file_bytes);
         let read = tokio::task::spawn_blocking(move || -> Result<_, FileError> {
             let mut bytes = Vec::new();
@@ -172,7 +184,7 @@ impl FileReader for SandboxedReader {
         });
         let (hash, bytes) =
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
-        match self.ask_child(path, bytes, ChildTask::Parse, &mut Nowhere).await? {
+        match self.ask_child(&place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
             ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
             _ => Err(no_parser("it did something else")),
         }
@@ -205,14 +217,21 @@ impl TakesFiles for Option<Vec<u8>> {
 }
 
 impl SandboxedReader {
+    /// Waits until another child may be started.
+    pub(crate) async fn place(&self) -> Result<ChildPlace, FileError> {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        place.map(ChildPlace).map_err(no_parser)
+    }
+
     /// Hands the files of an archive to `to`; what could not be, as problems.
     pub(crate) async fn unpack(
         &self,
+        place: &ChildPlace,
         name: &str,
         bytes: Vec<u8>,
         to: &mut dyn TakesFiles,
     ) -> Result<Vec<Problem>, FileError> {
-        match self.ask_child(name, bytes, ChildTask::Unpack, to).await? {
+        match self.ask_child(place, name, bytes, (ChildTask::Unpack, to)).await? {
             ChildOutcome::Unpacked(problems) => Ok(problems),
             _ => Err(no_parser("it did something else")),
         }
@@ -221,13 +240,14 @@ impl SandboxedReader {
     /// A page of a file as PNG, so many pixels wide, with its width and height in points and the number of all pages.
     pub(crate) async fn draw(
         &self,
+        place: &ChildPlace,
         name: &str,
         bytes: Vec<u8>,
         (page, width): (u32, u32),
     ) -> Result<PagePicture, FileError> {
         let mut png = None;
         let task = ChildTask::Draw { page, width };
-        let drawn = self.ask_child(name, bytes, task, &mut png).await?;
+        let drawn = self.ask_child(place, name, bytes, (task, &mut png)).await?;
         match (drawn, png) {
             (ChildOutcome::Drawn { points, pages }, Some(png)) => {
                 Ok(PagePicture { png, points, pages })
@@ -238,10 +258,10 @@ impl SandboxedReader {
 
     async fn ask_child(
         &self,
+        _place: &ChildPlace,
         path: &str,
         bytes: Vec<u8>,
-        task: ChildTask,
-        to: &mut dyn TakesFiles,
+        (task, to): (ChildTask, &mut dyn TakesFiles),
     ) -> Result<ChildOutcome, FileError> {
         let failed = |error: std::io::Error| no_parser(error);
         let task = match task {
@@ -380,7 +400,9 @@ mod tests {
         let of = |file_mib: u64, memory_mib: u64| {
             let time = Duration::from_secs(1);
             let file_bytes = file_mib << 20;
-            ParserLimits { file_bytes, memory_mib, cpu: time, wall: time }.outcome_bytes() >> 20
+            ParserLimits { file_bytes, memory_mib, cpu: time, wall: time, at_once: 1 }
+                .outcome_bytes()
+                >> 20
         };
         assert_eq!((of(256, 512), of(1, 512), of(256, 16)), (512, 512, 64));
     }

@@ -149,6 +149,7 @@ fn resolve(
             memory_mib: file.limits.memory_mib,
             cpu: Duration::from_secs(file.limits.cpu_seconds),
             wall: Duration::from_secs(file.limits.wall_seconds),
+            at_once: file.limits.parsers(),
         },
         program_limits: ProgramLimits {
             memory_mib: file.limits.memory_mib,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -35,9 +36,20 @@ pub struct ServerSettings {
     pub evaluations: Option<PathBuf>,
     /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
     pub body_bytes: usize,
-    /// Requests that are under way, at most.
+    /// Requests that are under way, at most; streams too.
     pub requests: usize,
+    /// Questions that are answered at a time, at most.
+    pub runs: usize,
+    /// Questions that wait for that, at most.
+    pub runs_waiting: usize,
+    /// Bytes of a question or a query, at most.
+    pub question_bytes: usize,
+    /// How long it may take to end, once it is told to.
+    pub grace: Duration,
 }
+
+/// Each holds a state of its base, of which a process has 160.
+const MOST_RUNS: usize = 128;
 
 /// As it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -55,6 +67,10 @@ pub(super) struct ServerTable {
     pub(super) evaluations: Option<PathBuf>,
     pub(super) body_mib: Option<usize>,
     pub(super) requests: Option<usize>,
+    pub(super) runs: Option<usize>,
+    pub(super) runs_waiting: Option<usize>,
+    pub(super) question_kib: Option<usize>,
+    pub(super) grace_seconds: Option<u64>,
 }
 
 impl ServerTable {
@@ -86,6 +102,10 @@ impl ServerTable {
             let reason = format!("holds `{origin}`: an origin is such as https://chat.example.org");
             return Err(refuse("server.origins", &reason));
         }
+        let runs = self.runs.unwrap_or(64);
+        if !(1..=MOST_RUNS).contains(&runs) {
+            return Err(refuse("server.runs", &format!("must be from 1 to {MOST_RUNS}")));
+        }
         Ok(ServerSettings {
             host: self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.unwrap_or(8686),
@@ -99,6 +119,10 @@ impl ServerTable {
             evaluations: self.evaluations.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),
+            runs,
+            runs_waiting: self.runs_waiting.unwrap_or(4 * runs),
+            question_bytes: self.question_kib.unwrap_or(32).max(1) << 10,
+            grace: Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1)),
         })
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use pikerag_knowledge::CorpusReader;
 use pikerag_store::{Finding, Health, Repair};
 use serde::Serialize;
 
 use crate::engine::Session;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 
 /// What to do about damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,4 +38,18 @@ pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResp
     let findings = base.check(repair).await?;
     let sound = findings.iter().all(|finding| finding.health != Health::Damaged);
     Ok(CheckResponse { base: base.folder().to_owned(), sound, findings })
+}
+
+/// Whether the base can be read now; a folder that never had one is ready for it.
+///
+/// # Errors
+/// It cannot be opened or read, or is gone.
+pub async fn ready(session: &Session) -> Result<()> {
+    match session.base_in_part().await {
+        Ok(base) => Ok(base.state().await.map(drop)?),
+        Err(EngineError::NoBase { .. }) if !session.engine().has_opened(session.folder()).await => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -160,8 +160,9 @@ pub struct GraphDrawn {
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_summary(session: &Session) -> Result<GraphSummary> {
+    let place = session.engine().long_read().await?;
     let base = session.visible_base().await?;
-    session.engine().long_read(move || summary(&base)).await?
+    place.run(move || summary(&base)).await?
 }
 
 fn summary(base: &Base) -> Result<GraphSummary> {
@@ -217,13 +218,14 @@ pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Res
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
+    let place = session.engine().long_read().await?;
     let base = session.visible_base().await?;
     let look = move || {
         let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
         let (nodes, edges) = shown_of(&selection.around);
         Ok(GraphOverview { nodes, edges, of: selection.nodes })
     };
-    session.engine().long_read(look).await?
+    place.run(look).await?
 }
 
 /// Opens the base for the export of its graph: before anybody makes a file for it.

@@ -27,16 +27,18 @@ pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Res
     if !session.sees_all() && !sees_whole(session, &base, id).await? {
         return Err(EngineError::OnlyPart);
     }
+    // Waited for with nothing in memory: many may ask at once.
     let path = file_path(&source.uri);
+    let failed = |source| EngineError::File { file: path.clone(), source };
+    let place = session.reader().place().await.map_err(failed)?;
     let Some(file) = base.files(Which::Of(&[path.as_str()])).await?.pop() else {
-        return Err(EngineError::NotFound { what: Missing::File, name: path });
+        return Err(EngineError::NotFound { what: Missing::File, name: path.clone() });
     };
     let Some(bytes) = base.original(&file.hash).await? else {
-        return Err(EngineError::NotFound { what: Missing::Original, name: path });
+        return Err(EngineError::NotFound { what: Missing::Original, name: path.clone() });
     };
     let width = width.clamp(WIDTHS.0, WIDTHS.1);
-    let drawn = session.reader().draw(&path, bytes, (page, width)).await;
-    drawn.map_err(|source| EngineError::File { file: path, source })
+    session.reader().draw(&place, &path, bytes, (page, width)).await.map_err(failed)
 }
 
 /// Whether the caller may see every chunk of a document.

@@ -1,6 +1,7 @@
 //! `search`: chunks, each with how its score came about.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
 use pikerag_methods::Ports;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ask::has_word;
-use crate::engine::Session;
+use crate::engine::{SearchLedger, Session};
 use crate::error::{EngineError, Needed, Result, Wordless};
 use crate::notice::Notice;
 use crate::settings::Reranks;
@@ -78,7 +79,8 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
         return Err(EngineError::Needs(Needed::Reranker));
     }
     let first = request.rerank.unwrap_or(rerank.first);
-    let (ports, notices) = session.ports_reranking(&base, seen, first).await?;
+    let (ports, notices) =
+        session.ports_reranking(&base, seen, (first, Arc::new(SearchLedger(base.clone())))).await?;
     let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
     let chunks = ports.base.chunks(&ids).await?;

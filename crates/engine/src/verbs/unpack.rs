@@ -39,6 +39,7 @@ pub struct LeftOut {
 /// [`EngineError::File`]: it is no archive, is encrypted, or holds too much. Then nothing, or a part of its files, is there.
 pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<UnpackResponse> {
     let failed = |source| EngineError::File { file: name.to_owned(), source };
+    let place = session.reader().place().await.map_err(failed)?;
     let bytes = tokio::fs::read(archive).await.map_err(|error| {
         failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
     })?;
@@ -48,7 +49,8 @@ pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<Unp
         most: session.settings().parser_limits.file_bytes,
         response: UnpackResponse::default(),
     };
-    let problems = session.reader().unpack(name, bytes, &mut taking).await.map_err(failed)?;
+    let problems =
+        session.reader().unpack(&place, name, bytes, &mut taking).await.map_err(failed)?;
     let left_out = problems.into_iter();
     taking.response.left_out =
         left_out.map(|problem| LeftOut { file: problem.place, reason: problem.reason }).collect();

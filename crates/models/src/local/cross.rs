@@ -21,7 +21,7 @@ use super::linear::Linear;
 use super::model::{ForwardError, Model, Scratch};
 use super::tensors::Safetensors;
 use super::tokenize::{cut_at, read_tokenizer};
-use super::{SetOnDrop, Weights, WeightsError, batches};
+use super::{SetOnDrop, Weights, WeightsError, batches, beside};
 
 /// Pairs are cut here, or where the positions end: what cross-encoders are trained on.
 const MAX_TOKENS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
@@ -102,10 +102,8 @@ impl Reranker for LocalReranker {
         let (query, texts) = (query.to_owned(), texts.to_vec());
         let dropped = SetOnDrop(Arc::new(AtomicBool::new(false)));
         let is_cancelled = Arc::clone(&dropped.0);
-        let scores =
-            tokio::task::spawn_blocking(move || loaded.scores(&query, &texts, &is_cancelled))
-                .await
-                .map_err(|cause| self.loaded.broken(cause.into()))??;
+        let scores = beside(move || loaded.scores(&query, &texts, &is_cancelled)).await;
+        let scores = scores.map_err(|cause| self.loaded.broken(cause))??;
         Ok(Relevance { scores, ..Relevance::default() })
     }
 }

@@ -94,8 +94,11 @@ pub(crate) async fn ask(
     JsonBody(request): JsonBody<AskRequest>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
+    app.within(&[&request.question], &request.filter.conditions)?;
+    app.conversation_within(request.earlier.iter().map(|turn| turn.text.len()).sum())?;
+    let place = app.admitted(&caller).await?;
     let request = pikerag_engine::standalone(&session, request).await?;
-    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }
 

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
+use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::uploads::{Part, UploadError, Uploads};
 use pikerag_engine::{
     DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
@@ -25,6 +26,7 @@ use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::jobs::{Job, Work};
 use crate::opened::Whole;
+use crate::pace::is_slow;
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 use crate::streams::sent;
 
@@ -40,7 +42,11 @@ impl From<UploadError> for Problem {
             UploadError::NotWhole { .. } => (400, "not-whole", Fault::Caller),
             UploadError::Io { .. } => (500, "not-written", Fault::Server),
         };
-        let problem = Self::new(status, code, fault).saying(error.to_string());
+        let problem = Self::new(status, code, fault);
+        let problem = match fault {
+            Fault::Caller => problem.saying(error.to_string()),
+            _ => problem.saying("the file could not be kept").logged(&error_chain(&error)),
+        };
         match error {
             UploadError::OutOfOrder { .. } | UploadError::NotWhole { .. } => {
                 problem.hint("GET …/uploads?file=NAME says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
@@ -135,8 +141,10 @@ pub(crate) async fn upload(
 async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let piece =
-            piece.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+        let piece = piece.map_err(|error| match is_slow(&error) {
+            true => Problem::slow(),
+            false => Problem::bad_request(format!("the body broke off: {error}")),
+        })?;
         part.take(&piece).await?;
     }
     Ok(())

@@ -2,9 +2,11 @@
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures::stream;
@@ -14,8 +16,9 @@ use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 use utoipa::IntoParams;
 
+use crate::app::App;
 use crate::opened::Seen;
-use crate::problem::{Problem, Query};
+use crate::problem::{Fault, Problem, Query};
 
 /// Edges away that the graph is shown, at most.
 const DEPTH: u8 = 3;
@@ -24,6 +27,8 @@ const NODES: usize = 300;
 /// Bytes of an export that are sent at a time, and how many such pieces may wait.
 const PIECE: usize = 1 << 16;
 const PIECES: usize = 4;
+/// How long an export waits for others to end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Around which node.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,9 +46,11 @@ pub(crate) struct Around {
 #[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
     responses((status = 200, body = GraphAround), (status = 404, body = Problem)))]
 pub(crate) async fn around(
+    State(app): State<App>,
     Seen(session): Seen,
     Query(Around { of, depth, most }): Query<Around>,
 ) -> Result<Json<GraphAround>, Problem> {
+    app.within(&[&of], &[])?;
     let depth = depth.unwrap_or(1).clamp(1, DEPTH);
     let request = GraphAroundRequest { of, depth, most: most.unwrap_or(NODES) };
     Ok(Json(pikerag_engine::graph_around(&session, request).await?))
@@ -72,9 +79,15 @@ pub(crate) async fn overview(
 #[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = 404, body = Problem)))]
 pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
+    let place =
+        tokio::time::timeout(PATIENCE, session.engine().export()).await.map_err(|_| {
+            Problem::new(503, "too-busy", Fault::Server)
+                .saying("other exports are under way")
+                .hint("try again when they have ended")
+        })??;
     let export = pikerag_engine::export(&session).await?;
     let (sender, pieces) = channel(PIECES);
-    let (engine, failed) = (session.engine().clone(), sender.clone());
+    let failed = sender.clone();
     let write = move || {
         let mut writer = io::BufWriter::with_capacity(PIECE, Pieces(sender.clone()));
         let written = export.write(&mut writer);
@@ -86,7 +99,7 @@ pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
         }
     };
     tokio::spawn(async move {
-        if let Err(error) = engine.long_read(write).await {
+        if let Err(error) = place.run(write).await {
             warn!(%error, "an export was not begun");
             let _ = failed.send(Err(io::Error::other(error))).await;
         }
@@ -101,7 +114,8 @@ pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// Where an export is written to: whoever reads it takes piece by piece, and the writer waits.
+/// Where an export is written to: whoever reads it takes piece by piece, and the writer waits, until the connection ends
+/// because its reader takes nothing (see [`crate::pace`]).
 struct Pieces(Sender<io::Result<Bytes>>);
 
 impl Write for Pieces {

@@ -66,7 +66,8 @@ pub(crate) async fn replay(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
-    let underway = Underway::begin(&app, &caller, session, Wanted::Replay(run));
+    let place = app.admitted(&caller).await?;
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Replay(run));
     respond(app, base, &headers, underway).await
 }
 
@@ -82,8 +83,10 @@ pub(crate) async fn fork(
     JsonBody(fork): JsonBody<ForkRequest>,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
+    app.within(&[&json!(fork.change).to_string()], &[])?;
+    let place = app.admitted(&caller).await?;
     let fork = Wanted::Fork(ForkRequest { run, ..fork });
-    let underway = Underway::begin(&app, &caller, session, fork);
+    let underway = Underway::begin(&app, (&caller, place), session, fork);
     respond(app, base, &headers, underway).await
 }
 

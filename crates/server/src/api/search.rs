@@ -63,6 +63,7 @@ pub(crate) async fn found(
     if request.k.is_some_and(|k| !(1..=MOST).contains(&k)) {
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
+    app.within(&[&request.query], &request.filter.conditions)?;
     let response = pikerag_engine::search(session, request).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);

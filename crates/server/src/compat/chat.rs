@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::background::{background, without_wrapping};
+use crate::admission::Place;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
@@ -68,17 +69,19 @@ pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
 /// What a conversation asks.
 pub(crate) enum Asked {
     /// A question for a method.
-    Question(AskRequest),
+    Question(AskRequest, Place),
     /// What a chat program asks in the background, with what it gets: no method runs for it.
     Background(String),
 }
 
-/// The last message as a request: one that points back is written to stand alone.
+/// The last message as a request, with the right to run it: one that points back is written to stand alone.
 pub(crate) async fn asked(
-    session: &Session,
+    app: &App,
+    (caller, session): (&Caller, &Session),
     method: String,
     messages: &[Message],
 ) -> Result<Asked, Problem> {
+    app.conversation_within(messages.iter().map(|message| message.text().len()).sum())?;
     let said = |message: &&Message| message.role == "user" || message.role == "assistant";
     let spoken: Vec<&Message> = messages.iter().filter(said).collect();
     let Some((last, before)) = spoken.split_last() else {
@@ -93,13 +96,15 @@ pub(crate) async fn asked(
         return Ok(Asked::Background(reply));
     }
     let text = without_wrapping(&text);
+    app.within(&[text], &[])?;
+    let place = app.admitted(caller).await?;
     let turn = |message: &&Message| {
         let by = if message.role == "user" { Speaker::Person } else { Speaker::Assistant };
         Turn { by, text: message.text() }
     };
     let (question, earlier) = (text.to_owned(), before.iter().map(turn).collect());
     let request = AskRequest { question, method, earlier, ..AskRequest::default() };
-    Ok(Asked::Question(pikerag_engine::standalone(session, request).await?))
+    Ok(Asked::Question(pikerag_engine::standalone(session, request).await?, place))
 }
 
 /// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each

@@ -69,7 +69,7 @@ impl Mcp {
             tools::SEARCH => self.search(&base, &session, given).await,
             tools::GET_CHUNK => self.chunk(&base, &session, given).await,
             tools::LIST_SOURCES => sources(&session, given).await,
-            tools::GRAPH_NEIGHBOURS => neighbours(session, given).await,
+            tools::GRAPH_NEIGHBOURS => self.neighbours(session, given).await,
             other => Err(no_such("tool", other)),
         }
     }
@@ -87,8 +87,10 @@ impl Mcp {
             filter: filter(given)?,
             ..AskRequest::default()
         };
+        self.app.within(&[&request.question], &request.filter.conditions)?;
+        let place = self.app.admitted(caller).await?;
         let language = Language::of(&request.question);
-        let underway = Underway::begin(&self.app, caller, session, Wanted::Ask(request));
+        let underway = Underway::begin(&self.app, (caller, place), session, Wanted::Ask(request));
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();
@@ -157,6 +159,16 @@ impl Mcp {
         let links = vec![(url.clone(), chunk.full_title())];
         Ok(Told { told: passage(&chunk, &url), links })
     }
+
+    async fn neighbours(&self, session: Session, given: &JsonObject) -> Result<Told, Problem> {
+        let of = needed(given, "of")?;
+        self.app.within(&[&of], &[])?;
+        let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
+        let request =
+            GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1), most: usize::MAX };
+        let around = pikerag_engine::graph_around(&session, request).await?;
+        Ok(Told { told: json!(around), links: Vec::new() })
+    }
 }
 
 /// What a tool gives, and where it can be looked at.
@@ -205,15 +217,6 @@ async fn sources(session: &Session, given: &JsonObject) -> Result<Told, Problem>
         .collect();
     let left = all.len().saturating_sub(from + page.len());
     Ok(Told { told: json!({ "sources": page, "left": left }), links: Vec::new() })
-}
-
-async fn neighbours(session: Session, given: &JsonObject) -> Result<Told, Problem> {
-    let of = needed(given, "of")?;
-    let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
-    let request =
-        GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1), most: usize::MAX };
-    let around = pikerag_engine::graph_around(&session, request).await?;
-    Ok(Told { told: json!(around), links: Vec::new() })
 }
 
 fn wrong(name: &str, what: &str) -> Problem {

@@ -96,14 +96,14 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
         }
         line
     };
-    let request = match asked(&session, method, &body.messages).await? {
-        Asked::Question(request) => request,
+    let (request, place) = match asked(&app, (&caller, &session), method, &body.messages).await? {
+        Asked::Question(request, place) => (request, place),
         Asked::Background(reply) => {
             return Ok(Json(line(&reply, Some((0, 0)))).into_response());
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
     let told = async move {
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;

@@ -66,8 +66,8 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
     let (method, base) = named(&body.model);
     let session = app.base(&caller, &base)?;
     let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000 };
-    let request = match asked(&session, method, &body.messages).await? {
-        Asked::Question(request) => request,
+    let (request, place) = match asked(&app, (&caller, &session), method, &body.messages).await? {
+        Asked::Question(request, place) => (request, place),
         Asked::Background(reply) if body.stream => {
             let chunks = vec![
                 head.delta("b", &json!({"role": "assistant", "content": reply})),
@@ -87,7 +87,7 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
     if body.stream {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
         return Ok(streamed(app, base, head, (with_usage, language), underway).into_response());

@@ -100,6 +100,7 @@ pub(crate) async fn rerank(
     let texts = texts.ok_or_else(|| {
         Problem::bad_request("`documents` is to hold texts, or objects with a `text`")
     })?;
+    app.within(&[&body.query], &[])?;
     let session = app.base(&caller, &named(&body.model).1)?;
     let told = pikerag_engine::rerank(&session, &body.query, &texts).await?;
     app.book(&caller);

@@ -7,8 +7,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tantivy::Index;
+use pikerag_knowledge::StoreError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::index::SegmentId;
+use tantivy::{Index, TantivyError};
+
+use crate::error::is_refusal;
 
 /// Lists the files that were found sound.
 const LIST: &str = "sound.txt";
@@ -20,8 +24,11 @@ const LIST: &str = "sound.txt";
 pub(super) fn damaged(index: &Index, folder: &Path) -> tantivy::Result<Vec<PathBuf>> {
     let mut damaged = Vec::new();
     for file in live(index, folder)? {
-        if !matches!(index.directory().validate_checksum(Path::new(&file.name)), Ok(true)) {
-            damaged.push(folder.join(&file.name));
+        match index.directory().validate_checksum(Path::new(&file.name)).map_err(TantivyError::from)
+        {
+            Ok(true) => {}
+            Err(error) if refused(&error) => return Err(error),
+            Ok(false) | Err(_) => damaged.push(folder.join(&file.name)),
         }
     }
     Ok(damaged)
@@ -46,6 +53,27 @@ pub(super) fn is_sound(index: &Index, folder: &Path) -> tantivy::Result<bool> {
         let _ = fs::write(&draft, lines).and_then(|()| fs::rename(&draft, &list));
     }
     Ok(true)
+}
+
+/// Whether an error is the system's, and tells nothing of what the files hold.
+pub(super) fn is_of_system(error: &StoreError) -> bool {
+    let StoreError::Failed { source, .. } = error else { return false };
+    source.downcast_ref().is_some_and(refused) || source.downcast_ref().is_some_and(is_refusal)
+}
+
+fn refused(error: &TantivyError) -> bool {
+    match error {
+        TantivyError::IoError(error)
+        | TantivyError::OpenDirectoryError(
+            OpenDirectoryError::IoError { io_error: error, .. }
+            | OpenDirectoryError::FailedToCreateTempDir(error),
+        )
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. })
+        | TantivyError::LockFailure(LockError::IoError(error), _) => is_refusal(error),
+        TantivyError::LockFailure(LockError::LockBusy, _) | TantivyError::SystemError(_) => true,
+        _ => false,
+    }
 }
 
 /// A file of the index, as it stands on disk.

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::inner::{DATABASE, Freshness, Inner};
 use super::snapshot::{Snapshot, View};
+use super::threads::{self, Place};
 use crate::error::Context;
 
 /// A knowledge base in a folder, as it stands at each call; within a snapshot, as it stood then.
@@ -86,7 +87,7 @@ impl Base {
         F: FnOnce(&View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let base = self.clone();
-        tokio::task::spawn_blocking(move || base.view(what, work)).await.context(what)?
+        threads::reading(what, move || base.view(what, work)).await
     }
 
     /// As [`Base::viewing`], on this thread.
@@ -121,15 +122,34 @@ impl Base {
         F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        tokio::task::spawn_blocking(move || inner.transaction(what, work)).await.context(what)?
+        threads::writing(what, move || inner.transaction(what, work)).await
     }
 
-    /// The base as it stands now, and of it what the filter admits: for what reads the graph on a thread of its own.
+    /// The base as it stands now, and of it what the filter admits. So many are held at a time in this process, and the others
+    /// wait.
     ///
     /// # Errors
     /// The base cannot be read, or does not have a field of the filter.
-    pub fn seen_through(&self, visible: &Filter, filter: &Filter) -> Result<Self, StoreError> {
-        let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter)?;
+    pub async fn seen_through(
+        &self,
+        visible: &Filter,
+        filter: &Filter,
+    ) -> Result<Self, StoreError> {
+        let place = threads::place().await?;
+        let (base, visible, filter) = (self.clone(), visible.clone(), filter.clone());
+        threads::reading("taking a snapshot of the base", move || {
+            base.at_a_state(&visible, &filter, place)
+        })
+        .await
+    }
+
+    fn at_a_state(
+        &self,
+        visible: &Filter,
+        filter: &Filter,
+        place: Place,
+    ) -> Result<Self, StoreError> {
+        let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter, place)?;
         Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)) })
     }
 }
@@ -141,10 +161,7 @@ impl Snapshots for Base {
         visible: &Filter,
         filter: &Filter,
     ) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
-        let (base, visible, filter) = (self.clone(), visible.clone(), filter.clone());
-        let doing = "taking a snapshot of the base";
-        let taken = tokio::task::spawn_blocking(move || base.seen_through(&visible, &filter));
-        Ok(Arc::new(taken.await.context(doing)??))
+        Ok(Arc::new(self.seen_through(visible, filter).await?))
     }
 }
 

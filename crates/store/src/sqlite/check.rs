@@ -16,7 +16,7 @@ use super::counters::{TEXT_GENERATION, UNFINISHED, counter};
 use super::inner::{DATABASE, Inner};
 use super::{claims, rows};
 use crate::error::Context;
-use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in};
+use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in, unless_damaged};
 
 /// A part of a base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -258,7 +258,7 @@ impl Inner {
             Access::Write => Some(turn_in(&self.folder, SEARCHING)?),
             Access::Read => None,
         };
-        let Some(index) = FullText::opened(&self.folder, access) else {
+        let Some(index) = FullText::opened(&self.folder, access)? else {
             return Ok(Look::Damaged("it cannot be opened".to_owned()));
         };
         let damaged = index.damaged()?;
@@ -273,10 +273,10 @@ impl Inner {
             let generation = counter(&snapshot, TEXT_GENERATION).context(doing)?;
             Ok((generation, searchable(&snapshot).context(doing)?))
         })?;
-        if index.stamp() != self.stamp(generation) {
+        if index.stamp()? != self.stamp(generation) {
             return Ok(Look::Behind("behind the database".to_owned()));
         }
-        let Ok(held) = index.chunks() else {
+        let Some(held) = unless_damaged(index.chunks())? else {
             return Ok(Look::Damaged("it cannot be read".to_owned()));
         };
         if held != wanted {

@@ -112,8 +112,8 @@ impl Inner {
         now: i64,
     ) -> Result<Set, StoreError> {
         let path = sidecar_of(&self.folder, set);
-        if let Some((stamp, codes)) = sidecar::load(&path, |stamp| self.follows(stamp, floor, now))
-        {
+        let saved = sidecar::load(&path, |stamp| self.follows(stamp, floor, now));
+        if let Some((stamp, codes)) = saved.context("reading vector codes")? {
             let seq = self.seq_of(&stamp).unwrap_or_default();
             return Ok(Set { seq, saved: seq, changed: 0, parts: Parts::of(codes) });
         }
@@ -136,7 +136,8 @@ impl Inner {
         let now = log_end(connection).context(doing)?;
         let floor = counter(connection, &floor(set)).context(doing)?;
         let path = sidecar_of(&self.folder, set);
-        let (stamp, codes) = match sidecar::look(&path, |stamp| self.follows(stamp, floor, now)) {
+        let looked = sidecar::look(&path, |stamp| self.follows(stamp, floor, now));
+        let (stamp, codes) = match looked.context("reading vector codes")? {
             Sidecar::Absent => return Ok(SavedCodes::Absent),
             Sidecar::Stale => return Ok(SavedCodes::Stale),
             Sidecar::Damaged => return Ok(SavedCodes::Damaged),

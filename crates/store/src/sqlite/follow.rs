@@ -13,7 +13,7 @@ use super::locks::locked;
 use super::rows;
 use crate::error::Context;
 use crate::fulltext::{
-    Access, Changes, FullText, SEARCHING, Turn, WRITING, is_in_the_way, turn_in,
+    Access, Changes, FullText, SEARCHING, Turn, WRITING, is_in_the_way, turn_in, unless_damaged,
 };
 
 impl Inner {
@@ -23,7 +23,7 @@ impl Inner {
     /// The same error where nothing is damaged.
     pub(super) fn remade_text(&self, failed: StoreError) -> Result<Arc<FullText>, StoreError> {
         let index = self.text(SEARCHING)?;
-        if index.damaged().is_ok_and(|damaged| damaged.is_empty()) {
+        if is_whole(&index)? {
             return Err(failed);
         }
         tracing::warn!(error = ?failed, "the full-text index is damaged; it is made again");
@@ -40,13 +40,11 @@ impl Inner {
             return self.text_in_memory(connection, &stamp);
         }
         let index = self.text(SEARCHING)?;
-        if index.stamp() == stamp || self.catches_up_behind(&index) {
-            match index.reload() {
-                Ok(()) => return Ok(index),
-                Err(error) => {
-                    tracing::warn!(error = ?error, "full text cannot be opened; it is made again");
-                }
+        if index.stamp()? == stamp || self.catches_up_behind(&index)? {
+            if unless_damaged(index.reload())?.is_some() {
+                return Ok(index);
             }
+            tracing::warn!("the full-text index is damaged; it is made again");
             return self.make_text(SEARCHING);
         }
         match self.refresh_text(SEARCHING) {
@@ -60,10 +58,10 @@ impl Inner {
     }
 
     /// Whether a search may be behind; then full text is caught up with meanwhile, if it is time.
-    fn catches_up_behind(&self, index: &FullText) -> bool {
-        let Freshness::Within(lag) = self.freshness else { return false };
-        if !index.stamp().starts_with(&self.identity) {
-            return false;
+    fn catches_up_behind(&self, index: &FullText) -> Result<bool, StoreError> {
+        let Freshness::Within(lag) = self.freshness else { return Ok(false) };
+        if !index.stamp()?.starts_with(&self.identity) {
+            return Ok(false);
         }
         let mut last = locked(&self.catching_up.0);
         if let Some(me) = self.me.upgrade()
@@ -77,7 +75,7 @@ impl Inner {
                 *locked(&me.catching_up.0) = Some(Instant::now());
             });
         }
-        true
+        Ok(true)
     }
 
     /// Full text of a base that cannot be written: as it lies there if it is up to date, else made in memory.
@@ -87,11 +85,13 @@ impl Inner {
         stamp: &str,
     ) -> Result<Arc<FullText>, StoreError> {
         let mut held = locked(&self.fulltext);
-        if let Some(index) = held.as_ref().filter(|index| index.stamp() == stamp) {
+        if let Some(index) = held.as_ref()
+            && index.stamp()? == stamp
+        {
             return Ok(Arc::clone(index));
         }
-        let index = match FullText::existing(&self.folder, Access::Read) {
-            Some(index) if index.stamp() == stamp => index,
+        let index = match FullText::existing(&self.folder, Access::Read)? {
+            Some(index) if index.stamp()? == stamp => index,
             _ => {
                 tracing::warn!(
                     "full text is not up to date and cannot be written: made in memory, each time anew"
@@ -125,12 +125,7 @@ impl Inner {
         let turn = index.turn(patience)?;
         match self.catch_up(&index, &turn) {
             Ok(()) => Ok(index),
-            Err(error)
-                if index.damaged().is_ok_and(|damaged| damaged.is_empty())
-                    && !is_in_the_way(&error) =>
-            {
-                Err(error)
-            }
+            Err(error) if !is_in_the_way(&error) && is_whole(&index)? => Err(error),
             Err(error) => {
                 tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
                 self.make_text_in(&turn)
@@ -157,7 +152,7 @@ impl Inner {
         // the caller's snapshot knows.
         self.with_reader(|connection| {
             let snapshot = connection.unchecked_transaction().context(doing)?;
-            match self.changes(&snapshot, &index.stamp()).context(doing)? {
+            match self.changes(&snapshot, &index.stamp()?).context(doing)? {
                 Some(changes) => index.apply(turn, changes),
                 None => index.reload(),
             }
@@ -203,6 +198,14 @@ impl Inner {
             .collect::<rusqlite::Result<_>>()?;
         Ok(Some(Changes { stamp: self.stamp(generation), gone, added }))
     }
+}
+
+/// Whether no file is damaged.
+///
+/// # Errors
+/// The system cannot read them now.
+fn is_whole(index: &FullText) -> Result<bool, StoreError> {
+    Ok(unless_damaged(index.damaged())?.is_some_and(|damaged| damaged.is_empty()))
 }
 
 /// What full text and embedders see of a chunk: title, headings, text.

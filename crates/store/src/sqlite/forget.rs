@@ -14,7 +14,7 @@ use super::codes::sets;
 use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
 use super::inner::{DATABASE, Inner};
 use super::locks::locked;
-use super::{corrections, put, rows};
+use super::{corrections, put, rows, threads};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::WRITING;
 
@@ -92,7 +92,7 @@ impl Base {
     /// As [`Base::forget_files`].
     pub async fn finish_forgetting(&self) -> Result<bool, StoreError> {
         let inner = self.inner.clone();
-        tokio::task::spawn_blocking(move || inner.overwrite()).await.context("overwriting")?
+        threads::writing("overwriting", move || inner.overwrite()).await
     }
 
     /// When a run was forgotten that is called so, or begins so.

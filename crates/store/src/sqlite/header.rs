@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Result};
 use std::path::{Path, PathBuf};
 
+use crate::error::is_exhaustion;
+
 /// What a database says of itself on its first page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
@@ -65,8 +67,11 @@ pub(super) fn has_log(path: &Path) -> bool {
 /// The first page in the log, if a transaction that was committed changed it. What is not whole ends the
 /// log, as it does for SQLite.
 fn committed_first_page(path: &Path) -> Result<Option<Vec<u8>>> {
-    let Ok(log) = File::open(log_of(path)) else { return Ok(None) };
-    let mut log = BufReader::new(log);
+    let mut log = match File::open(log_of(path)) {
+        Err(error) if is_exhaustion(&error) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(log) => BufReader::new(log),
+    };
     let Some(head) = block(&mut log, 32)? else { return Ok(None) };
     let magic = word(&head, 0).unwrap_or_default();
     let size = word(&head, 8).unwrap_or_default();

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::StoreError;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::claims::Who;
 use super::loaded::Loaded;
 use super::locks::locked;
 use super::names::Borne;
-use super::opening::{self, tune};
+use super::opening;
 use super::queue::Queue;
+use super::readers::Readers;
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::FullText;
 
@@ -40,7 +41,7 @@ pub(super) struct Inner {
     pub(super) catching_up: CatchingUp,
     /// Told from other bases that may once have stood in this folder.
     pub(super) identity: String,
-    pub(super) readers: Mutex<Vec<Connection>>,
+    pub(super) readers: Readers,
     /// Closed last: only the last connection folds the log into the database. `None` where nothing can be written.
     pub(super) writer: Option<Mutex<Connection>>,
     pub(super) fulltext: Mutex<Option<Arc<FullText>>>,
@@ -83,47 +84,13 @@ impl Inner {
             catching_up: CatchingUp::default(),
             identity,
             writer: writer.map(Mutex::new),
-            readers: Mutex::default(),
+            readers: Readers::default(),
             fulltext: Mutex::default(),
             vectors: Loaded::default(),
             names: Borne::default(),
             ledger: Queue::default(),
             who: Who::this_process(),
         }))
-    }
-
-    pub(super) fn with_reader<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let connection = self.reader()?;
-        let result = work(&connection);
-        self.put_back(connection);
-        result
-    }
-
-    /// A connection that nobody else has; whoever has it puts it back.
-    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
-        let path = self.folder.join(DATABASE);
-        if self.writer.is_none() {
-            // A new one each time: somebody who can write may have begun to.
-            return opening::reader(&path);
-        }
-        let idle = locked(&self.readers).pop();
-        if let Some(connection) = idle {
-            return Ok(connection);
-        }
-        let doing = "opening the database to read";
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).context(doing)?;
-        tune(&connection).context(doing)?;
-        Ok(connection)
-    }
-
-    pub(super) fn put_back(&self, connection: Connection) {
-        if self.writer.is_some() {
-            locked(&self.readers).push(connection);
-        }
     }
 
     pub(super) fn transaction<T>(

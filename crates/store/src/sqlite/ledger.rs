@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, StoreError, Usage};
@@ -10,7 +11,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::base::Base;
 use super::inner::Inner;
 use super::locks::locked;
-use super::{claims, origins, rows};
+use super::{claims, origins, rows, threads};
 use crate::error::Context;
 
 #[async_trait]
@@ -33,20 +34,18 @@ impl Ledger for Base {
 
     async fn inherits(&self, model: &str, endpoint: &str) -> Result<bool, StoreError> {
         let (name, endpoint) = (format!("served:{model}"), endpoint.to_owned());
-        if self.is_read_only() {
-            let doing = "finding out whose replies these are";
-            return self
-                .looking(doing, move |connection| {
-                    let heir: Option<String> = connection
-                        .query_row("SELECT value FROM meta WHERE key = ?1", [&name], |row| {
-                            row.get(0)
-                        })
-                        .optional()?;
-                    Ok(heir.is_none_or(|heir| heir == endpoint))
-                })
-                .await;
+        let doing = "finding out whose replies these are";
+        let known = name.clone();
+        let heir: Option<String> = self
+            .looking(doing, move |connection| {
+                let sql = "SELECT value FROM meta WHERE key = ?1";
+                connection.query_row(sql, [&known], |row| row.get(0)).optional()
+            })
+            .await?;
+        if heir.is_some() || self.is_read_only() {
+            return Ok(heir.is_none_or(|heir| heir == endpoint));
         }
-        self.writing("finding out whose replies these are", move |tx| {
+        self.writing(doing, move |tx| {
             tx.execute(
                 "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT(key) DO NOTHING",
                 [&name, &endpoint],
@@ -94,7 +93,7 @@ impl Ledger for Base {
         }
         let (inner, keys) = (Arc::clone(&self.inner), keys.to_vec());
         let doing = "claiming calls";
-        tokio::task::spawn_blocking(move || {
+        threads::writing(doing, move || {
             let released = std::mem::take(&mut *locked(&inner.ledger.released));
             inner.fleeting(doing, |tx| {
                 claims::release(tx, &released)?;
@@ -109,7 +108,6 @@ impl Ledger for Base {
             })
         })
         .await
-        .context(doing)?
     }
 
     fn release(&self, holder: u64, keys: &[String]) {
@@ -119,43 +117,87 @@ impl Ledger for Base {
 
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         if self.is_read_only() {
-            let mut unwritten = locked(&self.inner.ledger.unwritten);
-            unwritten.extend(calls.into_iter().map(|call| (call.key.clone(), call)));
+            self.keep_unwritten(calls);
             return Ok(());
         }
-        let number = {
-            let mut waiting = locked(&self.inner.ledger.waiting);
-            waiting.taken += calls.len() as u64;
-            waiting.records.extend(calls);
-            waiting.taken
-        };
+        let number = self.queue(calls);
         let inner = Arc::clone(&self.inner);
-        tokio::task::spawn_blocking(move || {
-            let _turn = locked(&inner.ledger.flushing);
-            let (records, last) = {
-                let mut waiting = locked(&inner.ledger.waiting);
-                if number <= waiting.written {
-                    return Ok(());
-                }
-                (std::mem::take(&mut waiting.records), waiting.taken)
-            };
-            let written = inner.transaction("writing the ledger", |tx| insert(tx, &records));
-            let mut waiting = locked(&inner.ledger.waiting);
-            match written {
-                Ok(()) => {
-                    waiting.written = last;
-                    Ok(())
-                }
-                Err(error) => {
-                    // Put back: the next caller tries again; this one learns of the failure.
-                    let newer = std::mem::take(&mut waiting.records);
-                    waiting.records = records.into_iter().chain(newer).collect();
-                    Err(error)
-                }
+        threads::writing(DOING, move || inner.flush(number)).await
+    }
+}
+
+const DOING: &str = "writing the ledger";
+
+impl Base {
+    /// As [`Ledger::keep_all`], without waiting for the writer, which another process may hold: what is kept is found at once
+    /// in this process, and is written when the writer is free.
+    pub fn keep_soon(&self, calls: Vec<CallRecord>) {
+        if self.is_read_only() {
+            self.keep_unwritten(calls);
+            return;
+        }
+        self.keep_unwritten(calls.clone());
+        self.queue(calls);
+        let inner = Arc::clone(&self.inner);
+        if inner.ledger.is_flushing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tokio::spawn(async move {
+            let written = threads::writing(DOING, move || {
+                // What is queued from now on begins another.
+                inner.ledger.is_flushing.store(false, Ordering::Release);
+                let last = locked(&inner.ledger.waiting).taken;
+                inner.flush(last)
+            });
+            if let Err(error) = written.await {
+                tracing::warn!(%error, "replies are not recorded yet; they are with the next");
             }
-        })
-        .await
-        .context("writing the ledger")?
+        });
+    }
+
+    fn keep_unwritten(&self, calls: Vec<CallRecord>) {
+        let mut unwritten = locked(&self.inner.ledger.unwritten);
+        unwritten.extend(calls.into_iter().map(|call| (call.key.clone(), call)));
+    }
+
+    /// Puts records behind those that wait; the number that is safe once `written` has passed it.
+    fn queue(&self, calls: Vec<CallRecord>) -> u64 {
+        let mut waiting = locked(&self.inner.ledger.waiting);
+        waiting.taken += calls.len() as u64;
+        waiting.records.extend(calls);
+        waiting.taken
+    }
+}
+
+impl Inner {
+    /// Writes all records that wait, unless somebody else has written the one with this number.
+    fn flush(&self, number: u64) -> Result<(), StoreError> {
+        let _turn = locked(&self.ledger.flushing);
+        let (records, last) = {
+            let mut waiting = locked(&self.ledger.waiting);
+            if number <= waiting.written {
+                return Ok(());
+            }
+            (std::mem::take(&mut waiting.records), waiting.taken)
+        };
+        let written = self.transaction(DOING, |tx| insert(tx, &records));
+        let mut waiting = locked(&self.ledger.waiting);
+        match written {
+            Ok(()) => {
+                waiting.written = last;
+                let mut unwritten = locked(&self.ledger.unwritten);
+                for record in &records {
+                    unwritten.remove(&record.key);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // Put back: the next caller tries again; this one learns of the failure.
+                let newer = std::mem::take(&mut waiting.records);
+                waiting.records = records.into_iter().chain(newer).collect();
+                Err(error)
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::busy::{LOCKED_FOR, unless_busy};
 use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
-use crate::error::Context;
+use crate::error::{Context, is_exhaustion};
 
 /// What a base has in any layout: by these it is told from a database that has its number by chance.
 const OURS: &str = "SELECT count(*) FROM sqlite_schema
@@ -25,7 +25,7 @@ pub(super) fn to_write(path: &Path) -> Result<Option<Connection>, StoreError> {
     let found = look(path)?;
     let refused = |error: &rusqlite::Error| not_ours(path, error.to_string());
     let opened = match writer(path) {
-        Err(error) if says_read_only(&error) && !can_write_beside(path) => None,
+        Err(error) if says_read_only(&error) && !can_write_beside(path)? => None,
         opened => opened.map_err(|error| refused(&error))?,
     };
     match (opened, found) {
@@ -63,10 +63,16 @@ fn says_read_only(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether a file can be made beside the database, as its log has to be.
-fn can_write_beside(path: &Path) -> bool {
+///
+/// # Errors
+/// No descriptor is free: nothing is known then.
+fn can_write_beside(path: &Path) -> Result<bool, StoreError> {
     let probe = path.with_extension(format!("probe{}", std::process::id()));
-    let made = std::fs::File::create_new(&probe).is_ok();
-    made && std::fs::remove_file(&probe).is_ok()
+    match std::fs::File::create_new(&probe) {
+        Ok(_) => Ok(std::fs::remove_file(&probe).is_ok()),
+        Err(error) if is_exhaustion(&error) => Err(error).context("opening the database"),
+        Err(_) => Ok(false),
+    }
 }
 
 /// The layout of the base at `path`; `None` where none is yet.
@@ -127,7 +133,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
 /// Opens a database to copy it while others may write it. Where this process could write beside it, others may
 /// begin to at any time: it is then locked as theirs is, and what SQLite makes beside it goes in the end.
 pub(super) fn to_copy(path: &Path) -> Result<Connection, StoreError> {
-    if !header::has_log(path) && can_write_beside(path) {
+    if !header::has_log(path) && can_write_beside(path)? {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let doing = "opening the database to copy it";
         let connection = Connection::open_with_flags(path, flags).context(doing)?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use pikerag_knowledge::CallRecord;
 
@@ -11,7 +12,10 @@ use pikerag_knowledge::CallRecord;
 pub(super) struct Queue {
     pub(super) waiting: Mutex<Waiting>,
     pub(super) flushing: Mutex<()>,
-    /// Records of a base that cannot be written: nothing is paid twice while this process runs.
+    /// Whether somebody is about to write what waits.
+    pub(super) is_flushing: AtomicBool,
+    /// Records that are found before they are written, or where they cannot be: nothing is paid twice while this process
+    /// runs.
     pub(super) unwritten: Mutex<HashMap<String, CallRecord>>,
     /// Claims that were given up: (holder, key).
     pub(super) released: Mutex<Vec<(u64, String)>>,

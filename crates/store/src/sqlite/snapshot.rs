@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::counters::{TEXT_GENERATION, counter};
 use super::inner::Inner;
 use super::locks::locked;
+use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
 use crate::fulltext::{Seen, TextSnapshot, guarded};
@@ -25,6 +26,8 @@ pub(super) struct Snapshot {
     /// The chunks that are seen; all of them, where it does not say.
     seen: Option<Arc<HashSet<u64>>>,
     codes: Mutex<BTreeMap<VectorSet, Looked>>,
+    /// Free for the next once this one's connection is.
+    _place: Place,
 }
 
 /// Found by codes before the exact scores decide.
@@ -38,6 +41,7 @@ impl Snapshot {
         inner: Arc<Inner>,
         visible: &Filter,
         filter: &Filter,
+        place: Place,
     ) -> Result<Self, StoreError> {
         let doing = "taking a snapshot of the base";
         let connection = inner.reader()?;
@@ -50,7 +54,7 @@ impl Snapshot {
         let seen = match visible.is_empty() && filter.is_empty() {
             false => Some(admit::admit(&connection, visible, filter)?),
             // Somebody wrote since: what full text knows besides is not there yet.
-            true if index.stamp() != stamp => Some(all(&connection).context(doing)?),
+            true if index.stamp()? != stamp => Some(all(&connection).context(doing)?),
             true => None,
         };
         let seen = seen.map(Arc::new);
@@ -60,6 +64,7 @@ impl Snapshot {
             text: Mutex::new((text, seen.clone())),
             seen,
             codes: Mutex::default(),
+            _place: place,
         })
     }
 

@@ -23,7 +23,15 @@ impl Session {
     /// The embedder with a record, by the name that this base knows it by. Where none is set and two local ones are at
     /// hand, it is the one that made the base's vectors, else the one for the languages of its documents.
     pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
-        let Some(usual) = self.embedder_with(Arc::new(base.clone()))? else { return Ok(None) };
+        self.embedder_recorded_by(base, Arc::new(base.clone())).await
+    }
+
+    pub(super) async fn embedder_recorded_by(
+        &self,
+        base: &Base,
+        ledger: Arc<dyn Ledger>,
+    ) -> Result<Option<Arc<dyn Embedder>>> {
+        let Some(usual) = self.embedder_with(ledger)? else { return Ok(None) };
         let is_english = self.is_english(usual.name());
         let usual = named::on(self.settings(), usual, base).await?;
         let made_by = base.state().await?.embedder;

@@ -23,7 +23,7 @@ impl Session {
     /// What is set cannot be used. Nothing was asked yet.
     pub(super) fn reranking(
         &self,
-        base: &Base,
+        ledger: Arc<dyn Ledger>,
         first: usize,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<RerankBy>> {
@@ -31,7 +31,7 @@ impl Session {
         if let Reranks::Offline { model } = &self.settings().rerank.by {
             notices.push(Notice::NoReranker { model: model.clone() });
         }
-        let model = self.reranker_with(Arc::new(base.clone()))?;
+        let model = self.reranker_with(ledger)?;
         Ok(model.map(|model| RerankBy { model, first }))
     }
 

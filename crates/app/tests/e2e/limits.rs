@@ -1,0 +1,339 @@
+//! What does the server take at most: words, questions, children, descriptors, time? And what do those get who come beyond?
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use pikerag_test_support::Server;
+use serde_json::{Value, json};
+
+use crate::boxes::pdf;
+use crate::common::{Place, good_stub};
+use crate::serve::{place, with_papers};
+use crate::serving::{LOG, Serving, read};
+
+const BASE: &str = "/api/v1/bases/default";
+const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
+/// Nothing takes longer, even where the machine has other work.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// Waits until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < DEADLINE, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A base with a model that answers nothing from now on, behind a server with these settings.
+fn held(stub: &Server, settings: &str) -> (Place, Serving) {
+    let place = with_papers(Place::with(stub));
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    place.write("pikerag.toml", format!("[server]\n{settings}\n"));
+    stub.answer_only(stub.heard().requests());
+    let serving = place.serve(&[]);
+    (place, serving)
+}
+
+fn ask(serving: &Serving, n: usize, accept: &str) -> TcpStream {
+    let body =
+        json!({"question": format!("What does crane {n} of Hamburg lift?"), "method": "naive-rag"});
+    let headers = [JSON[0], ("Accept", accept)];
+    serving.send("POST", &format!("{BASE}/ask"), &headers, body.to_string().as_bytes())
+}
+
+/// The value of a counter, with labels as they stand there.
+fn counter(serving: &Serving, name: &str) -> u64 {
+    let text = serving.get("/metrics", "").text;
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.map_or(0, |value| value.trim().parse().unwrap())
+}
+
+#[test]
+fn methods_that_are_made_up_make_no_series() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    for n in 0..40 {
+        for path in [BASE.to_owned() + "/sources", "/health".to_owned(), format!("/nowhere/{n}")] {
+            serving.request(&format!("MADEUP{n}"), &path, &[], b"");
+        }
+    }
+    let metrics = serving.get("/metrics", "").text;
+    assert!(!metrics.contains("MADEUP") && !metrics.contains("/nowhere/"), "{metrics}");
+    assert!(metrics.contains("method=\"other\""), "{metrics}");
+}
+
+#[test]
+fn long_words_are_refused_by_every_protocol() {
+    let place = place();
+    place.write("pikerag.toml", "[server]\nquestion_kib = 1\n");
+    let serving = place.serve(&["--offline"]);
+    let fits = format!("What does the crane of Hamburg lift? {}", "x".repeat(900));
+    let long = format!("crane {}", "word ".repeat(300));
+    let messages = |text: &str| json!([{"role": "user", "content": text}]);
+    let bodies = |text: &str| {
+        vec![
+            (format!("{BASE}/ask"), json!({"question": text})),
+            (format!("{BASE}/search"), json!({"query": text})),
+            (
+                "/v1/chat/completions".to_owned(),
+                json!({"model": "pikerag", "messages": messages(text)}),
+            ),
+            ("/api/chat".to_owned(), json!({"model": "pikerag", "messages": messages(text)})),
+            ("/retrieval".to_owned(), json!({"knowledge_id": "", "query": text})),
+            ("/rerank".to_owned(), json!({"query": text, "documents": ["x"]})),
+        ]
+    };
+    for (path, body) in bodies(&fits) {
+        let reply = serving.post(&path, "", &body);
+        assert_ne!(reply.status, 413, "{path}: {reply:?}");
+    }
+    for (path, body) in bodies(&long) {
+        let reply = serving.post(&path, "", &body);
+        assert_eq!(reply.status, 413, "{path}: {reply:?}");
+        assert!(reply.text.contains("1024") && reply.text.contains("1506"), "{path}: {reply:?}");
+    }
+    let filter = json!({"query": "crane", "filter": [format!("folder={}", "x".repeat(1100))]});
+    assert_eq!(serving.post(&format!("{BASE}/search"), "", &filter).status, 413);
+    let around = serving.get(&format!("{BASE}/graph?of={}", "x".repeat(1100)), "");
+    assert_eq!(around.status, 413);
+    // Each is short, and all together are not.
+    let turn = json!({"by": "person", "text": fits});
+    let earlier = json!({"question": "Why?", "earlier": vec![turn; 10]});
+    assert_eq!(serving.post(&format!("{BASE}/ask"), "", &earlier).status, 413);
+    let turns = vec![messages(&fits)[0].clone(); 10];
+    let chat = json!({"model": "pikerag", "messages": turns});
+    for path in ["/v1/chat/completions", "/api/chat"] {
+        assert_eq!(serving.post(path, "", &chat).status, 413, "{path}");
+    }
+    for (tool, name) in [("ask", "question"), ("search", "query"), ("graph_neighbours", "of")] {
+        let params = json!({"name": tool, "arguments": {name: long}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers = [
+            JSON[0],
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-11-25"),
+        ];
+        let told = serving.request("POST", "/mcp", &headers, call.to_string().as_bytes()).json();
+        assert_eq!(told["result"]["isError"], true, "{told}");
+        assert!(told.to_string().contains("question-too-long"), "{told}");
+    }
+}
+
+/// One child at a time, however many pages are asked for at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn pages_are_drawn_so_many_at_a_time() {
+    let place = Place::new();
+    let lines = ["The crane lifts forty tons."; 40];
+    place.write("docs/manual.pdf", pdf(&[&lines]));
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    place.write("pikerag.toml", "[limits]\nparsers = 1\n");
+    let serving = place.serve(&["--offline"]);
+    let source = serving.get(&format!("{BASE}/sources"), "").json()[0]["id"].clone();
+    let path = format!("{BASE}/sources/{}/pages/1?width=2000", source.as_str().unwrap());
+    let asked: Vec<TcpStream> = (0..12).map(|_| serving.send("GET", &path, &[], b"")).collect();
+    let process = serving.child.id();
+    let children = || -> usize {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children"));
+        let count = |task| of(task).unwrap_or_default().split_whitespace().count();
+        tasks.flatten().map(count).sum()
+    };
+    let replies = std::thread::spawn(move || asked.into_iter().map(read).collect::<Vec<_>>());
+    let mut most = 0;
+    while !replies.is_finished() {
+        most = most.max(children());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(replies.join().unwrap().iter().all(|reply| reply.status == 200));
+    assert_eq!(most, 1);
+}
+
+/// Also where a model makes vectors of queries, which are recorded in the base.
+#[test]
+fn a_search_waits_for_nobody_who_writes() {
+    let stub = good_stub();
+    let place = with_papers(Place::with(&stub));
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let serving = place.serve(&[]);
+    let search = |query: &str| {
+        let reply = serving.post(&format!("{BASE}/search"), "", &json!({"query": query}));
+        assert_eq!(reply.status, 200, "{reply:?}");
+    };
+    search("the crane of Hamburg");
+    let other = rusqlite::Connection::open(place.path("base").join("base.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    stub.reset();
+    for query in ["who built it", "what is insured", "who built it"] {
+        search(query);
+    }
+    assert_eq!(
+        stub.heard().requests(),
+        2,
+        "what was made of a query is found before it is written"
+    );
+    other.execute_batch("COMMIT").unwrap();
+    let written = "SELECT count(*) FROM calls WHERE request LIKE '%is insured%'";
+    until("it is written in the end", || {
+        other.query_row(written, [], |row| row.get::<_, i64>(0)).unwrap() == 1
+    });
+}
+
+#[test]
+fn streams_are_requests_and_health_is_always_told() {
+    let stub = good_stub();
+    let (_place, serving) = held(&stub, "requests = 1");
+    let mut stream = BufReader::new(ask(&serving, 1, "text/event-stream"));
+    let mut line = String::new();
+    stream.read_line(&mut line).unwrap();
+    assert!(line.contains("200"), "{line}");
+    let refused = serving.get(&format!("{BASE}/sources"), "");
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (503, Some("too-busy")));
+    assert!(refused.head.to_lowercase().contains("retry-after"), "{refused:?}");
+    for path in ["/health", "/ready"] {
+        assert_eq!(serving.get(path, "").status, 200, "{path}");
+    }
+    stub.answer_all();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("event: answer"), "{rest}");
+    until("its place is free", || serving.get(&format!("{BASE}/sources"), "").status == 200);
+}
+
+/// One is answered, one waits, one is turned away, whichever of the two it is.
+#[test]
+fn questions_wait_and_too_many_are_turned_away() {
+    let stub = good_stub();
+    let (_place, serving) = held(&stub, "runs = 1\nruns_waiting = 1");
+    let first = ask(&serving, 1, "*/*");
+    until("the first runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    let others = [2, 3].map(|n| ask(&serving, n, "*/*"));
+    until("one is turned away", || counter(&serving, "pikerag_runs_rejected_total") == 1);
+    assert_eq!(counter(&serving, "pikerag_runs_underway"), 1);
+    stub.answer_all();
+    assert_eq!(read(first).status, 200);
+    let mut others = others.map(read);
+    others.sort_by_key(|reply| reply.status);
+    let [answered, refused] = others;
+    assert_eq!((answered.status, refused.status), (200, 429), "{answered:?} {refused:?}");
+    assert!(refused.head.to_lowercase().contains("retry-after"), "{refused:?}");
+}
+
+#[test]
+fn who_hangs_up_is_on_the_audit_log() {
+    let stub = good_stub();
+    let (place, serving) = held(&stub, "audit = \"audit.jsonl\"");
+    drop(ask(&serving, 1, "*/*"));
+    let mut line = Value::Null;
+    until("it has a line", || {
+        let log = place.read("audit.jsonl");
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        line = lines.into_iter().find(|line| line["method"] == "POST").unwrap_or_default();
+        !line.is_null()
+    });
+    assert_eq!((&line["status"], &line["path"]), (&json!(499), &json!(format!("{BASE}/ask"))));
+}
+
+#[test]
+fn errors_name_no_place_and_the_log_explains_them() {
+    let place = with_papers(Place::new())
+        .set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+        .set("OPENAI_MODEL", "stub")
+        .set("PIKERAG_LOG", "error");
+    place.write("pikerag.toml", "[server]\nbases = { none = \"nowhere\" }\n");
+    let serving = place.serve(&[]);
+    let question =
+        json!({"question": "What does the crane of Hamburg lift?", "method": "naive-rag"});
+    let chat = json!({"model": "pikerag/naive-rag", "messages": [{"role": "user", "content": "Who built the crane?"}]});
+    let unreachable = serving.post(&format!("{BASE}/ask"), "", &question);
+    assert_eq!(unreachable.status, 502, "{unreachable:?}");
+    let of_openai = serving.post("/v1/chat/completions", "", &chat);
+    let absent = serving.post("/api/v1/bases/none/search", "", &json!({"query": "crane"}));
+    assert_eq!(absent.status, 404, "{absent:?}");
+    fs::rename(place.path("base").join("base.sqlite"), place.path("moved")).unwrap();
+    fs::write(place.path("base").join("base.sqlite"), "no database").unwrap();
+    let broken = serving.get(&format!("{BASE}/sources"), "");
+    assert_eq!(broken.status, 500, "{broken:?}");
+    let ready = serving.get("/ready", "");
+    assert_eq!((ready.status, ready.json()["code"].as_str()), (503, Some("base-unreadable")));
+    let folder = place.path("").display().to_string();
+    let log = fs::read_to_string(place.own_path(LOG)).unwrap();
+    for reply in [&unreachable, &absent, &broken, &ready] {
+        let id = reply.json()["id"].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
+        assert!(log.contains(&id), "{id}: {log}");
+        assert!(reply.json()["detail"].as_str().unwrap().contains(&id));
+    }
+    for reply in [unreachable, of_openai, absent, broken, ready] {
+        let is_told = ["127.0.0.1", &folder, "nowhere", "base.sqlite"]
+            .iter()
+            .any(|it| reply.text.contains(it));
+        assert!(!is_told, "{reply:?}");
+    }
+    assert!(log.contains("127.0.0.1:1") && log.contains("nowhere"), "{log}");
+}
+
+/// A model that answers nothing does not hold up the end.
+#[test]
+fn it_ends_within_its_time_whatever_a_model_does() {
+    let stub = good_stub();
+    let (_place, mut serving) = held(&stub, "grace_seconds = 2");
+    let asked = [1, 2].map(|n| ask(&serving, n, "text/event-stream"));
+    until("they run", || counter(&serving, "pikerag_runs_underway") == 2);
+    let began = Instant::now();
+    serving.signal(Signal::SIGTERM);
+    serving.child.wait().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    drop(asked);
+}
+
+/// As many descriptors as the system allows, and no more requests than these are good for.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_limit_of_descriptors_is_raised_and_kept_to() {
+    let place = place();
+    let limited = |soft: u32, hard: u32| {
+        let ours = place.command(&["--offline", "--base", "base", "serve", "--port", "0"]);
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -Hn {hard}; ulimit -Sn {soft}; exec \"$@\"");
+        shell.args(["-c", &script, "sh"]).arg(ours.get_program()).args(ours.get_args());
+        shell.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.current_dir(ours.get_current_dir().unwrap());
+        place.serve_by(shell)
+    };
+    let serving = limited(64, 300);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", serving.child.id())).unwrap();
+    let open = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(open.split_whitespace().nth(3), Some("300"), "{open}");
+    // Many that say nothing, and many that search: each search has an answer, or an honest refusal.
+    let idle: Vec<TcpStream> =
+        (0..400).filter_map(|_| TcpStream::connect(&serving.address).ok()).collect();
+    drop(idle);
+    let body = json!({"query": "crane"}).to_string();
+    let send = || -> Option<TcpStream> {
+        let mut stream = TcpStream::connect(&serving.address).ok()?;
+        stream.set_read_timeout(Some(DEADLINE)).ok()?;
+        let head = format!(
+            "POST {BASE}/search HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            serving.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        Some(stream)
+    };
+    let asked: Vec<TcpStream> = (0..200).filter_map(|_| send()).collect();
+    let mut answered = 0;
+    for mut stream in asked {
+        let mut reply = Vec::new();
+        // One that is turned away by the closing of the connection has none.
+        let _ = stream.read_to_end(&mut reply);
+        let head = String::from_utf8_lossy(reply.get(..12).unwrap_or_default()).into_owned();
+        assert!(["", "HTTP/1.1 200", "HTTP/1.1 503"].contains(&head.as_str()), "{head}");
+        answered += usize::from(head.ends_with("200"));
+    }
+    assert!(0 < answered);
+}
