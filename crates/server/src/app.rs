@@ -1,12 +1,13 @@
 //! Holds what requests share: the engine, the bases by name, the keys and what was spent with each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
+use pikerag_engine::knowledge::{JobRecord, JobState};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
 use tokio::runtime::Handle;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::audit::Audit;
-use crate::jobs::{Job, Jobs, Work};
+use crate::jobs::{Job, JobOffer, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 
@@ -29,6 +30,11 @@ pub(crate) struct Shared {
     shares: Mutex<HashMap<String, Spent>>,
     rates: Mutex<HashMap<String, (u32, Arc<DefaultDirectRateLimiter>)>>,
     pub(crate) jobs: Jobs,
+    /// The server's own.
+    pub(crate) runtime: Handle,
+    on_offer: OnOffer,
+    /// Offers that were told, by base, number and calls.
+    offers: Mutex<HashSet<(String, u64, u64)>>,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     /// Where the server listens.
@@ -36,6 +42,9 @@ pub(crate) struct Shared {
     /// Says that no further request is taken.
     pub(crate) stopping: CancellationToken,
 }
+
+/// Hears of jobs that wait to be accepted.
+pub(crate) type OnOffer = Box<dyn Fn(&JobOffer) + Send + Sync>;
 
 /// What was spent with a key, and how much of that is on record.
 struct Spent {
@@ -80,6 +89,7 @@ impl Shared {
         keys: Option<Keys>,
         audit: Audit,
         address: SocketAddr,
+        on_offer: OnOffer,
     ) -> Self {
         let settings = engine.settings().server.clone();
         let stopping = CancellationToken::new();
@@ -95,7 +105,10 @@ impl Shared {
             bases,
             shares: Mutex::default(),
             rates: Mutex::default(),
-            jobs: Jobs::new(stopping.clone(), Handle::current()),
+            jobs: Jobs::default(),
+            runtime: Handle::current(),
+            on_offer,
+            offers: Mutex::default(),
             audit,
             metrics: Metrics::new(),
             address,
@@ -204,19 +217,37 @@ impl Shared {
     }
 
     /// Puts a job behind those of its base; what it costs is booked to the caller.
-    pub(crate) fn begin(
+    pub(crate) async fn begin(
         self: &Arc<Self>,
         caller: &Caller,
         base: &str,
-        session: Session,
+        session: &Session,
         work: Work,
     ) -> Result<Job, Problem> {
-        let (app, caller) = (Arc::clone(self), caller.clone());
-        let ended = move |job: &Job| {
-            app.book(&caller);
-            app.metrics.indexed(job.base(), job.stand());
+        self.jobs.begin(self, caller, base, session, work).await
+    }
+
+    /// A base for the server itself.
+    pub(crate) fn owner_of(&self, base: &str) -> Option<Session> {
+        self.bases.get(base).cloned()
+    }
+
+    /// Who asked for a job; `None` where the key is gone, or may change nothing any more.
+    pub(crate) fn caller_of(&self, key: Option<&str>) -> Result<Option<Caller>, KeysError> {
+        let (Some(id), Some(keys)) = (key, &self.keys) else {
+            return Ok(Some(Caller { key: None }).filter(|_| key.is_none()));
         };
-        self.jobs.begin(base, session, work, Box::new(ended))
+        let key = keys.list()?.iter().find(|key| key.id == id).cloned();
+        Ok(key.map(|key| Caller { key: Some(key) }).filter(|caller| caller.may(Scope::Write)))
+    }
+
+    /// Tells the terminal of a job that waits to be accepted, once for each bill.
+    pub(crate) fn tell_offer(&self, base: &str, job: &JobRecord) {
+        let Some(bill) = job.bill.filter(|_| job.state == JobState::Offered) else { return };
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        if offers.insert((base.to_owned(), job.id, bill.calls)) {
+            (self.on_offer)(&JobOffer { base: base.to_owned(), id: job.id, bill });
+        }
     }
 
     /// Whether a key may be used now; else in how many seconds.

@@ -81,6 +81,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(files::estimate))
         .routes(routes!(files::jobs))
         .routes(routes!(files::job))
+        .routes(routes!(files::begin))
         .routes(routes!(files::delete))
         .routes(routes!(files::deletion))
         .routes(routes!(reading::correct))

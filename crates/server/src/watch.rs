@@ -12,6 +12,7 @@ use tracing::warn;
 
 use crate::app::{App, Caller};
 use crate::jobs::Work;
+use pikerag_engine::knowledge::JobKind;
 
 /// How long nothing may happen before what happened is looked at: a file is written in many steps.
 const QUIET: Duration = Duration::from_secs(1);
@@ -86,9 +87,10 @@ impl Watch {
         if paths.is_empty() {
             return;
         }
-        let work = Work { paths, prune: true, retry_refused: false };
+        let work = Work { kind: JobKind::Watch, paths, retry_refused: false };
         let nobody = Caller { key: None };
-        if self.app.begin(&nobody, &self.base, self.session.clone(), work).is_err() {
+        let begun = self.app.begin(&nobody, &self.base, &self.session, work);
+        if self.app.runtime.block_on(begun).is_err() {
             warn!(base = self.base, "what changed in its folders waits");
         }
     }

@@ -18,6 +18,7 @@ mod forget;
 mod graph;
 mod header;
 mod inner;
+mod jobs;
 mod layers;
 mod layouts;
 mod ledger;

@@ -6,7 +6,7 @@ use pikerag_engine::knowledge::{Filter, Structure};
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Chunking, Flags};
 use pikerag_engine::{
-    EstimateRequest, EvalRequest, GraphFormat as Format, IndexRequest, OnProgress,
+    EstimateRequest, EvalRequest, GraphFormat as Format, IndexRequest, IndexScope, OnProgress,
 };
 
 use super::{
@@ -40,6 +40,8 @@ impl Index {
             with: structures(&self.with.with),
             without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
+            scope: IndexScope::Base,
+            accepted_calls: None,
             progress,
         }
     }
@@ -52,6 +54,7 @@ impl Estimate {
             with: structures(&self.with.with),
             without: structures(&self.with.without),
             chunking: self.with.chunking.map(Chunking::from),
+            own_files: false,
         }
     }
 }

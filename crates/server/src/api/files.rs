@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
+use pikerag_engine::knowledge::JobKind;
 use pikerag_engine::uploads::{Part, UploadError, Uploads};
 use pikerag_engine::{
     DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
@@ -121,10 +122,7 @@ pub(crate) async fn upload(
     };
     let job = match hold || paths.is_empty() {
         true => None,
-        false => {
-            let work = Work { paths, ..Work::default() };
-            Some(app.begin(&caller, &base, session, work)?.id())
-        }
+        false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
     };
     let told = Uploaded { file, held, is_whole: true, job, unpacked };
     Ok((StatusCode::OK, Json(told)).into_response())
@@ -198,8 +196,10 @@ pub(crate) async fn index(
     if reread {
         pikerag_engine::read_again(&session, &paths).await?;
     }
-    let work = Work { paths, prune: false, retry_refused };
-    let job = app.begin(&caller, &base, session, work)?;
+    let is_whole = retry_refused && files.is_empty() && known.is_empty();
+    let kind = if is_whole { JobKind::Complete } else { JobKind::Index };
+    let work = Work { kind, paths, retry_refused };
+    let job = app.begin(&caller, &base, &session, work).await?;
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
@@ -210,7 +210,7 @@ async fn places(
 ) -> Result<Vec<PathBuf>, Problem> {
     let uploads = uploads_of(session);
     if files.is_empty() && known.is_empty() {
-        return Ok(vec![uploads.folder().to_owned()]);
+        return Ok(uploads.all()?.into_iter().map(|(_, at, _)| at).collect());
     }
     let mut paths = Vec::new();
     for file in files {
@@ -237,11 +237,17 @@ pub(crate) async fn estimate(
 ) -> Result<Json<EstimateResponse>, Problem> {
     let session = app.whole_base(&caller, &base)?;
     let paths = places(&session, &files, &known).await?;
-    let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
+    let request = EstimateRequest {
+        paths,
+        with: Vec::new(),
+        without: Vec::new(),
+        chunking: None,
+        own_files: true,
+    };
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))
 }
 
-/// The latest jobs of a base, the latest first.
+/// The latest 500 jobs of a base and all that are not over, the latest first.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
 pub(crate) async fn jobs(
@@ -249,8 +255,22 @@ pub(crate) async fn jobs(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<Job>>, Problem> {
-    app.whole_base(&caller, &base)?;
-    Ok(Json(app.jobs.of(&base)))
+    let session = app.whole_base(&caller, &base)?;
+    Ok(Json(app.jobs.of(&base, &session).await?))
+}
+
+/// Begins a job that is `offered`, within its bill, or one that was `set_aside`: it is this key's from then on.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
+    params(("base" = String, Path), ("job" = u64, Path)),
+    responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn begin(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, id)): Parts<(String, u64)>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let job = app.jobs.accept(&app, &caller, &base, &session, id).await?;
+    Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
 /// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
@@ -263,9 +283,8 @@ pub(crate) async fn job(
     Parts((base, id)): Parts<(String, u64)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    app.whole_base(&caller, &base)?;
-    let watched = app.jobs.watch(&base, id);
-    let watched = watched.ok_or_else(|| no_such("job", &id.to_string()))?;
+    let session = app.whole_base(&caller, &base)?;
+    let watched = app.jobs.watch(&base, &session, id).await?;
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
         let job = watched.borrow().clone();
@@ -347,6 +366,8 @@ pub(crate) async fn delete(
     }
     let session = app.whole_base(&caller, &base)?;
     let place = place_of(&session, &file).await?;
+    // No job that was asked for before brings it back, and none is at work on it.
+    let _held = app.jobs.withdraw(&app, &base, &session, &[file], forget).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
     let deleted = pikerag_engine::delete(&session, &request).await?;
     // Else it would come back with the next job.

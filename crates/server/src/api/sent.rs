@@ -11,6 +11,7 @@ use super::files::{Uploaded, WhichUpload, uploads_of};
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Parts, Problem, Query};
+use pikerag_engine::knowledge::JobState;
 
 /// How much of a file is there that has not come whole: where it goes on.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
@@ -48,7 +49,8 @@ pub(crate) struct Unwanted {
     file: Option<String>,
 }
 
-/// Throws away what was sent and is not in the base: what is, `DELETE …/files` takes out. What a job is about to read stays.
+/// Throws away what was sent and is not in the base, and lists it: what is, `DELETE …/files` takes out. What a job is about to
+/// read stays; so does, unless it is named, what a job that is offered or set aside would read.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), Unwanted),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn discard(
@@ -75,13 +77,20 @@ pub(crate) async fn discard(
     }
     unwanted.retain(|sent| !sent.in_base);
     let all = unwanted.len();
-    let to_read = app.jobs.to_read(&base);
-    unwanted.retain(|sent| !to_read.iter().any(|path| sent.at.starts_with(path)));
+    let to_read = app.jobs.to_read(&session).await?;
+    // A file that is named goes, unless a job is about to read it; of the others none that any job still has.
+    let stays =
+        |state: JobState| file.is_none() || matches!(state, JobState::Waiting | JobState::Running);
+    unwanted
+        .retain(|sent| !to_read.iter().any(|(_, place, state)| *place == sent.at && stays(*state)));
     if unwanted.is_empty() && 0 < all {
         return Err(Problem::new(409, "under-way", Fault::Caller)
             .saying("a job is about to read it")
             .hint("wait until the job is over; GET …/jobs lists them"));
     }
+    let gone = to_read.into_iter().filter(|(_, at, _)| unwanted.iter().any(|sent| sent.at == *at));
+    let gone: Vec<String> = gone.map(|(name, ..)| name).collect();
+    let _held = app.jobs.withdraw(&app, &base, &session, &gone, false).await?;
     for sent in &unwanted {
         uploads.remove(&sent.at)?;
     }

@@ -130,7 +130,9 @@ impl Ledger for Base {
             waiting.taken
         };
         let inner = Arc::clone(&self.inner);
+        let under_way = Arc::clone(&inner.under_way).read_owned().await;
         tokio::task::spawn_blocking(move || {
+            let _under_way = under_way;
             let _turn = locked(&inner.ledger.flushing);
             let (records, last) = {
                 let mut waiting = locked(&inner.ledger.waiting);
