@@ -78,6 +78,7 @@ macro_rules! contract {
             runs_come_latest_first_and_by_how_their_names_begin,
             a_run_is_kept_anew_with_its_events_in_order,
             old_runs_go_and_what_still_runs_stays,
+            a_leap_of_the_clock_makes_no_run_old,
             jobs_are_kept_with_their_files_and_found_by_state,
             files_of_a_job_are_marked_and_withdrawn,
             old_jobs_go_and_unfinished_ones_stay,

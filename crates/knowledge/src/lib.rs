@@ -67,8 +67,8 @@ pub use records::{
 };
 pub use references::{Reference, ReferenceKind};
 pub use run::{
-    Account, Change, Changed, Cost, ForkPoint, RunEvent, RunQuery, RunRecord, RunSink, RunState,
-    RunStore, ScoredReply,
+    Account, Change, Changed, Cost, ForkPoint, Pruned, RunEvent, RunQuery, RunRecord, RunSink,
+    RunState, RunStore, RunsToKeep, ScoredReply,
 };
 pub use seeded::Seeded;
 pub use spent::Spent;

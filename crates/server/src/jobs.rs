@@ -215,7 +215,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Accepts the bill of a job that is offered, or has a job that was set aside begun again.
+    /// Accepts the bill of a job that is offered, or has one begun again that was set aside or did not come to its end.
     pub(crate) async fn accept(
         &self,
         app: &App,
@@ -229,19 +229,19 @@ impl Jobs {
         let store = made(session).await?;
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
         let Some(mut record) = found else { return Err(no_job(id)) };
-        if !matches!(record.state, JobState::Offered | JobState::SetAside) {
+        if matches!(record.state, JobState::Waiting | JobState::Running | JobState::Done) {
             return Err(Problem::new(409, "not-offered", Fault::Caller)
                 .saying(format!(
                     "job {id} is {}: it needs nobody to begin it",
                     record.state.as_str()
                 ))
-                .hint("GET …/jobs lists those that are `offered` or `set_aside`"));
+                .hint("GET …/jobs lists those that are `offered`, `set_aside`, `incomplete` or `failed`"));
         }
         record.key = caller.key.as_ref().map(|key| key.id.clone());
         record.cap_usd = caller.key.as_ref().and_then(|key| key.params.cap_usd);
         record.setup = setup(session);
         (record.state, record.reason) = (JobState::Waiting, None);
-        (record.attempts, record.due) = (0, 0);
+        (record.attempts, record.due, record.ended) = (0, 0, None);
         let files = store.job_files(id).await.map_err(failed)?;
         let files = files.into_iter().map(|file| file.file).collect();
         let mark = pikerag_engine::knowledge::FileMark::PutBack;

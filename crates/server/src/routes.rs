@@ -75,6 +75,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))
+        .routes(routes!(sent::parts))
         .routes(routes!(sent::sent))
         .routes(routes!(sent::discard))
         .routes(routes!(files::index))

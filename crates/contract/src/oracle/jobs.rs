@@ -59,7 +59,11 @@ impl Jobs for Oracle {
         for file in files {
             let Some(file) = held.get_mut(&file) else { continue };
             file.attempts = if mark == FileMark::Begun { file.attempts + 1 } else { 0 };
-            file.is_done |= mark == FileMark::Done;
+            file.is_done = match mark {
+                FileMark::Begun => file.is_done,
+                FileMark::PutBack => false,
+                FileMark::Done => true,
+            };
         }
         Ok(())
     }

@@ -156,7 +156,7 @@ pub enum JobQuery {
 pub enum FileMark {
     /// Their reading begins: one attempt more.
     Begun,
-    /// The job was stopped on purpose: attempts count from 0.
+    /// They are read once more, and attempts count from 0: the job was stopped on purpose, or is begun by hand.
     PutBack,
     /// The job has done with them.
     Done,

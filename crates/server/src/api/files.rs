@@ -14,7 +14,7 @@ use axum::{Extension, Json};
 use futures::{StreamExt, stream};
 use pikerag_engine::keys::Scope;
 use pikerag_engine::knowledge::JobKind;
-use pikerag_engine::uploads::{Part, UploadError, Uploads};
+use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
 use pikerag_engine::{
     DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
     UnpackResponse,
@@ -32,6 +32,10 @@ impl From<UploadError> for Problem {
     fn from(error: UploadError) -> Self {
         let (status, code, fault) = match &error {
             UploadError::BadName { .. } => (400, "bad-name", Fault::Caller),
+            UploadError::BadId { .. } => (400, "bad-upload", Fault::Caller),
+            UploadError::NoId => (400, "no-upload", Fault::Caller),
+            UploadError::DiskFull => (507, "disk-full", Fault::Server),
+            UploadError::NoRandom => (500, "no-random", Fault::Server),
             UploadError::OutOfOrder { .. } => (409, "out-of-order", Fault::Caller),
             UploadError::TooLarge { .. } => (413, "too-large", Fault::Caller),
             UploadError::UnderWay => (409, "under-way", Fault::Caller),
@@ -43,8 +47,9 @@ impl From<UploadError> for Problem {
         let problem = Self::new(status, code, fault).saying(error.to_string());
         match error {
             UploadError::OutOfOrder { .. } | UploadError::NotWhole { .. } => {
-                problem.hint("GET …/uploads?file=NAME says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
+                problem.hint("GET …/uploads?file=NAME&upload=ID says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
             }
+            UploadError::NoId => problem.hint("the reply to the first piece names it as `upload`; or choose one and send it with each piece"),
             _ => problem,
         }
     }
@@ -60,6 +65,9 @@ pub(crate) struct Uploading {
     /// It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`).
     #[serde(default)]
     unpack: bool,
+    /// Tells its pieces from those of others under the same name: 1 to 64 letters, digits, `-` and `_`, the same with each
+    /// piece. Where the first piece names none, the reply does.
+    upload: Option<String>,
 }
 
 /// A file that came, or a part of one.
@@ -71,6 +79,10 @@ pub(crate) struct Uploaded {
     pub(super) held: u64,
     /// Whether it is whole, and in its place.
     pub(super) is_whole: bool,
+    /// Of a file that is not whole: what each further piece sends as `?upload=`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) upload: Option<String>,
     /// The job that indexes it.
     #[schema(required)]
     pub(super) job: Option<u64>,
@@ -81,7 +93,8 @@ pub(crate) struct Uploaded {
 }
 
 /// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-/// each where the one before it ended; what was cut off goes on where it ended (`bytes */WHOLE` where nothing is left to send).
+/// each where the one before it ended, all with the same `?upload=ID`: pieces of two senders are never joined. What was cut off
+/// goes on where it ended (`bytes */WHOLE` where nothing is left to send).
 #[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
@@ -89,7 +102,7 @@ pub(crate) async fn upload(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, file)): Parts<(String, String)>,
-    Query(Uploading { hold, unpack }): Query<Uploading>,
+    Query(Uploading { hold, unpack, upload }): Query<Uploading>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -102,20 +115,31 @@ pub(crate) async fn upload(
     if whole.is_some_and(|whole| most < whole) {
         return Err(UploadError::TooLarge { most }.into());
     }
-    let mut part = uploads.begin(&file, from, most)?;
+    let id = match &upload {
+        Some(id) => id.parse()?,
+        None if 0 < from => return Err(UploadError::NoId.into()),
+        None => UploadId::random()?,
+    };
+    let mut part = uploads.begin(&file, &id, from, most)?;
     let came = taken(&mut part, body).await;
     let held = part.held();
+    if came.is_err() && upload.is_none() {
+        // Its sender never heard what to go on by.
+        part.discard();
+        return came.map(|()| ().into_response());
+    }
     if came.is_err() || (to.is_some() && Some(held) != whole) {
         part.keep().await?;
         came?;
-        let told = Uploaded { file, held, is_whole: false, job: None, unpacked: None };
+        let upload = Some(id.as_str().to_owned());
+        let told = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
         return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
     }
     let (paths, unpacked) = match unpack {
         true => {
             let mut unpacked =
                 pikerag_engine::unpack(&session, part.complete(whole).await?, &file).await?;
-            part.discard()?;
+            part.discard();
             (std::mem::take(&mut unpacked.places), Some(unpacked))
         }
         false => (vec![part.finish(whole).await?], None),
@@ -124,7 +148,7 @@ pub(crate) async fn upload(
         true => None,
         false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
     };
-    let told = Uploaded { file, held, is_whole: true, job, unpacked };
+    let told = Uploaded { file, held, is_whole: true, upload: None, job, unpacked };
     Ok((StatusCode::OK, Json(told)).into_response())
 }
 
@@ -259,7 +283,8 @@ pub(crate) async fn jobs(
     Ok(Json(app.jobs.of(&base, &session).await?))
 }
 
-/// Begins a job that is `offered`, within its bill, or one that was `set_aside`: it is this key's from then on.
+/// Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
+/// key's from then on.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
     responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]

@@ -3,30 +3,59 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use pikerag_engine::uploads::PartLine;
 use pikerag_engine::{SentError, SentFile};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::files::{Uploaded, WhichUpload, uploads_of};
+use super::files::{Uploaded, uploads_of};
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Parts, Problem, Query};
 use pikerag_engine::knowledge::JobState;
 
-/// How much of a file is there that has not come whole: where it goes on.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
+/// Which upload of a file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichPart {
+    /// As it was called when it was sent.
+    file: String,
+    /// What its pieces were sent with as `?upload=`; without it no piece is found.
+    upload: Option<String>,
+}
+
+/// How much of an upload is there that has not come whole: where it goes on.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichPart),
     responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
 pub(crate) async fn uploaded(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
-    Query(WhichUpload { file }): Query<WhichUpload>,
+    Query(WhichPart { file, upload }): Query<WhichPart>,
 ) -> Result<Json<Uploaded>, Problem> {
     let session = app.whole_base(&caller, &base)?;
     let uploads = uploads_of(&session);
-    let held = uploads.held(&file)?;
+    let held = match &upload {
+        Some(id) => uploads.held(&file, &id.parse()?)?,
+        None => 0,
+    };
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
-    Ok(Json(Uploaded { file, held, is_whole, job: None, unpacked: None }))
+    Ok(Json(Uploaded { file, held, is_whole, upload, job: None, unpacked: None }))
+}
+
+/// The files that have not come whole. One that grows no more for seven days is dropped; so are all that nobody is sending when
+/// the disk is full.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/parts", tag = "files", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<PartLine>), (status = 404, body = Problem)))]
+pub(crate) async fn parts(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Vec<PartLine>>, Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let mut parts = uploads_of(&session).parts()?;
+    parts.sort_by(|a, b| (&a.file, a.changed).cmp(&(&b.file, b.changed)));
+    Ok(Json(parts))
 }
 
 /// The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read.

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pikerag_engine::knowledge::{JobQuery, JobRecord, Jobs as JobStore};
+use pikerag_engine::uploads::Uploads;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::{now, offer, recover, run, there};
 use crate::app::App;
@@ -16,6 +17,10 @@ use crate::problem::Problem;
 
 /// The longest that a line sleeps though a job may be due: clocks are set.
 const LONGEST: Duration = Duration::from_mins(1);
+
+/// How long an upload that has not come whole may rest, and how often that is looked at.
+const PARTS_KEPT: Duration = Duration::from_hours(7 * 24);
+const EXPIRING: Duration = Duration::from_hours(1);
 
 /// The jobs of one base.
 pub(super) struct Line {
@@ -77,6 +82,7 @@ pub(super) async fn run(app: App, line: Arc<Line>) {
         warn!(base = line.base, problem = problem.detail(), "jobs of before are not resumed");
     }
     let mut is_counted = false;
+    let mut expired: Option<Instant> = None;
     while !app.stopping.is_cancelled() {
         let mut wait = LONGEST;
         match next(&app, &line).await {
@@ -93,6 +99,10 @@ pub(super) async fn run(app: App, line: Arc<Line>) {
                 warn!(base = line.base, problem = problem.detail(), "jobs are not read")
             }
         }
+        if expired.is_none_or(|last| EXPIRING <= last.elapsed()) {
+            expired = Some(Instant::now());
+            expire(&app, &line.base);
+        }
         if !is_counted {
             is_counted = true;
             if let Err(problem) = offer::offer(&app, &line).await {
@@ -105,6 +115,17 @@ pub(super) async fn run(app: App, line: Arc<Line>) {
             () = line.wake.notified() => {}
             () = tokio::time::sleep(wait) => {}
         }
+    }
+}
+
+/// Drops uploads that have not come whole and grow no more.
+fn expire(app: &App, base: &str) {
+    let Some(session) = app.owner_of(base) else { return };
+    let dropped = Uploads::beside(session.folder()).drop_parts(|age| PARTS_KEPT < age);
+    match dropped {
+        Ok(0) => {}
+        Ok(parts) => info!(base, parts, "incomplete uploads expired"),
+        Err(error) => warn!(base, %error, "incomplete uploads do not expire"),
     }
 }
 

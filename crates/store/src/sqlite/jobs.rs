@@ -70,7 +70,7 @@ impl Jobs for Base {
     ) -> Result<(), StoreError> {
         let change = match mark {
             FileMark::Begun => "attempts = attempts + 1",
-            FileMark::PutBack => "attempts = 0",
+            FileMark::PutBack => "attempts = 0, is_done = 0",
             FileMark::Done => "attempts = 0, is_done = 1",
         };
         self.writing("marking the files of a job", move |tx| {
