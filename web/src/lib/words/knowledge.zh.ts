@@ -93,7 +93,7 @@ export const zh: typeof en = {
       "tag classes": "归纳标签类别", tags: "标注标签",
     },
     begin: "开始",
-    bill: (calls: number, tokens: number, texts: number) => [`${calls} 次调用`, `${tokens} 个 Token`, ...(texts === 0 ? [] : [`${texts} 段文本待嵌入`])].join("，"),
+    bill: (calls, tokens, texts) => [`${n(calls)} 次调用`, `${n(tokens)} 个 Token`, ...(texts === 0 ? [] : [`${n(texts)} 段文本待嵌入`])].join("，"),
     result: (files, atoms, records) => [`${n(files)} 个文件`, `${n(atoms)} 条原子知识`, ...(records === 0 ? [] : [`${n(records)} 条记录`])].join("，"),
     spent: (calls, money) => `${n(calls)} 次调用，${money}`,
     failed: (count) => `${n(count)} 个文件失败`,
