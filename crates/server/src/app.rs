@@ -232,13 +232,20 @@ impl Shared {
         self.bases.get(base).cloned()
     }
 
-    /// Who asked for a job; `None` where the key is gone, or may change nothing any more.
-    pub(crate) fn caller_of(&self, key: Option<&str>) -> Result<Option<Caller>, KeysError> {
+    /// Who asked for a job of a base; `None` where the key is gone, or may not change the base any more.
+    pub(crate) fn caller_of(
+        &self,
+        base: &str,
+        key: Option<&str>,
+    ) -> Result<Option<Caller>, KeysError> {
         let (Some(id), Some(keys)) = (key, &self.keys) else {
             return Ok(Some(Caller { key: None }).filter(|_| key.is_none()));
         };
         let key = keys.list()?.iter().find(|key| key.id == id).cloned();
-        Ok(key.map(|key| Caller { key: Some(key) }).filter(|caller| caller.may(Scope::Write)))
+        let may = |key: &Key| {
+            key.opens(base) && key.params.filter.is_empty() && Scope::Write <= key.params.scope
+        };
+        Ok(key.filter(may).map(|key| Caller { key: Some(key) }))
     }
 
     /// Tells the terminal of a job that waits to be accepted, once for each bill.

@@ -304,9 +304,13 @@ impl Jobs {
         if let Some(store) = there(session).await? {
             store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
         }
-        let is_stopped = line.stop_those_at(files, everywhere);
+        // Before the order is given up: else the job could begin again first.
+        let held = match line.stop_those_at(files, everywhere) {
+            true => Some(Arc::clone(&line.gate).lock_owned().await),
+            false => None,
+        };
         drop(order);
-        Ok(if is_stopped { Some(Arc::clone(&line.gate).lock_owned().await) } else { None })
+        Ok(held)
     }
 
     /// One job, to look at while it goes on.

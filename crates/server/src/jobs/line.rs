@@ -105,7 +105,8 @@ pub(super) async fn run(app: App, line: Arc<Line>) {
         }
         if !is_counted {
             is_counted = true;
-            if let Err(problem) = offer::offer(&app, &line).await {
+            let counted = app.stopping.run_until_cancelled(offer::offer(&app, &line)).await;
+            if let Some(Err(problem)) = counted {
                 let problem = problem.detail();
                 warn!(base = line.base, problem, "what the base lacks is not counted");
             }

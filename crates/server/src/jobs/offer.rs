@@ -29,10 +29,10 @@ pub(super) async fn offer(app: &App, line: &Line) -> Result<(), Problem> {
     };
     let _order = line.order.lock().await;
     let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
-    let held = unfinished
-        .into_iter()
-        .find(|job| job.kind == JobKind::Complete && job.state == JobState::Offered);
+    let held = unfinished.into_iter().find(|job| job.kind == JobKind::Complete);
     let mut record = match held {
+        // Somebody has accepted it.
+        Some(held) if held.state != JobState::Offered => return Ok(()),
         Some(held) if held.bill == Some(bill) => return Ok(app.tell_offer(&line.base, &held)),
         Some(held) => held,
         None if bill.is_free() => return Ok(()),

@@ -60,7 +60,7 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
     let files = store.job_files(id).await.map_err(failed)?;
     let files: Vec<JobFile> = files.into_iter().filter(|file| !file.is_done).collect();
     let names = files.iter().map(|file| file.file.clone()).collect::<Vec<_>>();
-    let caller = app.caller_of(record.key.as_deref())?;
+    let caller = app.caller_of(&line.base, record.key.as_deref())?;
     let session = match &caller {
         Some(caller) => app.whole_base(caller, &line.base)?,
         None => app.owner_of(&line.base).ok_or_else(|| super::no_job(id))?,
@@ -337,4 +337,19 @@ async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFil
         reason: reason.to_string(),
     });
     told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_what_came_of_one_job() {
+        assert_eq!(caught(async { 7 }).await, Ok(7));
+        let text = caught(async { panic!("a file that nobody expected") }).await;
+        assert_eq!(text, Err::<(), _>("a file that nobody expected".to_owned()));
+        let page = 3;
+        let text = caught(async { panic!("page {page}") }).await;
+        assert_eq!(text, Err::<(), _>("page 3".to_owned()));
+    }
 }
