@@ -155,6 +155,9 @@ impl Uploads {
             held = 0;
         }
         if from != held {
+            if held == 0 {
+                part::remove(&path);
+            }
             return Err(UploadError::OutOfOrder { held });
         }
         Ok(Part::new(File::from_std(file), path, place, held, most, self.clone()))
@@ -347,6 +350,7 @@ mod tests {
         );
         let wrong = send(&id("third"), 5, b"x", None).await;
         assert!(matches!(wrong, Err(UploadError::OutOfOrder { held: 0 })));
+        assert_eq!(uploads.parts().unwrap().len(), 1, "nothing is kept of it");
         send(&eve, 5, b"again", Some(10)).await.unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"Eve, again");
         for bad in ["", "a/b", "a b", &"a".repeat(65)] {

@@ -1,13 +1,13 @@
 //! Holds what requests share: the engine, the bases by name, the keys and what was spent with each.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
-use pikerag_engine::knowledge::{JobRecord, JobState};
+use pikerag_engine::knowledge::JobRecord;
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
 use tokio::runtime::Handle;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::audit::Audit;
-use crate::jobs::{Job, JobOffer, Jobs, Work};
+use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 
@@ -33,8 +33,6 @@ pub(crate) struct Shared {
     /// The server's own.
     pub(crate) runtime: Handle,
     on_offer: OnOffer,
-    /// Offers that were told, by base, number and calls.
-    offers: Mutex<HashSet<(String, u64, u64)>>,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     /// Where the server listens.
@@ -108,7 +106,6 @@ impl Shared {
             jobs: Jobs::default(),
             runtime: Handle::current(),
             on_offer,
-            offers: Mutex::default(),
             audit,
             metrics: Metrics::new(),
             address,
@@ -133,6 +130,12 @@ impl Shared {
     /// Who presents this key; `None` where nobody does.
     pub(crate) fn find(&self, presented: &str) -> Result<Option<Key>, KeysError> {
         self.keys.as_ref().map_or(Ok(None), |keys| keys.find(presented))
+    }
+
+    /// The key of an identifier; `None` where there is none.
+    fn key_of(&self, id: &str) -> Result<Option<Key>, KeysError> {
+        let Some(keys) = &self.keys else { return Ok(None) };
+        Ok(keys.list()?.iter().find(|key| key.id == id).cloned())
     }
 
     /// The bases that a caller may use, by name.
@@ -216,6 +219,11 @@ impl Shared {
         }
     }
 
+    /// This server as its jobs see it.
+    pub(crate) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::clone(self) as Arc<dyn Host>
+    }
+
     /// Puts a job behind those of its base; what it costs is booked to the caller.
     pub(crate) async fn begin(
         self: &Arc<Self>,
@@ -224,37 +232,7 @@ impl Shared {
         session: &Session,
         work: Work,
     ) -> Result<Job, Problem> {
-        self.jobs.begin(self, caller, base, session, work).await
-    }
-
-    /// A base for the server itself.
-    pub(crate) fn owner_of(&self, base: &str) -> Option<Session> {
-        self.bases.get(base).cloned()
-    }
-
-    /// Who asked for a job of a base; `None` where the key is gone, or may not change the base any more.
-    pub(crate) fn caller_of(
-        &self,
-        base: &str,
-        key: Option<&str>,
-    ) -> Result<Option<Caller>, KeysError> {
-        let (Some(id), Some(keys)) = (key, &self.keys) else {
-            return Ok(Some(Caller { key: None }).filter(|_| key.is_none()));
-        };
-        let key = keys.list()?.iter().find(|key| key.id == id).cloned();
-        let may = |key: &Key| {
-            key.opens(base) && key.params.filter.is_empty() && Scope::Write <= key.params.scope
-        };
-        Ok(key.filter(may).map(|key| Caller { key: Some(key) }))
-    }
-
-    /// Tells the terminal of a job that waits to be accepted, once for each bill.
-    pub(crate) fn tell_offer(&self, base: &str, job: &JobRecord) {
-        let Some(bill) = job.bill.filter(|_| job.state == JobState::Offered) else { return };
-        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
-        if offers.insert((base.to_owned(), job.id, bill.calls)) {
-            (self.on_offer)(&JobOffer { base: base.to_owned(), id: job.id, bill });
-        }
+        self.jobs.begin(&self.host(), caller.key.as_ref(), base, session, work).await
     }
 
     /// Whether a key may be used now; else in how many seconds.
@@ -283,5 +261,48 @@ impl Shared {
         };
         let begin = self.settings.public_url.clone().unwrap_or_else(local);
         format!("{begin}/passages/{base}/{chunk}")
+    }
+}
+
+impl Host for Shared {
+    fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    fn owner_of(&self, base: &str) -> Option<Session> {
+        self.bases.get(base).cloned()
+    }
+
+    fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem> {
+        let Some(id) = key else { return Ok(self.owner_of(base)) };
+        let key =
+            self.key_of(id)?.filter(|key| Scope::Write <= key.params.scope && key.opens(base));
+        let caller =
+            key.filter(|key| key.params.filter.is_empty()).map(|key| Caller { key: Some(key) });
+        caller.map(|caller| self.whole_base(&caller, base)).transpose()
+    }
+
+    fn attempted(&self, base: &str, job: &JobRecord) {
+        if let Some(id) = &job.key {
+            match self.key_of(id) {
+                Ok(key) => self.book(&Caller { key }),
+                Err(error) => warn!(key = id, %error, "what was spent is not on record"),
+            }
+        }
+        if job.state.is_over() {
+            self.metrics.indexed(base, job.state.as_str());
+        }
+    }
+
+    fn offered(&self, offer: &JobOffer) {
+        (self.on_offer)(offer);
     }
 }

@@ -1,9 +1,12 @@
 //! Keeps the jobs of all bases: rows of each base, run one after the other, followed while they go on, found again for good.
 
+mod host;
 mod line;
 mod offer;
+mod queue;
 mod recover;
 mod run;
+mod shown;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -21,129 +24,17 @@ use serde_json::Value;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
-use utoipa::ToSchema;
 
+pub(crate) use self::host::Host;
 use self::line::Line;
 pub use self::offer::JobOffer;
-use crate::app::{App, Caller};
+pub(crate) use self::shown::Job;
 use crate::problem::{Fault, Problem};
 
 /// Jobs that a base keeps, the oldest that are over dropped first.
 const KEPT: usize = 10_000;
 /// Jobs that a list shows.
 const LISTED: usize = 500;
-
-/// A job of indexing.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Job {
-    /// Names it.
-    id: u64,
-    /// The base that it works for.
-    base: String,
-    /// What it does.
-    kind: JobKind,
-    /// How far it has come.
-    stand: JobState,
-    /// What it is at: `reading`, `vectors`, …
-    stage: String,
-    /// Pieces of that which are done.
-    done: usize,
-    /// Pieces of it in all; 0 where that is not known.
-    total: usize,
-    /// What the calls of models will take, once that is known.
-    #[schema(required, value_type = Option<Bill>)]
-    bill: Option<Value>,
-    /// Files that failed, each with its reason.
-    #[schema(value_type = Vec<FailedFile>)]
-    failed: Value,
-    /// What came of it.
-    #[schema(required, value_type = Option<IndexResponse>)]
-    report: Option<Value>,
-    /// Why it did not come to an end.
-    #[schema(required, value_type = Option<Problem>)]
-    problem: Option<Value>,
-    /// Identifier of the key that asked for it.
-    #[schema(required)]
-    key: Option<String>,
-    /// What that key may spend over all its life, in US dollars.
-    #[schema(required)]
-    cap_usd: Option<f64>,
-    /// The bill that was accepted; of a job that is offered, the bill to accept.
-    #[schema(required)]
-    accepted: Option<JobBill>,
-    /// How often it was begun.
-    attempts: u32,
-    /// Why the last attempt failed, or why the job is offered or set aside.
-    #[schema(required)]
-    reason: Option<String>,
-    /// When it was asked for, in milliseconds since 1970.
-    #[schema(value_type = u64)]
-    added: Millis,
-    /// When it was last begun.
-    #[schema(required, value_type = Option<u64>)]
-    started: Option<Millis>,
-    /// When it was over.
-    #[schema(required, value_type = Option<u64>)]
-    ended: Option<Millis>,
-}
-
-/// What the calls of models will take.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Bill {
-    /// Calls and tokens, in all and by role.
-    estimate: Estimate,
-    /// US dollars, where the prices are known.
-    #[schema(required)]
-    usd: Option<f64>,
-}
-
-/// A file that could not be read.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct FailedFile {
-    /// As the base would call it.
-    file: String,
-    /// What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name.
-    #[schema(required)]
-    sent_as: Option<String>,
-    /// Why.
-    reason: String,
-}
-
-impl Job {
-    fn of(base: &str, record: &JobRecord) -> Self {
-        let outcome = record.outcome.as_ref();
-        let part = |name: &str| outcome?.get(name).filter(|part| !part.is_null()).cloned();
-        Self {
-            id: record.id,
-            base: base.to_owned(),
-            kind: record.kind,
-            stand: record.state,
-            stage: String::new(),
-            done: 0,
-            total: 0,
-            bill: part("bill"),
-            failed: part("failed").unwrap_or_else(|| Value::Array(Vec::new())),
-            report: part("report"),
-            problem: part("problem"),
-            key: record.key.clone(),
-            cap_usd: record.cap_usd,
-            accepted: record.bill,
-            attempts: record.attempts,
-            reason: record.reason.clone(),
-            added: record.added,
-            started: record.started,
-            ended: record.ended,
-        }
-    }
-
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.stand.is_over()
-    }
-}
 
 /// What is to be indexed.
 #[derive(Clone, Debug)]
@@ -175,8 +66,8 @@ impl Jobs {
     /// Puts a job behind those of its base, for good: it survives the end of the server.
     pub(crate) async fn begin(
         &self,
-        app: &App,
-        caller: &Caller,
+        host: &Arc<dyn Host>,
+        key: Option<&Key>,
         base: &str,
         session: &Session,
         work: Work,
@@ -189,8 +80,8 @@ impl Jobs {
             id: 0,
             kind: work.kind,
             state: JobState::Waiting,
-            key: caller.key.as_ref().map(|key| key.id.clone()),
-            cap_usd: caller.key.as_ref().and_then(|key| key.params.cap_usd),
+            key: key.map(|key| key.id.clone()),
+            cap_usd: key.and_then(|key| key.params.cap_usd),
             setup: setup(session),
             bill: None,
             retry_refused: work.retry_refused,
@@ -202,7 +93,7 @@ impl Jobs {
             due: 0,
             outcome: None,
         };
-        let line = self.line(app, base);
+        let line = self.line(host, base);
         // Nobody begins it before its folders are known.
         let _order = line.order.lock().await;
         record.id = made(session).await?.add_job(record.clone(), files).await.map_err(failed)?;
@@ -218,13 +109,13 @@ impl Jobs {
     /// Accepts the bill of a job that is offered, or has one begun again that was set aside or did not come to its end.
     pub(crate) async fn accept(
         &self,
-        app: &App,
-        caller: &Caller,
+        host: &Arc<dyn Host>,
+        key: Option<&Key>,
         base: &str,
         session: &Session,
         id: u64,
     ) -> Result<Job, Problem> {
-        let line = self.line(app, base);
+        let line = self.line(host, base);
         let _order = line.order.lock().await;
         let store = made(session).await?;
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
@@ -237,14 +128,14 @@ impl Jobs {
                 ))
                 .hint("GET …/jobs lists those that are `offered`, `set_aside`, `incomplete` or `failed`"));
         }
-        record.key = caller.key.as_ref().map(|key| key.id.clone());
-        record.cap_usd = caller.key.as_ref().and_then(|key| key.params.cap_usd);
+        record.key = key.map(|key| key.id.clone());
+        record.cap_usd = key.and_then(|key| key.params.cap_usd);
         record.setup = setup(session);
         (record.state, record.reason) = (JobState::Waiting, None);
         (record.attempts, record.due, record.ended) = (0, 0, None);
         let files = store.job_files(id).await.map_err(failed)?;
         let files = files.into_iter().map(|file| file.file).collect();
-        let mark = pikerag_engine::knowledge::FileMark::PutBack;
+        let mark = FileMark::PutBack;
         store.mark_job_files(id, files, mark).await.map_err(failed)?;
         self.keep(base, store.as_ref(), &record).await;
         line.wake.notify_one();
@@ -293,13 +184,13 @@ impl Jobs {
     /// `everywhere`: whether any job may hold their text, not only those that read them.
     pub(crate) async fn withdraw(
         &self,
-        app: &App,
+        host: &Arc<dyn Host>,
         base: &str,
         session: &Session,
         files: &[String],
         everywhere: bool,
     ) -> Result<Option<OwnedMutexGuard<()>>, Problem> {
-        let line = self.line(app, base);
+        let line = self.line(host, base);
         let order = line.order.lock().await;
         if let Some(store) = there(session).await? {
             store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
@@ -334,8 +225,8 @@ impl Jobs {
     }
 
     /// Goes on with what was accepted before the server ended.
-    pub(crate) fn go_on(&self, app: &App, base: &str) {
-        self.line(app, base);
+    pub(crate) fn go_on(&self, host: &Arc<dyn Host>, base: &str) {
+        self.line(host, base);
     }
 
     /// Waits until jobs that were told to stop have noted where they are.
@@ -348,12 +239,12 @@ impl Jobs {
         }
     }
 
-    fn line(&self, app: &App, base: &str) -> Arc<Line> {
+    fn line(&self, host: &Arc<dyn Host>, base: &str) -> Arc<Line> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let line = Arc::new(Line::new(base));
             // On the server's own runtime: connections to models that a job opens serve others after it.
-            let running = app.runtime.spawn(line::run(Arc::clone(app), Arc::clone(&line)));
+            let running = host.runtime().spawn(queue::run(Arc::clone(host), Arc::clone(&line)));
             self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
             line
         };
@@ -407,7 +298,7 @@ async fn there(session: &Session) -> Result<Option<Arc<dyn JobStore>>, Problem> 
     Ok(pikerag_engine::jobs(session, CreateBase::No).await?)
 }
 
-fn failed(error: pikerag_engine::knowledge::StoreError) -> Problem {
+fn failed(error: StoreError) -> Problem {
     EngineError::from(error).into()
 }
 

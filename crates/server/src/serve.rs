@@ -96,7 +96,7 @@ pub async fn serve(
 /// Goes on with the jobs that were accepted before the server ended, and with nothing else.
 fn go_on(app: &Arc<Shared>) {
     for (name, session) in app.all_bases() {
-        app.jobs.go_on(app, name);
+        app.jobs.go_on(&app.host(), name);
         if let Some(folders) = app.settings.watch.get(name) {
             watch(app, name, session, folders);
         }

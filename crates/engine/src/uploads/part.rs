@@ -236,7 +236,7 @@ impl Uploads {
 }
 
 /// Removes a part, if it is still there, and what says which file it belongs to.
-fn remove(path: &Path) {
+pub(super) fn remove(path: &Path) {
     for path in [path, &path.with_extension(NAME)] {
         match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

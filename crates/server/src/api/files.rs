@@ -2,16 +2,14 @@
 
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::sse::KeepAlive;
-use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use pikerag_engine::keys::Scope;
 use pikerag_engine::knowledge::JobKind;
 use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
@@ -26,7 +24,6 @@ use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::jobs::{Job, Work};
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
-use crate::streams::sent;
 
 impl From<UploadError> for Problem {
     fn from(error: UploadError) -> Self {
@@ -271,70 +268,6 @@ pub(crate) async fn estimate(
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))
 }
 
-/// The latest 500 jobs of a base and all that are not over, the latest first.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
-    responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
-pub(crate) async fn jobs(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<Job>>, Problem> {
-    let session = app.whole_base(&caller, &base)?;
-    Ok(Json(app.jobs.of(&base, &session).await?))
-}
-
-/// Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
-/// key's from then on.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
-    params(("base" = String, Path), ("job" = u64, Path)),
-    responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
-pub(crate) async fn begin(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, id)): Parts<(String, u64)>,
-) -> Result<(StatusCode, Json<Job>), Problem> {
-    let session = app.whole_base(&caller, &base)?;
-    let job = app.jobs.accept(&app, &caller, &base, &session, id).await?;
-    Ok((StatusCode::ACCEPTED, Json(job)))
-}
-
-/// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
-    params(("base" = String, Path), ("job" = u64, Path)),
-    responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
-pub(crate) async fn job(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, id)): Parts<(String, u64)>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let session = app.whole_base(&caller, &base)?;
-    let watched = app.jobs.watch(&base, &session, id).await?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        let job = watched.borrow().clone();
-        return Ok(Json(job).into_response());
-    }
-    let events = stream::unfold(Some((watched, false)), |state| async move {
-        let (mut watched, was_told) = state?;
-        if was_told && watched.changed().await.is_err() {
-            return None;
-        }
-        let job = watched.borrow_and_update().clone();
-        let next = (!job.is_over()).then_some((watched, true));
-        Some((Ok::<_, Infallible>(sent(&JobEvent::Job(job))), next))
-    });
-    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
-}
-
-/// What is sent each time that a job has come further: the name of the event, and its data.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case", tag = "event", content = "data")]
-pub(crate) enum JobEvent {
-    /// The job as it is now.
-    Job(Job),
-}
-
 /// What would go with a file, if it were taken out or forgotten: nothing is changed.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
@@ -392,7 +325,7 @@ pub(crate) async fn delete(
     let session = app.whole_base(&caller, &base)?;
     let place = place_of(&session, &file).await?;
     // No job that was asked for before brings it back, and none is at work on it.
-    let _held = app.jobs.withdraw(&app, &base, &session, &[file], forget).await?;
+    let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
     let deleted = pikerag_engine::delete(&session, &request).await?;
     // Else it would come back with the next job.

@@ -119,7 +119,7 @@ pub(crate) async fn discard(
     }
     let gone = to_read.into_iter().filter(|(_, at, _)| unwanted.iter().any(|sent| sent.at == *at));
     let gone: Vec<String> = gone.map(|(name, ..)| name).collect();
-    let _held = app.jobs.withdraw(&app, &base, &session, &gone, false).await?;
+    let _held = app.jobs.withdraw(&app.host(), &base, &session, &gone, false).await?;
     for sent in &unwanted {
         uploads.remove(&sent.at)?;
     }

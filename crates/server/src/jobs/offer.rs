@@ -1,11 +1,12 @@
 //! Offers what the base still lacks and models are paid for: nobody has accepted it, so it waits for somebody who does.
 
+use std::sync::Arc;
+
 use pikerag_engine::knowledge::{JobBill, JobKind, JobQuery, JobRecord, JobState};
 use pikerag_engine::{left_to_do, setup};
 
 use super::line::Line;
-use super::{Job, failed, now, there};
-use crate::app::App;
+use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
 
 /// A job that waits to be accepted.
@@ -20,8 +21,8 @@ pub struct JobOffer {
 }
 
 /// Keeps the one offer of the base at what it lacks now, and shows it where it is new.
-pub(super) async fn offer(app: &App, line: &Line) -> Result<(), Problem> {
-    let Some(session) = app.owner_of(&line.base) else { return Ok(()) };
+pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
+    let Some(session) = host.owner_of(&line.base) else { return Ok(()) };
     let Some(store) = there(&session).await? else { return Ok(()) };
     let bill = match session.indexes_for_free() {
         true => JobBill::default(),
@@ -33,7 +34,7 @@ pub(super) async fn offer(app: &App, line: &Line) -> Result<(), Problem> {
     let mut record = match held {
         // Somebody has accepted it.
         Some(held) if held.state != JobState::Offered => return Ok(()),
-        Some(held) if held.bill == Some(bill) => return Ok(app.tell_offer(&line.base, &held)),
+        Some(held) if held.bill == Some(bill) => return Ok(tell(host, line, &held)),
         Some(held) => held,
         None if bill.is_free() => return Ok(()),
         None => JobRecord {
@@ -61,9 +62,17 @@ pub(super) async fn offer(app: &App, line: &Line) -> Result<(), Problem> {
     }
     if record.id == 0 {
         record.id = store.add_job(record.clone(), Vec::new()).await.map_err(failed)?;
-        app.jobs.follow(&Job::of(&line.base, &record));
+        host.jobs().follow(&Job::of(&line.base, &record));
     }
-    app.jobs.keep(&line.base, store.as_ref(), &record).await;
-    app.tell_offer(&line.base, &record);
+    host.jobs().keep(&line.base, store.as_ref(), &record).await;
+    tell(host, line, &record);
     Ok(())
+}
+
+/// Tells the terminal of an offer, once for each bill.
+pub(super) fn tell(host: &Arc<dyn Host>, line: &Line, job: &JobRecord) {
+    let Some(bill) = job.bill.filter(|_| job.state == JobState::Offered) else { return };
+    if line.is_new_offer(job.id, bill) {
+        host.offered(&JobOffer { base: line.base.clone(), id: job.id, bill });
+    }
 }

@@ -1,20 +1,21 @@
 //! Finds the jobs that a process left behind: what was accepted goes on; a file that ended the process three times is set
 //! aside.
 
+use std::sync::Arc;
+
 use pikerag_engine::knowledge::{
     JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore,
 };
 
 use super::line::Line;
-use super::{Job, failed, now, there};
-use crate::app::App;
+use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
 
 /// A file whose reading ended the process so often is set aside.
 pub(super) const CRASHES: u32 = 3;
 
-pub(super) async fn recover(app: &App, line: &Line) -> Result<(), Problem> {
-    let Some(session) = app.owner_of(&line.base) else { return Ok(()) };
+pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
+    let Some(session) = host.owner_of(&line.base) else { return Ok(()) };
     let Some(store) = there(&session).await? else { return Ok(()) };
     let _order = line.order.lock().await;
     for mut record in store.jobs(JobQuery::Unfinished).await.map_err(failed)? {
@@ -25,19 +26,19 @@ pub(super) async fn recover(app: &App, line: &Line) -> Result<(), Problem> {
             record.reason =
                 Some("the server ended; its folders are looked through again".to_owned());
         } else if record.state == JobState::Running {
-            crashed(app, line, store.as_ref(), &mut record).await?;
+            crashed(host, line, store.as_ref(), &mut record).await?;
         } else {
-            app.jobs.follow(&Job::of(&line.base, &record));
+            host.jobs().follow(&Job::of(&line.base, &record));
             continue;
         }
-        app.jobs.keep(&line.base, store.as_ref(), &record).await;
+        host.jobs().keep(&line.base, store.as_ref(), &record).await;
     }
     Ok(())
 }
 
 /// Decides what becomes of a job amid which the process ended.
 async fn crashed(
-    app: &App,
+    host: &Arc<dyn Host>,
     line: &Line,
     store: &dyn JobStore,
     record: &mut JobRecord,
@@ -69,7 +70,7 @@ async fn crashed(
         };
         let id = store.add_job(apart.clone(), vec![file.clone()]).await.map_err(failed)?;
         store.withdraw_files(Some(record.id), vec![file]).await.map_err(failed)?;
-        app.jobs.follow(&Job::of(&line.base, &JobRecord { id, ..apart }));
+        host.jobs().follow(&Job::of(&line.base, &JobRecord { id, ..apart }));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -21,8 +22,9 @@ use serde_json::json;
 use tracing::{Instrument, error, info_span, warn};
 
 use super::line::{AtWork, Line};
-use super::{Bill, FailedFile, KEPT, failed, now};
-use crate::app::{App, Caller};
+use super::offer::tell;
+use super::shown::{Bill, FailedFile, Job};
+use super::{Host, KEPT, failed, no_job, now};
 use crate::problem::{Fault, Problem};
 
 /// Attempts of a job whose calls fail; the pauses between them grow from `PAUSE` fourfold.
@@ -39,9 +41,9 @@ enum Ended {
 }
 
 /// Runs a job that is due, if it still is when its turn has come.
-pub(super) async fn run(app: &App, line: &Line, store: &dyn JobStore, id: u64) {
+pub(super) async fn run(host: &Arc<dyn Host>, line: &Line, store: &dyn JobStore, id: u64) {
     let gate = line.gate.lock().await;
-    if let Err(problem) = begin(app, line, store, id).await {
+    if let Err(problem) = begin(host, line, store, id).await {
         let problem = problem.detail();
         warn!(base = line.base, job = id, problem, "a job did not begin");
         // Else it would be tried again at once.
@@ -51,7 +53,12 @@ pub(super) async fn run(app: &App, line: &Line, store: &dyn JobStore, id: u64) {
     drop(gate);
 }
 
-async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<(), Problem> {
+async fn begin(
+    host: &Arc<dyn Host>,
+    line: &Line,
+    store: &dyn JobStore,
+    id: u64,
+) -> Result<(), Problem> {
     let order = line.order.lock().await;
     let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
     let Some(mut record) = found.filter(|job| job.state == JobState::Waiting) else {
@@ -60,22 +67,20 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
     let files = store.job_files(id).await.map_err(failed)?;
     let files: Vec<JobFile> = files.into_iter().filter(|file| !file.is_done).collect();
     let names = files.iter().map(|file| file.file.clone()).collect::<Vec<_>>();
-    let caller = app.caller_of(&line.base, record.key.as_deref())?;
-    let session = match &caller {
-        Some(caller) => app.whole_base(caller, &line.base)?,
-        None => app.owner_of(&line.base).ok_or_else(|| super::no_job(id))?,
-    };
+    let granted = host.session_of(&line.base, record.key.as_deref())?;
+    let has_key = granted.is_some();
+    let session = granted.or_else(|| host.owner_of(&line.base)).ok_or_else(|| no_job(id))?;
     let session = session.in_background();
-    if let Some((bill, reason)) = refused(&session, &record, caller.as_ref(), &names).await? {
+    if let Some((bill, reason)) = refused(&session, &record, has_key, &names).await? {
         (record.state, record.bill, record.reason) = (JobState::Offered, Some(bill), Some(reason));
-        app.jobs.keep(&line.base, store, &record).await;
-        app.tell_offer(&line.base, &record);
+        host.jobs().keep(&line.base, store, &record).await;
+        tell(host, line, &record);
         return Ok(());
     }
     record.setup = setup(&session);
     (record.state, record.started) = (JobState::Running, Some(now()));
     record.attempts += 1;
-    let stop = app.stopping.child_token();
+    let stop = host.stopping().child_token();
     let of_files = (record.kind == JobKind::Index).then(|| names.clone());
     // Durable before anything is read: whoever finds it knows how often it was begun.
     let is_careful = files.iter().any(|file| 0 < file.attempts);
@@ -85,7 +90,7 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
     if !store.put_job(record.clone()).await.map_err(failed)? {
         return Ok(());
     }
-    app.jobs.keep(&line.base, store, &record).await;
+    host.jobs().keep(&line.base, store, &record).await;
     line.set_at_work(Some(AtWork { files: of_files, stop: stop.clone() }));
     drop(order);
     let batches = match is_careful {
@@ -95,7 +100,7 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
     let name = format!("index {}", line.base);
     let span =
         info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
-    let attempt = Attempt { app, line, store, session: &session, is_careful };
+    let attempt = Attempt { host, line, store, session: &session, is_careful };
     let done = async {
         let mut whole = None;
         for batch in batches {
@@ -120,12 +125,9 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
         record.ended = Some(now());
         line.folders(|folders| folders.remove(&id));
     }
-    if let Some(caller) = &caller {
-        app.book(caller);
-    }
-    app.jobs.keep(&line.base, store, &record).await;
+    host.attempted(&line.base, &record);
+    host.jobs().keep(&line.base, store, &record).await;
     if record.state.is_over() {
-        app.metrics.indexed(&line.base, record.state.as_str());
         store.prune_jobs(KEPT).await.map_err(failed)?;
     }
     Ok(())
@@ -135,13 +137,13 @@ async fn begin(app: &App, line: &Line, store: &dyn JobStore, id: u64) -> Result<
 async fn refused(
     session: &Session,
     record: &JobRecord,
-    caller: Option<&Caller>,
+    has_key: bool,
     names: &[String],
 ) -> Result<Option<(JobBill, String)>, Problem> {
-    let reason = match caller {
-        None => "the key that asked for it is gone, or may not change this base any more",
-        Some(_) if record.setup == setup(session) => return Ok(None),
-        Some(_) => "models or settings are others than when it was accepted",
+    let reason = match has_key {
+        false => "the key that asked for it is gone, or may not change this base any more",
+        true if record.setup == setup(session) => return Ok(None),
+        true => "models or settings are others than when it was accepted",
     };
     if session.indexes_for_free() {
         return Ok(None);
@@ -170,7 +172,7 @@ async fn refused(
 
 /// What an attempt works with.
 struct Attempt<'a> {
-    app: &'a App,
+    host: &'a Arc<dyn Host>,
     line: &'a Line,
     store: &'a dyn JobStore,
     session: &'a Session,
@@ -192,8 +194,8 @@ impl Attempt<'_> {
             (JobKind::Index, _) => (job_places(self.session, batch).await?, IndexScope::Files),
             (JobKind::Complete, _) => (job_places(self.session, batch).await?, IndexScope::Base),
         };
-        let show = |change: &dyn Fn(&mut super::Job)| {
-            self.app.jobs.show(&self.line.base, id, |job| change(job));
+        let show = |change: &dyn Fn(&mut Job)| {
+            self.host.jobs().show(&self.line.base, id, |job| change(job));
         };
         let told = |progress: Progress| match progress {
             Progress::Stage { name, done, total } => show(&|job| {
@@ -286,7 +288,7 @@ impl Attempt<'_> {
     /// The bill that was shown; from now on it is the one that was accepted, where none was before.
     fn bill(&self, record: &mut JobRecord) -> Option<serde_json::Value> {
         let mut shown = None;
-        self.app.jobs.show(&self.line.base, record.id, |job| shown.clone_from(&job.bill));
+        self.host.jobs().show(&self.line.base, record.id, |job| shown.clone_from(&job.bill));
         let number = |at: &str| shown.as_ref()?.pointer(at)?.as_u64();
         if record.bill.is_none()
             && let Some(calls) = number("/estimate/calls")
