@@ -12,15 +12,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pikerag_engine::keys::Key;
 use pikerag_engine::knowledge::{
-    JobBill, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore, Millis,
+    FileMark, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore, Millis, StoreError,
 };
-use pikerag_engine::parts::Estimate;
-use pikerag_engine::{
-    CreateBase, EngineError, IndexResponse, Session, job_names, job_places, setup,
-};
-use serde::Serialize;
-use serde_json::Value;
+use pikerag_engine::{CreateBase, EngineError, Session, job_names, job_places, setup};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -254,7 +250,8 @@ impl Jobs {
     /// Shows a job to whoever follows it, until it is over.
     fn follow(&self, job: &Job) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.insert((job.base.clone(), job.id), watch::channel(job.clone()).0);
+        let key = (job.base.clone(), job.id);
+        live.entry(key).or_insert_with(|| watch::channel(job.clone()).0);
     }
 
     /// Changes what is shown of a job.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher, recommended_watcher};
 use pikerag_engine::Session;
+use pikerag_engine::knowledge::JobKind;
 use tracing::warn;
 
 use crate::app::{App, Caller};
 use crate::jobs::Work;
-use pikerag_engine::knowledge::JobKind;
 
 /// How long nothing may happen before what happened is looked at: a file is written in many steps.
 const QUIET: Duration = Duration::from_secs(1);

@@ -45,6 +45,7 @@ mod texts;
 mod tree;
 mod vectors;
 mod verified;
+mod which;
 mod write;
 
 pub use backup::Copied;

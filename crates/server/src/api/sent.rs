@@ -3,6 +3,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use pikerag_engine::knowledge::JobState;
 use pikerag_engine::uploads::PartLine;
 use pikerag_engine::{SentError, SentFile};
 use serde::Deserialize;
@@ -12,7 +13,6 @@ use super::files::{Uploaded, uploads_of};
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Parts, Problem, Query};
-use pikerag_engine::knowledge::JobState;
 
 /// Which upload of a file.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -116,7 +116,14 @@ async fn begin(
         }
         Ok::<_, Problem>(())
     };
-    done.instrument(span).await?;
+    if let Err(problem) = done.instrument(span).await {
+        // The base could not be written amid the work.
+        record.reason = Some(problem.detail().to_owned());
+        match record.attempts < ATTEMPTS {
+            true => again(&mut record),
+            false => record.state = JobState::Failed,
+        }
+    }
     record.state = match record.state {
         JobState::Running => JobState::Done,
         other => other,

@@ -6,7 +6,7 @@ use pikerag_knowledge::{EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows;
-use super::texts::Which;
+use super::which::Which;
 
 /// A section deeper than this is named by its innermost headings.
 const DEEPEST: usize = 16;

@@ -1,30 +1,11 @@
 //! Which texts wait for a vector? Everything that is embedded, as embedders see it.
 
-use pikerag_knowledge::{Entity, EntityId, NodeId, StoreError, TextToEmbed, VectorSet};
+use pikerag_knowledge::{Entity, EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, params};
 
 use super::follow::searchable;
+use super::which::{Which, of_files};
 use super::{graph, layers, rows};
-use crate::error::Context;
-
-/// Which of the texts of a set are meant.
-pub(super) struct Which<'a> {
-    pub(super) embedder: &'a str,
-    /// Those above this node.
-    pub(super) after: i64,
-    /// Those of these files alone, a JSON list.
-    pub(super) only: Option<&'a str>,
-}
-
-/// Files as a JSON list, for a parameter of a query.
-pub(super) fn only(files: Option<&[String]>) -> Result<Option<String>, StoreError> {
-    files.map(|files| serde_json::to_string(files).context("listing files")).transpose()
-}
-
-/// The sources of the files of a JSON list, which is the parameter of this number.
-pub(super) fn of_files(parameter: usize) -> String {
-    format!("(SELECT f.id FROM main.sources f, json_each(?{parameter}) e WHERE f.file = e.value)")
-}
 
 /// Texts of a set without a vector of this embedder, by identifier. Entities and summaries belong to no file.
 pub(super) fn without_vector(
