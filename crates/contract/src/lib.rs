@@ -14,7 +14,7 @@ pub mod oracle;
 pub mod suite;
 
 use pikerag_knowledge::{
-    DocumentGraph, FileRecord, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,
+    DocumentGraph, FileRecord, Jobs, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,
     VerifiedWriter,
 };
 
@@ -23,9 +23,9 @@ pub use history::{Operation, histories};
 pub use oracle::Oracle;
 
 /// All that the suite asks of a store.
-pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter {}
+pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + Jobs {}
 
-impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter> Store for T {}
+impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + Jobs> Store for T {}
 
 /// A store without anything in it, and how files become documents.
 pub struct Shelf<S> {
@@ -79,6 +79,10 @@ macro_rules! contract {
             runs_come_latest_first_and_by_how_their_names_begin,
             a_run_is_kept_anew_with_its_events_in_order,
             old_runs_go_and_what_still_runs_stays,
+            a_leap_of_the_clock_makes_no_run_old,
+            jobs_are_kept_with_their_files_and_found_by_state,
+            files_of_a_job_are_marked_and_withdrawn,
+            old_jobs_go_and_unfinished_ones_stay,
             what_a_person_said_stays_and_tells_what_has_changed,
             what_a_person_said_is_seen_by_who_sees_all_that_it_rests_on,
         );

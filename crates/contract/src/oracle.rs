@@ -5,6 +5,7 @@ mod admitted;
 mod corpus;
 mod derived;
 mod graph;
+mod jobs;
 mod links;
 mod progress;
 mod record;
@@ -20,9 +21,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
-    FileRecord, Filter, FoundTag, KnowledgeBase, NameKey, NodeId, Record, Refusal, RunEvent, RunId,
-    RunRecord, SampleKey, SchemaHash, Snapshots, Source, SourceId, StoreError, Structure, Summary,
-    SummaryId, TagClass, TagPair, Vector, VectorSet, Verified, VerifiedId,
+    FileRecord, Filter, FoundTag, JobFile, JobRecord, KnowledgeBase, NameKey, NodeId, Record,
+    Refusal, RunEvent, RunId, RunRecord, SampleKey, SchemaHash, Snapshots, Source, SourceId,
+    StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector, VectorSet, Verified,
+    VerifiedId,
 };
 
 /// A base in memory; copies share it.
@@ -62,6 +64,10 @@ struct State {
     verified: BTreeMap<VerifiedId, (Verified, u64)>,
     /// Each with its events by number.
     runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
+    /// By number, each with its files by name.
+    jobs: BTreeMap<u64, (JobRecord, BTreeMap<String, JobFile>)>,
+    /// The last number of a job.
+    last_job: u64,
     /// Where the rarity of words is told from; what is here, unless a filter takes a part.
     whole: Option<Arc<State>>,
 }

@@ -3,6 +3,7 @@
 
 mod fixture;
 mod graph;
+mod jobs;
 mod part;
 mod read;
 mod record;
@@ -10,6 +11,7 @@ mod verified;
 mod write;
 
 pub use graph::*;
+pub use jobs::*;
 pub use part::*;
 pub use read::*;
 pub use record::*;

@@ -28,6 +28,8 @@ pub enum Notice {
     },
     /// A run could not be kept; its answer is not worth less for that.
     RunNotKept { reason: String },
+    /// The clock is far ahead of the run before: no run was deleted for its age.
+    ClockLeap { days: u64 },
     /// Atoms are asked for that a model writes, and none is in use.
     NoAtomizer,
     /// Questions of a data set have no answer, as it says itself.
@@ -68,6 +70,10 @@ impl fmt::Display for Notice {
                 folder.display()
             ),
             Self::RunNotKept { reason } => write!(f, "the run could not be kept: {reason}"),
+            Self::ClockLeap { days } => write!(
+                f,
+                "the clock is {days} days ahead of the run before: no run was deleted for its age; check the clock"
+            ),
             Self::NoAtomizer => f.write_str(
                 "`index.atoms` asks for what a model writes, but no chat model is in use: sentences take their place",
             ),

@@ -22,7 +22,7 @@ use std::time::Duration;
 use pikerag_baselines::Overrides;
 use pikerag_indexing::{ChunkBy, Params};
 use pikerag_knowledge::records::BadSchema;
-use pikerag_knowledge::{Millis, Role};
+use pikerag_knowledge::{Millis, Role, RunsToKeep};
 pub use pikerag_models::Cap;
 use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
 use pikerag_retrieve::SearchParams;
@@ -158,8 +158,10 @@ impl RunLimits {
         0 < self.number && !self.age.is_zero()
     }
 
-    pub(crate) fn oldest(self, now: Millis) -> Millis {
-        now.saturating_sub(Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX))
+    /// Which runs are kept at this time.
+    pub(crate) fn at(self, now: Millis) -> RunsToKeep {
+        let age = Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX);
+        RunsToKeep { now, age, number: self.number }
     }
 }
 

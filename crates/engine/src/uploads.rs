@@ -1,15 +1,20 @@
-//! Where does what comes over the wire lie until it is indexed, and after? In a folder beside the base, below names that lead
-//! nowhere else; a file takes the place of its older version when it is whole, and what was cut off goes on.
+//! Keeps what comes over the wire in a folder beside the base, below names that lead nowhere else: a file takes the place of
+//! its older version when it is whole, and what was cut off goes on.
+
+mod part;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
+
+pub use self::part::{Part, PartLine, UploadId};
 
 /// The folder of what is not whole yet; hidden, so that indexing passes it over.
 const PARTS: &str = ".parts";
+/// The extension of what says which file a part belongs to.
+const NAME: &str = "name";
 /// Bytes of a part of a name, and parts.
 const LONGEST: usize = 200;
 const DEEPEST: usize = 16;
@@ -21,6 +26,18 @@ pub enum UploadError {
     /// The name would lead elsewhere, or nowhere.
     #[error("`{name}` is no name for a file here: {reason}")]
     BadName { name: String, reason: &'static str },
+    /// The identifier of an upload has another shape.
+    #[error("`{id}` is no identifier of an upload: 1 to 64 letters, digits, `-` and `_` are")]
+    BadId { id: String },
+    /// A piece that does not begin a file says nothing of the upload that it belongs to.
+    #[error("a piece that goes on names its upload: `?upload=ID`")]
+    NoId,
+    /// No byte more can be written. Pieces that nobody was sending are removed.
+    #[error("the disk is full; incomplete uploads were removed")]
+    DiskFull,
+    /// There are no random numbers to make an identifier of.
+    #[error("there are no random numbers to make an identifier of")]
+    NoRandom,
     /// What came does not go on where the earlier part ended.
     #[error("{held} bytes of it are there: it goes on at {held}")]
     OutOfOrder { held: u64 },
@@ -50,16 +67,6 @@ pub struct Uploads {
     folder: PathBuf,
     /// The same without links on the way, as the base knows its files.
     real: PathBuf,
-}
-
-/// A file that is coming.
-#[derive(Debug)]
-pub struct Part {
-    file: File,
-    path: PathBuf,
-    place: PathBuf,
-    held: u64,
-    most: u64,
 }
 
 impl Uploads {
@@ -107,13 +114,13 @@ impl Uploads {
         Ok(place)
     }
 
-    /// How much of a file is there that has not come whole.
+    /// How much of an upload is there that has not come whole.
     ///
     /// # Errors
     /// [`UploadError::BadName`], or it cannot be looked at.
-    pub fn held(&self, name: &str) -> Result<u64, UploadError> {
+    pub fn held(&self, name: &str, id: &UploadId) -> Result<u64, UploadError> {
         self.place(name)?;
-        let path = self.part(name);
+        let path = self.part(name, id);
         match fs::metadata(&path) {
             Ok(part) => Ok(part.len()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
@@ -121,31 +128,39 @@ impl Uploads {
         }
     }
 
-    /// Begins to take a file, or goes on at `from`. From 0 on, what came earlier of it is thrown away.
+    /// Begins to take a file, or goes on at `from`. From 0 on, what came earlier of this upload is thrown away. Pieces of two
+    /// identifiers are never joined.
     ///
     /// # Errors
     /// See [`UploadError`].
-    pub fn begin(&self, name: &str, from: u64, most: u64) -> Result<Part, UploadError> {
+    pub fn begin(
+        &self,
+        name: &str,
+        id: &UploadId,
+        from: u64,
+        most: u64,
+    ) -> Result<Part, UploadError> {
         let place = self.place(name)?;
-        let path = self.part(name);
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| UploadError::Io { path, source }
-        };
-        fs::create_dir_all(self.folder.join(PARTS)).map_err(io(&path))?;
+        let path = self.part(name, id);
+        let io = |source| self.io(&path, source);
+        fs::create_dir_all(self.folder.join(PARTS)).map_err(io)?;
+        fs::write(path.with_extension(NAME), name).map_err(io)?;
         let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).open(&path).map_err(io(&path))?;
+        let file = options.append(true).create(true).open(&path).map_err(io)?;
         // Until it is dropped.
         file.try_lock().map_err(|_| UploadError::UnderWay)?;
-        let mut held = file.metadata().map_err(io(&path))?.len();
+        let mut held = file.metadata().map_err(io)?.len();
         if from == 0 && 0 < held {
-            file.set_len(0).map_err(io(&path))?;
+            file.set_len(0).map_err(io)?;
             held = 0;
         }
         if from != held {
+            if held == 0 {
+                part::remove(&path);
+            }
             return Err(UploadError::OutOfOrder { held });
         }
-        Ok(Part { file: File::from_std(file), path, place, held, most })
+        Ok(Part::new(File::from_std(file), path, place, held, most, self.clone()))
     }
 
     /// What a file was called when it was sent, by where it lies; none for one that was not sent.
@@ -208,92 +223,44 @@ impl Uploads {
                 break;
             }
         }
+        // Else it could be back after a loss of power.
+        let above = at.ancestors().skip(1).find(|above| above.is_dir());
+        above.map_or(Ok(()), sync).map_err(|source| self.io(at, source))?;
         Ok(true)
     }
 
-    fn part(&self, name: &str) -> PathBuf {
-        self.folder.join(PARTS).join(blake3::hash(name.as_bytes()).to_hex().as_str())
+    fn part(&self, name: &str, id: &UploadId) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(name.as_bytes()).update(b"\0").update(id.as_str().as_bytes());
+        self.folder.join(PARTS).join(hasher.finalize().to_hex().as_str())
+    }
+
+    /// What a failure to write means. On a full disk, pieces that nobody is sending make room.
+    fn io(&self, path: &Path, source: io::Error) -> UploadError {
+        if source.kind() != ErrorKind::StorageFull {
+            return UploadError::Io { path: path.to_owned(), source };
+        }
+        if let Err(error) = self.drop_parts(|_| true) {
+            tracing::warn!(%error, "incomplete uploads are not removed");
+        }
+        UploadError::DiskFull
     }
 }
 
-impl Part {
-    /// How many bytes are there.
-    pub fn held(&self) -> u64 {
-        self.held
-    }
-
-    /// Takes what comes next.
-    ///
-    /// # Errors
-    /// It cannot be written, or is too large; then what came of it is gone.
-    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
-        if self.most < self.held.saturating_add(bytes.len() as u64) {
-            let _ = fs::remove_file(&self.path);
-            return Err(UploadError::TooLarge { most: self.most });
-        }
-        let io = |source| UploadError::Io { path: self.path.clone(), source };
-        self.file.write_all(bytes).await.map_err(io)?;
-        self.held += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Keeps what has come so far, to go on another time.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub async fn keep(mut self) -> Result<u64, UploadError> {
-        let io = |source| UploadError::Io { path: self.path.clone(), source };
-        self.file.flush().await.map_err(io)?;
-        Ok(self.held)
-    }
-
-    /// Puts the file in its place, once it is whole: whoever looks sees the old one or the new one.
-    ///
-    /// # Errors
-    /// It is not whole, or cannot be written.
-    pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
-        self.complete(whole).await?;
-        let io = |source: io::Error| match source.kind() {
-            ErrorKind::IsADirectory
-            | ErrorKind::NotADirectory
-            | ErrorKind::AlreadyExists
-            | ErrorKind::DirectoryNotEmpty => UploadError::NameTaken,
-            _ => UploadError::Io { path: self.place.clone(), source },
-        };
-        if let Some(folder) = self.place.parent() {
-            fs::create_dir_all(folder).map_err(io)?;
-        }
-        fs::rename(&self.path, &self.place).map_err(io)?;
-        Ok(self.place)
-    }
-
-    /// Leaves the file apart once it is whole, where nobody indexes it: it holds others. [`Part::discard`] throws it away.
-    ///
-    /// # Errors
-    /// It is not whole, or cannot be written.
-    pub async fn complete(&mut self, whole: Option<u64>) -> Result<&Path, UploadError> {
-        let io = |source| UploadError::Io { path: self.path.clone(), source };
-        self.file.flush().await.map_err(io)?;
-        if let Some(whole) = whole.filter(|whole| *whole != self.held) {
-            return Err(UploadError::NotWhole { held: self.held, whole });
-        }
-        self.file.sync_all().await.map_err(io)?;
-        Ok(&self.path)
-    }
-
-    /// Throws away what came.
-    ///
-    /// # Errors
-    /// It cannot be removed.
-    pub fn discard(self) -> Result<(), UploadError> {
-        fs::remove_file(&self.path)
-            .map_err(|source| UploadError::Io { path: self.path.clone(), source })
-    }
+/// Has what a folder holds survive a loss of power: names that came and went.
+fn sync(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    fn id(id: &str) -> UploadId {
+        id.parse().unwrap()
+    }
 
     fn uploads() -> (tempfile::TempDir, Uploads) {
         let folder = tempfile::tempdir().unwrap();
@@ -338,45 +305,103 @@ mod tests {
     #[tokio::test]
     async fn what_was_cut_off_at_any_byte_goes_on_and_takes_the_place_when_whole() {
         let (_folder, uploads) = uploads();
-        let text = b"The sensor is calibrated by Ada.";
+        let (text, one) = (b"The sensor is calibrated by Ada.", id("one"));
         for cut in 0..=text.len() {
-            let mut part = uploads.begin("a/b.md", 0, 1000).unwrap();
+            let mut part = uploads.begin("a/b.md", &one, 0, 1000).unwrap();
             part.take(&text[..cut]).await.unwrap();
-            assert!(matches!(uploads.begin("a/b.md", 0, 1000), Err(UploadError::UnderWay)));
+            assert!(matches!(uploads.begin("a/b.md", &one, 0, 1000), Err(UploadError::UnderWay)));
             assert_eq!(part.keep().await.unwrap(), cut as u64);
-            assert_eq!(uploads.held("a/b.md").unwrap(), cut as u64);
+            assert_eq!(uploads.held("a/b.md", &one).unwrap(), cut as u64);
             if 0 < cut {
-                let wrong = uploads.begin("a/b.md", cut as u64 + 1, 1000);
+                let wrong = uploads.begin("a/b.md", &one, cut as u64 + 1, 1000);
                 assert!(matches!(wrong, Err(UploadError::OutOfOrder { .. })));
             }
-            let mut part = uploads.begin("a/b.md", cut as u64, 1000).unwrap();
+            let mut part = uploads.begin("a/b.md", &one, cut as u64, 1000).unwrap();
             part.take(&text[cut..]).await.unwrap();
             let place = part.finish(Some(text.len() as u64)).await.unwrap();
             assert_eq!(fs::read(&place).unwrap(), text);
-            assert_eq!(uploads.held("a/b.md").unwrap(), 0);
+            assert_eq!(uploads.held("a/b.md", &one).unwrap(), 0);
         }
+    }
+
+    #[tokio::test]
+    async fn pieces_of_two_senders_are_never_joined() {
+        let (_folder, uploads) = uploads();
+        let (ada, eve) = (id("ada"), UploadId::random().unwrap());
+        let send = async |by: &UploadId, from: u64, piece: &[u8], whole: Option<u64>| {
+            let mut part = uploads.begin("a.md", by, from, 1000)?;
+            part.take(piece).await?;
+            match whole {
+                Some(_) => part.finish(whole).await.map(Some),
+                None => part.keep().await.map(|_| None),
+            }
+        };
+        send(&ada, 0, b"Ada, ", None).await.unwrap();
+        send(&eve, 0, b"Eve, ", None).await.unwrap();
+        let mut listed: Vec<_> =
+            uploads.parts().unwrap().into_iter().map(|part| (part.file, part.bytes)).collect();
+        listed.sort();
+        assert_eq!(listed, [("a.md".to_owned(), 5), ("a.md".to_owned(), 5)]);
+        let place = send(&ada, 5, b"again", Some(10)).await.unwrap().unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"Ada, again");
+        assert_eq!(
+            (uploads.held("a.md", &ada).unwrap(), uploads.held("a.md", &eve).unwrap()),
+            (0, 5)
+        );
+        let wrong = send(&id("third"), 5, b"x", None).await;
+        assert!(matches!(wrong, Err(UploadError::OutOfOrder { held: 0 })));
+        assert_eq!(uploads.parts().unwrap().len(), 1, "nothing is kept of it");
+        send(&eve, 5, b"again", Some(10)).await.unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"Eve, again");
+        for bad in ["", "a/b", "a b", &"a".repeat(65)] {
+            assert!(matches!(bad.parse::<UploadId>(), Err(UploadError::BadId { .. })), "{bad:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn parts_are_dropped_when_they_are_old_or_the_disk_is_full() {
+        let (_folder, uploads) = uploads();
+        let keep = async |name: &str| {
+            let mut part = uploads.begin(name, &id("one"), 0, 9).unwrap();
+            part.take(b"abc").await.unwrap();
+            part.keep().await.unwrap();
+        };
+        keep("a.md").await;
+        assert_eq!(uploads.drop_parts(|age| Duration::from_hours(1) < age).unwrap(), 0);
+        assert_eq!(uploads.parts().unwrap().len(), 1);
+        // Somebody is sending that one.
+        let under_way = uploads.begin("b.md", &id("one"), 0, 9).unwrap();
+        let full = || io::Error::from(ErrorKind::StorageFull);
+        assert!(matches!(uploads.io(Path::new("x"), full()), UploadError::DiskFull));
+        let left: Vec<String> =
+            uploads.parts().unwrap().into_iter().map(|part| part.file).collect();
+        assert_eq!(left, ["b.md"]);
+        drop(under_way);
+        assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
+        let folder = uploads.folder().join(PARTS);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left of them");
     }
 
     #[tokio::test]
     async fn what_is_too_large_or_not_whole_is_not_taken() {
         let (_folder, uploads) = uploads();
-        let mut part = uploads.begin("a.md", 0, 4).unwrap();
+        let mut part = uploads.begin("a.md", &id("one"), 0, 4).unwrap();
         part.take(b"abc").await.unwrap();
         assert!(matches!(part.take(b"de").await, Err(UploadError::TooLarge { most: 4 })));
         drop(part);
-        assert_eq!(uploads.held("a.md").unwrap(), 0);
-        let mut part = uploads.begin("a.md", 0, 9).unwrap();
+        assert_eq!(uploads.held("a.md", &id("one")).unwrap(), 0);
+        let mut part = uploads.begin("a.md", &id("one"), 0, 9).unwrap();
         part.take(b"abc").await.unwrap();
         let whole = part.finish(Some(5)).await;
         assert!(matches!(whole, Err(UploadError::NotWhole { held: 3, whole: 5 })));
-        assert_eq!(uploads.held("a.md").unwrap(), 3);
+        assert_eq!(uploads.held("a.md", &id("one")).unwrap(), 3);
     }
 
     #[tokio::test]
     async fn a_name_is_a_files_or_a_folders_until_nothing_is_left_of_it() {
         let (folder, uploads) = uploads();
         let send = async |name: &str| {
-            let mut part = uploads.begin(name, 0, 9).unwrap();
+            let mut part = uploads.begin(name, &id("one"), 0, 9).unwrap();
             part.take(b"abc").await.unwrap();
             part.finish(Some(3)).await
         };

@@ -19,6 +19,7 @@ mod forecast;
 mod graph;
 mod index;
 mod init;
+mod jobs;
 mod methods;
 mod money;
 mod original;
@@ -62,8 +63,9 @@ pub use self::graph::{
     GraphFormat, GraphNode, GraphOverview, GraphSummary, graph_around, graph_export,
     graph_overview, graph_summary,
 };
-pub use self::index::{IndexRequest, IndexResponse, Unseen, index};
+pub use self::index::{IndexRequest, IndexResponse, IndexScope, Unseen, index};
 pub use self::init::{InitResponse, init};
+pub use self::jobs::{CreateBase, Left, job_names, job_places, jobs, left_to_do, setup};
 pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, original};
@@ -120,7 +122,10 @@ mod tests {
         spawnable(forecast(session, ""));
         spawnable(delete_preview(session, &[]));
         let (paths, with, without, chunking) = (Vec::new(), Vec::new(), Vec::new(), None);
-        spawnable(estimate(session, &EstimateRequest { paths, with, without, chunking }));
+        spawnable(estimate(
+            session,
+            &EstimateRequest { paths, with, without, chunking, own_files: false },
+        ));
         spawnable(index(
             session,
             &IndexRequest {
@@ -130,6 +135,8 @@ mod tests {
                 with: Vec::new(),
                 without: Vec::new(),
                 chunking: None,
+                scope: IndexScope::Base,
+                accepted_calls: None,
                 progress: &|_| {},
             },
         ));

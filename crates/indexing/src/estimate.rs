@@ -4,7 +4,8 @@
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{document_graph, enhanced_forecast};
 use pikerag_knowledge::{
-    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, TagClass, Which,
+    Chunk, ChunkId, Document, DocumentGraph, KnowledgeWriter, Role, StoreError, Structure,
+    TagClass, Which,
 };
 use pikerag_parse::Parsed;
 
@@ -32,11 +33,7 @@ pub async fn estimate(
     params: &Params,
     available: &Available,
 ) -> Result<Estimate, StoreError> {
-    let mut wanted = params.with.clone();
-    if let Some(base) = base {
-        wanted.extend(base.structures().await?.into_iter().map(|wanted| wanted.structure));
-    }
-    wanted.retain(|structure| !params.without.contains(structure));
+    let wanted = wanted(base, params).await?;
     forecast(base, reader, files, &Plan { params, available, wanted }).await
 }
 
@@ -82,7 +79,32 @@ pub(crate) async fn forecast(
     Ok(closed(bill, &stages))
 }
 
-/// Estimates what is left to do for the chunks that the base holds already.
+/// Estimates what is left to do for what the base holds already, with who is there.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn left(
+    base: &dyn KnowledgeWriter,
+    params: &Params,
+    available: &Available,
+) -> Result<Estimate, StoreError> {
+    left_to_do(base, &Plan { params, available, wanted: wanted(Some(base), params).await? }).await
+}
+
+/// The structures that are wanted now or were wanted before.
+async fn wanted(
+    base: Option<&dyn KnowledgeWriter>,
+    params: &Params,
+) -> Result<Vec<Structure>, StoreError> {
+    let mut wanted = params.with.clone();
+    if let Some(base) = base {
+        wanted.extend(base.structures().await?.into_iter().map(|wanted| wanted.structure));
+    }
+    wanted.retain(|structure| !params.without.contains(structure));
+    Ok(wanted)
+}
+
+/// The same under a plan.
 ///
 /// # Errors
 /// The base cannot be read.

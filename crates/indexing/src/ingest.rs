@@ -66,7 +66,8 @@ pub async fn read_files(
     Ok(report)
 }
 
-/// Makes all that chunks still wait for, those of this run and of earlier ones, and adds to what reading reported.
+/// Makes all that chunks still wait for, those of this run and of earlier ones, and adds to what reading reported. On a base
+/// of which some files alone are pending, structures over all documents stay as they are.
 ///
 /// A piece that fails is named in the report, and the rest go on. A budget that is spent, or a model
 /// that refuses, ends the run early; what is done stays.
@@ -114,7 +115,8 @@ pub async fn build(
         tools.base.keep_only(Kept::Records(&declared)).await?;
         let _ = run(&job, Part::Records, &mut report).await?;
     }
-    for Wanted { structure, stamp: built } in structures {
+    let is_part = tools.base.pending_files().is_some();
+    for Wanted { structure, stamp: built } in structures.into_iter().filter(|_| !is_part) {
         let embedder = tools.embedder.as_deref().map(Embedder::name);
         let stamp = stamp(job.base(), &plan, embedder, structure).await?;
         if built == stamp || report.stopped.is_some() {

@@ -52,22 +52,23 @@ pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, CallOrigin, CallRecord, CallRef, ChatModel,
     ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList, ChunkResults, ChunkSet, ChunkTags,
     ChunksOf, Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors, Embedder,
-    ExtractBy, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, Kept,
-    KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, LinkKind, Message, ModelError,
-    ModelTexts, NodeVector, Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal,
-    RefusalCause, RefusalCount, RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema,
-    Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots, SourceSummary, Stage,
-    StoreError, StructureChange, TagClasses, TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed,
-    TokenLogprob, Usage, Vector, VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which,
-    mean_probability, nearest_atoms, nearest_chunks, pairs_from,
+    ExtractBy, FileMark, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk,
+    JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs, Kept, KeyedClass, KeyedPair,
+    KnowledgeBase, KnowledgeWriter, Ledger, LinkKind, Message, ModelError, ModelTexts, NodeVector,
+    Parted, PartedVectors, Progress, PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount,
+    RefusalWriter, Relevance, Reranker, Role, SampleKey, Schema, Scored, SearchIndex, SearchWriter,
+    ShortDescription, Snapshots, SourceSummary, Stage, StoreError, StructureChange, TagClasses,
+    TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,
+    VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
+    pairs_from,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,
 };
 pub use references::{Reference, ReferenceKind};
 pub use run::{
-    Account, Change, Changed, Cost, ForkPoint, RunEvent, RunQuery, RunRecord, RunSink, RunState,
-    RunStore, ScoredReply,
+    Account, Change, Changed, Cost, ForkPoint, Pruned, RunEvent, RunQuery, RunRecord, RunSink,
+    RunState, RunStore, RunsToKeep, ScoredReply,
 };
 pub use seeded::Seeded;
 pub use spent::Spent;

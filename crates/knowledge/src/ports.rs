@@ -6,6 +6,7 @@ mod corpus;
 mod embedder;
 mod error;
 mod graph;
+mod jobs;
 mod ledger;
 mod models;
 mod progress;
@@ -27,6 +28,7 @@ pub use graph::{
     ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,
     ShortDescription,
 };
+pub use jobs::{FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs};
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
     CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError,

@@ -18,7 +18,7 @@ use crate::spent::Spent;
 use crate::time::Millis;
 use crate::trace::Event;
 
-pub use self::store::{RunQuery, RunStore};
+pub use self::store::{Pruned, RunQuery, RunStore, RunsToKeep};
 
 /// How a run stands.
 #[derive(

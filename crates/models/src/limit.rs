@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use governor::{Quota, RateLimiter};
 use pikerag_knowledge::{
     ChatModel, ChatReply, ChatRequest, Embedder, ModelError, Relevance, Reranker, Vector,
 };
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
 use crate::circuit::{Circuit, Resting};
@@ -58,9 +59,9 @@ impl Default for Limits {
 /// The gate before an endpoint. All that ask one model of an endpoint share its limiter.
 #[derive(Debug)]
 pub struct Limiter {
-    seats: Semaphore,
+    seats: Gate,
     /// One seat: who waits for the rate waits in line.
-    line: Semaphore,
+    line: Gate,
     requests: Option<Rate>,
     tokens: Option<Rate>,
 }
@@ -73,12 +74,23 @@ pub struct Limit<M> {
     inner: M,
     limiter: Arc<Limiter>,
     circuit: Arc<Circuit>,
+    is_background: bool,
+}
+
+/// A semaphore at which calls of questions pass before those of indexing.
+#[derive(Debug)]
+struct Gate {
+    seats: Semaphore,
+    /// Calls of questions that wait.
+    urgent: AtomicUsize,
+    /// Told when none of them waits any more.
+    calm: Notify,
 }
 
 impl<M> Limit<M> {
     /// Puts `inner` behind a gate, which it may share with other models.
     pub fn new(inner: M, limiter: Arc<Limiter>) -> Self {
-        Self { inner, limiter, circuit: Arc::default() }
+        Self { inner, limiter, circuit: Arc::default(), is_background: false }
     }
 
     /// The same for an endpoint that may ask to be left alone while a call waits in line.
@@ -86,10 +98,15 @@ impl<M> Limit<M> {
         Self { circuit, ..self }
     }
 
+    /// The same for calls that let all others pass first.
+    pub(crate) fn in_background(self) -> Self {
+        Self { is_background: true, ..self }
+    }
+
     /// Waits until a call may begin. A call that waited while the endpoint told another call to come back later fails
     /// with [`ModelError::Busy`], as if the endpoint had told this one, too.
     async fn pass(&self, model: &str, tokens: u64) -> Result<SemaphorePermit<'_>, ModelError> {
-        let pass = self.limiter.pass(tokens).await?;
+        let pass = self.limiter.pass(tokens, self.is_background).await?;
         let rest = self.circuit.rest();
         if rest.is_zero() {
             return Ok(pass);
@@ -110,18 +127,22 @@ impl Limiter {
     pub fn new(limits: Limits) -> Self {
         let most = NonZeroUsize::MIN.saturating_add(Semaphore::MAX_PERMITS - 1);
         Self {
-            seats: Semaphore::new(limits.in_flight.min(most).get()),
-            line: Semaphore::new(1),
+            seats: Gate::new(limits.in_flight.min(most).get()),
+            line: Gate::new(1),
             requests: limits.requests_per_minute.map(Rate::new),
             tokens: limits.tokens_per_minute.map(Rate::new),
         }
     }
 
     /// Waits until a call of so many tokens may begin; the call ends with the pass.
-    async fn pass(&self, tokens: u64) -> Result<SemaphorePermit<'_>, ModelError> {
-        let seat = self.seats.acquire().await.map_err(closed)?;
+    async fn pass(
+        &self,
+        tokens: u64,
+        is_background: bool,
+    ) -> Result<SemaphorePermit<'_>, ModelError> {
+        let seat = self.seats.pass(is_background).await.map_err(closed)?;
         if self.requests.is_some() || self.tokens.is_some() {
-            let _first_in_line = self.line.acquire().await.map_err(closed)?;
+            let _first_in_line = self.line.pass(is_background).await.map_err(closed)?;
             if let Some(rate) = &self.requests {
                 rate.take(1).await;
             }
@@ -133,8 +154,53 @@ impl Limiter {
     }
 }
 
+impl Gate {
+    fn new(seats: usize) -> Self {
+        Self { seats: Semaphore::new(seats), urgent: AtomicUsize::new(0), calm: Notify::new() }
+    }
+
+    /// Waits for a seat. In the background also until nobody else waits for one.
+    async fn pass(&self, is_background: bool) -> Result<SemaphorePermit<'_>, AcquireError> {
+        if !is_background {
+            let _urgent = Urgent::waits(self);
+            return self.seats.acquire().await;
+        }
+        loop {
+            // Made before we look, so that no end of waiting is missed in between.
+            let calm = self.calm.notified();
+            if self.urgent.load(Ordering::SeqCst) == 0 {
+                let seat = self.seats.acquire().await?;
+                if self.urgent.load(Ordering::SeqCst) == 0 {
+                    return Ok(seat);
+                }
+                // Somebody came while this one waited, and is next.
+                drop(seat);
+            }
+            calm.await;
+        }
+    }
+}
+
+/// A call of a question that waits; counted until it has its seat or gives up.
+struct Urgent<'a>(&'a Gate);
+
+impl<'a> Urgent<'a> {
+    fn waits(gate: &'a Gate) -> Self {
+        gate.urgent.fetch_add(1, Ordering::SeqCst);
+        Self(gate)
+    }
+}
+
+impl Drop for Urgent<'_> {
+    fn drop(&mut self) {
+        if self.0.urgent.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.calm.notify_waiters();
+        }
+    }
+}
+
 /// Never: nobody closes our semaphores.
-fn closed(error: tokio::sync::AcquireError) -> ModelError {
+fn closed(error: AcquireError) -> ModelError {
     ModelError::Refused { model: "limiter".to_owned(), source: error.into() }
 }
 
@@ -274,6 +340,35 @@ mod tests {
         let tokens_per_minute = NonZeroU32::new(12_000);
         let (_, took) = run(Limits { tokens_per_minute, ..FREE }, 5).await;
         assert!(Duration::from_millis(500) <= took, "{took:?}");
+    }
+
+    #[tokio::test]
+    async fn questions_pass_before_indexing() {
+        let chat = ScriptedChat::by_turn(|_, _| Ok(String::new()));
+        let chat = chat.with_latency(Duration::from_millis(2));
+        let limits = Limits { in_flight: NonZeroUsize::MIN, ..FREE };
+        let requests_per_minute = NonZeroU32::new(60_000);
+        for limits in [limits, Limits { requests_per_minute, ..limits }] {
+            let limiter = Arc::new(Limiter::new(limits));
+            let indexing = Limit::new(&chat, Arc::clone(&limiter)).in_background();
+            let asking = Limit::new(&chat, limiter);
+            let before = chat.requests().len();
+            let background = join_all((0..5).map(|n| {
+                let (indexing, request) = (&indexing, request(&format!("index {n}")));
+                async move { indexing.complete(&request).await }
+            }));
+            let question = async {
+                // All of the background waits by now: one has the seat.
+                tokio::task::yield_now().await;
+                asking.complete(&request("question")).await
+            };
+            let (indexed, answered) = futures::future::join(background, question).await;
+            answered.unwrap();
+            assert!(indexed.into_iter().all(|reply| reply.is_ok()));
+            let asked = chat.requests().split_off(before);
+            let place = asked.iter().position(|asked| *asked == request("question"));
+            assert_eq!((place, asked.len()), (Some(1), 6));
+        }
     }
 
     #[tokio::test]

@@ -32,6 +32,8 @@ pub struct CallContext {
     /// Names the base: identical requests under one name share a call, whoever makes them. None: they share one only
     /// within a stack.
     pub scope: Option<String>,
+    /// Whether its calls let those of others pass first, as indexing lets questions.
+    pub in_background: bool,
 }
 
 /// What differs between endpoints.
@@ -88,10 +90,16 @@ fn within<M: ChatModel>(
     model: Budget<M>,
     params: &StackParams,
 ) -> Recorded<Retry<Limit<Budget<M>>>> {
-    let model =
-        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
+    let model = limited(calls, model, params);
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
+}
+
+/// A model behind the gate that all who ask it share.
+fn limited<M>(calls: &CallContext, model: M, params: &StackParams) -> Limit<M> {
+    let StackParams { upstream, .. } = params;
+    let limit = Limit::new(model, upstream.limiter.clone()).sharing(upstream.circuit.clone());
+    if calls.in_background { limit.in_background() } else { limit }
 }
 
 /// An embedding model behind an endpoint, in all its wrappers.
@@ -107,8 +115,7 @@ pub fn embed_stack(
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
     let model = Budget::new(model, calls.meter.clone());
-    let model =
-        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
+    let model = limited(calls, model, params);
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
     Ok(Arc::new(model.served_by(identity)))
@@ -171,6 +178,7 @@ mod tests {
             meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
             transport: Transport::default(),
             scope: None,
+            in_background: false,
         };
         let chat = ScriptedChat::by_turn(|turn, request| {
             if turn == 0 { Err(busy("fake")) } else { Ok(format!("reply {}", request.sample)) }

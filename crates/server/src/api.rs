@@ -8,6 +8,7 @@ pub(crate) mod counters;
 pub(crate) mod files;
 pub(crate) mod graph;
 pub(crate) mod health;
+pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod look;
 pub(crate) mod passages;

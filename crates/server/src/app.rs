@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
-use pikerag_engine::knowledge::Condition;
+use pikerag_engine::knowledge::{Condition, JobRecord};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
 use tokio::runtime::Handle;
@@ -17,7 +17,7 @@ use tracing::warn;
 use crate::admission::{Admission, Place};
 use crate::audit::Audit;
 use crate::idempotency::Responses;
-use crate::jobs::{Job, Jobs, Work};
+use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 
@@ -36,6 +36,9 @@ pub(crate) struct Shared {
     rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
     runs: Admission,
     pub(crate) jobs: Jobs,
+    /// The server's own.
+    pub(crate) runtime: Handle,
+    on_offer: OnOffer,
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     pub(crate) responses: Responses,
@@ -44,6 +47,9 @@ pub(crate) struct Shared {
     /// Says that no further request is taken.
     pub(crate) stopping: CancellationToken,
 }
+
+/// Hears of jobs that wait to be accepted.
+pub(crate) type OnOffer = Box<dyn Fn(&JobOffer) + Send + Sync>;
 
 /// What was spent with a key, and how much of that is on record.
 struct Spent {
@@ -89,6 +95,7 @@ impl Shared {
         audit: Audit,
         address: SocketAddr,
         requests: usize,
+        on_offer: OnOffer,
     ) -> Self {
         let settings = ServerSettings { requests, ..engine.settings().server.clone() };
         let stopping = CancellationToken::new();
@@ -104,7 +111,9 @@ impl Shared {
             shares: Mutex::default(),
             rates: Mutex::default(),
             runs: Admission::new(settings.runs, settings.runs_waiting),
-            jobs: Jobs::new(stopping.clone(), Handle::current()),
+            jobs: Jobs::default(),
+            runtime: Handle::current(),
+            on_offer,
             audit,
             metrics: Metrics::new(),
             responses: Responses::default(),
@@ -131,6 +140,12 @@ impl Shared {
     /// Who presents this key; `None` where nobody does.
     pub(crate) fn find(&self, presented: &str) -> Result<Option<Key>, KeysError> {
         self.keys.as_ref().map_or(Ok(None), |keys| keys.find(presented))
+    }
+
+    /// The key of an identifier; `None` where there is none.
+    fn key_of(&self, id: &str) -> Result<Option<Key>, KeysError> {
+        let Some(keys) = &self.keys else { return Ok(None) };
+        Ok(keys.list()?.iter().find(|key| key.id == id).cloned())
     }
 
     /// The bases that a caller may use, by name.
@@ -214,20 +229,20 @@ impl Shared {
         }
     }
 
+    /// This server as its jobs see it.
+    pub(crate) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::clone(self) as Arc<dyn Host>
+    }
+
     /// Puts a job behind those of its base; what it costs is booked to the caller.
-    pub(crate) fn begin(
+    pub(crate) async fn begin(
         self: &Arc<Self>,
         caller: &Caller,
         base: &str,
-        session: Session,
+        session: &Session,
         work: Work,
     ) -> Result<Job, Problem> {
-        let (app, caller) = (Arc::clone(self), caller.clone());
-        let ended = move |job: &Job| {
-            app.book(&caller);
-            app.metrics.indexed(job.base(), job.stand());
-        };
-        self.jobs.begin(base, session, work, Box::new(ended))
+        self.jobs.begin(&self.host(), caller.key.as_ref(), base, session, work).await
     }
 
     /// Waits until a run of a caller may begin; see [`Admission::enter`].
@@ -282,5 +297,48 @@ impl Shared {
         };
         let begin = self.settings.public_url.clone().unwrap_or_else(local);
         format!("{begin}/passages/{base}/{chunk}")
+    }
+}
+
+impl Host for Shared {
+    fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    fn owner_of(&self, base: &str) -> Option<Session> {
+        self.bases.get(base).cloned()
+    }
+
+    fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem> {
+        let Some(id) = key else { return Ok(self.owner_of(base)) };
+        let key =
+            self.key_of(id)?.filter(|key| Scope::Write <= key.params.scope && key.opens(base));
+        let caller =
+            key.filter(|key| key.params.filter.is_empty()).map(|key| Caller { key: Some(key) });
+        caller.map(|caller| self.whole_base(&caller, base)).transpose()
+    }
+
+    fn attempted(&self, base: &str, job: &JobRecord) {
+        if let Some(id) = &job.key {
+            match self.key_of(id) {
+                Ok(key) => self.book(&Caller { key }),
+                Err(error) => warn!(key = id, %error, "what was spent is not on record"),
+            }
+        }
+        if job.state.is_over() {
+            self.metrics.indexed(base, job.state.as_str());
+        }
+    }
+
+    fn offered(&self, offer: &JobOffer) {
+        (self.on_offer)(offer);
     }
 }

@@ -1,327 +1,309 @@
-//! What is being indexed? One job after the other for each base, on a thread of its own; everybody may look how far it has come.
+//! Keeps the jobs of all bases: rows of each base, run one after the other, followed while they go on, found again for good.
 
-use std::collections::{HashMap, VecDeque};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+mod host;
+mod line;
+mod offer;
+mod queue;
+mod recover;
+mod run;
+mod shown;
 
-use pikerag_engine::knowledge::error_chain;
-use pikerag_engine::knowledge::telemetry::TRACED;
-use pikerag_engine::parts::{Estimate, Outcome};
-use pikerag_engine::{IndexRequest, IndexResponse, Progress, Session};
-use serde::Serialize;
-use tokio::runtime::Handle;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, info_span, warn};
-use utoipa::ToSchema;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use pikerag_engine::keys::Key;
+use pikerag_engine::knowledge::{
+    FileMark, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore, Millis, StoreError,
+};
+use pikerag_engine::{CreateBase, EngineError, Session, job_names, job_places, setup};
+use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::task::JoinHandle;
+use tracing::warn;
+
+pub(crate) use self::host::Host;
+use self::line::Line;
+pub use self::offer::JobOffer;
+pub(crate) use self::shown::Job;
 use crate::problem::{Fault, Problem};
 
-/// Jobs that are remembered, the oldest forgotten first.
-const REMEMBERED: usize = 500;
-
-/// How far a job has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Stand {
-    /// Others are before it.
-    Waiting,
-    /// It is at work.
-    Running,
-    /// All of it is done.
-    Done,
-    /// It ended with files or calls that failed; what is done is kept.
-    Incomplete,
-    /// It did not come to an end.
-    Failed,
-}
-
-/// A job of indexing.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Job {
-    /// Names it.
-    id: u64,
-    /// The base that it works for.
-    base: String,
-    /// How far it has come.
-    stand: Stand,
-    /// What it is at: `reading`, `vectors`, …
-    stage: String,
-    /// Pieces of that which are done.
-    done: usize,
-    /// Pieces of it in all; 0 where that is not known.
-    total: usize,
-    /// What the calls of models will take, once that is known.
-    #[schema(required)]
-    bill: Option<Bill>,
-    /// Files that failed, each with its reason.
-    failed: Vec<FailedFile>,
-    /// What came of it.
-    #[schema(required)]
-    report: Option<IndexResponse>,
-    /// Why it did not come to an end.
-    #[schema(required)]
-    problem: Option<Problem>,
-    /// What it reads: files, and folders with all below them.
-    #[serde(skip)]
-    paths: Vec<PathBuf>,
-}
-
-/// What the calls of models will take.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Bill {
-    /// Calls and tokens, in all and by role.
-    estimate: Estimate,
-    /// US dollars, where the prices are known.
-    #[schema(required)]
-    usd: Option<f64>,
-}
-
-/// A file that could not be read.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct FailedFile {
-    /// As the base would call it.
-    file: String,
-    /// What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name.
-    #[schema(required)]
-    sent_as: Option<String>,
-    /// Why.
-    reason: String,
-}
-
-impl Job {
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    pub(crate) fn base(&self) -> &str {
-        &self.base
-    }
-
-    pub(crate) fn stand(&self) -> &'static str {
-        match self.stand {
-            Stand::Waiting => "waiting",
-            Stand::Running => "running",
-            Stand::Done => "done",
-            Stand::Incomplete => "incomplete",
-            Stand::Failed => "failed",
-        }
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        matches!(self.stand, Stand::Done | Stand::Incomplete | Stand::Failed)
-    }
-}
+/// Jobs that a base keeps, the oldest that are over dropped first.
+const KEPT: usize = 10_000;
+/// Jobs that a list shows.
+const LISTED: usize = 500;
 
 /// What is to be indexed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Work {
+    pub(crate) kind: JobKind,
+    /// Files; of watched folders, the folders.
     pub(crate) paths: Vec<PathBuf>,
-    pub(crate) prune: bool,
+    /// Whether what models refused before is asked again.
     pub(crate) retry_refused: bool,
 }
 
-struct Queued {
-    stopping: CancellationToken,
-    ended: Ended,
-    session: Session,
-    work: Work,
-    job: watch::Sender<Job>,
+impl Work {
+    /// Indexing of files.
+    pub(crate) fn files(paths: Vec<PathBuf>) -> Self {
+        Self { kind: JobKind::Index, paths, retry_refused: false }
+    }
 }
 
-/// Hears that a job is over: what it cost is booked.
-pub(crate) type Ended = Box<dyn FnOnce(&Job) + Send + Sync>;
-
 /// All jobs of the server.
+#[derive(Default)]
 pub(crate) struct Jobs {
-    stopping: CancellationToken,
-    /// The server's own: connections to models that a job opens serve others after it.
-    runtime: Handle,
-    next: AtomicU64,
-    all: Mutex<VecDeque<watch::Receiver<Job>>>,
-    queues: Mutex<HashMap<String, UnboundedSender<Queued>>>,
+    /// Those that are not over, by base and number.
+    live: Mutex<BTreeMap<(String, u64), watch::Sender<Job>>>,
+    lines: Mutex<HashMap<String, Arc<Line>>>,
+    running: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Jobs {
-    /// None yet; those that are begun end when the server is told to stop.
-    pub(crate) fn new(stopping: CancellationToken, runtime: Handle) -> Self {
-        Self {
-            stopping,
-            runtime,
-            next: AtomicU64::default(),
-            all: Mutex::default(),
-            queues: Mutex::default(),
-        }
-    }
-
-    /// Puts a job behind those of its base.
-    pub(crate) fn begin(
+    /// Puts a job behind those of its base, for good: it survives the end of the server.
+    pub(crate) async fn begin(
         &self,
+        host: &Arc<dyn Host>,
+        key: Option<&Key>,
         base: &str,
-        session: Session,
+        session: &Session,
         work: Work,
-        ended: Ended,
     ) -> Result<Job, Problem> {
-        let job = Job {
-            id: self.next.fetch_add(1, Ordering::Relaxed) + 1,
-            base: base.to_owned(),
-            stand: Stand::Waiting,
-            stage: String::new(),
-            done: 0,
-            total: 0,
+        let files = match work.kind {
+            JobKind::Watch => Vec::new(),
+            JobKind::Index | JobKind::Complete => job_names(session, &work.paths).await?,
+        };
+        let mut record = JobRecord {
+            id: 0,
+            kind: work.kind,
+            state: JobState::Waiting,
+            key: key.map(|key| key.id.clone()),
+            cap_usd: key.and_then(|key| key.params.cap_usd),
+            setup: setup(session),
             bill: None,
-            failed: Vec::new(),
-            paths: work.paths.iter().map(|path| real(path)).collect(),
-            report: None,
-            problem: None,
+            retry_refused: work.retry_refused,
+            attempts: 0,
+            reason: None,
+            added: now(),
+            started: None,
+            ended: None,
+            due: 0,
+            outcome: None,
         };
-        let (sender, receiver) = watch::channel(job.clone());
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(receiver);
-        while REMEMBERED < all.len() {
-            all.pop_front();
+        let line = self.line(host, base);
+        // Nobody begins it before its folders are known.
+        let _order = line.order.lock().await;
+        record.id = made(session).await?.add_job(record.clone(), files).await.map_err(failed)?;
+        if work.kind == JobKind::Watch {
+            line.folders(|folders| folders.insert(record.id, work.paths));
         }
-        drop(all);
-        let stopping = self.stopping.clone();
-        let queued = Queued { stopping, ended, session, work, job: sender };
-        let mut by_base = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = match by_base.get(base) {
-            Some(queue) => queue.clone(),
-            None => {
-                let (sender, receiver) = unbounded_channel();
-                self.runtime.spawn(run_queue(receiver));
-                by_base.insert(base.to_owned(), sender.clone());
-                sender
-            }
+        let job = Job::of(base, &record);
+        self.follow(&job);
+        line.wake.notify_one();
+        Ok(job)
+    }
+
+    /// Accepts the bill of a job that is offered, or has one begun again that was set aside or did not come to its end.
+    pub(crate) async fn accept(
+        &self,
+        host: &Arc<dyn Host>,
+        key: Option<&Key>,
+        base: &str,
+        session: &Session,
+        id: u64,
+    ) -> Result<Job, Problem> {
+        let line = self.line(host, base);
+        let _order = line.order.lock().await;
+        let store = made(session).await?;
+        let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
+        let Some(mut record) = found else { return Err(no_job(id)) };
+        if matches!(record.state, JobState::Waiting | JobState::Running | JobState::Done) {
+            return Err(Problem::new(409, "not-offered", Fault::Caller)
+                .saying(format!(
+                    "job {id} is {}: it needs nobody to begin it",
+                    record.state.as_str()
+                ))
+                .hint("GET …/jobs lists those that are `offered`, `set_aside`, `incomplete` or `failed`"));
+        }
+        record.key = key.map(|key| key.id.clone());
+        record.cap_usd = key.and_then(|key| key.params.cap_usd);
+        record.setup = setup(session);
+        (record.state, record.reason) = (JobState::Waiting, None);
+        (record.attempts, record.due, record.ended) = (0, 0, None);
+        let files = store.job_files(id).await.map_err(failed)?;
+        let files = files.into_iter().map(|file| file.file).collect();
+        let mark = FileMark::PutBack;
+        store.mark_job_files(id, files, mark).await.map_err(failed)?;
+        self.keep(base, store.as_ref(), &record).await;
+        line.wake.notify_one();
+        Ok(Job::of(base, &record))
+    }
+
+    /// The latest jobs of a base and all that are not over, the latest first.
+    pub(crate) async fn of(&self, base: &str, session: &Session) -> Result<Vec<Job>, Problem> {
+        let Some(store) = there(session).await? else { return Ok(Vec::new()) };
+        let mut records = store.jobs(JobQuery::Latest(LISTED)).await.map_err(failed)?;
+        let oldest = records.last().map_or(0, |record| record.id);
+        let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+        records.extend(unfinished.into_iter().rev().filter(|record| record.id < oldest));
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = |record: &JobRecord| match live.get(&(base.to_owned(), record.id)) {
+            Some(live) => live.borrow().clone(),
+            None => Job::of(base, record),
         };
-        queue.send(queued).map(|()| job).map_err(|_| no_queue())
+        Ok(records.iter().map(job).collect())
     }
 
-    /// The latest jobs of a base, the latest first.
-    pub(crate) fn of(&self, base: &str) -> Vec<Job> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let jobs = all.iter().rev().map(|job| job.borrow().clone());
-        jobs.filter(|job| job.base == base).collect()
-    }
-
-    /// How many of a base's jobs are not over.
+    /// How many of a base's jobs wait or are at work.
     pub(crate) fn waiting(&self, base: &str) -> usize {
-        self.of(base).iter().filter(|job| !job.is_over()).count()
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_base = live.iter().filter(|((of, _), _)| of == base);
+        let waits = |job: &Job| matches!(job.stand, JobState::Waiting | JobState::Running);
+        of_base.filter(|(_, job)| waits(&job.borrow())).count()
     }
 
-    /// What jobs that are not over read, or will: files, and folders with all below them.
-    pub(crate) fn to_read(&self, base: &str) -> Vec<PathBuf> {
-        let under_way = self.of(base).into_iter().filter(|job| !job.is_over());
-        under_way.flat_map(|job| job.paths).collect()
+    /// Files that jobs that are not over read or will, where they lie, each with the state of its job.
+    pub(crate) async fn to_read(
+        &self,
+        session: &Session,
+    ) -> Result<Vec<(String, PathBuf, JobState)>, Problem> {
+        let Some(store) = there(session).await? else { return Ok(Vec::new()) };
+        let (names, states): (Vec<String>, Vec<JobState>) =
+            store.files_to_read().await.map_err(failed)?.into_iter().unzip();
+        let places = job_places(session, &names).await?;
+        let files = names.into_iter().zip(places).zip(states);
+        Ok(files.map(|((name, place), state)| (name, place, state)).collect())
+    }
+
+    /// Takes files out of all jobs of a base that are not over, and waits until none is at work on them. While what it returns
+    /// is held, none begins.
+    ///
+    /// `everywhere`: whether any job may hold their text, not only those that read them.
+    pub(crate) async fn withdraw(
+        &self,
+        host: &Arc<dyn Host>,
+        base: &str,
+        session: &Session,
+        files: &[String],
+        everywhere: bool,
+    ) -> Result<Option<OwnedMutexGuard<()>>, Problem> {
+        let line = self.line(host, base);
+        let order = line.order.lock().await;
+        if let Some(store) = there(session).await? {
+            store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
+        }
+        // Before the order is given up: else the job could begin again first.
+        let held = match line.stop_those_at(files, everywhere) {
+            true => Some(Arc::clone(&line.gate).lock_owned().await),
+            false => None,
+        };
+        drop(order);
+        Ok(held)
     }
 
     /// One job, to look at while it goes on.
-    pub(crate) fn watch(&self, base: &str, id: u64) -> Option<watch::Receiver<Job>> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter()
-            .find(|job| {
-                let job = job.borrow();
-                job.id == id && job.base == base
-            })
-            .cloned()
+    pub(crate) async fn watch(
+        &self,
+        base: &str,
+        session: &Session,
+        id: u64,
+    ) -> Result<watch::Receiver<Job>, Problem> {
+        let live = || {
+            let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            live.get(&(base.to_owned(), id)).map(watch::Sender::subscribe)
+        };
+        if let Some(live) = live() {
+            return Ok(live);
+        }
+        let Some(store) = there(session).await? else { return Err(no_job(id)) };
+        let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
+        let record = found.ok_or_else(|| no_job(id))?;
+        Ok(watch::channel(Job::of(base, &record)).1)
+    }
+
+    /// Goes on with what was accepted before the server ended.
+    pub(crate) fn go_on(&self, host: &Arc<dyn Host>, base: &str) {
+        self.line(host, base);
+    }
+
+    /// Waits until jobs that were told to stop have noted where they are.
+    pub(crate) async fn ended(&self) {
+        let running =
+            std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in running {
+            // One that panicked has nothing more to note.
+            let _ = task.await;
+        }
+    }
+
+    fn line(&self, host: &Arc<dyn Host>, base: &str) -> Arc<Line> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let line = Arc::new(Line::new(base));
+            // On the server's own runtime: connections to models that a job opens serve others after it.
+            let running = host.runtime().spawn(queue::run(Arc::clone(host), Arc::clone(&line)));
+            self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+            line
+        };
+        Arc::clone(lines.entry(base.to_owned()).or_insert_with(new))
+    }
+
+    /// Shows a job to whoever follows it, until it is over.
+    fn follow(&self, job: &Job) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (job.base.clone(), job.id);
+        live.entry(key).or_insert_with(|| watch::channel(job.clone()).0);
+    }
+
+    /// Changes what is shown of a job.
+    fn show(&self, base: &str, id: u64, change: impl FnOnce(&mut Job)) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(job) = live.get(&(base.to_owned(), id)) {
+            job.send_modify(change);
+        }
+    }
+
+    /// Keeps a job and shows it.
+    async fn keep(&self, base: &str, store: &dyn JobStore, record: &JobRecord) {
+        if let Err(error) = store.put_job(record.clone()).await {
+            warn!(base, job = record.id, %error, "the state of a job is not kept");
+        }
+        let job = Job::of(base, record);
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (base.to_owned(), record.id);
+        match live.get(&key) {
+            Some(held) => held.send_modify(|held| {
+                let (stage, done, total) = (std::mem::take(&mut held.stage), held.done, held.total);
+                *held =
+                    Job { stage, done, total, bill: job.bill.clone().or(held.bill.take()), ..job };
+            }),
+            None => drop(live.insert(key.clone(), watch::channel(job).0)),
+        }
+        if record.state.is_over() {
+            live.remove(&key);
+        }
     }
 }
 
-fn no_queue() -> Problem {
-    Problem::new(503, "no-thread", Fault::Server).saying("the server takes no more work")
+/// The jobs of a base; it is made where there is none.
+async fn made(session: &Session) -> Result<Arc<dyn JobStore>, Problem> {
+    let store = pikerag_engine::jobs(session, CreateBase::Yes).await?;
+    store.ok_or_else(|| Problem::new(503, "no-base", Fault::Server))
 }
 
-/// Runs the jobs of a base, one after the other.
-async fn run_queue(mut queue: UnboundedReceiver<Queued>) {
-    while let Some(queued) = queue.recv().await {
-        if queued.stopping.is_cancelled() {
-            // It is done when the server comes up again.
-            continue;
-        }
-        let id = queued.job.borrow().id;
-        let name = format!("index {}", queued.job.borrow().base);
-        let span =
-            info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
-        index(&queued).instrument(span).await;
-        let job = queued.job.borrow().clone();
-        (queued.ended)(&job);
-    }
+/// The jobs of a base; `None` where there is no base.
+async fn there(session: &Session) -> Result<Option<Arc<dyn JobStore>>, Problem> {
+    Ok(pikerag_engine::jobs(session, CreateBase::No).await?)
 }
 
-async fn index(Queued { session, work, job, stopping, .. }: &Queued) {
-    job.send_modify(|job| job.stand = Stand::Running);
-    let told = |progress: Progress| match progress {
-        Progress::Stage { name, done, total } => job.send_modify(|job| {
-            job.stage = name;
-            (job.done, job.total) = (done, total);
-        }),
-        Progress::Bill { estimate, usd } => {
-            job.send_modify(|job| job.bill = Some(Bill { estimate, usd }));
-        }
-        _ => {}
-    };
-    let request = IndexRequest {
-        paths: work.paths.clone(),
-        prune: work.prune,
-        retry_refused: work.retry_refused,
-        with: Vec::new(),
-        without: Vec::new(),
-        chunking: None,
-        progress: &told,
-    };
-    let came = tokio::select! {
-        came = pikerag_engine::index(session, &request) => Some(came),
-        // What is done is kept, and the rest when the server comes up again.
-        () = stopping.cancelled() => None,
-    };
-    let failed = match &came {
-        Some(Ok(response)) => failed_of(session, response).await,
-        _ => Vec::new(),
-    };
-    job.send_modify(|job| match came {
-        Some(Ok(response)) => {
-            let is_whole = response.report.is_whole();
-            job.stand = if is_whole { Stand::Done } else { Stand::Incomplete };
-            job.failed = failed;
-            job.report = Some(response);
-        }
-        Some(Err(error)) => {
-            job.stand = Stand::Failed;
-            job.problem = Some(Problem::from(error));
-        }
-        None => {
-            job.stand = Stand::Failed;
-            job.problem = Some(Problem::new(503, "stopping", Fault::Server));
-        }
-    });
+fn failed(error: StoreError) -> Problem {
+    EngineError::from(error).into()
 }
 
-/// Without links on the way, as files that were sent are listed.
-fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+fn no_job(id: u64) -> Problem {
+    Problem::new(404, "no-such-job", Fault::Caller).saying(format!("there is no job `{id}`"))
 }
 
-/// The files that failed, those that were sent with the names that they were sent by.
-async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFile> {
-    let failed = response.report.files.iter().filter_map(|(file, outcome)| match outcome {
-        Outcome::Failed { reason } => Some((file, reason)),
-        _ => None,
-    });
-    let failed: Vec<_> = failed.collect();
-    if failed.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<&str> = failed.iter().map(|(file, _)| file.as_str()).collect();
-    let sent = pikerag_engine::sent_as(session, &names).await.unwrap_or_else(|error| {
-        warn!(error = error_chain(&error), "what was sent is not told");
-        vec![None; names.len()]
-    });
-    let told = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
-        sent_as,
-        file: file.clone(),
-        reason: reason.to_string(),
-    });
-    told.collect()
+/// Milliseconds since 1970.
+fn now() -> Millis {
+    pikerag_engine::keys::now()
 }

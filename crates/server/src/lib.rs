@@ -19,5 +19,6 @@ mod serve;
 mod streams;
 mod watch;
 
+pub use crate::jobs::JobOffer;
 pub use crate::routes::openapi;
 pub use crate::serve::{ServeError, Serving, serve, speak_mcp};

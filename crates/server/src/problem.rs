@@ -159,11 +159,8 @@ impl Problem {
     }
 
     /// What is the case, in a sentence.
-    pub(crate) fn detail(&self) -> Cow<'_, str> {
-        match self.detail.is_empty() {
-            true => Cow::Owned(self.code.replace('-', " ")),
-            false => Cow::Borrowed(&self.detail),
-        }
+    pub(crate) fn detail(&self) -> String {
+        if self.detail.is_empty() { self.code.replace('-', " ") } else { self.detail.to_string() }
     }
 }
 

@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, graph, health, keys, look, passages, reading,
-    runs, search, sent, tags,
+    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, passages,
+    reading, runs, search, sent, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
@@ -76,12 +76,14 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))
+        .routes(routes!(sent::parts))
         .routes(routes!(sent::sent))
         .routes(routes!(sent::discard))
         .routes(routes!(files::index))
         .routes(routes!(files::estimate))
-        .routes(routes!(files::jobs))
-        .routes(routes!(files::job))
+        .routes(routes!(jobs::jobs))
+        .routes(routes!(jobs::job))
+        .routes(routes!(jobs::begin))
         .routes(routes!(files::delete))
         .routes(routes!(files::deletion))
         .routes(routes!(reading::correct))

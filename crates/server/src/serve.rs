@@ -11,7 +11,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use pikerag_engine::keys::{Keys, KeysError};
-use pikerag_engine::uploads::Uploads;
 use pikerag_engine::{Engine, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
@@ -19,10 +18,10 @@ use tokio::net::{TcpListener, lookup_host};
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-use crate::app::{Caller, Shared};
+use crate::app::Shared;
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
-use crate::jobs::Work;
+use crate::jobs::JobOffer;
 use crate::pace::Read;
 use crate::routes::router;
 use crate::watch::watch;
@@ -65,11 +64,14 @@ pub struct Serving {
     connections: usize,
 }
 
-/// Begins to listen where the settings of the engine say.
+/// Begins to listen where the settings of the engine say. `on_offer` hears of jobs that wait to be accepted.
 ///
 /// # Errors
 /// See [`ServeError`].
-pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
+pub async fn serve(
+    engine: Engine,
+    on_offer: impl Fn(&JobOffer) + Send + Sync + 'static,
+) -> Result<Serving, ServeError> {
     let (host, port) = (engine.settings().server.host.clone(), engine.settings().server.port);
     let no_address = || ServeError::NoAddress { host: host.clone() };
     let found = match host.parse::<IpAddr>() {
@@ -98,22 +100,15 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     if requests < engine.settings().server.requests {
         warn!(requests, "`server.requests` is lowered to what the limit of open files allows");
     }
-    let app = Arc::new(Shared::new(engine, keys, audit, address, requests));
+    let app = Arc::new(Shared::new(engine, keys, audit, address, requests, Box::new(on_offer)));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
 }
 
-/// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
+/// Goes on with the jobs that were accepted before the server ended, and with nothing else.
 fn go_on(app: &Arc<Shared>) {
-    let nobody = Caller { key: None };
     for (name, session) in app.all_bases() {
-        let folder = Uploads::beside(session.folder()).folder().to_owned();
-        if folder.is_dir() {
-            let work = Work { paths: vec![folder], ..Work::default() };
-            if app.begin(&nobody, name, session.clone(), work).is_err() {
-                warn!(base = name, "what was sent and not indexed waits for the next request");
-            }
-        }
+        app.jobs.go_on(&app.host(), name);
         if let Some(folders) = app.settings.watch.get(name) {
             watch(app, name, session, folders);
         }
@@ -128,7 +123,7 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
     let requests = engine.settings().server.requests;
-    let app = Arc::new(Shared::new(engine, None, audit, nowhere, requests));
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere, requests, Box::new(|_| ())));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
@@ -184,7 +179,13 @@ impl Serving {
         self.app.stopping.cancel();
         drop(self.listener);
         let grace = self.app.settings.grace.saturating_sub(2 * LAST);
-        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+        let jobs = tokio::time::timeout(grace, self.app.jobs.ended());
+        let requests = tokio::time::timeout(grace, graceful.shutdown());
+        let (jobs, requests) = tokio::join!(jobs, requests);
+        if jobs.is_err() {
+            warn!("a job did not note where it is: it counts as one that ended the process");
+        }
+        if requests.is_err() {
             self.app.engine().cancel();
             // Runs keep what happened, and say that they were cancelled.
             tokio::time::sleep(LAST).await;

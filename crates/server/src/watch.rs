@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher, recommended_watcher};
 use pikerag_engine::Session;
+use pikerag_engine::knowledge::JobKind;
 use tracing::warn;
 
 use crate::app::{App, Caller};
@@ -86,9 +87,10 @@ impl Watch {
         if paths.is_empty() {
             return;
         }
-        let work = Work { paths, prune: true, retry_refused: false };
+        let work = Work { kind: JobKind::Watch, paths, retry_refused: false };
         let nobody = Caller { key: None };
-        if self.app.begin(&nobody, &self.base, self.session.clone(), work).is_err() {
+        let begun = self.app.begin(&nobody, &self.base, &self.session, work);
+        if self.app.runtime.block_on(begun).is_err() {
             warn!(base = self.base, "what changed in its folders waits");
         }
     }

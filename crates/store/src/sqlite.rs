@@ -18,6 +18,7 @@ mod forget;
 mod graph;
 mod header;
 mod inner;
+mod jobs;
 mod layers;
 mod layouts;
 mod ledger;
@@ -47,6 +48,7 @@ mod threads;
 mod tree;
 mod vectors;
 mod verified;
+mod which;
 mod write;
 
 pub use backup::Copied;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     CallOrigin, CallRecord, CorpusReader, CorpusWriter, Event, FileRecord, Ledger, NodeVector,
-    Progress, RunEvent, RunId, RunRecord, RunStore, SearchIndex, SearchWriter, StoreError,
-    TextToEmbed, Usage, VectorSet, nearest_chunks,
+    Progress, RunEvent, RunId, RunRecord, RunState, RunStore, RunsToKeep, SearchIndex,
+    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Remains, Repair};
@@ -366,7 +366,8 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
     let calls = [made_of("secret", secret), made_of("open", open), call("reworded"), call("other")];
     base.keep_all(calls.to_vec()).await.unwrap();
     for (id, chunk, key) in [("1", secret, "reworded"), ("2", open, "other")] {
-        let run = RunRecord { id: RunId(id.to_owned()), ..RunRecord::default() };
+        let (id, state) = (RunId(id.to_owned()), RunState::Answered);
+        let run = RunRecord { id, state, ..RunRecord::default() };
         let event = RunEvent {
             run: run.id.clone(),
             seq: 0,
@@ -378,7 +379,8 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
         };
         base.keep_run(run, vec![event]).await.unwrap();
     }
-    assert_eq!(base.prune_runs(u64::MAX / 2, 0).await.unwrap(), 2);
+    let keep = RunsToKeep { now: 0, age: 1_000, number: 0 };
+    assert_eq!(base.prune_runs(keep).await.unwrap().forgotten, 2);
     put(&base, "a.txt", "A heron.").await;
     let files = ["a.txt".to_owned()];
     let (calls, runs, verified) = (2, 0, 0);

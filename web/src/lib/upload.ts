@@ -18,16 +18,20 @@ export type UploadOptions = {
   signal?: AbortSignal;
 };
 
-/** Sends `file` as `name`, in pieces if it is large; goes on where an earlier try of the same file was cut off. */
+/**
+ * Sends `file` as `name`, in pieces if it is large; goes on where an earlier try of the same file was cut off. All pieces of a
+ * file bear one identifier, so that they are never joined with those of somebody else.
+ */
 export async function upload(base: string, name: string, file: File, options: UploadOptions = {}): Promise<Uploaded> {
   const mark = `pikerag.upload/${base}/${name}`;
   const version = `${file.size}/${file.lastModified}`;
-  const wasBegun = localStorage.getItem(mark) === version;
-  let sent = wasBegun ? await heldOf(base, name, file, options) : 0;
-  localStorage.setItem(mark, version);
+  const [begun, ofBegun] = (localStorage.getItem(mark) ?? "").split(" ");
+  const id = begun === version && ofBegun ? ofBegun : randomId();
+  let sent = id === ofBegun ? await heldOf(base, name, id, file, options) : 0;
+  localStorage.setItem(mark, `${version} ${id}`);
   for (let failures = 0; ; ) {
     try {
-      const uploaded = await sendPiece(base, name, file, sent, options);
+      const uploaded = await sendPiece(base, name, id, file, sent, options);
       sent = uploaded.held;
       failures = 0;
       options.onprogress?.(sent, file.size);
@@ -41,7 +45,7 @@ export async function upload(base: string, name: string, file: File, options: Up
         throw error;
       }
       await pause(500 * 2 ** failures, options.signal);
-      sent = await heldOf(base, name, file, options).catch(() => sent);
+      sent = await heldOf(base, name, id, file, options).catch(() => sent);
     }
   }
 }
@@ -51,14 +55,19 @@ function isWorthATry(problem: ProblemError): boolean {
   return ["unreachable", "out-of-order", "under-way"].includes(problem.code) || [429, 502, 503, 504].includes(problem.status);
 }
 
-async function heldOf(base: string, name: string, file: File, { signal }: UploadOptions): Promise<number> {
-  const { held } = await call("get", "/api/v1/bases/{base}/uploads", { path: { base }, query: { file: name }, signal });
+/** Also where the page came over plain HTTP, where `crypto.randomUUID` is not. */
+function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function heldOf(base: string, name: string, id: string, file: File, { signal }: UploadOptions): Promise<number> {
+  const { held } = await call("get", "/api/v1/bases/{base}/uploads", { path: { base }, query: { file: name, upload: id }, signal });
   return held <= file.size ? held : 0;
 }
 
-async function sendPiece(base: string, name: string, file: File, from: number, options: UploadOptions): Promise<Uploaded> {
+async function sendPiece(base: string, name: string, id: string, file: File, from: number, options: UploadOptions): Promise<Uploaded> {
   const { hold, unpack } = options;
-  const address = addressOf("/api/v1/bases/{base}/files/{file}", { path: { base, file: name }, query: { hold, unpack } });
+  const address = addressOf("/api/v1/bases/{base}/files/{file}", { path: { base, file: name }, query: { hold, unpack, upload: id } });
   const to = Math.min(from + PIECE, file.size);
   const range = from === to ? `bytes */${file.size}` : `bytes ${from}-${to - 1}/${file.size}`;
   for (;;) {

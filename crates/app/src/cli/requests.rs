@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use pikerag_engine::knowledge::Filter;
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Flags};
-use pikerag_engine::{EstimateRequest, EvalRequest, IndexRequest, OnProgress};
+use pikerag_engine::{EstimateRequest, EvalRequest, IndexRequest, IndexScope, OnProgress};
 
 use super::{Arguments, Estimate, Eval, Filters, Index, ParseChild, RunLimited};
 
@@ -35,6 +35,8 @@ impl Index {
             with: self.with.with.clone(),
             without: self.with.without.clone(),
             chunking: self.with.chunking,
+            scope: IndexScope::Base,
+            accepted_calls: None,
             progress,
         }
     }
@@ -47,6 +49,7 @@ impl Estimate {
             with: self.with.with.clone(),
             without: self.with.without.clone(),
             chunking: self.with.chunking,
+            own_files: false,
         }
     }
 }

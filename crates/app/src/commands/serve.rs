@@ -6,7 +6,7 @@ use anyhow::Context;
 use pikerag_engine::keys::{KeyParams, Keys, KeysError, now};
 use pikerag_engine::settings::Settings;
 use pikerag_engine::{Engine, Session};
-use pikerag_server::{openapi, serve as listen};
+use pikerag_server::{JobOffer, openapi, serve as listen};
 use serde_json::json;
 
 use crate::cli::{KeysVerb, MakeKey, Serve};
@@ -31,7 +31,7 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
         return Ok(0);
     }
     let grace = engine.settings().server.grace;
-    let serving = listen(engine).await?;
+    let serving = listen(engine, |offer| note(&offered(offer))).await?;
     let url = format!("http://{}", serving.address());
     match json {
         true => {
@@ -59,6 +59,23 @@ fn at_the_latest(grace: Duration) {
     };
     // Without a thread it ends as soon as it can.
     let _ = std::thread::Builder::new().name("grace".to_owned()).spawn(end);
+}
+
+/// What a job would take that waits to be accepted, and how to accept it.
+fn offered(JobOffer { base, id, bill }: &JobOffer) -> String {
+    let mut takes = Vec::new();
+    if 0 < bill.calls {
+        takes.push(format!("{} calls to models ({} tokens)", bill.calls, bill.tokens));
+    }
+    if 0 < bill.texts {
+        takes.push(format!("{} texts to embed", bill.texts));
+    }
+    let usd = bill.usd.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
+    let base = one_line(base);
+    format!(
+        "{base}: {}{usd} waiting, and nobody has accepted them: `POST /api/v1/bases/{base}/jobs/{id}/begin` begins",
+        takes.join(", ")
+    )
 }
 
 pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {

@@ -295,17 +295,21 @@ fn sent(looked: &mut Looked<'_>) {
     let note = b"# Note\n\nThe winch Hollowmere waits in Varnsund.\n";
     let (half, whole) = (20, note.len());
     let first = format!("bytes 0-{}/{whole}", half - 1);
-    looked.send("PUT", &format!("{files}/note.md"), &[("Content-Range", &first)], &note[..half]);
-    assert_eq!(looked.get(&format!("{BASE}/uploads?file=note.md"))["held"], half);
+    let path = format!("{files}/note.md?upload=ada");
+    looked.send("PUT", &path, &[("Content-Range", &first)], &note[..half]);
+    assert_eq!(looked.get(&format!("{BASE}/uploads?file=note.md&upload=ada"))["held"], half);
+    assert_eq!(looked.get(&format!("{BASE}/parts"))[0]["file"], "note.md");
     let second = format!("bytes {half}-{}/{whole}", whole - 1);
     let rest = [("Content-Range", second.as_str())];
-    let job = looked.send("PUT", &format!("{files}/note.md"), &rest, &note[half..])["job"].clone();
+    let job = looked.send("PUT", &path, &rest, &note[half..])["job"].clone();
     assert_eq!(looked.job(&job)["stand"], "done");
     let zip = archive(&[("a.md", b"# A\n\nOne.\n"), ("../out.md", b"# Out\n")]);
     let job = looked.send("PUT", &format!("{files}/all.zip?unpack=true"), &[], &zip)["job"].clone();
     looked.job(&job);
     let job =
         looked.send("PUT", &format!("{files}/broken.pdf"), &[], b"%PDF-1.7 no")["job"].clone();
+    assert_eq!(looked.job(&job)["stand"], "incomplete");
+    assert_eq!(looked.post(&format!("{BASE}/jobs/{job}/begin"), &json!({}))["stand"], "waiting");
     assert_eq!(looked.job(&job)["stand"], "incomplete");
     looked.send("PUT", &format!("{files}/later.md?hold=true"), &[], b"# Later\n\nIt comes.\n");
     looked.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");

@@ -30,6 +30,8 @@ mod hostile;
 #[cfg(test)]
 mod installed;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod keep;
 #[cfg(test)]
 mod kill;

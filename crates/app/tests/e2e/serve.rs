@@ -471,17 +471,23 @@ fn files_come_in_and_go() {
     // Cut off in the middle: the connection ends before the body does.
     let length = text.len().to_string();
     let headers = [("Content-Length", length.as_str())];
-    let stream =
-        serving.send("PUT", "/api/v1/bases/default/files/a/sensor.md", &headers, &text[..20]);
+    let stream = serving.send(
+        "PUT",
+        "/api/v1/bases/default/files/a/sensor.md?upload=ada",
+        &headers,
+        &text[..20],
+    );
     stream.shutdown(Shutdown::Write).unwrap();
     drop(stream);
-    let held = "/api/v1/bases/default/uploads?file=a/sensor.md";
+    let held = "/api/v1/bases/default/uploads?file=a/sensor.md&upload=ada";
     let held = serving.until(held, "", |told| told["held"] == 20);
     assert_eq!(held["is_whole"], false);
-    let wrong = put(&serving, "files/a/sensor.md", Some("bytes 25-50/51"), &text[25..]);
+    let wrong = put(&serving, "files/a/sensor.md?upload=ada", Some("bytes 25-50/51"), &text[25..]);
     assert_eq!((wrong.status, wrong.json()["code"].as_str()), (409, Some("out-of-order")));
     let range = format!("bytes 20-{}/{}", text.len() - 1, text.len());
-    let whole = put(&serving, "files/a/sensor.md", Some(&range), &text[20..]);
+    let nobody = put(&serving, "files/a/sensor.md", Some(&range), &text[20..]);
+    assert_eq!((nobody.status, nobody.json()["code"].as_str()), (400, Some("no-upload")));
+    let whole = put(&serving, "files/a/sensor.md?upload=ada", Some(&range), &text[20..]);
     assert_eq!((whole.status, job(&whole)["stand"].as_str()), (200, Some("done")));
     assert!(finds(&serving, "Quillwort"));
     // In place.

@@ -49,9 +49,23 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
     let (half, whole) = (zip.len() / 2, zip.len());
     // In two pieces, as any other file.
     let first = format!("bytes 0-{}/{whole}", half - 1);
-    assert_eq!(put(&serving, "files/law.zip?unpack=true", Some(&first), &zip[..half]).status, 202);
+    let begun = put(&serving, "files/law.zip?unpack=true", Some(&first), &zip[..half]);
+    let upload = begun.json()["upload"].as_str().unwrap_or_else(|| panic!("{begun:?}")).to_owned();
+    assert_eq!(begun.status, 202);
+    let parts = serving.get(&format!("{BASE}/parts"), "").json();
+    assert_eq!((&parts[0]["file"], &parts[0]["bytes"]), (&json!("law.zip"), &json!(half)));
+    // Somebody else sends a file of that name: each gets what that one sent.
+    let other = put(&serving, "files/law.zip?hold=true", Some(&first), &vec![b'x'; half]);
+    assert_eq!(other.status, 202);
+    let other = other.json()["upload"].as_str().unwrap().to_owned();
     let second = format!("bytes {half}-{}/{whole}", whole - 1);
-    let reply = put(&serving, "files/law.zip?unpack=true", Some(&second), &zip[half..]);
+    let path = format!("files/law.zip?hold=true&upload={other}");
+    assert_eq!(put(&serving, &path, Some(&second), &vec![b'x'; whole - half]).status, 200);
+    assert_eq!(std::fs::read(place.path("base.uploads/law.zip")).unwrap(), vec![b'x'; whole]);
+    let gone = serving.request("DELETE", &format!("{BASE}/sent?file=law.zip"), &[], b"");
+    assert_eq!(gone.status, 200, "{gone:?}");
+    let path = format!("files/law.zip?unpack=true&upload={upload}");
+    let reply = put(&serving, &path, Some(&second), &zip[half..]);
     let unpacked = reply.json()["unpacked"].clone();
     assert_eq!(unpacked["files"], json!(["law/a/crane.md", "law/合同.md"]), "{reply:?}");
     let left_out = unpacked["left_out"].to_string();

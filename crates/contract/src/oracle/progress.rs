@@ -22,6 +22,10 @@ pub(super) const ALL_SETS: [VectorSet; 8] = [
 
 #[async_trait]
 impl Progress for Oracle {
+    fn pending_files(&self) -> Option<&[String]> {
+        None
+    }
+
     async fn pending(
         &self,
         stage: &Stage,

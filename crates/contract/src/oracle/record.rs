@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Claim, Ledger, Millis, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
-    StoreError,
+    CallRecord, Claim, Ledger, Pruned, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
+    RunsToKeep, StoreError,
 };
 
 use super::Oracle;
@@ -105,14 +105,19 @@ impl RunStore for Oracle {
             .collect())
     }
 
-    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
-        let latest = self.runs(RunQuery::Latest(keep)).await?;
+    async fn prune_runs(&self, keep: RunsToKeep) -> Result<Pruned, StoreError> {
+        let latest = self.runs(RunQuery::Latest(keep.number)).await?;
         let latest: Vec<RunId> = latest.into_iter().map(|run| run.id).collect();
         let mut state = self.state();
         let held = state.runs.len();
+        let mut times: Vec<_> = state.runs.values().map(|(run, _)| run.started).collect();
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        let (oldest, leap) = keep.too_old(&times);
+        let oldest = oldest.filter(|_| leap.is_none());
         state.runs.retain(|id, (run, _)| {
-            before <= run.started && (latest.contains(id) || run.state == RunState::Running)
+            oldest.is_none_or(|oldest| oldest < run.started)
+                && (latest.contains(id) || run.state == RunState::Running)
         });
-        Ok(held - state.runs.len())
+        Ok(Pruned { forgotten: held - state.runs.len(), leap })
     }
 }

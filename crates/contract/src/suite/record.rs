@@ -2,7 +2,8 @@
 
 use pikerag_knowledge::{
     AtomKind, AtomQuery, CallOrigin, CallRecord, ChunkResults, ChunkSet, Claim, Event, NodeId,
-    Refusal, RefusalCause, RunEvent, RunId, RunQuery, RunRecord, RunState, Stage, Usage,
+    Pruned, Refusal, RefusalCause, RunEvent, RunId, RunQuery, RunRecord, RunState, RunsToKeep,
+    Stage, Usage,
 };
 
 use super::fixture::{atom, found_in, put_pages, questions};
@@ -152,10 +153,41 @@ pub async fn old_runs_go_and_what_still_runs_stays(shelf: &Shelf<impl Store>) {
     ] {
         base.keep_run(run(id, started, state), vec![event(id, 0)]).await.unwrap();
     }
-    assert_eq!(base.prune_runs(2, 2).await.unwrap(), 2);
-    assert_eq!(ids(&base.runs(RunQuery::Latest(9)).await.unwrap()), ["first", "second", "going"]);
+    let keep = |number| RunsToKeep { now: 6, age: 100, number };
+    assert_eq!(base.prune_runs(keep(2)).await.unwrap().forgotten, 1);
+    assert_eq!(
+        ids(&base.runs(RunQuery::Latest(9)).await.unwrap()),
+        ["first", "second", "going", "old"]
+    );
     assert_eq!(base.run_events(&RunId("third".to_owned())).await.unwrap(), []);
-    assert_eq!(base.prune_runs(0, 9).await.unwrap(), 0);
+    assert_eq!(base.prune_runs(keep(9)).await.unwrap(), Pruned::default());
+}
+
+pub async fn a_leap_of_the_clock_makes_no_run_old(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let keep_run = async |id: &str, started| {
+        base.keep_run(run(id, started, RunState::Answered), Vec::new()).await.unwrap();
+    };
+    for (id, started) in [("a", 0), ("b", 20), ("c", 40), ("d", 60), ("e", 80)] {
+        keep_run(id, started).await;
+    }
+    let keep = |now| RunsToKeep { now, age: 100, number: 99 };
+    assert_eq!(base.prune_runs(keep(80)).await.unwrap(), Pruned::default());
+    // A year ahead: nothing goes, and it is told once.
+    keep_run("f", 9000).await;
+    let leap = Pruned { forgotten: 0, leap: Some(8920) };
+    assert_eq!(base.prune_runs(keep(9000)).await.unwrap(), leap);
+    // From then on the pause counts as a quarter of the age: `a` lies 80 + 25 back.
+    keep_run("g", 9000).await;
+    let pruned = base.prune_runs(keep(9000)).await.unwrap();
+    assert_eq!(pruned, Pruned { forgotten: 1, leap: None });
+    assert_eq!(
+        ids(&base.runs(RunQuery::Latest(99)).await.unwrap()),
+        ["f", "g", "e", "d", "c", "b"]
+    );
+    // The clock is set right again.
+    keep_run("h", 90).await;
+    assert_eq!(base.prune_runs(keep(90)).await.unwrap(), Pruned::default());
 }
 
 fn call(key: &str, reply: &str) -> CallRecord {

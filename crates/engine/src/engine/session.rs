@@ -44,6 +44,8 @@ pub struct Session {
     visible: Filter,
     /// What this caller may spend; as much as all callers together, if none.
     share: Option<Arc<Meter>>,
+    /// Whether its calls to models let those of other sessions pass first.
+    is_background: bool,
 }
 
 /// The method for a caller that names none.
@@ -51,7 +53,13 @@ pub(crate) const USUAL_METHOD: &str = "pike";
 
 impl Session {
     pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
-        Self { engine, folder, visible: Filter::default(), share: None }
+        Self { engine, folder, visible: Filter::default(), share: None, is_background: false }
+    }
+
+    /// The same for work that nobody waits for: its calls to models let those of questions pass first.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        Self { is_background: true, ..self }
     }
 
     /// The engine that it is a session of.
@@ -245,7 +253,8 @@ impl Session {
         // Of the bytes: names that are not UTF-8 stay apart.
         let folder = blake3::hash(self.folder.as_os_str().as_encoded_bytes());
         let scope = Some(folder.to_hex().to_string());
-        CallContext { ledger, mode, pins: Pins::default(), meter, transport, scope }
+        let in_background = self.is_background;
+        CallContext { ledger, mode, pins: Pins::default(), meter, transport, scope, in_background }
     }
 
     /// Which roles have a chat model, and whether there is an embedder.

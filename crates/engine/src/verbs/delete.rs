@@ -88,6 +88,8 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
 /// `check` says so, and the next call goes on.
 pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<DeleteResponse> {
     let base = session.base().await?;
+    // Else what a stopped job was writing would come back.
+    base.settled().await;
     let names = session.names(&base).await?;
     let under = names.under(&request.paths).into_iter();
     let deleted: Vec<String> = under.map(|file| file.path.clone()).collect();

@@ -24,6 +24,8 @@ pub struct EstimateRequest {
     pub without: Vec<Structure>,
     /// Who would decide where chunks end.
     pub chunking: Option<Chunking>,
+    /// Whether these files alone count, and not what the base lacks besides.
+    pub own_files: bool,
 }
 
 /// What indexing would cost.
@@ -51,6 +53,10 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     };
     let found = files::find(&request.paths, &names);
     let params = session.ingest_params(&request.with, &request.without, request.chunking);
+    let base = base.map(|base| match request.own_files {
+        true => base.pending_of(found.files.clone()),
+        false => base,
+    });
     let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
     let (reader, available) = (session.reader_at(names.root()), session.available());
     let counting = Box::pin(pikerag_indexing::estimate::estimate(

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_indexing::{FileError, Outcome, Params, Report, Tools, build, read_files};
-use pikerag_knowledge::{CorpusWriter, RefusalWriter, Structure};
+use pikerag_knowledge::{ChatModels, CorpusWriter, RefusalWriter, Structure};
+use pikerag_models::{Cap, Meter, Portion, Prices};
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::feedback::stale;
+use super::jobs::left_in as left_to_do;
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::corrected::CorrectedReader;
@@ -38,8 +40,23 @@ pub struct IndexRequest<'a> {
     pub without: Vec<Structure>,
     /// Who decides where chunks end.
     pub chunking: Option<Chunking>,
+    /// What of the base is built besides.
+    pub scope: IndexScope,
+    /// Calls to chat models of the bill that was accepted; `None`: as many as it takes.
+    pub accepted_calls: Option<u64>,
     /// Hears how far it has come.
     pub progress: OnProgress<'a>,
+}
+
+/// What indexing builds besides reading files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexScope {
+    /// All that is pending in the base, whoever brought it in.
+    Base,
+    /// What the files need; the rest of the base only where that takes no more than the bill of the files.
+    Files,
+    /// The same of those files alone that are new or changed.
+    Changed,
 }
 
 /// What came of indexing.
@@ -123,7 +140,18 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
         true => base.retry_refused().await?,
         false => 0,
     };
-    let filling = fill(session, &base, tools, &found.files, &params, request.progress);
+    let filling = async {
+        match request.scope {
+            IndexScope::Base => {
+                let cap = request.accepted_calls.map(capped_at);
+                tools.models = within(tools.models, cap.as_ref());
+                fill(session, &base, tools, &found.files, &params, request.progress).await
+            }
+            IndexScope::Files | IndexScope::Changed => {
+                fill_own(session, &base, tools, &found.files, &params, request).await
+            }
+        }
+    };
     let mut report = session.unless_cancelled(Box::pin(filling)).await?;
     let originals = keep_originals(session, &base, &names, &found.files).await?;
     (request.progress)(Progress::Ended);
@@ -161,6 +189,63 @@ pub(super) async fn fill(
         progress(Progress::Notice(notice));
     }
     Ok(build(&tools, params, &watch, report).await?)
+}
+
+/// Reads files into the base and makes what they need; then all that waits, where that fits into the bill of the files.
+async fn fill_own(
+    session: &Session,
+    base: &Base,
+    mut tools: Tools,
+    files: &[String],
+    params: &Params,
+    request: &IndexRequest<'_>,
+) -> Result<Report> {
+    let watch = |told| tell(session, request.progress, told);
+    let report = read_files(&tools, files, params, &watch).await?;
+    tools.embedder = session.embedder_on(base).await?;
+    if let Some(embedder) = &tools.embedder
+        && let Some(notice) = session.foreign(base, embedder.name()).await?
+    {
+        (request.progress)(Progress::Notice(notice));
+    }
+    let changed = |(file, outcome): &(String, Outcome)| match outcome {
+        Outcome::Stored { .. } => Some(file.clone()),
+        _ => None,
+    };
+    let own = match request.scope {
+        IndexScope::Changed => report.files.iter().filter_map(changed).collect(),
+        _ => files.to_vec(),
+    };
+    let own = base.pending_of(own);
+    let bill = pikerag_indexing::estimate::left(&own, params, &tools.available()).await?;
+    let calls = request.accepted_calls.unwrap_or(bill.calls as u64);
+    let meter = capped_at(calls);
+    tools.models = within(tools.models, Some(&meter));
+    let of_own = Tools { base: Arc::new(own), ..tools.clone() };
+    let report = build(&of_own, params, &watch, report).await?;
+    let left = left_to_do(session, base, params).await?;
+    let made = meter.total().calls;
+    if report.stopped.is_some() || 0 < left.texts || calls < made + left.estimate.calls as u64 {
+        return Ok(report);
+    }
+    // The bill of the files was told already.
+    let rest = |told| match told {
+        pikerag_indexing::Progress::Bill(_) => {}
+        told => watch(told),
+    };
+    Ok(build(&tools, params, &rest, report).await?)
+}
+
+/// Holds calls to a bill. A reply that cannot be read is asked for again, and how many reports a community or a tree needs is
+/// known when they are written: a quarter more calls may be made, and 16.
+fn capped_at(calls: u64) -> Arc<Meter> {
+    let most = calls.saturating_add(calls / 4).saturating_add(16);
+    Arc::new(Meter::new(Prices::default(), Cap { calls: Some(most), ..Cap::default() }))
+}
+
+fn within(models: ChatModels, meter: Option<&Arc<Meter>>) -> ChatModels {
+    let Some(meter) = meter else { return models };
+    models.wrapped(|model| Arc::new(Portion::new(model, Arc::clone(meter))))
 }
 
 /// What came of paths that hold nothing to read: no base is made for them.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::sandbox::TakesFiles;
-use crate::uploads::Uploads;
+use crate::uploads::{UploadId, Uploads};
 
 /// What an archive held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -78,7 +78,7 @@ impl TakesFiles for Taking {
     async fn take(&mut self, name: &str, bytes: Vec<u8>) -> std::result::Result<(), String> {
         let name = format!("{}/{name}", self.below);
         let taking = async {
-            let mut part = self.uploads.begin(&name, 0, self.most)?;
+            let mut part = self.uploads.begin(&name, &UploadId::random()?, 0, self.most)?;
             part.take(&bytes).await?;
             part.finish(Some(bytes.len() as u64)).await
         };

@@ -23,6 +23,9 @@ impl InWords for Notice {
                 format!("{} 不可写：运行与模型的回复都不会保留", folder.display())
             }
             Self::RunNotKept { reason } => format!("此次运行未能保留：{reason}"),
+            Self::ClockLeap { days } => {
+                format!("时钟比上一次运行超前 {days} 天：没有因时间过久而删除任何运行；请检查时钟")
+            }
             Self::NoAtomizer => "`index.atoms` 需要模型来写，但未使用对话模型：改用句子".to_owned(),
             Self::Unanswerable { path, questions } => {
                 format!("{}：按数据集的说明，略过 {questions} 个没有答案的问题", path.display())

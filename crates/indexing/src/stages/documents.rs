@@ -1,5 +1,7 @@
 //! What are documents about? One call each, from their beginning.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use futures::future::ready;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -57,6 +59,10 @@ impl ByPiece for Documents {
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Document> {
         let mut sources = base.sources(Which::All).await?;
         sources.retain(|source| source.summary.is_none());
+        if let Some(files) = base.pending_files() {
+            let files: HashSet<&str> = files.iter().map(String::as_str).collect();
+            sources.retain(|source| is_of(&source.uri, &files));
+        }
         let total = sources.len();
         let pieces = stream::iter(sources)
             .then(async move |source| {
@@ -99,6 +105,12 @@ impl ByPiece for Documents {
         bill.call(Role::Summarize, prompt_tokens(&PROMPT, &document.inputs()), REPLY);
         bill.embed(REPLY);
     }
+}
+
+/// Whether a document is one of these files, or lies in one: `file#name`.
+fn is_of(uri: &str, files: &HashSet<&str>) -> bool {
+    let containers = uri.match_indices('#').filter_map(|(at, _)| uri.get(..at));
+    containers.chain([uri]).any(|file| files.contains(file))
 }
 
 /// The beginning of a document: of each chunk of text its summary, where there is one; else the words of

@@ -52,6 +52,9 @@ pub enum StructureChange<'a> {
 /// The base cannot be read or written.
 #[async_trait]
 pub trait Progress: Send + Sync {
+    /// The files whose chunks and documents alone are pending on this handle of the base; `None`: all are.
+    fn pending_files(&self) -> Option<&[String]>;
+
     /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
     async fn pending(
         &self,

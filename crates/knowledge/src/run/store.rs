@@ -16,6 +16,58 @@ pub enum RunQuery<'a> {
     Named(&'a str),
 }
 
+/// The longest that a pause between two runs counts.
+const PAUSE: Millis = 7 * 24 * 60 * 60 * 1000;
+
+/// Which runs are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunsToKeep {
+    /// The time by the clock.
+    pub now: Millis,
+    /// Those of so much time, as the base has lived it: see [`RunsToKeep::pause`].
+    pub age: Millis,
+    /// The latest so many.
+    pub number: usize,
+}
+
+impl RunsToKeep {
+    /// The longest that a pause between two runs counts: a week, and a quarter of the age at most. A clock that leaps ahead makes
+    /// no run old.
+    pub fn pause(&self) -> Millis {
+        PAUSE.min(self.age / 4)
+    }
+
+    /// Of these times of runs, the latest first, the first that is too old; and how far the clock leaped ahead of the run before,
+    /// where runs seem old for that.
+    pub fn too_old(&self, times: &[Millis]) -> (Option<Millis>, Option<Millis>) {
+        let (mut last, mut lived) = (self.now, 0);
+        let (mut oldest, mut leap) = (None, None);
+        for (place, time) in times.iter().enumerate() {
+            let pause = last.saturating_sub(*time);
+            if place < 2 && self.pause() < pause {
+                leap = leap.max(Some(pause));
+            }
+            lived += pause.min(self.pause());
+            if self.age < lived && oldest.is_none() {
+                oldest = Some(*time);
+            }
+            last = *time;
+        }
+        // Where no clock would make a run old, none need be told of.
+        let is_old = times.last().is_some_and(|time| self.age < self.now.saturating_sub(*time));
+        (oldest, leap.filter(|_| is_old))
+    }
+}
+
+/// What came of forgetting old runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// How many went.
+    pub forgotten: usize,
+    /// How far the clock is ahead of the run before: then none went for its age.
+    pub leap: Option<Millis>,
+}
+
 /// Where runs are kept.
 #[async_trait]
 pub trait RunStore: Send + Sync {
@@ -37,10 +89,10 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError>;
 
-    /// Forgets runs that began before `before`, and all but the `keep` latest; how many went. Of the
-    /// latter, what still runs stays.
+    /// Forgets runs that are too old, and all but the latest; of the latter, what still runs stays. Where the clock leaped ahead,
+    /// none is too old.
     ///
     /// # Errors
     /// The store cannot be written.
-    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError>;
+    async fn prune_runs(&self, keep: RunsToKeep) -> Result<Pruned, StoreError>;
 }

@@ -2,19 +2,17 @@
 
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::sse::KeepAlive;
-use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use pikerag_engine::keys::Scope;
-use pikerag_engine::knowledge::error_chain;
-use pikerag_engine::uploads::{Part, UploadError, Uploads};
+use pikerag_engine::knowledge::{JobKind, error_chain};
+use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
 use pikerag_engine::{
     DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
     UnpackResponse,
@@ -28,12 +26,15 @@ use crate::jobs::{Job, Work};
 use crate::opened::Whole;
 use crate::pace::is_slow;
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
-use crate::streams::sent;
 
 impl From<UploadError> for Problem {
     fn from(error: UploadError) -> Self {
         let (status, code, fault) = match &error {
             UploadError::BadName { .. } => (400, "bad-name", Fault::Caller),
+            UploadError::BadId { .. } => (400, "bad-upload", Fault::Caller),
+            UploadError::NoId => (400, "no-upload", Fault::Caller),
+            UploadError::DiskFull => (507, "disk-full", Fault::Server),
+            UploadError::NoRandom => (500, "no-random", Fault::Server),
             UploadError::OutOfOrder { .. } => (409, "out-of-order", Fault::Caller),
             UploadError::TooLarge { .. } => (413, "too-large", Fault::Caller),
             UploadError::UnderWay => (409, "under-way", Fault::Caller),
@@ -49,8 +50,9 @@ impl From<UploadError> for Problem {
         };
         match error {
             UploadError::OutOfOrder { .. } | UploadError::NotWhole { .. } => {
-                problem.hint("GET …/uploads?file=NAME says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
+                problem.hint("GET …/uploads?file=NAME&upload=ID says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
             }
+            UploadError::NoId => problem.hint("the reply to the first piece names it as `upload`; or choose one and send it with each piece"),
             _ => problem,
         }
     }
@@ -66,6 +68,9 @@ pub(crate) struct Uploading {
     /// It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`).
     #[serde(default)]
     unpack: bool,
+    /// Tells its pieces from those of others under the same name: 1 to 64 letters, digits, `-` and `_`, the same with each
+    /// piece. Where the first piece names none, the reply does.
+    upload: Option<String>,
 }
 
 /// A file that came, or a part of one.
@@ -77,6 +82,10 @@ pub(crate) struct Uploaded {
     pub(super) held: u64,
     /// Whether it is whole, and in its place.
     pub(super) is_whole: bool,
+    /// Of a file that is not whole: what each further piece sends as `?upload=`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) upload: Option<String>,
     /// The job that indexes it.
     #[schema(required)]
     pub(super) job: Option<u64>,
@@ -87,7 +96,8 @@ pub(crate) struct Uploaded {
 }
 
 /// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-/// each where the one before it ended; what was cut off goes on where it ended (`bytes */WHOLE` where nothing is left to send).
+/// each where the one before it ended, all with the same `?upload=ID`: pieces of two senders are never joined. What was cut off
+/// goes on where it ended (`bytes */WHOLE` where nothing is left to send).
 #[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
@@ -95,7 +105,7 @@ pub(crate) async fn upload(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Parts((base, file)): Parts<(String, String)>,
-    Query(Uploading { hold, unpack }): Query<Uploading>,
+    Query(Uploading { hold, unpack, upload }): Query<Uploading>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -108,32 +118,40 @@ pub(crate) async fn upload(
     if whole.is_some_and(|whole| most < whole) {
         return Err(UploadError::TooLarge { most }.into());
     }
-    let mut part = uploads.begin(&file, from, most)?;
+    let id = match &upload {
+        Some(id) => id.parse()?,
+        None if 0 < from => return Err(UploadError::NoId.into()),
+        None => UploadId::random()?,
+    };
+    let mut part = uploads.begin(&file, &id, from, most)?;
     let came = taken(&mut part, body).await;
     let held = part.held();
+    if came.is_err() && upload.is_none() {
+        // Its sender never heard what to go on by.
+        part.discard();
+        return came.map(|()| ().into_response());
+    }
     if came.is_err() || (to.is_some() && Some(held) != whole) {
         part.keep().await?;
         came?;
-        let told = Uploaded { file, held, is_whole: false, job: None, unpacked: None };
+        let upload = Some(id.as_str().to_owned());
+        let told = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
         return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
     }
     let (paths, unpacked) = match unpack {
         true => {
             let mut unpacked =
                 pikerag_engine::unpack(&session, part.complete(whole).await?, &file).await?;
-            part.discard()?;
+            part.discard();
             (std::mem::take(&mut unpacked.places), Some(unpacked))
         }
         false => (vec![part.finish(whole).await?], None),
     };
     let job = match hold || paths.is_empty() {
         true => None,
-        false => {
-            let work = Work { paths, ..Work::default() };
-            Some(app.begin(&caller, &base, session, work)?.id())
-        }
+        false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
     };
-    let told = Uploaded { file, held, is_whole: true, job, unpacked };
+    let told = Uploaded { file, held, is_whole: true, upload: None, job, unpacked };
     Ok((StatusCode::OK, Json(told)).into_response())
 }
 
@@ -207,8 +225,10 @@ pub(crate) async fn index(
     if reread {
         pikerag_engine::read_again(&session, &paths).await?;
     }
-    let work = Work { paths, prune: false, retry_refused };
-    let job = app.begin(&caller, &base, session, work)?;
+    let is_whole = retry_refused && files.is_empty() && known.is_empty();
+    let kind = if is_whole { JobKind::Complete } else { JobKind::Index };
+    let work = Work { kind, paths, retry_refused };
+    let job = app.begin(&caller, &base, &session, work).await?;
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
@@ -219,7 +239,7 @@ async fn places(
 ) -> Result<Vec<PathBuf>, Problem> {
     let uploads = uploads_of(session);
     if files.is_empty() && known.is_empty() {
-        return Ok(vec![uploads.folder().to_owned()]);
+        return Ok(uploads.all()?.into_iter().map(|(_, at, _)| at).collect());
     }
     let mut paths = Vec::new();
     for file in files {
@@ -243,58 +263,14 @@ pub(crate) async fn estimate(
     JsonBody(IndexBody { files, known, .. }): JsonBody<IndexBody>,
 ) -> Result<Json<EstimateResponse>, Problem> {
     let paths = places(&session, &files, &known).await?;
-    let request = EstimateRequest { paths, with: Vec::new(), without: Vec::new(), chunking: None };
+    let request = EstimateRequest {
+        paths,
+        with: Vec::new(),
+        without: Vec::new(),
+        chunking: None,
+        own_files: true,
+    };
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))
-}
-
-/// The latest jobs of a base, the latest first.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
-    responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
-pub(crate) async fn jobs(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts(base): Parts<String>,
-) -> Result<Json<Vec<Job>>, Problem> {
-    app.whole_base(&caller, &base)?;
-    Ok(Json(app.jobs.of(&base)))
-}
-
-/// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
-    params(("base" = String, Path), ("job" = u64, Path)),
-    responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
-pub(crate) async fn job(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Parts((base, id)): Parts<(String, u64)>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    app.whole_base(&caller, &base)?;
-    let watched = app.jobs.watch(&base, id);
-    let watched = watched.ok_or_else(|| no_such("job", &id.to_string()))?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        let job = watched.borrow().clone();
-        return Ok(Json(job).into_response());
-    }
-    let events = stream::unfold(Some((watched, false)), |state| async move {
-        let (mut watched, was_told) = state?;
-        if was_told && watched.changed().await.is_err() {
-            return None;
-        }
-        let job = watched.borrow_and_update().clone();
-        let next = (!job.is_over()).then_some((watched, true));
-        Some((Ok::<_, Infallible>(sent(&JobEvent::Job(job))), next))
-    });
-    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
-}
-
-/// What is sent each time that a job has come further: the name of the event, and its data.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case", tag = "event", content = "data")]
-pub(crate) enum JobEvent {
-    /// The job as it is now.
-    Job(Job),
 }
 
 /// What would go with a file, if it were taken out or forgotten: nothing is changed.
@@ -350,6 +326,8 @@ pub(crate) async fn delete(
     }
     let session = app.whole_base(&caller, &base)?;
     let place = place_of(&session, &file).await?;
+    // No job that was asked for before brings it back, and none is at work on it.
+    let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
     let deleted = pikerag_engine::delete(&session, &request).await?;
     // Else it would come back with the next job.

@@ -63,7 +63,7 @@ pub(crate) async fn correct(
     let by = caller.key.as_ref().map(|key| key.params.name.clone());
     let request = CorrectRequest { source: id_of(&source)?, old, new, by };
     let corrected = pikerag_engine::correct(&session, &request).await?;
-    again(&app, &caller, &base, corrected)
+    again(&app, &caller, &base, corrected).await
 }
 
 /// Takes a correction back, by its number from 1; the file is read again without it.
@@ -77,18 +77,18 @@ pub(crate) async fn take_back(
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
     let session = app.whole_base(&caller, &base)?;
     let corrected = pikerag_engine::take_back_correction(&session, id_of(&source)?, number).await?;
-    again(&app, &caller, &base, corrected)
+    again(&app, &caller, &base, corrected).await
 }
 
 /// Indexes the file of a correction.
-fn again(
+async fn again(
     app: &App,
     caller: &Caller,
     base: &str,
     CorrectionsResponse { file, corrections }: CorrectionsResponse,
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
     let session = app.whole_base(caller, base)?;
-    let work = Work { paths: vec![file], ..Work::default() };
-    let job = app.begin(caller, base, session, work)?.id();
+    let work = Work::files(vec![file]);
+    let job = app.begin(caller, base, &session, work).await?.id();
     Ok((StatusCode::ACCEPTED, Json(Corrected { corrections, job })))
 }

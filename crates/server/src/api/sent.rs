@@ -3,27 +3,52 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use pikerag_engine::knowledge::JobState;
+use pikerag_engine::uploads::PartLine;
 use pikerag_engine::{SentError, SentFile};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::files::{Uploaded, WhichUpload, uploads_of};
+use super::files::{Uploaded, uploads_of};
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::opened::Whole;
 use crate::problem::{Fault, Parts, Problem, Query};
 
-/// How much of a file is there that has not come whole: where it goes on.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichUpload),
+/// Which upload of a file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichPart {
+    /// As it was called when it was sent.
+    file: String,
+    /// What its pieces were sent with as `?upload=`; without it no piece is found.
+    upload: Option<String>,
+}
+
+/// How much of an upload is there that has not come whole: where it goes on.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichPart),
     responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
 pub(crate) async fn uploaded(
     Whole(session): Whole,
-    Query(WhichUpload { file }): Query<WhichUpload>,
+    Query(WhichPart { file, upload }): Query<WhichPart>,
 ) -> Result<Json<Uploaded>, Problem> {
     let uploads = uploads_of(&session);
-    let held = uploads.held(&file)?;
+    let held = match &upload {
+        Some(id) => uploads.held(&file, &id.parse()?)?,
+        None => 0,
+    };
     let is_whole = held == 0 && uploads.place(&file)?.is_file();
-    Ok(Json(Uploaded { file, held, is_whole, job: None, unpacked: None }))
+    Ok(Json(Uploaded { file, held, is_whole, upload, job: None, unpacked: None }))
+}
+
+/// The files that have not come whole. One that grows no more for seven days is dropped; so are all that nobody is sending when
+/// the disk is full.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/parts", tag = "files", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<PartLine>), (status = 404, body = Problem)))]
+pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, Problem> {
+    let mut parts = uploads_of(&session).parts()?;
+    parts.sort_by(|a, b| (&a.file, a.changed).cmp(&(&b.file, b.changed)));
+    Ok(Json(parts))
 }
 
 /// The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read.
@@ -41,7 +66,8 @@ pub(crate) struct Unwanted {
     file: Option<String>,
 }
 
-/// Throws away what was sent and is not in the base: what is, `DELETE …/files` takes out. What a job is about to read stays.
+/// Throws away what was sent and is not in the base, and lists it: what is, `DELETE …/files` takes out. What a job is about to
+/// read stays; so does, unless it is named, what a job that is offered or set aside would read.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), Unwanted),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn discard(
@@ -68,13 +94,20 @@ pub(crate) async fn discard(
     }
     unwanted.retain(|sent| !sent.in_base);
     let all = unwanted.len();
-    let to_read = app.jobs.to_read(&base);
-    unwanted.retain(|sent| !to_read.iter().any(|path| sent.at.starts_with(path)));
+    let to_read = app.jobs.to_read(&session).await?;
+    // A file that is named goes, unless a job is about to read it; of the others none that any job still has.
+    let stays =
+        |state: JobState| file.is_none() || matches!(state, JobState::Waiting | JobState::Running);
+    unwanted
+        .retain(|sent| !to_read.iter().any(|(_, place, state)| *place == sent.at && stays(*state)));
     if unwanted.is_empty() && 0 < all {
         return Err(Problem::new(409, "under-way", Fault::Caller)
             .saying("a job is about to read it")
             .hint("wait until the job is over; GET …/jobs lists them"));
     }
+    let gone = to_read.into_iter().filter(|(_, at, _)| unwanted.iter().any(|sent| sent.at == *at));
+    let gone: Vec<String> = gone.map(|(name, ..)| name).collect();
+    let _held = app.jobs.withdraw(&app.host(), &base, &session, &gone, false).await?;
     for sent in &unwanted {
         uploads.remove(&sent.at)?;
     }

@@ -17,6 +17,8 @@ use crate::error::Context;
 pub struct Base {
     pub(super) inner: Arc<Inner>,
     held: Option<Arc<Snapshot>>,
+    /// Files whose chunks alone are pending; all, if `None`.
+    only: Option<Arc<[String]>>,
 }
 
 impl Base {
@@ -58,7 +60,7 @@ impl Base {
     }
 
     fn connected(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
-        Ok(Self { inner: Inner::open(folder, freshness)?, held: None })
+        Ok(Self { inner: Inner::open(folder, freshness)?, held: None, only: None })
     }
 
     /// The folder of the base.
@@ -69,6 +71,22 @@ impl Base {
     /// Whether it can be asked and not changed. What is paid for is then kept in memory alone.
     pub fn is_read_only(&self) -> bool {
         self.inner.writer.is_none()
+    }
+
+    /// The same base, of which the chunks of these files alone are pending: what a job of theirs indexes.
+    #[must_use]
+    pub fn pending_of(&self, files: Vec<String>) -> Self {
+        Self { only: Some(files.into()), ..self.clone() }
+    }
+
+    /// The files that [`Base::pending_of`] names.
+    pub(super) fn only(&self) -> Option<&[String]> {
+        self.only.as_deref()
+    }
+
+    /// Waits until all that was being written is written, also what its caller no longer waits for.
+    pub async fn settled(&self) {
+        drop(self.inner.under_way.write().await);
     }
 
     /// Runs `work` on a connection for reading, off the async threads.
@@ -122,7 +140,14 @@ impl Base {
         F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        threads::writing(what, move || inner.transaction(what, work)).await
+        // It goes on when its caller is dropped: [`Base::settled`] waits for it.
+        let under_way = Arc::clone(&inner.under_way).read_owned().await;
+        threads::writing(what, move || {
+            let written = inner.transaction(what, work);
+            drop(under_way);
+            written
+        })
+        .await
     }
 
     /// The base as it stands now, and of it what the filter admits. So many are held at a time in this process, and the others
@@ -150,7 +175,7 @@ impl Base {
         place: Place,
     ) -> Result<Self, StoreError> {
         let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter, place)?;
-        Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)) })
+        Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)), only: None })
     }
 }
 

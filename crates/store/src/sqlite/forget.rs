@@ -14,7 +14,7 @@ use super::codes::sets;
 use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
 use super::inner::{DATABASE, Inner};
 use super::locks::locked;
-use super::{corrections, put, rows, threads};
+use super::{corrections, jobs, put, rows, threads};
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::WRITING;
 
@@ -65,6 +65,7 @@ impl Base {
                 for file in &files {
                     let chunks = put::chunks_of_file(tx, file)?;
                     corrections::forget(tx, file)?;
+                    jobs::forget(tx, file)?;
                     tx.execute("DELETE FROM files WHERE path = ?1", [file])?;
                     put::forget(tx, chunks.into_iter())?;
                 }

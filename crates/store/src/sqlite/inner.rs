@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pikerag_knowledge::StoreError;
 use rusqlite::Connection;
+use tokio::sync::RwLock;
 
 use super::claims::Who;
 use super::loaded::Loaded;
@@ -49,6 +50,8 @@ pub(super) struct Inner {
     pub(super) names: Borne,
     pub(super) ledger: Queue,
     pub(super) who: Who,
+    /// Held by each write of a port while it lasts.
+    pub(super) under_way: Arc<RwLock<()>>,
 }
 
 /// When full text was last caught up with behind a search; `None` while it is.
@@ -90,6 +93,7 @@ impl Inner {
             names: Borne::default(),
             ledger: Queue::default(),
             who: Who::this_process(),
+            under_way: Arc::default(),
         }))
     }
 

@@ -6,6 +6,7 @@ use pikerag_knowledge::{EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows;
+use super::which::Which;
 
 /// A section deeper than this is named by its innermost headings.
 const DEEPEST: usize = 16;
@@ -17,23 +18,25 @@ const LONGEST: usize = 2000;
 pub(super) fn without_vector(
     connection: &Connection,
     set: VectorSet,
-    embedder: &str,
-    after: i64,
+    which: &Which<'_>,
     limit: i64,
 ) -> rusqlite::Result<Vec<TextToEmbed>> {
+    let Which { embedder, after, only } = *which;
     let is_sections = set == VectorSet::Sections;
     let sql = if is_sections {
         "SELECT x.id, s.title, x.heading, x.parent FROM sections x JOIN sources s ON s.id = x.source
          LEFT JOIN section_vectors v ON v.node = x.id AND v.embedder = ?1
-         WHERE v.node IS NULL AND x.id > ?2 ORDER BY x.id LIMIT ?3"
+         WHERE v.node IS NULL AND x.id > ?2
+         AND (?4 IS NULL OR s.file IN (SELECT value FROM json_each(?4))) ORDER BY x.id LIMIT ?3"
     } else {
         "SELECT s.id, s.title, coalesce(s.summary, ''), NULL FROM sources s
          LEFT JOIN source_vectors v ON v.node = s.id AND v.embedder = ?1
-         WHERE v.node IS NULL AND s.id > ?2 ORDER BY s.id LIMIT ?3"
+         WHERE v.node IS NULL AND s.id > ?2
+         AND (?4 IS NULL OR s.file IN (SELECT value FROM json_each(?4))) ORDER BY s.id LIMIT ?3"
     };
     let found: Vec<(u64, String, String, Option<i64>)> = connection
         .prepare_cached(sql)?
-        .query_map(params![embedder, after, limit], |row| {
+        .query_map(params![embedder, after, limit, only], |row| {
             Ok((rows::id(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?
         .collect::<rusqlite::Result<_>>()?;

@@ -122,7 +122,12 @@ impl Ledger for Base {
         }
         let number = self.queue(calls);
         let inner = Arc::clone(&self.inner);
-        threads::writing(DOING, move || inner.flush(number)).await
+        let under_way = Arc::clone(&inner.under_way).read_owned().await;
+        threads::writing(DOING, move || {
+            let _under_way = under_way;
+            inner.flush(number)
+        })
+        .await
     }
 }
 

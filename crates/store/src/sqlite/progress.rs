@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 use rusqlite::params;
 
 use super::base::Base;
-use super::{counts, distil, rows, texts};
+use super::{counts, distil, rows, texts, which};
 
 #[async_trait]
 impl Progress for Base {
@@ -24,15 +24,18 @@ impl Progress for Base {
             ChunkSet::Searchable => rows::SEARCHABLE.to_owned(),
             ChunkSet::OfKind(kind) => format!("c.kind = '{}' AND NOT c.hidden", kind.as_str()),
         };
+        let only = which::only(self.only())?;
         self.looking("reading progress", move |connection| {
             let sql = format!(
                 "SELECT id FROM chunks c WHERE id > ?2 AND {condition} AND NOT EXISTS
-                 (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id) ORDER BY id LIMIT ?3"
+                 (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id)
+                 AND (?4 IS NULL OR c.source IN {of_files}) ORDER BY id LIMIT ?3",
+                of_files = which::of_files(4)
             );
             let after = after.map_or(-1, |chunk| chunk.0.cast_signed());
             connection
                 .prepare_cached(&sql)?
-                .query_map(params![stage, after, rows::limit_of(limit)], |row| {
+                .query_map(params![stage, after, rows::limit_of(limit), only], |row| {
                     Ok(ChunkId(rows::id(row, 0)?))
                 })?
                 .collect()
@@ -49,10 +52,16 @@ impl Progress for Base {
     ) -> Result<Vec<TextToEmbed>, StoreError> {
         let embedder = embedder.to_owned();
         let after = after.map_or(-1, |node| node.0.cast_signed());
+        let only = which::only(self.only())?;
         self.looking("looking for texts without vectors", move |connection| {
-            texts::without_vector(connection, set, &embedder, after, rows::limit_of(limit))
+            let texts_of = which::Which { embedder: &embedder, after, only: only.as_deref() };
+            texts::without_vector(connection, set, &texts_of, rows::limit_of(limit))
         })
         .await
+    }
+
+    fn pending_files(&self) -> Option<&[String]> {
+        self.only()
     }
 
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Millis, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore, StoreError,
+    Millis, Pruned, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore, RunsToKeep,
+    StoreError,
 };
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
@@ -10,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::base::Base;
 use super::origins;
 use super::put::json;
-use super::rows::{bad, limit_of};
+use super::rows::{self, bad, limit_of};
 
 #[async_trait]
 impl RunStore for Base {
@@ -78,20 +79,22 @@ impl RunStore for Base {
         .await
     }
 
-    async fn prune_runs(&self, before: Millis, keep: usize) -> Result<usize, StoreError> {
+    async fn prune_runs(&self, keep: RunsToKeep) -> Result<Pruned, StoreError> {
         self.writing("forgetting old runs", move |tx| {
-            let pruned = tx
+            let times: Vec<Millis> = tx
+                .prepare_cached("SELECT started FROM runs ORDER BY started DESC, id")?
+                .query_map([], |row| rows::id(row, 0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let (oldest, leap) = keep.too_old(&times);
+            let oldest = oldest.filter(|_| leap.is_none()).map(u64::cast_signed);
+            let forgotten = tx
                 .prepare_cached(
-                    "DELETE FROM runs WHERE started < ?2 OR (state <> ?1 AND id NOT IN (
+                    "DELETE FROM runs WHERE started <= ?2 OR (state <> ?1 AND id NOT IN (
                    SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
                 )?
-                .execute(params![
-                    RunState::Running.as_str(),
-                    before.cast_signed(),
-                    limit_of(keep)
-                ])?;
+                .execute(params![RunState::Running.as_str(), oldest, limit_of(keep.number)])?;
             origins::drop_unused(tx)?;
-            Ok(pruned)
+            Ok(Pruned { forgotten, leap })
         })
         .await
     }

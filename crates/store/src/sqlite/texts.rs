@@ -4,33 +4,37 @@ use pikerag_knowledge::{Entity, EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, params};
 
 use super::follow::searchable;
+use super::which::{Which, of_files};
 use super::{graph, layers, rows};
 
-/// Texts of a set without a vector of this embedder, above `after`, by identifier.
+/// Texts of a set without a vector of this embedder, by identifier. Entities and summaries belong to no file.
 pub(super) fn without_vector(
     connection: &Connection,
     set: VectorSet,
-    embedder: &str,
-    after: i64,
+    which: &Which<'_>,
     limit: i64,
 ) -> rusqlite::Result<Vec<TextToEmbed>> {
+    let Which { embedder, after, only } = *which;
     match set {
         VectorSet::Chunks => {
             let sql = format!(
                 "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
                  LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = ?1
-                 WHERE v.node IS NULL AND c.id > ?3 AND {} ORDER BY c.id LIMIT ?2",
+                 WHERE v.node IS NULL AND c.id > ?3 AND {}
+                 AND (?4 IS NULL OR c.source IN {}) ORDER BY c.id LIMIT ?2",
                 rows::CHUNK_COLUMNS,
-                rows::SEARCHABLE
+                rows::SEARCHABLE,
+                of_files(4)
             );
             connection
                 .prepare_cached(&sql)?
-                .query_map(params![embedder, limit, after], |row| {
+                .query_map(params![embedder, limit, after, only], |row| {
                     let chunk = rows::chunk(row)?;
                     Ok(TextToEmbed { node: chunk.id.into(), text: searchable(&chunk) })
                 })
                 .and_then(Iterator::collect)
         }
+        VectorSet::Entities | VectorSet::Summaries if only.is_some() => Ok(Vec::new()),
         VectorSet::Entities => {
             let ids: Vec<EntityId> = connection
                 .prepare_cached(
@@ -54,20 +58,23 @@ pub(super) fn without_vector(
             .query_map(params![embedder, limit, after], text)
             .and_then(Iterator::collect),
         VectorSet::Sources | VectorSet::Sections => {
-            layers::without_vector(connection, set, embedder, after, limit)
+            layers::without_vector(connection, set, which, limit)
         }
         // A million of them are no rarity: equal counts tell that none waits, for a vector goes with its atom; and whether
         // one has a vector the index tells, without the pages that hold the numbers.
         VectorSet::Atoms(_) if have_all(connection, embedder)? => Ok(Vec::new()),
         VectorSet::Atoms(kind) => connection
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT a.id, a.text FROM main.atoms a
                  WHERE a.kind = ?2 AND a.id > ?4 AND NOT EXISTS
                      (SELECT 1 FROM main.atom_vectors v INDEXED BY atom_vectors_by_embedder
                       WHERE v.embedder = ?1 AND v.node = a.id)
+                 AND (?5 IS NULL OR a.chunk IN
+                      (SELECT c.id FROM main.chunks c WHERE c.source IN {}))
                  ORDER BY a.id LIMIT ?3",
-            )?
-            .query_map(params![embedder, kind.as_str(), limit, after], text)
+                of_files(5)
+            ))?
+            .query_map(params![embedder, kind.as_str(), limit, after, only], text)
             .and_then(Iterator::collect),
     }
 }

@@ -80,7 +80,7 @@ export const en = {
     waits: "Waiting for its turn",
     starts: "starting",
     at: (stage: string) => `Indexing: ${stage}`,
-    stands: { waiting: "Waiting", running: "Running", done: "Done", incomplete: "Not all done", failed: "Failed" },
+    stands: { waiting: "Waiting", running: "Running", offered: "Not accepted", set_aside: "Set aside", done: "Done", incomplete: "Not all done", failed: "Failed" },
     over: { done: "Indexing is done", incomplete: "Indexing is done, but not for all files", failed: "Indexing failed" } as Record<string, string> & { done: string },
     stages: {
       reading: "reading files", vectors: "making vectors", sentences: "sentences", records: "records", "records in running text": "records in running text",
@@ -90,6 +90,8 @@ export const en = {
       "sentences of communities": "sentences of communities", "summaries of the tree": "tree of summaries", "declared tag classes": "declared tag classes",
       "tag classes": "tag classes", tags: "tags",
     } as Record<string, string>,
+    begin: "Begin",
+    bill: (calls: number, tokens: number, texts: number) => [s(calls, "call"), s(tokens, "token"), ...(texts === 0 ? [] : [`${s(texts, "text")} to embed`])].join(", "),
     result: (files: number, atoms: number, records: number) => [s(files, "file"), s(atoms, "atom"), ...(records === 0 ? [] : [s(records, "record")])].join(", "),
     spent: (calls: number, money: string) => `${s(calls, "call")}, ${money}`,
     failed: (count: number) => `${s(count, "file")} failed`,

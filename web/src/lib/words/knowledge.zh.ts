@@ -82,7 +82,7 @@ export const zh: typeof en = {
     waits: "排队等待中",
     starts: "正在启动",
     at: (stage) => `正在建立索引：${stage}`,
-    stands: { waiting: "等待中", running: "进行中", done: "已完成", incomplete: "部分完成", failed: "失败" },
+    stands: { waiting: "等待中", running: "进行中", offered: "待确认", set_aside: "已搁置", done: "已完成", incomplete: "部分完成", failed: "失败" },
     over: { done: "索引已完成", incomplete: "索引已完成，但部分文件未成功", failed: "索引失败" },
     stages: {
       reading: "读取文件", vectors: "生成向量", sentences: "切分句子", records: "提取记录", "records in running text": "从正文提取记录",
@@ -92,6 +92,8 @@ export const zh: typeof en = {
       "sentences of communities": "整理社区句子", "summaries of the tree": "构建摘要树", "declared tag classes": "处理已声明的标签类别",
       "tag classes": "归纳标签类别", tags: "标注标签",
     },
+    begin: "开始",
+    bill: (calls, tokens, texts) => [`${n(calls)} 次调用`, `${n(tokens)} 个 Token`, ...(texts === 0 ? [] : [`${n(texts)} 段文本待嵌入`])].join("，"),
     result: (files, atoms, records) => [`${n(files)} 个文件`, `${n(atoms)} 条原子知识`, ...(records === 0 ? [] : [`${n(records)} 条记录`])].join("，"),
     spent: (calls, money) => `${n(calls)} 次调用，${money}`,
     failed: (count) => `${n(count)} 个文件失败`,

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures::future::join;
 use pikerag_baselines::answer;
 use pikerag_knowledge::{
-    Millis, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
+    Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
 };
 use pikerag_methods::{Finished, Ports, Retrace, RunParams};
 use pikerag_store::Base;
@@ -21,6 +21,9 @@ use crate::verbs::money::usd_of;
 
 /// Updates that are written in one transaction, at most.
 const BATCH: usize = 64;
+
+/// Milliseconds of a day.
+const DAY: Millis = 24 * 60 * 60 * 1000;
 
 /// What came of a run, and of keeping it.
 pub(in crate::verbs) struct KeptRun {
@@ -76,12 +79,16 @@ pub(in crate::verbs) async fn keep_run(
     let asking = answer(ports, question, method, params, cancelled);
     let (finished, kept) = join(asking, keep_all(base, updates)).await;
     let kept = match kept {
-        Ok(()) if base.is_read_only() || !is_new => Ok(()),
-        Ok(()) => base.prune_runs(keep.oldest(now()), keep.number).await.map(drop),
+        Ok(()) if base.is_read_only() || !is_new => Ok(Pruned::default()),
+        Ok(()) => base.prune_runs(keep.at(now())).await,
         Err(error) => Err(error),
     };
-    let notice = kept.err().map(|error| Notice::RunNotKept { reason: error_chain(&error) });
-    Ok(KeptRun { finished, is_kept: is_kept && notice.is_none(), notice })
+    let is_kept = is_kept && kept.is_ok();
+    let notice = match kept {
+        Ok(pruned) => pruned.leap.map(|leap| Notice::ClockLeap { days: leap / DAY }),
+        Err(error) => Some(Notice::RunNotKept { reason: error_chain(&error) }),
+    };
+    Ok(KeptRun { finished, is_kept, notice })
 }
 
 /// Milliseconds since 1970.

@@ -1,0 +1,238 @@
+//! Tests that jobs survive the end of the server, that a restart spends nothing unasked, and that a deleted file stays deleted.
+
+use std::time::{Duration, Instant};
+
+use pikerag_test_support::Server;
+use serde_json::{Value, json};
+
+use crate::common::{Place, good_stub};
+use crate::serve::{finds, put};
+use crate::serving::{Reply, Serving};
+
+const BASE: &str = "/api/v1/bases/default";
+
+fn over(job: &Value) -> bool {
+    ["done", "incomplete", "failed"].contains(&job["stand"].as_str().unwrap())
+}
+
+fn number(reply: &Reply) -> u64 {
+    let told = reply.json();
+    told["job"].as_u64().or(told["id"].as_u64()).unwrap_or_else(|| panic!("{reply:?}"))
+}
+
+/// The job of a reply, once it is over.
+fn ended(serving: &Serving, id: u64) -> Value {
+    serving.until(&format!("{BASE}/jobs/{id}"), "", over)
+}
+
+fn text(n: usize) -> Vec<u8> {
+    format!(
+        "# Crane {n}\n\nThe crane {n} of Hamburg was built by Ilse Brandt number {n} in Varnsund.\n"
+    )
+    .into_bytes()
+}
+
+fn kill(mut serving: Serving) {
+    serving.child.kill().unwrap();
+    serving.child.wait().unwrap();
+}
+
+/// Waits until so many requests have reached the model.
+fn until_asked(stub: &Server, requests: u64) {
+    let began = Instant::now();
+    while stub.heard().requests() < requests {
+        assert!(began.elapsed() < Duration::from_mins(1), "{:?}", stub.heard());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Shuts the model up: it takes requests and answers none.
+fn mute(stub: &Server) -> u64 {
+    let heard = stub.heard().requests();
+    stub.answer_only(heard);
+    heard
+}
+
+#[test]
+fn a_restart_resumes_accepted_jobs_and_leaves_held_files() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let serving = place.serve(&[]);
+    assert_eq!(put(&serving, "files/held.md?hold=true", None, &text(0)).status, 200);
+    let heard = mute(&stub);
+    let accepted = number(&put(&serving, "files/accepted.md", None, &text(1)));
+    let behind = number(&put(&serving, "files/behind.md", None, &text(2)));
+    until_asked(&stub, heard + 1);
+    // What jobs are about to read is not thrown away with the rest.
+    let gone = serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").json();
+    assert_eq!(gone[0]["file"], "held.md", "{gone}");
+    assert_eq!(gone.as_array().unwrap().len(), 1, "{gone}");
+    assert_eq!(put(&serving, "files/held.md?hold=true", None, &text(0)).status, 200);
+    kill(serving);
+    stub.answer_all();
+    let serving = place.serve(&[]);
+    for id in [accepted, behind] {
+        assert_eq!(ended(&serving, id)["stand"], "done");
+    }
+    let sent = serving.get(&format!("{BASE}/sent"), "").json();
+    let in_base: Vec<_> = sent.as_array().unwrap().iter().map(|file| &file["in_base"]).collect();
+    assert_eq!(in_base, [&json!(true), &json!(true), &json!(false)], "{sent}");
+}
+
+#[test]
+fn a_new_model_is_offered_its_work_and_paid_only_when_accepted() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let serving = place.serve(&["--offline"]);
+    for n in 0..4 {
+        let job = number(&put(&serving, &format!("files/{n}.md"), None, &text(n)));
+        assert_eq!(ended(&serving, job)["stand"], "done");
+    }
+    kill(serving);
+    let serving = place.serve(&[]);
+    let offered = |jobs: &Value| {
+        jobs.as_array().unwrap().iter().find(|job| job["stand"] == "offered").cloned()
+    };
+    let jobs = serving.until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
+    let offer = offered(&jobs).unwrap();
+    assert_eq!((&offer["kind"], &offer["accepted"]["calls"]), (&json!("complete"), &json!(4)));
+    assert_eq!(stub.heard().requests(), 0, "{:?}", stub.heard());
+    // Another file is paid for by itself.
+    let job = ended(&serving, number(&put(&serving, "files/5.md", None, &text(5))));
+    assert_eq!((&job["stand"], &job["accepted"]["calls"]), (&json!("done"), &json!(1)), "{job}");
+    assert_eq!(stub.heard().chats, 1);
+    let begin = format!("{BASE}/jobs/{}/begin", offer["id"]);
+    let reply = serving.post(&begin, "", &json!({}));
+    assert_eq!((reply.status, number(&reply)), (202, offer["id"].as_u64().unwrap()));
+    assert_eq!(ended(&serving, number(&reply))["stand"], "done");
+    assert_eq!(stub.heard().chats, 5);
+    let again = serving.post(&begin, "", &json!({}));
+    assert_eq!((again.status, again.json()["code"].as_str()), (409, Some("not-offered")));
+    assert_eq!(serving.post(&format!("{BASE}/jobs/999/begin"), "", &json!({})).status, 404);
+}
+
+#[test]
+fn a_job_that_was_accepted_under_another_model_is_offered() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let serving = place.serve(&[]);
+    let heard = mute(&stub);
+    let jobs: Vec<u64> =
+        (0..2).map(|n| number(&put(&serving, &format!("files/{n}.md"), None, &text(n)))).collect();
+    until_asked(&stub, heard + 1);
+    kill(serving);
+    let heard = stub.heard().requests();
+    stub.answer_all();
+    let place = place.set("OPENAI_MODEL", "other");
+    let serving = place.serve(&[]);
+    for id in &jobs {
+        let path = format!("{BASE}/jobs/{id}");
+        let job = serving.until(&path, "", |job| job["stand"] == "offered");
+        assert_eq!(job["accepted"]["calls"], json!(1), "{job}");
+    }
+    assert_eq!(stub.heard().requests(), heard);
+    // Without a name only what no job has goes.
+    assert_eq!(serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").status, 409);
+    let gone = serving.request("DELETE", &format!("{BASE}/sent?file=1.md"), &[], b"").json();
+    assert_eq!(gone[0]["file"], "1.md", "{gone}");
+    assert_eq!(serving.post(&format!("{BASE}/jobs/{}/begin", jobs[0]), "", &json!({})).status, 202);
+    assert_eq!(ended(&serving, jobs[0])["stand"], "done");
+}
+
+#[test]
+fn a_file_that_ended_the_process_three_times_is_set_aside() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let mut serving = place.serve(&[]);
+    let heard = mute(&stub);
+    let job = number(&put(&serving, "files/poison.md", None, &text(0)));
+    until_asked(&stub, heard + 1);
+    for _ in 1..3 {
+        let heard = stub.heard().requests();
+        kill(serving);
+        serving = place.serve(&[]);
+        until_asked(&stub, heard + 1);
+    }
+    kill(serving);
+    let heard = stub.heard().requests();
+    stub.answer_all();
+    let serving = place.serve(&[]);
+    let path = format!("{BASE}/jobs/{job}");
+    let aside = serving.until(&path, "", |job| job["stand"] == "set_aside");
+    assert!(aside["reason"].as_str().unwrap().contains("poison.md"), "{aside}");
+    assert_eq!(stub.heard().requests(), heard);
+    assert_eq!(serving.post(&format!("{path}/begin"), "", &json!({})).status, 202);
+    assert_eq!(ended(&serving, job)["stand"], "done");
+}
+
+#[test]
+fn a_model_out_of_reach_is_asked_again_and_the_reason_shown() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    place.write("pikerag.toml", "[chat]\nmax_attempts = 1\n");
+    let serving = place.serve(&[]);
+    stub.spoil_chats("crane 7", pikerag_test_support::Fault::Broken);
+    let job = number(&put(&serving, "files/7.md", None, &text(7)));
+    let path = format!("{BASE}/jobs/{job}");
+    let waiting = serving.until(&path, "", |job| !job["reason"].is_null());
+    assert_eq!((&waiting["stand"], &waiting["attempts"]), (&json!("waiting"), &json!(1)));
+    stub.mend();
+    let done = ended(&serving, job);
+    assert_eq!((&done["stand"], &done["attempts"]), (&json!("done"), &json!(2)), "{done}");
+}
+
+/// Names stay, however many jobs there are.
+#[test]
+fn the_names_of_jobs_are_kept() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let first = number(&put(&serving, "files/0.md", None, &text(0)));
+    let mut last = first;
+    for _ in 0..510 {
+        let begun = serving.post(&format!("{BASE}/index"), "", &json!({"files": ["0.md"]}));
+        last = number(&begun);
+    }
+    assert_eq!(ended(&serving, last)["stand"], "done");
+    assert_eq!(ended(&serving, first)["stand"], "done");
+    kill(serving);
+    let serving = place.serve(&["--offline"]);
+    let told = serving.get(&format!("{BASE}/jobs/{first}"), "").json();
+    assert_eq!((&told["stand"], &told["id"]), (&json!("done"), &json!(first)), "{told}");
+    assert!(told["report"]["report"]["files"][0][0].as_str().unwrap().ends_with("0.md"), "{told}");
+    assert_eq!(serving.get(&format!("{BASE}/jobs"), "").json().as_array().unwrap().len(), 500);
+}
+
+/// Six tries: the text is never back, whatever the job was at.
+#[test]
+fn a_file_deleted_amid_indexing_never_comes_back() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let serving = place.serve(&[]);
+    for n in 0..6 {
+        let file = format!("files/{n}.md");
+        let name = format!("base.uploads/{n}.md");
+        let first = number(&put(&serving, &file, None, &text(n)));
+        assert_eq!(ended(&serving, first)["stand"], "done");
+        // A new version, and twenty that stand behind it.
+        let heard = if n % 2 == 0 { mute(&stub) } else { stub.heard().requests() };
+        let word = format!("Zyxwort{n}");
+        let newer = format!("# Crane {n}\n\nThe crane {n} is called {word}, and it is tall.\n");
+        let mut last = number(&put(&serving, &file, None, newer.as_bytes()));
+        for _ in 0..3 {
+            last = number(&put(&serving, &file, None, newer.as_bytes()));
+        }
+        if n % 2 == 0 {
+            until_asked(&stub, heard + 1);
+        }
+        let path = format!("{BASE}/files?file={name}&forget=true");
+        let gone = serving.request("DELETE", &path, &[], b"");
+        assert_eq!(gone.status, 200, "{gone:?}");
+        stub.answer_all();
+        assert!(over(&ended(&serving, last)));
+        assert!(!finds(&serving, &word), "try {n}");
+        let files = serving.get(&format!("{BASE}/files"), "").text;
+        assert!(!files.contains(&name), "try {n}: {files}");
+        let held = std::fs::read(place.path("base/base.sqlite")).unwrap();
+        assert!(!held.windows(word.len()).any(|bytes| bytes == word.as_bytes()), "try {n}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Gives a server what its jobs need: the rows of the base, names of files, and what the base still lacks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pikerag_indexing::Params;
+use pikerag_indexing::estimate::{Estimate, left};
+use pikerag_knowledge::{JobBill, Jobs, Progress, RefusalWriter, Role, Stage};
+use pikerag_store::Base;
+
+use crate::engine::Session;
+use crate::error::Result;
+use crate::files;
+use crate::settings::EmbedSettings;
+
+/// What the whole base still lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// Calls to chat models and their tokens.
+    pub estimate: Estimate,
+    /// US dollars, where the prices are known.
+    pub usd: Option<f64>,
+    /// Texts without a vector, where those are paid for.
+    pub texts: usize,
+}
+
+impl Left {
+    /// The same as a bill.
+    pub fn bill(&self) -> JobBill {
+        bill(&self.estimate, self.usd, self.texts)
+    }
+}
+
+/// An estimate as a bill.
+pub(super) fn bill(estimate: &Estimate, usd: Option<f64>, texts: usize) -> JobBill {
+    let (calls, texts) = (estimate.calls as u64, texts as u64);
+    JobBill {
+        calls,
+        tokens: estimate.usage.prompt_tokens + estimate.usage.completion_tokens,
+        usd,
+        texts,
+    }
+}
+
+/// The jobs of the base; `None` where there is no base.
+///
+/// # Errors
+/// The base cannot be opened.
+pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dyn Jobs>>> {
+    Ok(match create {
+        CreateBase::Yes => Some(Arc::new(session.base_or_create().await?)),
+        CreateBase::No if session.has_base() => Some(Arc::new(session.base().await?)),
+        CreateBase::No => None,
+    })
+}
+
+/// What the base would call the files under some paths, those too that are not there.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn job_names(session: &Session, paths: &[PathBuf]) -> Result<Vec<String>> {
+    let base = session.base_or_create().await?;
+    let found = files::find(paths, &session.settled_names(&base).await?);
+    let left_out = found.left_out.into_iter().map(|(file, _)| file);
+    Ok(found.files.into_iter().chain(left_out).collect())
+}
+
+/// Where files of the base lie, by the names that it calls them.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn job_places(session: &Session, files: &[String]) -> Result<Vec<PathBuf>> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    Ok(files.iter().map(|file| names.place(file)).collect())
+}
+
+/// Counts what the whole base still lacks; nothing is called.
+///
+/// # Errors
+/// The base cannot be read.
+pub async fn left_to_do(session: &Session) -> Result<Left> {
+    let base = session.base().await?;
+    let params = session.ingest_params(&[], &[], None);
+    left_in(session, &base, &params).await
+}
+
+pub(super) async fn left_in(session: &Session, base: &Base, params: &Params) -> Result<Left> {
+    let mut texts = 0;
+    if session.pays_for_vectors()
+        && let Some(embedder) = session.embedder_on(base).await?
+    {
+        let stage = Stage::embed(embedder.name());
+        let refused =
+            base.refusals().await?.iter().filter(|refusal| refusal.stage == stage).count();
+        texts = base.count_without_vector(embedder.name()).await?.saturating_sub(refused);
+    }
+    let estimate = left(base, params, &session.available()).await?;
+    Ok(Left { usd: session.price_of_estimate(&estimate), estimate, texts })
+}
+
+/// Names the models and settings that decide what indexing asks for: while it stays the same, so do bills.
+pub fn setup(session: &Session) -> String {
+    let settings = session.settings();
+    let models = Role::ALL.iter().copied().filter_map(|role| {
+        let endpoint = &settings.chat(role)?.endpoint;
+        Some(format!("{} {} {}", role.as_str(), endpoint.address(), endpoint.model))
+    });
+    let mut parts: Vec<String> = models.collect();
+    if let EmbedSettings::Endpoint { endpoint, .. } = &settings.embed {
+        parts.push(format!("embed {} {}", endpoint.address(), endpoint.model));
+    }
+    parts.push(format!("{:?}", session.ingest_params(&[], &[], None)));
+    blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string()
+}
+
+/// Whether a base is made where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreateBase {
+    /// An empty one is made.
+    Yes,
+    /// None is made.
+    No,
+}
+
+impl Session {
+    fn pays_for_vectors(&self) -> bool {
+        matches!(self.settings().embed, EmbedSettings::Endpoint { .. })
+    }
+
+    /// Whether indexing asks nobody who is paid.
+    pub fn indexes_for_free(&self) -> bool {
+        !self.pays_for_vectors() && Role::ALL.iter().copied().all(|role| !self.has_chat(role))
+    }
+}

@@ -1,0 +1,81 @@
+//! Answers how far jobs are, and begins those that wait for somebody to accept them.
+
+use std::convert::Infallible;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::KeepAlive;
+use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::{Extension, Json};
+use futures::stream;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::{App, Caller};
+use crate::jobs::Job;
+use crate::problem::{Parts, Problem};
+use crate::streams::sent;
+
+/// The latest 500 jobs of a base and all that are not over, the latest first.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
+    responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
+pub(crate) async fn jobs(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<Json<Vec<Job>>, Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    Ok(Json(app.jobs.of(&base, &session).await?))
+}
+
+/// Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
+/// key's from then on.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
+    params(("base" = String, Path), ("job" = u64, Path)),
+    responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn begin(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, id)): Parts<(String, u64)>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let job = app.jobs.accept(&app.host(), caller.key.as_ref(), &base, &session, id).await?;
+    Ok((StatusCode::ACCEPTED, Json(job)))
+}
+
+/// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
+    params(("base" = String, Path), ("job" = u64, Path)),
+    responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
+pub(crate) async fn job(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, id)): Parts<(String, u64)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let watched = app.jobs.watch(&base, &session, id).await?;
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
+        let job = watched.borrow().clone();
+        return Ok(Json(job).into_response());
+    }
+    let events = stream::unfold(Some((watched, false)), |state| async move {
+        let (mut watched, was_told) = state?;
+        if was_told && watched.changed().await.is_err() {
+            return None;
+        }
+        let job = watched.borrow_and_update().clone();
+        let next = (!job.is_over()).then_some((watched, true));
+        Some((Ok::<_, Infallible>(sent(&JobEvent::Job(job))), next))
+    });
+    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// What is sent each time that a job has come further: the name of the event, and its data.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case", tag = "event", content = "data")]
+pub(crate) enum JobEvent {
+    /// The job as it is now.
+    Job(Job),
+}

@@ -1,0 +1,34 @@
+//! Declares what jobs need of the server around them.
+
+use pikerag_engine::Session;
+use pikerag_engine::knowledge::JobRecord;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::{JobOffer, Jobs};
+use crate::problem::Problem;
+
+/// The server, as its jobs see it.
+pub(crate) trait Host: Send + Sync {
+    /// The jobs themselves.
+    fn jobs(&self) -> &Jobs;
+
+    /// Says that the server ends.
+    fn stopping(&self) -> &CancellationToken;
+
+    /// The server's own: connections to models that a job opens serve others after it.
+    fn runtime(&self) -> &Handle;
+
+    /// A base for the server itself.
+    fn owner_of(&self, base: &str) -> Option<Session>;
+
+    /// A base for the key that asked for a job, or for nobody's; `None` where the key is gone, or may not change the base any
+    /// more.
+    fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem>;
+
+    /// Books what an attempt cost, and counts a job that is over.
+    fn attempted(&self, base: &str, job: &JobRecord);
+
+    /// Tells the terminal of a job that waits to be accepted.
+    fn offered(&self, offer: &JobOffer);
+}

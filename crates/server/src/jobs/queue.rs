@@ -1,0 +1,83 @@
+//! Runs the jobs of one base in turn, in the order in which they were asked for, those that failed again when they are due.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pikerag_engine::knowledge::{JobQuery, JobRecord, Jobs as JobStore};
+use pikerag_engine::uploads::Uploads;
+use tracing::{info, warn};
+
+use super::line::Line;
+use super::{Host, failed, now, offer, recover, run, there};
+use crate::problem::Problem;
+
+/// The longest that a line sleeps though a job may be due: clocks are set.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// How long an upload that has not come whole may rest, and how often that is looked at.
+const PARTS_KEPT: Duration = Duration::from_hours(7 * 24);
+const EXPIRING: Duration = Duration::from_hours(1);
+
+/// Runs what is due until the server stops.
+pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
+    if let Err(problem) = recover::recover(&host, &line).await {
+        warn!(base = line.base, problem = problem.detail(), "jobs of before are not resumed");
+    }
+    let mut is_counted = false;
+    let mut expired: Option<Instant> = None;
+    while !host.stopping().is_cancelled() {
+        let mut wait = LONGEST;
+        match next(&host, &line).await {
+            Ok(Some((store, job))) if job.due <= now() => {
+                run::run(&host, &line, store.as_ref(), job.id).await;
+                is_counted = false;
+                continue;
+            }
+            Ok(Some((_, job))) => {
+                wait = wait.min(Duration::from_millis(job.due.saturating_sub(now())));
+            }
+            Ok(None) => {}
+            Err(problem) => {
+                warn!(base = line.base, problem = problem.detail(), "jobs are not read");
+            }
+        }
+        if expired.is_none_or(|last| EXPIRING <= last.elapsed()) {
+            expired = Some(Instant::now());
+            expire(&host, &line.base);
+        }
+        if !is_counted {
+            is_counted = true;
+            let counted = host.stopping().run_until_cancelled(offer::offer(&host, &line)).await;
+            if let Some(Err(problem)) = counted {
+                let problem = problem.detail();
+                warn!(base = line.base, problem, "what the base lacks is not counted");
+            }
+        }
+        tokio::select! {
+            () = host.stopping().cancelled() => {}
+            () = line.wake.notified() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+/// Drops uploads that have not come whole and grow no more.
+fn expire(host: &Arc<dyn Host>, base: &str) {
+    let Some(session) = host.owner_of(base) else { return };
+    let dropped = Uploads::beside(session.folder()).drop_parts(|age| PARTS_KEPT < age);
+    match dropped {
+        Ok(0) => {}
+        Ok(parts) => info!(base, parts, "incomplete uploads expired"),
+        Err(error) => warn!(base, %error, "incomplete uploads do not expire"),
+    }
+}
+
+async fn next(
+    host: &Arc<dyn Host>,
+    line: &Line,
+) -> Result<Option<(Arc<dyn JobStore>, JobRecord)>, Problem> {
+    let Some(session) = host.owner_of(&line.base) else { return Ok(None) };
+    let Some(store) = there(&session).await? else { return Ok(None) };
+    let next = store.jobs(JobQuery::Next(now())).await.map_err(failed)?.pop();
+    Ok(next.map(|job| (store, job)))
+}

@@ -1,0 +1,80 @@
+//! Finds the jobs that a process left behind: what was accepted goes on; a file that ended the process three times is set
+//! aside.
+
+use std::sync::Arc;
+
+use pikerag_engine::knowledge::{
+    JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore,
+};
+
+use super::line::Line;
+use super::{Host, Job, failed, now, there};
+use crate::problem::Problem;
+
+/// A file whose reading ended the process so often is set aside.
+pub(super) const CRASHES: u32 = 3;
+
+pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
+    let Some(session) = host.owner_of(&line.base) else { return Ok(()) };
+    let Some(store) = there(&session).await? else { return Ok(()) };
+    let _order = line.order.lock().await;
+    for mut record in store.jobs(JobQuery::Unfinished).await.map_err(failed)? {
+        let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
+        if record.kind == JobKind::Watch && !is_of_now {
+            // The folders are looked through when the server comes up.
+            (record.state, record.ended) = (JobState::Failed, Some(now()));
+            record.reason =
+                Some("the server ended; its folders are looked through again".to_owned());
+        } else if record.state == JobState::Running {
+            crashed(host, line, store.as_ref(), &mut record).await?;
+        } else {
+            host.jobs().follow(&Job::of(&line.base, &record));
+            continue;
+        }
+        host.jobs().keep(&line.base, store.as_ref(), &record).await;
+    }
+    Ok(())
+}
+
+/// Decides what becomes of a job amid which the process ended.
+async fn crashed(
+    host: &Arc<dyn Host>,
+    line: &Line,
+    store: &dyn JobStore,
+    record: &mut JobRecord,
+) -> Result<(), Problem> {
+    record.reason = Some("the process ended amid the work".to_owned());
+    let files = store.job_files(record.id).await.map_err(failed)?;
+    let (left, poison): (Vec<JobFile>, Vec<JobFile>) =
+        files.into_iter().filter(|file| !file.is_done).partition(|file| file.attempts < CRASHES);
+    let is_poison = match record.kind {
+        JobKind::Index => left.is_empty() && !poison.is_empty(),
+        JobKind::Watch | JobKind::Complete => CRASHES <= record.attempts,
+    };
+    if is_poison {
+        record.state = JobState::SetAside;
+        let file = poison.first().map_or("it", |file| file.file.as_str());
+        record.reason = Some(set_aside(file));
+        return Ok(());
+    }
+    record.state = JobState::Waiting;
+    if record.kind != JobKind::Index {
+        return Ok(());
+    }
+    for JobFile { file, .. } in poison {
+        let apart = JobRecord {
+            state: JobState::SetAside,
+            reason: Some(set_aside(&file)),
+            attempts: CRASHES,
+            ..record.clone()
+        };
+        let id = store.add_job(apart.clone(), vec![file.clone()]).await.map_err(failed)?;
+        store.withdraw_files(Some(record.id), vec![file]).await.map_err(failed)?;
+        host.jobs().follow(&Job::of(&line.base, &JobRecord { id, ..apart }));
+    }
+    Ok(())
+}
+
+fn set_aside(file: &str) -> String {
+    format!("indexing `{file}` ended the process {CRASHES} times")
+}

@@ -1,0 +1,179 @@
+//! Keeps the jobs of a base: a row for each, with its files beside it.
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    FileMark, JobFile, JobQuery, JobRecord, JobState, Jobs, Millis, StoreError,
+};
+use rusqlite::{Connection, Row, Transaction, params};
+
+use super::base::Base;
+use super::put::json;
+use super::rows;
+
+/// Jobs that are not over.
+const UNFINISHED: &str = "state NOT IN ('done', 'incomplete', 'failed')";
+
+#[async_trait]
+impl Jobs for Base {
+    async fn add_job(&self, job: JobRecord, files: Vec<String>) -> Result<u64, StoreError> {
+        self.writing("adding a job", move |tx| {
+            tx.execute("INSERT INTO jobs(state, due, record) VALUES ('', 0, '{}')", [])?;
+            let id = tx.last_insert_rowid().cast_unsigned();
+            put(tx, &JobRecord { id, ..job })?;
+            let mut insert =
+                tx.prepare_cached("INSERT OR IGNORE INTO job_files(job, file) VALUES (?1, ?2)")?;
+            for file in &files {
+                insert.execute(params![id.cast_signed(), file])?;
+            }
+            Ok(id)
+        })
+        .await
+    }
+
+    async fn put_job(&self, job: JobRecord) -> Result<bool, StoreError> {
+        self.writing("keeping a job", move |tx| put(tx, &job)).await
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<JobRecord>, StoreError> {
+        self.looking("reading jobs", move |connection| match query {
+            JobQuery::Latest(limit) => {
+                read(connection, "ORDER BY id DESC LIMIT ?1", rows::limit_of(limit))
+            }
+            JobQuery::Unfinished => {
+                read(connection, &format!("WHERE {UNFINISHED} ORDER BY id LIMIT ?1"), -1)
+            }
+            JobQuery::One(id) => read(connection, "WHERE id = ?1", id.cast_signed()),
+            JobQuery::Next(now) => next(connection, now),
+        })
+        .await
+    }
+
+    async fn job_files(&self, job: u64) -> Result<Vec<JobFile>, StoreError> {
+        self.looking("reading the files of a job", move |connection| {
+            connection
+                .prepare_cached(
+                    "SELECT file, attempts, is_done FROM job_files WHERE job = ?1 ORDER BY file",
+                )?
+                .query_map([job.cast_signed()], |row| {
+                    Ok(JobFile { file: row.get(0)?, attempts: row.get(1)?, is_done: row.get(2)? })
+                })?
+                .collect()
+        })
+        .await
+    }
+
+    async fn mark_job_files(
+        &self,
+        job: u64,
+        files: Vec<String>,
+        mark: FileMark,
+    ) -> Result<(), StoreError> {
+        let change = match mark {
+            FileMark::Begun => "attempts = attempts + 1",
+            FileMark::PutBack => "attempts = 0, is_done = 0",
+            FileMark::Done => "attempts = 0, is_done = 1",
+        };
+        self.writing("marking the files of a job", move |tx| {
+            let sql = format!("UPDATE job_files SET {change} WHERE job = ?1 AND file = ?2");
+            let mut statement = tx.prepare_cached(&sql)?;
+            files
+                .iter()
+                .try_for_each(|file| statement.execute(params![job.cast_signed(), file]).map(drop))
+        })
+        .await
+    }
+
+    async fn withdraw_files(&self, job: Option<u64>, files: Vec<String>) -> Result<(), StoreError> {
+        self.writing("taking files out of jobs", move |tx| {
+            let sql = format!(
+                "DELETE FROM job_files WHERE file = ?1 AND job IN
+                 (SELECT id FROM jobs WHERE {UNFINISHED} AND (?2 IS NULL OR id = ?2))"
+            );
+            let mut statement = tx.prepare_cached(&sql)?;
+            let job = job.map(u64::cast_signed);
+            files.iter().try_for_each(|file| statement.execute(params![file, job]).map(drop))
+        })
+        .await
+    }
+
+    async fn files_to_read(&self) -> Result<Vec<(String, JobState)>, StoreError> {
+        self.looking("reading what jobs read", |connection| {
+            let sql = format!(
+                "SELECT f.file, j.state FROM job_files f JOIN jobs j ON j.id = f.job
+                 WHERE {UNFINISHED} AND NOT f.is_done ORDER BY f.job, f.file"
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_map([], |row| Ok((row.get(0)?, state(row, 1)?)))?
+                .collect()
+        })
+        .await
+    }
+
+    async fn prune_jobs(&self, keep: usize) -> Result<usize, StoreError> {
+        self.writing("dropping old jobs", move |tx| {
+            tx.prepare_cached(&format!(
+                "DELETE FROM jobs WHERE NOT ({UNFINISHED}) AND id NOT IN
+                 (SELECT id FROM jobs ORDER BY id DESC LIMIT ?1)"
+            ))?
+            .execute([rows::limit_of(keep)])
+        })
+        .await
+    }
+}
+
+/// Drops what jobs keep of a file that is forgotten: its name, and outcomes and reasons that may quote it.
+pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "UPDATE jobs SET outcome = NULL, record = json_set(record, '$.reason', NULL)
+         WHERE id IN (SELECT job FROM job_files WHERE file = ?1)
+            OR json_extract(record, '$.kind') <> 'index'",
+        [file],
+    )?;
+    tx.execute("DELETE FROM job_files WHERE file = ?1", [file]).map(drop)
+}
+
+fn put(tx: &Transaction<'_>, job: &JobRecord) -> rusqlite::Result<bool> {
+    let outcome = job.outcome.as_ref().map(json).transpose()?;
+    let changed = tx
+        .prepare_cached(
+            "UPDATE jobs SET state = ?2, due = ?3, record = ?4, outcome = ?5 WHERE id = ?1",
+        )?
+        .execute(params![
+            job.id.cast_signed(),
+            job.state.as_str(),
+            job.due.cast_signed(),
+            json(job)?,
+            outcome
+        ])?;
+    Ok(0 < changed)
+}
+
+fn read(connection: &Connection, which: &str, value: i64) -> rusqlite::Result<Vec<JobRecord>> {
+    connection
+        .prepare_cached(&format!("SELECT record, outcome FROM jobs {which}"))?
+        .query_map([value], record)?
+        .collect()
+}
+
+fn next(connection: &Connection, now: Millis) -> rusqlite::Result<Vec<JobRecord>> {
+    let which =
+        "WHERE state = 'waiting' ORDER BY CASE WHEN due <= ?1 THEN 0 ELSE due END, id LIMIT 1";
+    read(connection, which, now.cast_signed())
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<JobRecord> {
+    let mut record: JobRecord = rows::json(row, 0)?;
+    if row.get_ref(1)?.as_str_or_null()?.is_some() {
+        record.outcome = Some(rows::json(row, 1)?);
+    }
+    Ok(record)
+}
+
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<JobState> {
+    let name: String = row.get(column)?;
+    JobState::ALL
+        .into_iter()
+        .find(|state| state.as_str() == name)
+        .ok_or_else(|| rows::unknown(column, &name))
+}
