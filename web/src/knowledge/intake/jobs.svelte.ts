@@ -95,7 +95,7 @@ export class Jobs {
           return;
         }
       } catch (error) {
-        // A server that came up anew has forgotten its jobs, and goes on with what was left by itself.
+        // The base was replaced: its jobs are others.
         if (isAbort(error) || asProblem(error).status === 404) {
           this.all = this.all.filter((one) => one.id !== id || isOver(one));
           return;
