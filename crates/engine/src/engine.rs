@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::session::USUAL_METHOD;
 use self::session::weights;
-pub use self::session::{Cost, CostPart, Grant, Session, Share};
+pub use self::session::{Cost, CostPart, Grant, Session};
 use crate::error::{EngineError, Result};
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
@@ -98,11 +98,6 @@ impl Engine {
     /// The same over the base in another folder.
     pub fn session_over(&self, folder: PathBuf) -> Session {
         Session::new(self.clone(), folder)
-    }
-
-    /// What is spent under a grant from now on.
-    pub fn share(&self, grant: &Grant) -> Share {
-        Share::new(&self.settings().prices, grant)
     }
 
     /// Stops everything that is under way, for good: no model call is begun after that, and those under way are

@@ -6,6 +6,7 @@ mod corpus;
 mod embedder;
 mod error;
 mod graph;
+mod keys;
 mod ledger;
 mod models;
 mod progress;
@@ -26,6 +27,10 @@ pub use error::StoreError;
 pub use graph::{
     ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,
     ShortDescription,
+};
+pub use keys::{
+    ChargeEnd, Key, KeyCharge, KeyParams, KeyStore, KeyUse, LeftBehind, Picodollars, Reserved,
+    Scope,
 };
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{

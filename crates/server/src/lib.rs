@@ -14,6 +14,7 @@ mod routes;
 mod serve;
 mod streams;
 mod watch;
+mod wrong;
 
 pub use crate::routes::openapi;
 pub use crate::serve::{ServeError, Serving, serve, speak_mcp};

@@ -6,22 +6,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use pikerag_engine::Engine;
-use pikerag_engine::keys::{Keys, KeysError};
+use pikerag_engine::keys::{Keys, KeysError, mark_as_needed, mark_of_need};
 use pikerag_engine::uploads::Uploads;
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::net::{TcpListener, lookup_host};
 use tokio::sync::Semaphore;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::app::{Caller, Shared};
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
+use crate::guard::Peer;
 use crate::jobs::Work;
 use crate::routes::router;
 use crate::watch::watch;
@@ -49,6 +53,11 @@ pub enum ServeError {
     /// Nothing can be put on the audit log.
     #[error("the audit log `{}` cannot be written", file.display())]
     NoAudit { file: PathBuf, source: std::io::Error },
+    /// Keys were made for this server, and their store does not know of any.
+    #[error(
+        "{mark} says that keys were made for this server, but {store} holds none: it is missing or damaged"
+    )]
+    KeysGone { store: PathBuf, mark: PathBuf },
     /// The keys cannot be read.
     #[error(transparent)]
     Keys(#[from] KeysError),
@@ -73,7 +82,7 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
         Err(_) => lookup_host((host.as_str(), port)).await.map_err(|_| no_address())?.next(),
     };
     let address = found.ok_or_else(no_address)?;
-    let keys = engine.settings().server.keys.clone().map(Keys::at);
+    let keys = keys_of(&engine)?;
     let has_keys =
         keys.as_ref().map_or(Ok(false), |keys| keys.list().map(|all| !all.is_empty()))?;
     if !address.ip().is_loopback() && !has_keys {
@@ -87,8 +96,40 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
     let app = Arc::new(Shared::new(engine, keys, audit, address));
+    tokio::spawn(settle(Arc::clone(&app)));
     go_on(&app);
     Ok(Serving { listener, app, address })
+}
+
+/// The store of keys, which must be whole, and there where keys were ever made.
+fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
+    let settings = engine.settings();
+    let mark = mark_of_need(settings);
+    let Some(path) = &settings.server.keys else {
+        return mark.map_or(Ok(None), |_| Err(KeysError::NoPlace.into()));
+    };
+    let keys = Keys::at(path);
+    keys.verify()?;
+    match (keys.were_made()?, mark) {
+        (true, _) => mark_as_needed(settings),
+        (false, Some(mark)) => {
+            return Err(ServeError::KeysGone { store: keys.path().to_owned(), mark });
+        }
+        (false, None) => {}
+    }
+    Ok(Some(keys))
+}
+
+/// Settles what processes that were killed have left reserved, as far as the ledgers of the bases tell its price.
+async fn settle(app: Arc<Shared>) {
+    let Some(keys) = app.keys() else { return };
+    for (name, session) in app.all_bases() {
+        match keys.settle_left(session).await {
+            Ok(0) => {}
+            Ok(settled) => info!(base = name, settled, "calls of an ended server are settled"),
+            Err(error) => warn!(base = name, %error, "calls of an ended server are not settled"),
+        }
+    }
 }
 
 /// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
@@ -140,8 +181,8 @@ impl Serving {
                 accepted = self.listener.accept() => accepted,
                 () = &mut stopped => break,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, peer) = match accepted {
+                Ok((stream, peer)) => (stream, Peer(peer.ip())),
                 Err(error) => {
                     debug!(%error, "a connection was not taken");
                     // Out of handles: a moment later some are free.
@@ -152,10 +193,15 @@ impl Serving {
             // Whoever comes when it is full is turned away by the closing of the connection.
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
+            let routes = TowerToHyperService::new(service.clone());
+            let from = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(peer);
+                routes.call(request)
+            });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service.clone()));
+                .serve_connection(TokioIo::new(stream), from);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = connection.await {

@@ -32,6 +32,8 @@ mod installed;
 #[cfg(test)]
 mod keep;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod layouts;

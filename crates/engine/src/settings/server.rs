@@ -23,7 +23,7 @@ pub struct ServerSettings {
     pub names: Vec<String>,
     /// Pages of other addresses that may call it: what `Origin` may say.
     pub origins: Vec<String>,
-    /// The file of keys; none where there is no place for one.
+    /// The database of keys; none where there is no place for one.
     pub keys: Option<PathBuf>,
     /// Where requests are put on record, a line of JSON for each; none for the log alone.
     pub audit: Option<PathBuf>,
@@ -37,6 +37,10 @@ pub struct ServerSettings {
     pub body_bytes: usize,
     /// Requests that are under way, at most.
     pub requests: usize,
+    /// Wrong keys from one address that are answered in a minute.
+    pub wrong_keys: u32,
+    /// Passages that one request may have reranked.
+    pub rerank_limit: usize,
 }
 
 /// As it is written.
@@ -55,6 +59,8 @@ pub(super) struct ServerTable {
     pub(super) evaluations: Option<PathBuf>,
     pub(super) body_mib: Option<usize>,
     pub(super) requests: Option<usize>,
+    pub(super) wrong_keys: Option<u32>,
+    pub(super) rerank_limit: Option<usize>,
 }
 
 impl ServerTable {
@@ -92,13 +98,15 @@ impl ServerTable {
             public_url,
             names: self.names.clone(),
             origins: self.origins.clone(),
-            keys: self.keys.clone().or_else(|| Some(state?.join("keys.json"))),
+            keys: self.keys.clone().or_else(|| Some(state?.join("keys.sqlite"))),
             audit: self.audit.clone(),
             bases: self.bases.clone(),
             watch: self.watch.clone(),
             evaluations: self.evaluations.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),
+            wrong_keys: self.wrong_keys.unwrap_or(10),
+            rerank_limit: self.rerank_limit.unwrap_or(200),
         })
     }
 }

@@ -149,7 +149,7 @@ pub(crate) async fn ask(
         filter: Filter { conditions: body.filter },
         ..AskRequest::default()
     };
-    let underway = Underway::begin(&app, &caller, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }
 

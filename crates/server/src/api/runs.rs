@@ -71,7 +71,7 @@ pub(crate) async fn replay(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
-    let underway = Underway::begin(&app, &caller, session, Wanted::Replay(run));
+    let underway = Underway::begin(&app, session, Wanted::Replay(run));
     respond(app, base, &headers, underway).await
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn fork(
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
     let fork = ForkRequest { run, at, change, ask: AskRequest::default() };
-    let underway = Underway::begin(&app, &caller, session, Wanted::Fork(fork));
+    let underway = Underway::begin(&app, session, Wanted::Fork(fork));
     respond(app, base, &headers, underway).await
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
-use crate::problem::{JsonBody, Parts, Problem};
+use crate::problem::{Fault, JsonBody, Parts, Problem};
 
 /// Hits of one search, at most.
 pub(crate) const MOST: usize = 200;
@@ -28,7 +28,7 @@ pub(crate) struct SearchBody {
     /// How many to find: 1 to 200; 8, if none is named.
     #[serde(default)]
     pub(crate) k: Option<usize>,
-    /// How many of the hits are reranked; 0 for none. Else as the server is set.
+    /// How many of the hits are reranked, up to `server.rerank_limit` (200); 0 for none. Else as the server is set.
     #[serde(default)]
     pub(crate) rerank: Option<usize>,
     /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
@@ -85,6 +85,12 @@ pub(crate) async fn found(
     let k = body.k.unwrap_or(8);
     if !(1..=MOST).contains(&k) {
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
+    }
+    let most = app.settings.rerank_limit;
+    if let Some(rerank) = body.rerank.filter(|rerank| most < *rerank) {
+        return Err(Problem::new(422, "rerank-limit", Fault::Caller)
+            .saying(format!("`rerank` is {rerank}, and one request reranks {most} hits at most"))
+            .hint("`server.rerank_limit` sets the limit"));
     }
     let filter = Filter { conditions: body.filter };
     let (query, by, rerank) = (body.query, body.by, body.rerank);

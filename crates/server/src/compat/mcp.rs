@@ -67,7 +67,7 @@ impl Mcp {
         let base = text(given, "base")?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
         let session = self.app.base(caller, &base)?;
         match name {
-            tools::ASK => self.ask(caller, &base, session, given).await,
+            tools::ASK => self.ask(&base, session, given).await,
             tools::SEARCH => self.search(&base, &session, given).await,
             tools::GET_CHUNK => self.chunk(&base, &session, given).await,
             tools::LIST_SOURCES => sources(&session, given).await,
@@ -76,13 +76,7 @@ impl Mcp {
         }
     }
 
-    async fn ask(
-        &self,
-        caller: &Caller,
-        base: &str,
-        session: Session,
-        given: &JsonObject,
-    ) -> Result<Told, Problem> {
+    async fn ask(&self, base: &str, session: Session, given: &JsonObject) -> Result<Told, Problem> {
         let request = AskRequest {
             question: needed(given, "question")?,
             method: text(given, "method")?.unwrap_or_default(),
@@ -90,7 +84,7 @@ impl Mcp {
             ..AskRequest::default()
         };
         let language = Language::of(&request.question);
-        let underway = Underway::begin(&self.app, caller, session, Wanted::Ask(request));
+        let underway = Underway::begin(&self.app, session, Wanted::Ask(request));
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();
