@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use pikerag_engine::keys::KeysError;
 use pikerag_engine::knowledge::{ModelError, Structure};
 use pikerag_engine::parts::{
     BaseProblem, EvalError, FileError, IndexReport, Lacking, RetrieveError, SolveError,
@@ -157,6 +158,16 @@ fn serving(error: &ServeError) -> Option<String> {
         }
         ServeError::NoAudit { .. } => {
             "`server.audit` names a file in a folder that is there and may be written"
+        }
+        ServeError::KeysGone { mark, .. } => {
+            return Some(format!(
+                "bring the store back from a copy, or make a new key with `pikerag keys make NAME --scope admin`; \
+                 to serve without keys from now on, remove {} and the other marks",
+                mark.display()
+            ));
+        }
+        ServeError::Keys(KeysError::Store { .. }) => {
+            "bring it back from a copy; or move it away and make a new key with `pikerag keys make NAME --scope admin`"
         }
         ServeError::Keys(_) => return None,
     };

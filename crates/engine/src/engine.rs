@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use self::session::weights;
-pub use self::session::{Cost, CostPart, Grant, Session, Share};
+pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{SearchLedger, USUAL_METHOD};
 use crate::error::{EngineError, Result};
 use crate::sandbox::{Programs, SandboxedReader};
@@ -103,11 +103,6 @@ impl Engine {
     /// The same over the base in another folder.
     pub fn session_over(&self, folder: PathBuf) -> Session {
         Session::new(self.clone(), folder)
-    }
-
-    /// What is spent under a grant from now on.
-    pub fn share(&self, grant: &Grant) -> Share {
-        Share::new(&self.settings().prices, grant)
     }
 
     /// Stops everything that is under way, for good: no model call is begun after that, and those under way are

@@ -211,6 +211,7 @@ impl EngineError {
     pub fn code(&self) -> &'static str {
         match self {
             _ if self.is_over_budget() => "over-budget",
+            _ if self.is_key_ended() => "key-ended",
             Self::Settings(_) => "bad-settings",
             Self::SettingsExist { .. } => "settings-exist",
             Self::NoProgram(_) => "no-program",

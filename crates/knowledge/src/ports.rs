@@ -7,6 +7,7 @@ mod embedder;
 mod error;
 mod graph;
 mod jobs;
+mod keys;
 mod ledger;
 mod models;
 mod progress;
@@ -29,6 +30,10 @@ pub use graph::{
     ShortDescription,
 };
 pub use jobs::{FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs};
+pub use keys::{
+    ChargeEnd, Key, KeyCharge, KeyParams, KeyStore, KeyUse, LeftBehind, Picodollars, Reserved,
+    Scope,
+};
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
     CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError,

@@ -13,6 +13,7 @@ use crate::estimate::{
 };
 use crate::meter::{Due, Meter, Reservation};
 use crate::openai::{Extra, Trouble};
+use crate::payer::{ChargeOutcome, Charged, Payer};
 
 /// A model whose calls are metered, and made only if the most that they can cost fits under the cap.
 ///
@@ -25,12 +26,52 @@ pub struct Budget<M> {
     inner: M,
     meter: Arc<Meter>,
     extra: Extra,
+    payer: Option<Arc<dyn Payer>>,
+    /// The base whose ledger records the calls.
+    base: Option<String>,
+}
+
+/// What a call holds until it is known what it did cost.
+struct Held {
+    meter: Reservation,
+    charged: Option<Charged>,
 }
 
 impl<M> Budget<M> {
     /// Meters the calls of `inner` under its name; models that share a cap share the meter.
     pub fn new(inner: M, meter: Arc<Meter>) -> Self {
-        Self { inner, meter, extra: Extra::default() }
+        Self { inner, meter, extra: Extra::default(), payer: None, base: None }
+    }
+
+    /// The same where somebody pays for calls that the ledger of this base records.
+    pub(crate) fn paid_by(self, payer: Option<Arc<dyn Payer>>, base: Option<String>) -> Self {
+        Self { payer, base, ..self }
+    }
+
+    /// Reserves the most that a call can cost, with its payer and in the process.
+    async fn reserve(
+        &self,
+        role: &'static str,
+        model: &str,
+        worst: impl Into<Due>,
+    ) -> Result<Held, ModelError> {
+        let worst = worst.into();
+        let charged = match &self.payer {
+            None => None,
+            Some(payer) => {
+                let most = match self.meter.price_of(model, worst) {
+                    Some(most) => most,
+                    // Embedders and rerankers without a price are free.
+                    None if ["embed", "rerank"].contains(&role) || payer.left()?.is_none() => {
+                        crate::meter::Usd::default()
+                    }
+                    None => return Err(Meter::needs_price(model)),
+                };
+                Some(Charged::reserve(payer, most, self.base.as_deref()).await?)
+            }
+        };
+        let meter = self.meter.reserve(role, model, worst).await?;
+        Ok(Held { meter, charged: charged.map(Charged::sent) })
     }
 
     /// The same for a model that sends further fields, which can make a call dearer than its request.
@@ -52,9 +93,9 @@ impl<M: ChatModel> ChatModel for Budget<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let role = request.role.as_str();
         let worst = self.extra.on(worst_case(request));
-        let held = self.meter.reserve(role, self.inner.name(), worst).await?;
+        let held = self.reserve(role, self.inner.name(), worst).await?;
         let reply = self.inner.complete(request).await;
-        close(held, reply, |reply| reply.usage)
+        held.close(reply, |reply| reply.usage).await
     }
 }
 
@@ -70,12 +111,13 @@ impl<E: Embedder> Embedder for Budget<E> {
 
     async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
         let worst = worst_case_embedding(texts);
-        let held = self.meter.reserve("embed", self.inner.name(), worst).await?;
+        let held = self.reserve("embed", self.inner.name(), worst).await?;
         let reply = self.inner.embed_counted(texts).await;
-        close(held, reply, |reply| match reply.prompt_tokens {
+        let due = |reply: &CountedVectors| match reply.prompt_tokens {
             Some(prompt_tokens) => Usage { prompt_tokens, completion_tokens: 0 },
             None => estimate_embedding(texts),
-        })
+        };
+        held.close(reply, due).await
     }
 }
 
@@ -87,16 +129,17 @@ impl<R: Reranker> Reranker for Budget<R> {
 
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let worst = worst_case_reranking(query, texts);
-        let held = self.meter.reserve("rerank", self.inner.name(), worst).await?;
+        let held = self.reserve("rerank", self.inner.name(), worst).await?;
         let reply = self.inner.rerank(query, texts).await;
-        close(held, reply, |reply| {
+        let due = |reply: &Relevance| {
             let mut due = estimate_reranking(query, texts);
             if let Some(counted) = reply.prompt_tokens {
                 due.usage.prompt_tokens = counted;
             }
             due.searches = reply.searches.unwrap_or(due.searches);
             due
-        })
+        };
+        held.close(reply, due).await
     }
 }
 
@@ -136,7 +179,7 @@ impl ChatModel for Portion {
             held.release();
             return Ok(reply.clone());
         }
-        close(held, reply, |reply| reply.usage)
+        Held { meter: held, charged: None }.close(reply, |reply| reply.usage).await
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
@@ -144,18 +187,35 @@ impl ChatModel for Portion {
     }
 }
 
-/// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
-fn close<T, D: Into<Due>>(
-    held: Reservation,
-    reply: Result<T, ModelError>,
-    due: impl FnOnce(&T) -> D,
-) -> Result<T, ModelError> {
-    match &reply {
-        Ok(reply) => held.settle(due(reply)),
-        Err(error) if may_be_billed(error) => drop(held),
-        Err(_) => held.release(),
+impl Held {
+    /// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
+    async fn close<T, D: Into<Due>>(
+        self,
+        reply: Result<T, ModelError>,
+        due: impl FnOnce(&T) -> D,
+    ) -> Result<T, ModelError> {
+        let Self { meter, charged } = self;
+        let outcome = match &reply {
+            Ok(reply) => {
+                let due = due(reply).into();
+                let cost = meter.price_of(due);
+                meter.settle(due);
+                ChargeOutcome::Cost(cost)
+            }
+            Err(error) if may_be_billed(error) => {
+                drop(meter);
+                ChargeOutcome::Unknown
+            }
+            Err(_) => {
+                meter.release();
+                ChargeOutcome::Nothing
+            }
+        };
+        if let Some(charged) = charged {
+            charged.close(outcome).await;
+        }
+        reply
     }
-    reply
 }
 
 fn may_be_billed(error: &ModelError) -> bool {
@@ -232,12 +292,12 @@ mod tests {
     #[tokio::test]
     async fn parts_keep_to_themselves() {
         let whole = meter(Cap { money_usd: Some(0.03), ..Cap::default() });
-        assert!(meter(Cap::default()).part(3).is_none());
+        assert!(meter(Cap::default()).part(3, None).is_none());
         let chat = ScriptedChat::by_turn(|_, _| Ok("four words are here".to_owned()));
         let chat: Arc<dyn ChatModel> = Arc::new(Budget::new(chat, whole.clone()));
         let portions: Vec<(Portion, Arc<Meter>)> = (0..3)
             .map(|_| {
-                let meter = Arc::new(whole.part(3).unwrap());
+                let meter = Arc::new(whole.part(3, None).unwrap());
                 (Portion::new(Arc::clone(&chat), meter.clone()), meter)
             })
             .collect();

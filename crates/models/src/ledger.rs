@@ -25,6 +25,8 @@ pub use reranker::RecordedReranker;
 use claims::{Patience, claim};
 use key::following;
 
+use crate::payer::recorded_as;
+
 /// What to do about a request that was never recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -135,7 +137,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let model = self.inner.name();
-        let (kind, json) = recorded_as(request)?;
+        let (kind, json) = kind_and_json(request)?;
         let (request_key, before) = self.keys(kind, &json);
         let mut patience = Patience::default();
         let held = loop {
@@ -155,7 +157,8 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
                 patience.wait().await;
             }
         };
-        let reply = match held.during(self.inner.complete(request)).await {
+        let call = recorded_as(held.keys().to_vec(), self.inner.complete(request));
+        let reply = match held.during(call).await {
             Ok(reply) => reply,
             Err(error) => {
                 held.give_up().await.map_err(ledger_error)?;
@@ -194,7 +197,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
 
 /// The kind of call and the request as they make the key. Log-probabilities change the kind, not the
 /// request: so it was from the first layout on, and those calls stay paid.
-fn recorded_as(request: &ChatRequest) -> Result<(&'static str, String), ModelError> {
+fn kind_and_json(request: &ChatRequest) -> Result<(&'static str, String), ModelError> {
     let wrong = |error| failed("writing down a request", error);
     if !request.logprobs {
         return Ok(("chat", canonical(request).map_err(wrong)?));
@@ -424,8 +427,8 @@ mod tests {
     async fn an_older_record_of_log_probabilities_is_read() {
         let ledger = Arc::new(MemoryLedger::default());
         let scored = ChatRequest { logprobs: true, ..request("a") };
-        let (kind, json) = recorded_as(&scored).unwrap();
-        assert_eq!((kind, &json), ("score", &recorded_as(&request("a")).unwrap().1));
+        let (kind, json) = kind_and_json(&scored).unwrap();
+        assert_eq!((kind, &json), ("score", &kind_and_json(&request("a")).unwrap().1));
         let usage = Usage { prompt_tokens: 5, completion_tokens: 1 };
         let reply = r#"[{"text":"one","usage":{"prompt_tokens":5,"completion_tokens":1}},[{"token":"one","logprob":-0.5}]]"#;
         let (role, model) = ("answer".to_owned(), "fake".to_owned());

@@ -8,7 +8,7 @@
 //!    anybody sees the reply.
 //! 3. [`Retry`]: a busy endpoint is asked again, one that is out of reach is left alone.
 //! 4. [`Limit`]: so many calls at a time and a minute.
-//! 5. [`Budget`]: metered, and only if the most that the call can cost fits under the cap.
+//! 5. [`Budget`]: metered, and only if the most that the call can cost fits under the cap and under that of its [`Payer`].
 //! 6. [`OpenAiChat`]: the wire.
 //!
 //! The budget stands innermost, for it books what a single attempt costs: an attempt that timed out
@@ -25,6 +25,7 @@ pub mod local;
 pub mod meter;
 pub mod ollama;
 pub mod openai;
+pub mod payer;
 pub mod prefix;
 pub mod retry;
 pub mod secret;
@@ -42,6 +43,7 @@ pub use openai::{
     EmbeddingParams, Endpoint, EndpointReranker, OpenAiChat, OpenAiEmbedder, Structured, Transport,
     withheld_keys,
 };
+pub use payer::{Charge, ChargeOutcome, Hold, OnAccount, Payer};
 pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;

@@ -61,6 +61,16 @@ impl Usd {
         Self((dollars * 1e12).round() as u128)
     }
 
+    /// So many millionths of a millionth of a dollar.
+    pub fn from_picodollars(picodollars: u64) -> Self {
+        Self(picodollars.into())
+    }
+
+    /// In millionths of a millionth of a dollar; more than fit is the largest number.
+    pub fn picodollars(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(u64::MAX)
+    }
+
     /// In dollars, for showing: sums are kept in whole units.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e12
@@ -142,9 +152,12 @@ impl Meter {
 
     /// A meter of its own for one of `parts` equal parts of what is left of the cap now; `None` where nothing is capped. What
     /// it counts is not counted here: a model below both is (see [`Portion`](crate::budget::Portion)).
-    pub fn part(&self, parts: usize) -> Option<Self> {
+    ///
+    /// Where its caller has `left` this much, that is divided, too.
+    pub fn part(&self, parts: usize, left: Option<Usd>) -> Option<Self> {
         let Cap { money_usd, tokens, calls } = self.cap;
-        if (money_usd, tokens, calls) == (None, None, None) {
+        let money_usd = money_usd.map(Usd::new);
+        if (money_usd, left, tokens, calls) == (None, None, None, None) {
             return None;
         }
         let held = {
@@ -154,8 +167,9 @@ impl Meter {
         let parts = parts.max(1);
         let share = |cap: u64, held: u64| cap.saturating_sub(held) / parts as u64;
         // Parts are rounded down: together they are never more than what is left.
-        let money =
-            money_usd.map(|cap| Usd(Usd::new(cap).0.saturating_sub(held.money.0) / parts as u128));
+        let ours = money_usd.map(|cap| cap.0.saturating_sub(held.money.0));
+        let money = ours.into_iter().chain(left.map(|left| left.0)).min();
+        let money = money.map(|money| Usd(money / parts as u128));
         let cap = Cap {
             money_usd: money.map(Usd::dollars),
             tokens: tokens.map(|cap| share(cap, held.tokens)),
@@ -198,9 +212,7 @@ impl Meter {
     ) -> Result<Reservation, ModelError> {
         let worst = worst.into();
         if self.cap.money_usd.is_some() && !self.prices.contains_key(model) {
-            let hint = "a cap on money needs its price per million tokens (0 where it costs \
-                        nothing); name the price, or cap tokens or calls instead";
-            return Err(ModelError::Unsupported { model: model.to_owned(), hint: hint.to_owned() });
+            return Err(Self::needs_price(model));
         }
         let worst_sum = self.sum(model, worst);
         loop {
@@ -212,6 +224,17 @@ impl Meter {
             }
             settled.await;
         }
+    }
+
+    pub(crate) fn needs_price(model: &str) -> ModelError {
+        let hint = "a cap on money needs its price per million tokens (0 where it costs \
+                    nothing); name the price, or cap tokens or calls instead";
+        ModelError::Unsupported { model: model.to_owned(), hint: hint.to_owned() }
+    }
+
+    /// What a call costs, where the price of its model is known.
+    pub(crate) fn price_of(&self, model: &str, due: Due) -> Option<Usd> {
+        self.prices.contains_key(model).then(|| self.sum(model, due).money)
     }
 
     fn try_reserve(&self, worst: Sum) -> Result<bool, ModelError> {
@@ -274,6 +297,11 @@ impl Meter {
 }
 
 impl Reservation {
+    /// What its call costs, as far as prices are known.
+    pub(crate) fn price_of(&self, due: Due) -> Usd {
+        self.meter.sum(&self.model, due).money
+    }
+
     /// The call was answered, and cost this.
     pub(crate) fn settle(mut self, due: impl Into<Due>) {
         let due = due.into();

@@ -12,6 +12,7 @@ use crate::meter::Meter;
 use crate::openai::{
     EmbeddingParams, Endpoint, EndpointReranker, Extra, OpenAiChat, OpenAiEmbedder, Transport,
 };
+use crate::payer::{OnAccount, Payer};
 use crate::retry::{Retry, RetryParams};
 use crate::single_flight::{Flights, SingleFlight};
 use crate::upstream::Upstream;
@@ -29,6 +30,8 @@ pub struct CallContext {
     pub meter: Arc<Meter>,
     /// The connections, shared by all endpoints.
     pub transport: Transport,
+    /// Pays for the calls; none where nobody is asked for money.
+    pub payer: Option<Arc<dyn Payer>>,
     /// Names the base: identical requests under one name share a call, whoever makes them. None: they share one only
     /// within a stack.
     pub scope: Option<String>,
@@ -67,10 +70,19 @@ pub fn chat_stack(
     let identity = endpoint_identity(&endpoint);
     let quirks = Arc::clone(&params.upstream.quirks);
     let model = OpenAiChat::new(endpoint, &calls.transport)?.with_quirks(quirks);
-    let model = Budget::new(model, calls.meter.clone()).with_extra(extra);
+    let model = metered(model, calls).with_extra(extra);
     let model = within(calls, model, params).served_by(identity.clone());
     let (flights, scope) = flights(calls, params, &identity);
-    Ok(Arc::new(SingleFlight::among(model, flights, scope)))
+    let model: Arc<dyn ChatModel> = Arc::new(SingleFlight::among(model, flights, scope));
+    Ok(match &calls.payer {
+        Some(payer) => Arc::new(OnAccount::new(model, Arc::clone(payer))),
+        None => model,
+    })
+}
+
+/// A model whose calls count in this context.
+fn metered<M>(model: M, calls: &CallContext) -> Budget<M> {
+    Budget::new(model, calls.meter.clone()).paid_by(calls.payer.clone(), calls.scope.clone())
 }
 
 /// The calls that requests of this context may join, and the scope in which they compare. A replay joins none: its replies
@@ -114,7 +126,7 @@ pub fn embed_stack(
 ) -> Result<Arc<dyn Embedder>, ModelError> {
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
-    let model = Budget::new(model, calls.meter.clone());
+    let model = metered(model, calls);
     let model = limited(calls, model, params);
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
     let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
@@ -133,7 +145,7 @@ pub fn rerank_stack(
 ) -> Result<Arc<dyn Reranker>, ModelError> {
     let identity = endpoint_identity(&endpoint);
     let model = EndpointReranker::new(endpoint, &calls.transport)?;
-    let model = Budget::new(model, calls.meter.clone());
+    let model = metered(model, calls);
     let model =
         Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
@@ -177,6 +189,7 @@ mod tests {
             pins: Pins::default(),
             meter: Arc::new(Meter::new(Prices::new(), Cap { calls: Some(2), ..Cap::default() })),
             transport: Transport::default(),
+            payer: None,
             scope: None,
             in_background: false,
         };

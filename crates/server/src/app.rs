@@ -1,15 +1,16 @@
-//! Holds what requests share: the engine, the bases by name, the keys and what was spent with each.
+//! Holds what requests share: the engine, the bases by name, the keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use pikerag_engine::keys::{Key, Keys, KeysError, Scope};
+use pikerag_engine::keys::{Key, KeyUse, Keys, KeysError, Scope, now};
 use pikerag_engine::knowledge::{Condition, JobRecord};
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
-use pikerag_engine::{Engine, EngineError, Grant, Session, Share};
+use pikerag_engine::{Engine, EngineError, Session};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -20,6 +21,7 @@ use crate::idempotency::Responses;
 use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
+use crate::wrong::WrongKeys;
 
 /// How many times as long as a question a conversation may be.
 const CONVERSATION: usize = 8;
@@ -32,7 +34,9 @@ pub(crate) struct Shared {
     keys: Option<Keys>,
     engine: Engine,
     bases: BTreeMap<String, Session>,
-    shares: Mutex<HashMap<String, Spent>>,
+    /// Whether keys were ever seen to be needed: from then on they are, whatever becomes of their store.
+    is_closed: AtomicBool,
+    pub(crate) wrong: WrongKeys,
     rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
     runs: Admission,
     pub(crate) jobs: Jobs,
@@ -50,13 +54,6 @@ pub(crate) struct Shared {
 
 /// Hears of jobs that wait to be accepted.
 pub(crate) type OnOffer = Box<dyn Fn(&JobOffer) + Send + Sync>;
-
-/// What was spent with a key, and how much of that is on record.
-struct Spent {
-    grant: (Option<f64>, String),
-    share: Share,
-    booked_usd: f64,
-}
 
 /// Who asks, as far as that was told.
 #[derive(Clone, Debug)]
@@ -108,7 +105,8 @@ impl Shared {
             keys,
             engine,
             bases,
-            shares: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            wrong: WrongKeys::new(settings.wrong_keys),
             rates: Mutex::default(),
             runs: Admission::new(settings.runs, settings.runs_waiting),
             jobs: Jobs::default(),
@@ -132,9 +130,15 @@ impl Shared {
         self.bases.iter()
     }
 
-    /// Whether there is a key at all: then every request needs one.
-    pub(crate) fn has_keys(&self) -> Result<bool, KeysError> {
-        self.keys.as_ref().map_or(Ok(false), |keys| Ok(!keys.list()?.is_empty()))
+    /// Whether a request needs a key: where others can reach the server, and wherever a key was ever made.
+    pub(crate) fn needs_key(&self) -> Result<bool, KeysError> {
+        let Some(keys) = &self.keys else { return Ok(!self.address.ip().is_loopback()) };
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let needs = !self.address.ip().is_loopback() || keys.were_made()?;
+        self.is_closed.fetch_or(needs, Ordering::Relaxed);
+        Ok(needs)
     }
 
     /// Who presents this key; `None` where nobody does.
@@ -142,10 +146,11 @@ impl Shared {
         self.keys.as_ref().map_or(Ok(None), |keys| keys.find(presented))
     }
 
-    /// The key of an identifier; `None` where there is none.
+    /// The key of an identifier; `None` where there is none, or it has expired.
     fn key_of(&self, id: &str) -> Result<Option<Key>, KeysError> {
         let Some(keys) = &self.keys else { return Ok(None) };
-        Ok(keys.list()?.iter().find(|key| key.id == id).cloned())
+        let key = keys.list()?.into_iter().map(|line| line.key).find(|key| key.id == id);
+        Ok(key.filter(|key| !key.is_expired(now())))
     }
 
     /// The bases that a caller may use, by name.
@@ -166,9 +171,10 @@ impl Shared {
                 .saying(format!("there is no base `{name}`"))
                 .hint("GET /api/v1/bases lists those that this key opens"));
         };
-        let Some(key) = &caller.key else { return Ok(session.clone()) };
-        let share = self.share_of(key)?;
-        Ok(session.granted(&key.grant(0.0), &share))
+        match (&caller.key, &self.keys) {
+            (Some(key), Some(keys)) => Ok(session.granted(&keys.grant(key))),
+            _ => Ok(session.clone()),
+        }
     }
 
     /// A base for a caller who changes it: who sees a part of it changes none.
@@ -193,40 +199,21 @@ impl Shared {
         self.keys.as_ref()
     }
 
-    /// US dollars that were spent with a key, by now.
-    pub(crate) fn spent_with(&self, key: &Key) -> Result<f64, KeysError> {
-        self.book(&Caller { key: Some(key.clone()) });
-        let spent = self.keys.as_ref().map(Keys::spent).transpose()?;
-        Ok(spent.and_then(|spent| spent.get(&key.id).copied()).unwrap_or_default())
+    /// What was done with a key by now; `None` where it is revoked.
+    pub(crate) fn use_of(&self, key: &Key) -> Result<Option<KeyUse>, KeysError> {
+        let all = self.keys.as_ref().map(Keys::list).transpose()?.unwrap_or_default();
+        Ok(all.into_iter().find(|line| line.key.id == key.id))
     }
 
-    /// What a key spends is counted over all its requests and bases, and what it has spent before counts too.
-    fn share_of(&self, key: &Key) -> Result<Share, Problem> {
-        let Some(keys) = &self.keys else { return Ok(self.engine.share(&Grant::default())) };
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        let grant = (key.params.cap_usd, key.params.filter.to_string());
-        if let Some(held) = shares.get(&key.id).filter(|held| held.grant == grant) {
-            return Ok(held.share.clone());
-        }
-        let spent = keys.spent()?.get(&key.id).copied().unwrap_or_default();
-        let share = self.engine.share(&key.grant(spent));
-        let held = Spent { grant, share: share.clone(), booked_usd: 0.0 };
-        shares.insert(key.id.clone(), held);
-        Ok(share)
-    }
-
-    /// Books what was spent with a caller's key since the last time.
-    pub(crate) fn book(&self, caller: &Caller) {
-        let (Some(keys), Some(key)) = (&self.keys, &caller.key) else { return };
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(held) = shares.get_mut(&key.id) else { return };
-        let spent = held.share.spent_usd();
-        if held.booked_usd < spent {
-            match keys.book(&key.id, spent - held.booked_usd) {
-                Ok(()) => held.booked_usd = spent,
-                Err(error) => warn!(key = key.id, %error, "what was spent is not on record"),
+    /// Writes down that a key was used, at most once a minute, without waiting for it.
+    pub(crate) fn note_use(&self, key: &Key) {
+        let Some(keys) = self.keys.as_ref().filter(|keys| keys.is_use_due(key)) else { return };
+        let (keys, key) = (keys.clone(), key.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = keys.note_use(&key) {
+                warn!(key = key.id, %error, "its last use is not written down");
             }
-        }
+        });
     }
 
     /// This server as its jobs see it.
@@ -234,7 +221,7 @@ impl Shared {
         Arc::clone(self) as Arc<dyn Host>
     }
 
-    /// Puts a job behind those of its base; what it costs is booked to the caller.
+    /// Puts a job of a caller behind those of its base.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         caller: &Caller,
@@ -327,12 +314,6 @@ impl Host for Shared {
     }
 
     fn attempted(&self, base: &str, job: &JobRecord) {
-        if let Some(id) = &job.key {
-            match self.key_of(id) {
-                Ok(key) => self.book(&Caller { key }),
-                Err(error) => warn!(key = id, %error, "what was spent is not on record"),
-            }
-        }
         if job.state.is_over() {
             self.metrics.indexed(base, job.state.as_str());
         }

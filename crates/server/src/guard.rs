@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use opentelemetry::global;
 use opentelemetry_http::HeaderExtractor;
-use pikerag_engine::keys::Scope;
+use pikerag_engine::keys::{Scope, now};
 use pikerag_engine::knowledge::telemetry::TRACED;
 use tokio::sync::Semaphore;
 use tracing::field::Empty;
@@ -24,6 +24,10 @@ use crate::audit::Entry;
 use crate::metrics::known;
 use crate::pace::{holding, paced};
 use crate::problem::{Fault, Problem};
+
+/// The address that a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// Checks who asks before anything of a request is read.
 pub(crate) async fn guard(
@@ -118,8 +122,11 @@ impl Drop for Answering {
 fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller, Problem> {
     check_host(app, request.headers(), request.uri())?;
     check_origin(app, request.headers())?;
+    if scope.is_some() {
+        check_site(request)?;
+    }
     let Some(scope) = scope else { return Ok(Caller { key: None }) };
-    if !app.has_keys()? {
+    if !app.needs_key()? {
         return Ok(Caller { key: None });
     }
     let no_key = |code: &str, says: &str| {
@@ -131,8 +138,18 @@ fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller
         return Err(no_key("no-key", "this server asks for a key"));
     };
     let Some(key) = app.find(&presented)? else {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+        if app.wrong.are_too_many(peer, Instant::now()) {
+            return Err(Problem::new(429, "too-many-wrong-keys", Fault::Caller)
+                .saying("too many wrong keys came from this address")
+                .hint("try again in a minute; a right key is answered at once"));
+        }
         return Err(no_key("wrong-key", "this key opens nothing here"));
     };
+    if key.is_expired(now()) {
+        return Err(no_key("key-expired", "this key has expired"));
+    }
+    app.note_use(&key);
     if !app.is_in_rate(&key) {
         let per_minute = key.params.per_minute.map_or(0, NonZeroU32::get);
         return Err(Problem::new(429, "too-often", Fault::Caller)
@@ -202,6 +219,25 @@ fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(403, "other-origin", Fault::Caller)
         .saying("pages of this address may not call this server")
         .hint("name it in `server.origins`"))
+}
+
+/// A page of another site may not fetch anything of ours either: a GET bears no `Origin`. A person may follow its link to a
+/// passage.
+fn check_site(request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_link = told("sec-fetch-mode") == Some("navigate")
+        && told("sec-fetch-dest") == Some("document")
+        && request.method() == Method::GET
+        && request.uri().path().starts_with("/passages/");
+    // An origin that came this far is allowed.
+    let is_allowed = headers.contains_key(header::ORIGIN) || is_link;
+    if told("sec-fetch-site") != Some("cross-site") || is_allowed {
+        return Ok(());
+    }
+    Err(Problem::new(403, "cross-site", Fault::Caller)
+        .saying("pages of other sites may not call this server")
+        .hint("open the server's own page, or name the other page in `server.origins`"))
 }
 
 /// What every response says to browsers: nothing runs, nothing is guessed, nothing is kept, nobody frames it.

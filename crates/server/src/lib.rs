@@ -18,6 +18,7 @@ mod routes;
 mod serve;
 mod streams;
 mod watch;
+mod wrong;
 
 pub use crate::jobs::JobOffer;
 pub use crate::routes::openapi;

@@ -233,6 +233,7 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         code if code.starts_with("no-such-") => (404, Fault::Caller),
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),
+        "key-ended" => (401, Fault::Caller),
         "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
         | "no-embedder" | "no-reranker" | "tag-class-exists" | "no-tag-classes" | "base-exists"
         | "file-exists" | "bad-parameter" => (409, Fault::Caller),
@@ -265,6 +266,7 @@ fn hint(code: &str) -> Option<&'static str> {
         "over-budget" => {
             "the cap of this key, or of the server, is reached: ask whoever runs it to raise it"
         }
+        "key-ended" => "send a key that is good: whoever runs the server makes one",
         "no-model" => {
             "set a chat model for the server, or choose a method that needs none (GET /api/v1/methods)"
         }

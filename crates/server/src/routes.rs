@@ -101,7 +101,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(configured::doctor))
         .routes(routes!(keys::keys))
         .routes(routes!(keys::make))
-        .routes(routes!(keys::revoke));
+        .routes(routes!(keys::revoke))
+        .routes(routes!(keys::rotate));
     vec![
         (None, open),
         (Some(Scope::Read), read),

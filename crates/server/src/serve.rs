@@ -6,21 +6,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use pikerag_engine::keys::{Keys, KeysError};
+use pikerag_engine::keys::{Keys, KeysError, mark_as_needed, mark_of_need};
 use pikerag_engine::{Engine, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::net::{TcpListener, lookup_host};
 use tokio::sync::Semaphore;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::app::Shared;
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
+use crate::guard::Peer;
 use crate::jobs::JobOffer;
 use crate::pace::Read;
 use crate::routes::router;
@@ -51,6 +55,11 @@ pub enum ServeError {
     /// Nothing can be put on the audit log.
     #[error("the audit log `{}` cannot be written", file.display())]
     NoAudit { file: PathBuf, source: std::io::Error },
+    /// Keys were made for this server, and their store does not know of any.
+    #[error(
+        "{mark} says that keys were made for this server, but {store} holds none: it is missing or damaged"
+    )]
+    KeysGone { store: PathBuf, mark: PathBuf },
     /// The keys cannot be read.
     #[error(transparent)]
     Keys(#[from] KeysError),
@@ -79,7 +88,7 @@ pub async fn serve(
         Err(_) => lookup_host((host.as_str(), port)).await.map_err(|_| no_address())?.next(),
     };
     let address = found.ok_or_else(no_address)?;
-    let keys = engine.settings().server.keys.clone().map(Keys::at);
+    let keys = keys_of(&engine)?;
     let has_keys =
         keys.as_ref().map_or(Ok(false), |keys| keys.list().map(|all| !all.is_empty()))?;
     if !address.ip().is_loopback() && !has_keys {
@@ -101,8 +110,40 @@ pub async fn serve(
         warn!(requests, "`server.requests` is lowered to what the limit of open files allows");
     }
     let app = Arc::new(Shared::new(engine, keys, audit, address, requests, Box::new(on_offer)));
+    tokio::spawn(settle(Arc::clone(&app)));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
+}
+
+/// The store of keys, which must be whole, and there where keys were ever made.
+fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
+    let settings = engine.settings();
+    let mark = mark_of_need(settings);
+    let Some(path) = &settings.server.keys else {
+        return mark.map_or(Ok(None), |_| Err(KeysError::NoPlace.into()));
+    };
+    let keys = Keys::at(path);
+    keys.verify()?;
+    match (keys.were_made()?, mark) {
+        (true, _) => mark_as_needed(settings),
+        (false, Some(mark)) => {
+            return Err(ServeError::KeysGone { store: keys.path().to_owned(), mark });
+        }
+        (false, None) => {}
+    }
+    Ok(Some(keys))
+}
+
+/// Settles what processes that were killed have left reserved, as far as the ledgers of the bases tell its price.
+async fn settle(app: Arc<Shared>) {
+    let Some(keys) = app.keys() else { return };
+    for (name, session) in app.all_bases() {
+        match keys.settle_left(session).await {
+            Ok(0) => {}
+            Ok(settled) => info!(base = name, settled, "calls of an ended server are settled"),
+            Err(error) => warn!(base = name, %error, "calls of an ended server are not settled"),
+        }
+    }
 }
 
 /// Goes on with the jobs that were accepted before the server ended, and with nothing else.
@@ -148,8 +189,8 @@ impl Serving {
                 accepted = self.listener.accept() => accepted,
                 () = &mut stopped => break,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, peer) = match accepted {
+                Ok((stream, peer)) => (stream, Peer(peer.ip())),
                 Err(error) => {
                     debug!(%error, "a connection was not taken");
                     // Out of handles: a moment later some are free.
@@ -160,14 +201,16 @@ impl Serving {
             // Whoever comes when it is full is turned away by the closing of the connection.
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
+            let routes = TowerToHyperService::new(service.clone());
+            let from = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(peer);
+                routes.call(request)
+            });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
                 .max_buf_size(HEAD_BYTES)
-                .serve_connection(
-                    TokioIo::new(Read::new(stream)),
-                    TowerToHyperService::new(service.clone()),
-                );
+                .serve_connection(TokioIo::new(Read::new(stream)), from);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = connection.await {

@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
 use crate::admission::Place;
-use crate::app::{App, Caller};
+use crate::app::App;
 use crate::problem::{Fault, Problem};
 
 /// What happens in a run.
@@ -59,15 +59,10 @@ impl RunSink for Teller {
 impl Underway {
     /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away. The next one may begin
     /// when it has ended.
-    pub(crate) fn begin(
-        app: &App,
-        (caller, place): (&Caller, Place),
-        session: Session,
-        wanted: Wanted,
-    ) -> Self {
+    pub(crate) fn begin(app: &App, place: Place, session: Session, wanted: Wanted) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
-        let (app, caller, cancel) = (Arc::clone(app), caller.clone(), stop.clone());
+        let (app, cancel) = (Arc::clone(app), stop.clone());
         app.metrics.asked();
         let began = Instant::now();
         let run = async move {
@@ -84,7 +79,6 @@ impl Underway {
                     pikerag_engine::fork_run(&session, &fork).await
                 }
             };
-            app.book(&caller);
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
             app.metrics.ran(state, began.elapsed());
             let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));

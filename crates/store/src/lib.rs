@@ -3,6 +3,7 @@
 
 mod error;
 mod fulltext;
+mod keys;
 mod phrases;
 pub mod scan;
 mod sidecar;
@@ -11,6 +12,7 @@ mod tables;
 mod tokens;
 
 pub use error::BaseProblem;
+pub use keys::KeysDatabase;
 pub use sqlite::{
     Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
     Part, Remains, Repair,

@@ -53,7 +53,9 @@ mod write;
 
 pub use backup::Copied;
 pub use base::Base;
+pub(crate) use busy::unless_busy;
 pub use check::{Finding, Health, Part, Repair};
+pub(crate) use claims::Who;
 pub use export::ExportLine;
 pub use forget::Remains;
 pub use inner::{DATABASE, Freshness};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use pikerag_engine::keys::{KeyParams, Keys, KeysError, now};
+use pikerag_engine::keys::{KeyParams, KeyUse, Keys, KeysError, mark_as_needed, now};
+use pikerag_engine::parts::Secret;
 use pikerag_engine::settings::Settings;
 use pikerag_engine::{Engine, Session};
 use pikerag_server::{JobOffer, openapi, serve as listen};
@@ -80,10 +81,14 @@ fn offered(JobOffer { base, id, bill }: &JobOffer) -> String {
 
 pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {
     let path = session.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
-    let keys = Keys::at(path);
+    let keys = Keys::at(&path);
     match verb {
         KeysVerb::Make(make) => made(session, &keys, json, make),
         KeysVerb::List => list(&keys, json),
+        KeysVerb::Rotate { id, grace } => {
+            let (key, secret) = keys.rotate(id, grace.unwrap_or_default())?;
+            show(json, &key.id, &secret)
+        }
         KeysVerb::Revoke { id } => {
             let gone = keys.revoke(id)?;
             if json {
@@ -111,27 +116,54 @@ fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::R
         filter: make.filters.filter(),
         cap_usd: make.cap_usd,
         per_minute: make.per_minute,
+        expires: make.expires,
     };
-    let (key, secret) = keys.make(params, now()).context("no key was made")?;
+    let no_key = "no key was made";
+    match &make.into {
+        None => {
+            let (key, secret) = keys.make(params).context(no_key)?;
+            show(json, &key.id, &secret)?;
+        }
+        Some(file) => {
+            let key = keys.make_into(params, file).context(no_key)?;
+            match (json, &key) {
+                (true, _) => {
+                    say_json(&json!({ "id": key.map(|key| key.id) }))?;
+                }
+                (false, Some(key)) => note(&format!("key {} is in {}", key.id, file.display())),
+                (false, None) => note(&format!("{} holds a good key already", file.display())),
+            }
+        }
+    }
+    mark_as_needed(session.settings());
+    Ok(0)
+}
+
+fn show(json: bool, id: &str, secret: &Secret) -> anyhow::Result<u8> {
     if json {
-        return say_json(&json!({ "id": key.id, "key": secret.expose() }));
+        return say_json(&json!({ "id": id, "key": secret.expose() }));
     }
     say(secret.expose());
-    note(&format!("key {} is kept as a digest: this is the only time that it is shown", key.id));
+    note(&format!("key {id} is kept as a digest: this is the only time that it is shown"));
     Ok(0)
 }
 
 fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
-    let (all, spent) = (keys.list()?, keys.spent()?);
-    let spent_with = |id: &str| spent.get(id).copied().unwrap_or_default();
+    let all = keys.list()?;
+    let usd = |picodollars: u64| picodollars as f64 / 1e12;
     if json {
-        let line = |key: &pikerag_engine::keys::Key| json!({ "id": key.id, "made": key.made, "good_for": key.params, "spent_usd": spent_with(&key.id) });
+        let line = |line: &KeyUse| json!({ "id": line.key.id, "made": line.key.made, "good_for": line.key.params, "used": line.used, "spent_usd": usd(line.spent), "reserved_usd": usd(line.reserved) });
         return say_json(&json!(all.iter().map(line).collect::<Vec<_>>()));
     }
     if all.is_empty() {
-        note("there are no keys: whoever reaches the server on this machine may do all");
+        note(match keys.were_made()? {
+            true => {
+                "there are no keys any more: the server turns every request away until one is made"
+            }
+            false => "there are no keys: whoever reaches the server on this machine may do all",
+        });
     }
-    for key in all.iter() {
+    for KeyUse { key, used, spent, reserved } in &all {
         let params = &key.params;
         let mut told = vec![params.scope.as_str().to_owned()];
         if !params.bases.is_empty() {
@@ -143,11 +175,19 @@ fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
         if let Some(per_minute) = params.per_minute {
             told.push(format!("{per_minute} a minute"));
         }
-        let spent = spent_with(&key.id);
+        let spent = usd(spent.saturating_add(*reserved));
         match params.cap_usd {
             Some(cap) => told.push(format!("${spent:.2} of ${cap:.2} spent")),
             None if 0.0 < spent => told.push(format!("${spent:.2} spent")),
             None => {}
+        }
+        match params.expires {
+            Some(expires) if expires <= now() => told.push(format!("expired {}", when(expires))),
+            Some(expires) => told.push(format!("good until {}", when(expires))),
+            None => {}
+        }
+        if let Some(used) = used {
+            told.push(format!("last used {}", when(*used)));
         }
         let name = one_line(&params.name);
         say(&format!("{}  {}  {name}  {}", key.id, when(key.made), one_line(&told.join("; "))));

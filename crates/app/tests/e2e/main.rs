@@ -34,6 +34,8 @@ mod jobs;
 #[cfg(test)]
 mod keep;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod layouts;

@@ -75,7 +75,8 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
 #[test]
 fn every_route_asks_for_its_key() {
     let place = place();
-    place.write("pikerag.toml", "[server]\nbases = { other = \"elsewhere\" }\n");
+    let settings = "[server]\nbases = { other = \"elsewhere\" }\nwrong_keys = 1000\n";
+    place.write("pikerag.toml", settings);
     let serving = place.serve(&["--offline"]);
     let run = serving.post("/api/v1/bases/default/ask", "", &question()).json();
     let chunk = run["answer"]["citations"][0]["chunk"].as_str().unwrap().to_owned();

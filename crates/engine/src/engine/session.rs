@@ -20,10 +20,10 @@ use pikerag_knowledge::{
 };
 use pikerag_methods::adaptive::try_out;
 use pikerag_methods::{Models, Ports, Tables};
-use pikerag_models::{CallContext, MemoryLedger, Meter, Mode, Pins, Transport};
+use pikerag_models::{CallContext, MemoryLedger, Mode, Payer, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
 
-pub use self::callers::{Grant, Share};
+pub use self::callers::Grant;
 pub use self::cost::{Cost, CostPart};
 pub(crate) use self::searching::SearchLedger;
 use super::{Engine, Shared, blocking};
@@ -42,8 +42,8 @@ pub struct Session {
     folder: PathBuf,
     /// What this caller may see of the base.
     visible: Filter,
-    /// What this caller may spend; as much as all callers together, if none.
-    share: Option<Arc<Meter>>,
+    /// Who pays for this caller's model calls; nobody is asked, if none.
+    payer: Option<Arc<dyn Payer>>,
     /// Whether its calls to models let those of other sessions pass first.
     is_background: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) const USUAL_METHOD: &str = "pike";
 
 impl Session {
     pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
-        Self { engine, folder, visible: Filter::default(), share: None, is_background: false }
+        Self { engine, folder, visible: Filter::default(), payer: None, is_background: false }
     }
 
     /// The same for work that nobody waits for: its calls to models let those of questions pass first.
@@ -250,11 +250,18 @@ impl Session {
         let mode = if self.settings().replay { Mode::ReplayOnly } else { mode };
         let shared = self.shared();
         let (meter, transport) = (Arc::clone(&shared.meter), shared.transport.clone());
-        // Of the bytes: names that are not UTF-8 stay apart.
-        let folder = blake3::hash(self.folder.as_os_str().as_encoded_bytes());
-        let scope = Some(folder.to_hex().to_string());
+        let (scope, payer) = (Some(self.ledger_name()), self.payer.clone());
         let in_background = self.is_background;
-        CallContext { ledger, mode, pins: Pins::default(), meter, transport, scope, in_background }
+        CallContext {
+            ledger,
+            mode,
+            pins: Pins::default(),
+            meter,
+            transport,
+            payer,
+            scope,
+            in_background,
+        }
     }
 
     /// Which roles have a chat model, and whether there is an embedder.
@@ -277,7 +284,7 @@ impl Session {
     }
 
     fn models_with(&self, calls: &CallContext) -> Result<Models> {
-        endpoints::models(self.settings(), &self.shared().upstreams, calls, self.share.as_ref())
+        endpoints::models(self.settings(), &self.shared().upstreams, calls)
     }
 
     fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {

@@ -42,10 +42,19 @@ impl EngineError {
         if let Self::CorpusIncomplete { over_budget, .. } = self {
             return *over_budget;
         }
+        self.is_of_model(|error| matches!(error, ModelError::OverBudget { .. }))
+    }
+
+    /// Whether it came of a key that was revoked or has expired amid the work.
+    pub fn is_key_ended(&self) -> bool {
+        self.is_of_model(|error| matches!(error, ModelError::KeyEnded))
+    }
+
+    /// Whether an error of a model among the causes is such a one.
+    fn is_of_model(&self, is_such: impl Fn(&ModelError) -> bool) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
         while let Some(error) = cause {
-            let model = error.downcast_ref::<ModelError>();
-            if matches!(model, Some(ModelError::OverBudget { .. })) {
+            if error.downcast_ref::<ModelError>().is_some_and(&is_such) {
                 return true;
             }
             cause = error.source();

@@ -24,7 +24,7 @@ pub struct ServerSettings {
     pub names: Vec<String>,
     /// Pages of other addresses that may call it: what `Origin` may say.
     pub origins: Vec<String>,
-    /// The file of keys; none where there is no place for one.
+    /// The database of keys; none where there is no place for one.
     pub keys: Option<PathBuf>,
     /// Where requests are put on record, a line of JSON for each; none for the log alone.
     pub audit: Option<PathBuf>,
@@ -46,6 +46,10 @@ pub struct ServerSettings {
     pub question_bytes: usize,
     /// How long it may take to end, once it is told to.
     pub grace: Duration,
+    /// Wrong keys from one address that are answered in a minute.
+    pub wrong_keys: u32,
+    /// Passages that one request may have reranked.
+    pub rerank_limit: usize,
 }
 
 /// Each holds a state of its base, of which a process has 160.
@@ -71,6 +75,8 @@ pub(super) struct ServerTable {
     pub(super) runs_waiting: Option<usize>,
     pub(super) question_kib: Option<usize>,
     pub(super) grace_seconds: Option<u64>,
+    pub(super) wrong_keys: Option<u32>,
+    pub(super) rerank_limit: Option<usize>,
 }
 
 impl ServerTable {
@@ -112,7 +118,7 @@ impl ServerTable {
             public_url,
             names: self.names.clone(),
             origins: self.origins.clone(),
-            keys: self.keys.clone().or_else(|| Some(state?.join("keys.json"))),
+            keys: self.keys.clone().or_else(|| Some(state?.join("keys.sqlite"))),
             audit: self.audit.clone(),
             bases: self.bases.clone(),
             watch: self.watch.clone(),
@@ -123,6 +129,8 @@ impl ServerTable {
             runs_waiting: self.runs_waiting.unwrap_or(4 * runs),
             question_bytes: self.question_kib.unwrap_or(32).max(1) << 10,
             grace: Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1)),
+            wrong_keys: self.wrong_keys.unwrap_or(10),
+            rerank_limit: self.rerank_limit.unwrap_or(200),
         })
     }
 }

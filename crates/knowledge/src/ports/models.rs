@@ -249,6 +249,9 @@ pub enum ModelError {
         /// What was spent, for a person.
         spent: String,
     },
+    /// The key of the request was revoked or has expired: nothing more is asked on its account.
+    #[error("the key of this request is revoked or has expired")]
+    KeyEnded,
     /// Replaying only, and this request was never recorded.
     #[error("replaying without network, and this `{role}` request to {model} was never recorded")]
     NotRecorded {
@@ -280,6 +283,7 @@ impl ModelError {
             Self::Denied { .. } => "denied",
             Self::Broken { .. } => "broken",
             Self::OverBudget { .. } => "over-budget",
+            Self::KeyEnded => "key-ended",
             Self::NotRecorded { .. } => "not-recorded",
             Self::Unsupported { .. } => "unsupported",
             Self::NoLogprobs { .. } => "no-logprobs",
@@ -292,6 +296,7 @@ impl ModelError {
     pub fn concerns_every_call(&self) -> bool {
         match self {
             Self::OverBudget { .. }
+            | Self::KeyEnded
             | Self::Unreachable { .. }
             | Self::Denied { .. }
             | Self::NotRecorded { .. }

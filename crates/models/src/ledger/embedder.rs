@@ -15,6 +15,7 @@ use super::claims::{Patience, claim};
 use super::{Mode, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::openai::{from_base64, to_base64};
+use crate::payer::recorded_as;
 
 /// An embedding model whose every vector is in the ledger, text by text, before anybody sees it.
 ///
@@ -124,7 +125,8 @@ impl<E: Embedder> RecordedEmbedder<E> {
 
     /// Embeds one batch and records it.
     async fn embed_batch(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
-        let vectors = self.inner.embed(texts).await?;
+        let keys = texts.iter().map(|text| self.key_of(text)).collect();
+        let vectors = recorded_as(keys, self.inner.embed(texts)).await?;
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(ModelError::Broken { model: self.name().to_owned(), source: what.into() });

@@ -12,6 +12,7 @@ use super::claims::{Patience, claim};
 use super::{Mode, canonical, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_reranking;
+use crate::payer::recorded_as;
 
 /// A reranker whose every score is in the ledger before anybody sees it.
 ///
@@ -61,7 +62,8 @@ impl<R: Reranker> RecordedReranker<R> {
                 patience.wait().await;
             }
         };
-        let relevance = match held.during(self.inner.rerank(query, texts)).await {
+        let call = recorded_as(held.keys().to_vec(), self.inner.rerank(query, texts));
+        let relevance = match held.during(call).await {
             Ok(relevance) => relevance,
             Err(error) => {
                 held.give_up().await.map_err(ledger_error)?;

@@ -98,7 +98,7 @@ pub(crate) async fn ask(
     app.conversation_within(request.earlier.iter().map(|turn| turn.text.len()).sum())?;
     let place = app.admitted(&caller).await?;
     let request = pikerag_engine::standalone(&session, request).await?;
-    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
     respond(app, base, &headers, underway).await
 }
 

@@ -8,6 +8,7 @@ use pikerag_engine::keys::Scope;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::keys::usd;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
@@ -38,7 +39,7 @@ pub(crate) struct OfKey {
     /// US dollars that may be spent with it over all its life.
     #[schema(required)]
     cap_usd: Option<f64>,
-    /// US dollars that were.
+    /// US dollars that were, or are reserved for calls under way.
     spent_usd: f64,
     /// Requests in a minute.
     #[schema(required)]
@@ -73,16 +74,19 @@ pub(crate) async fn budget(
 ) -> Result<Json<Budget>, Problem> {
     let key = match &caller.key {
         None => None,
-        Some(key) => Some(OfKey {
-            id: key.id.clone(),
-            name: key.params.name.clone(),
-            scope: key.params.scope.as_str(),
-            bases: key.params.bases.clone(),
-            filter: key.params.filter.to_string(),
-            cap_usd: key.params.cap_usd,
-            spent_usd: app.spent_with(key)?,
-            per_minute: key.params.per_minute.map(NonZeroU32::get),
-        }),
+        Some(key) => {
+            let counted = app.use_of(key)?.map(|line| line.spent.saturating_add(line.reserved));
+            Some(OfKey {
+                id: key.id.clone(),
+                name: key.params.name.clone(),
+                scope: key.params.scope.as_str(),
+                bases: key.params.bases.clone(),
+                filter: key.params.filter.to_string(),
+                cap_usd: key.params.cap_usd,
+                spent_usd: usd(counted.unwrap_or_default()),
+                per_minute: key.params.per_minute.map(NonZeroU32::get),
+            })
+        }
     };
     let may = caller.may(Scope::Admin) && caller.sees_all();
     let server = app.bases_of(&caller).next().filter(|_| may).map(|(_, session)| {

@@ -30,9 +30,7 @@ pub(crate) async fn doctor(
     Parts(base): Parts<String>,
 ) -> Result<Json<Vec<DoctorFinding>>, Problem> {
     let session = app.whole_base(&caller, &base)?;
-    let found = pikerag_engine::doctor(&session).await;
-    app.book(&caller);
-    Ok(Json(found))
+    Ok(Json(pikerag_engine::doctor(&session).await))
 }
 
 /// By which method.

@@ -6,9 +6,8 @@ use std::num::NonZeroU32;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use pikerag_engine::keys::{Key, KeyParams, Scope, now};
-use pikerag_engine::parts::Secret;
-use serde::Serialize;
+use pikerag_engine::keys::{KeyParams, KeyUse, Keys, Scope, mark_as_needed, now};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
@@ -34,9 +33,17 @@ pub(crate) struct KeyLine {
     cap_usd: Option<f64>,
     /// US dollars that were.
     spent_usd: f64,
+    /// US dollars that are reserved for calls whose price is not known yet.
+    reserved_usd: f64,
     /// Requests in a minute.
     #[schema(required)]
     per_minute: Option<u32>,
+    /// From when on it opens nothing, in milliseconds since 1970; never ends, if absent.
+    #[schema(required)]
+    expires: Option<u64>,
+    /// When it was last used, to about a minute, in milliseconds since 1970.
+    #[schema(required)]
+    used: Option<u64>,
 }
 
 /// Keys, and whether any is needed.
@@ -44,8 +51,16 @@ pub(crate) struct KeyLine {
 pub(crate) struct KeyList {
     /// Whether there is a place for keys; else none can be made.
     is_set: bool,
-    /// The oldest first. Where there is none, whoever reaches the server may do all.
+    /// The oldest first. Where none was ever made, whoever reaches a server on this machine may do all.
     keys: Vec<KeyLine>,
+}
+
+/// How a key gets another secret.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RotateBody {
+    /// For how many seconds the old secret stays good.
+    grace_seconds: u64,
 }
 
 /// A key that was made.
@@ -68,15 +83,17 @@ pub(crate) async fn keys(
     let Some(keys) = app.keys() else {
         return Ok(Json(KeyList { is_set: false, keys: Vec::new() }));
     };
-    let mut lines = Vec::new();
-    for key in keys.list()?.iter() {
-        lines.push(line(key, app.spent_with(key)?));
-    }
+    let lines = keys.list()?.iter().map(line).collect();
     Ok(Json(KeyList { is_set: true, keys: lines }))
 }
 
-fn line(key: &Key, spent_usd: f64) -> KeyLine {
-    let params = &key.params;
+/// Millionths of a millionth of a dollar, in dollars.
+pub(super) fn usd(picodollars: u64) -> f64 {
+    picodollars as f64 / 1e12
+}
+
+fn line(line: &KeyUse) -> KeyLine {
+    let (key, params) = (&line.key, &line.key.params);
     KeyLine {
         id: key.id.clone(),
         made: key.made,
@@ -85,8 +102,11 @@ fn line(key: &Key, spent_usd: f64) -> KeyLine {
         bases: params.bases.clone(),
         filter: params.filter.conditions.iter().map(ToString::to_string).collect(),
         cap_usd: params.cap_usd,
-        spent_usd,
+        spent_usd: usd(line.spent),
+        reserved_usd: usd(line.reserved),
         per_minute: params.per_minute.map(NonZeroU32::get),
+        expires: params.expires,
+        used: line.used,
     }
 }
 
@@ -117,12 +137,16 @@ pub(crate) async fn make(
         return Err(Problem::bad_request(format!("there is no base `{other}`")));
     }
     let opens_all = params.bases.is_empty() && params.filter.is_empty();
-    if !app.has_keys()? && (params.scope != Scope::Admin || !opens_all) {
+    if params.expires.is_some_and(|expires| expires <= now()) {
+        return Err(Problem::bad_request("`expires` is over already"));
+    }
+    if !app.needs_key()? && (params.scope != Scope::Admin || !opens_all) {
         return Err(Problem::new(409, "first-key", Fault::Caller)
             .saying("the first key has to be of scope `admin` for all bases")
             .hint("make that one first and keep it; from then on every request needs a key"));
     }
-    let (key, secret): (Key, Secret) = keys.make(KeyParams { name, ..params }, now())?;
+    let (key, secret) = keys.make(KeyParams { name, ..params })?;
+    mark_as_needed(app.engine().settings());
     Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
 }
 
@@ -135,12 +159,29 @@ pub(crate) async fn revoke(
     Parts(id): Parts<String>,
 ) -> Result<StatusCode, Problem> {
     app.for_all(&caller)?;
-    let no_such = || super::look::no_such("key", &id);
-    let keys = app.keys().ok_or_else(no_such)?;
-    let is_known = keys.list()?.iter().any(|key| key.id == id);
-    if !is_known {
-        return Err(no_such());
-    }
-    keys.revoke(&id)?;
+    holder(&app, &id)?.revoke(&id)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Gives a key another secret; the old one opens nothing from then on, or after a while.
+#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)), request_body = RotateBody,
+    responses((status = 200, body = MadeKey), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn rotate(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(id): Parts<String>,
+    JsonBody(body): JsonBody<RotateBody>,
+) -> Result<Json<MadeKey>, Problem> {
+    app.for_all(&caller)?;
+    let grace = body.grace_seconds.saturating_mul(1000);
+    let (key, secret) = holder(&app, &id)?.rotate(&id, grace)?;
+    Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
+}
+
+/// The keys, among which there is this one.
+fn holder<'a>(app: &'a App, id: &str) -> Result<&'a Keys, Problem> {
+    let no_such = || super::look::no_such("key", id);
+    let keys = app.keys().ok_or_else(no_such)?;
+    let is_known = keys.list()?.iter().any(|line| line.key.id == id);
+    is_known.then_some(keys).ok_or_else(no_such)
 }

@@ -67,7 +67,7 @@ pub(crate) async fn replay(
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
     let place = app.admitted(&caller).await?;
-    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Replay(run));
+    let underway = Underway::begin(&app, place, session, Wanted::Replay(run));
     respond(app, base, &headers, underway).await
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn fork(
     app.within(&[&json!(fork.change).to_string()], &[])?;
     let place = app.admitted(&caller).await?;
     let fork = Wanted::Fork(ForkRequest { run, ..fork });
-    let underway = Underway::begin(&app, (&caller, place), session, fork);
+    let underway = Underway::begin(&app, place, session, fork);
     respond(app, base, &headers, underway).await
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
-use crate::problem::{JsonBody, Parts, Problem};
+use crate::problem::{Fault, JsonBody, Parts, Problem};
 
 /// Hits of one search, at most.
 pub(crate) const MOST: usize = 200;
@@ -64,6 +64,12 @@ pub(crate) async fn found(
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
     app.within(&[&request.query], &request.filter.conditions)?;
+    let most = app.settings.rerank_limit;
+    if let Some(rerank) = request.rerank.filter(|rerank| most < *rerank) {
+        return Err(Problem::new(422, "rerank-limit", Fault::Caller)
+            .saying(format!("`rerank` is {rerank}, and one request reranks {most} hits at most"))
+            .hint("`server.rerank_limit` sets the limit"));
+    }
     let response = pikerag_engine::search(session, request).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);

@@ -90,7 +90,7 @@ impl Mcp {
         self.app.within(&[&request.question], &request.filter.conditions)?;
         let place = self.app.admitted(caller).await?;
         let language = Language::of(&request.question);
-        let underway = Underway::begin(&self.app, (caller, place), session, Wanted::Ask(request));
+        let underway = Underway::begin(&self.app, place, session, Wanted::Ask(request));
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();

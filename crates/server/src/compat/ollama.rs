@@ -103,7 +103,7 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
     let told = async move {
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;

@@ -87,7 +87,7 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, (&caller, place), session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
     if body.stream {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
         return Ok(streamed(app, base, head, (with_usage, language), underway).into_response());

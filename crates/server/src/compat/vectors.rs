@@ -38,7 +38,6 @@ pub(crate) async fn embeddings(
     let texts = texts(&body.input)?;
     let session = app.base(&caller, &named(&body.model).1)?;
     let made = pikerag_engine::embed(&session, &texts).await?;
-    app.book(&caller);
     let is_packed = body.encoding_format.as_deref() == Some("base64");
     let told = |vector: &Vec<f32>| match is_packed {
         true => {
@@ -103,7 +102,6 @@ pub(crate) async fn rerank(
     app.within(&[&body.query], &[])?;
     let session = app.base(&caller, &named(&body.model).1)?;
     let told = pikerag_engine::rerank(&session, &body.query, &texts).await?;
-    app.book(&caller);
     let mut order: Vec<(usize, f64)> = told.scores.into_iter().enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     order.truncate(body.top_n.unwrap_or(usize::MAX));

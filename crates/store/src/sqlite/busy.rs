@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Does again what found the file locked, as long as any lock is waited for. SQLite itself does not wait where a base begins
 /// to keep a log, nor where what was read has changed before it is written: both happen when two processes make one base.
-pub(super) fn unless_busy<T>(
+pub(crate) fn unless_busy<T>(
     mut attempt: impl FnMut() -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     let began = Instant::now();

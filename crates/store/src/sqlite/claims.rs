@@ -10,17 +10,17 @@ use rusqlite::{OptionalExtension, Transaction, params};
 const BELIEVED: i64 = 60;
 
 /// This process, as others tell whether it is still there.
-pub(super) struct Who {
+pub(crate) struct Who {
     /// The machine since it was started, and the view of its processes that a container has; empty where that is
     /// not known.
-    place: String,
-    process: u32,
+    pub(crate) place: String,
+    pub(crate) process: u32,
     /// When the process began: numbers of processes come again.
-    began: u64,
+    pub(crate) began: u64,
 }
 
 impl Who {
-    pub(super) fn this_process() -> Self {
+    pub(crate) fn this_process() -> Self {
         let process = std::process::id();
         let place = fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .and_then(|boot| Ok((boot, fs::read_link("/proc/self/ns/pid")?)))
@@ -32,7 +32,7 @@ impl Who {
     }
 
     /// Whether a process is surely no longer there. Of another machine or container nobody here knows.
-    fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
+    pub(crate) fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
         !place.is_empty() && place == self.place && began(process) != Some(then)
     }
 }

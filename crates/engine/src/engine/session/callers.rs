@@ -2,41 +2,39 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{Condition, Filter};
-use pikerag_models::{Cap, Meter, Prices};
+use pikerag_knowledge::{CallRecord, Condition, Filter};
+use pikerag_models::Payer;
 
 use super::Session;
 
 /// What a caller was granted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Grant {
     /// What the caller may see of the base; all of it, where there is no condition.
     pub visible: Filter,
-    /// What the caller may spend on chat models; as much as all callers together, where nothing is named.
-    pub cap: Cap,
-}
-
-/// What a caller has spent of a grant; shared by all sessions that are made for it.
-#[derive(Clone, Debug)]
-pub struct Share(Arc<Meter>);
-
-impl Share {
-    pub(crate) fn new(prices: &Prices, grant: &Grant) -> Self {
-        Self(Arc::new(Meter::new(prices.clone(), grant.cap)))
-    }
-
-    /// US dollars on chat models so far, as far as prices are known.
-    pub fn spent_usd(&self) -> f64 {
-        self.0.total().money.dollars()
-    }
+    /// Who pays for the caller's model calls, and says before each whether there may be another; none where nobody is asked.
+    pub payer: Option<Arc<dyn Payer>>,
 }
 
 impl Session {
     /// This session for a caller who sees and spends what was granted, whatever the request says. Verbs that cannot keep to a
     /// part of the base fail with [`EngineError::OnlyPart`](crate::EngineError::OnlyPart).
     #[must_use]
-    pub fn granted(&self, grant: &Grant, share: &Share) -> Self {
-        Self { share: Some(Arc::clone(&share.0)), visible: grant.visible.clone(), ..self.clone() }
+    pub fn granted(&self, grant: &Grant) -> Self {
+        Self { payer: grant.payer.clone(), visible: grant.visible.clone(), ..self.clone() }
+    }
+
+    /// Names the ledger of the base in reservations of money.
+    pub(crate) fn ledger_name(&self) -> String {
+        // Of the bytes: names that are not UTF-8 stay apart.
+        blake3::hash(self.folder.as_os_str().as_encoded_bytes()).to_hex().to_string()
+    }
+
+    /// What a recorded call cost, in millionths of a millionth of a dollar, where the price by tokens is known.
+    pub(crate) fn price_of_call(&self, call: &CallRecord) -> Option<u64> {
+        let price = self.settings().prices.get(&call.model)?;
+        let usd = call.usage.priced((price.prompt, price.completion));
+        (price.search == 0.0).then(|| (usd * 1e12).round() as u64)
     }
 
     /// What the caller may see.

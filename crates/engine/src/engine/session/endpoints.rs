@@ -5,30 +5,25 @@ use std::sync::Arc;
 use pikerag_knowledge::{ChatModel, Embedder, ModelError, Reranker, Role};
 use pikerag_methods::{Models, Perspective, Portion as Share, Shares};
 use pikerag_models::{
-    Batch, CallContext, EmbeddingParams, Endpoint, Limits, Meter, Portion, RetryParams,
-    StackParams, Upstreams, chat_stack, embed_stack, rerank_stack, share_upstream,
+    Batch, CallContext, EmbeddingParams, Endpoint, Limits, Meter, Payer, Portion, RetryParams,
+    StackParams, Upstreams, Usd, chat_stack, embed_stack, rerank_stack, share_upstream,
 };
 
 use crate::error::{EndpointOf, EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// Models for all roles that have one. Limits, circuit and calls under way of an endpoint's model hold for all roles and
-/// sessions of the process together. Where the caller has a share of what may be spent, the calls count there too.
+/// sessions of the process together. Where somebody pays for the caller, the calls are charged there too.
 pub(super) fn models(
     settings: &Settings,
     upstreams: &Upstreams,
     calls: &CallContext,
-    share: Option<&Arc<Meter>>,
 ) -> Result<Models> {
     let metered = |chat: &ChatSettings| -> Result<Arc<dyn ChatModel>, ModelError> {
         let limits = limits_of(settings, chat);
         let params =
             StackParams { upstream: upstreams.of(&chat.endpoint, limits), retry: chat.retry };
-        let model = chat_stack(calls, chat.endpoint.clone(), &params)?;
-        Ok(match share {
-            Some(share) => Arc::new(Portion::new(model, Arc::clone(share))),
-            None => model,
-        })
+        chat_stack(calls, chat.endpoint.clone(), &params)
     };
     let mut built: Vec<(&Arc<ChatSettings>, Arc<dyn ChatModel>)> = Vec::new();
     let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
@@ -62,16 +57,23 @@ pub(super) fn models(
         perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
     }
     models.perspectives = perspectives.into();
-    models.shares = Some(Arc::new(OfMeter(Arc::clone(share.unwrap_or(&calls.meter)))));
+    let left = Left { meter: Arc::clone(&calls.meter), payer: calls.payer.clone() };
+    models.shares = Some(Arc::new(left));
     Ok(models)
 }
 
-/// What is left of the cap, in equal parts.
-struct OfMeter(Arc<Meter>);
+/// What is left of the caps of the process and of the caller, in equal parts.
+struct Left {
+    meter: Arc<Meter>,
+    payer: Option<Arc<dyn Payer>>,
+}
 
-impl Shares for OfMeter {
+impl Shares for Left {
     fn part(&self, parts: usize) -> Share {
-        match self.0.part(parts).map(Arc::new) {
+        // Where nobody can tell what is left, nothing is.
+        let left =
+            self.payer.as_ref().and_then(|payer| payer.left().unwrap_or(Some(Usd::default())));
+        match self.meter.part(parts, left).map(Arc::new) {
             None => Box::new(|model| model),
             Some(meter) => Box::new(move |model| Arc::new(Portion::new(model, Arc::clone(&meter)))),
         }

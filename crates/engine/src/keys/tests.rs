@@ -1,0 +1,87 @@
+//! Keys are found until they are revoked, and their secrets are kept nowhere.
+
+use super::*;
+use pikerag_knowledge::Filter;
+
+fn params(name: &str) -> KeyParams {
+    KeyParams {
+        name: name.to_owned(),
+        scope: Scope::Read,
+        bases: vec!["law".to_owned()],
+        filter: Filter { conditions: vec!["folder=open".parse().unwrap()] },
+        cap_usd: Some(2.0),
+        per_minute: None,
+        expires: None,
+    }
+}
+
+#[test]
+fn a_key_is_found_until_it_is_revoked_and_its_secret_is_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/keys.sqlite");
+    let keys = Keys::at(&path);
+    assert!(keys.list().unwrap().is_empty() && keys.find("x").unwrap().is_none());
+    assert!(!keys.were_made().unwrap());
+    let (key, secret) = keys.make(params("ada")).unwrap();
+    let (other, _) = keys.make(params("bo")).unwrap();
+    let text = secret.expose().to_owned();
+    assert_eq!(text.len(), "pikerag_".len() + 8 + 1 + 64);
+    // Another process sees it at once.
+    let again = Keys::at(&path);
+    assert_eq!(again.find(&text).unwrap().unwrap(), key);
+    assert!(again.find(&text[..text.len() - 1]).unwrap().is_none());
+    for file in ["keys.sqlite", "keys.sqlite-wal"] {
+        let kept = fs::read(path.with_file_name(file)).unwrap();
+        let secret = &text.as_bytes()[17..];
+        assert!(!kept.windows(secret.len()).any(|part| part == secret));
+    }
+    assert!(key.opens("law") && !key.opens("other"));
+    keys.revoke(&key.id).unwrap();
+    assert!(again.find(&text).unwrap().is_none());
+    assert_eq!(again.list().unwrap()[0].key, other);
+    assert!(matches!(keys.revoke(&key.id), Err(KeysError::NoKey { .. })));
+    keys.revoke(&other.id).unwrap();
+    assert!(again.were_made().unwrap());
+}
+
+#[test]
+fn a_rotated_key_has_one_good_secret_or_two_for_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = Keys::at(&folder.path().join("keys.sqlite"));
+    let (key, first) = keys.make(params("ada")).unwrap();
+    let (_, second) = keys.rotate(&key.id, 3_600_000).unwrap();
+    let found = |secret: &Secret| keys.find(secret.expose()).unwrap().map(|key| key.id);
+    assert_eq!((found(&first), found(&second)), (Some(key.id.clone()), Some(key.id.clone())));
+    let (_, third) = keys.rotate(&key.id, 0).unwrap();
+    assert_eq!((found(&first), found(&second), found(&third)), (None, None, Some(key.id.clone())));
+    assert!(matches!(keys.rotate("nobody", 0), Err(KeysError::NoKey { .. })));
+}
+
+/// However often it is asked for, and wherever it was stopped.
+#[test]
+fn a_file_holds_the_one_key_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = Keys::at(&folder.path().join("keys.sqlite"));
+    let file = folder.path().join("chat");
+    let first = keys.make_into(params("chat"), &file).unwrap().unwrap();
+    assert!(keys.make_into(params("chat"), &file).unwrap().is_none());
+    // Stopped between the file and the store.
+    fs::write(&file, "pikerag_of_nothing\n").unwrap();
+    let second = keys.make_into(params("chat"), &file).unwrap().unwrap();
+    assert_ne!(first.id, second.id);
+    let ids: Vec<String> = keys.list().unwrap().into_iter().map(|line| line.key.id).collect();
+    assert_eq!(ids, [second.id.as_str()]);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(keys.find(text.trim()).unwrap().unwrap().id, second.id);
+}
+
+#[test]
+fn the_use_of_a_key_is_written_down_once_a_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = Keys::at(&folder.path().join("keys.sqlite"));
+    let (key, _) = keys.make(params("ada")).unwrap();
+    assert_eq!((keys.is_use_due(&key), keys.is_use_due(&key)), (true, false));
+    assert_eq!(keys.list().unwrap()[0].used, None);
+    keys.note_use(&key).unwrap();
+    assert!(keys.list().unwrap()[0].used.is_some());
+}
