@@ -11,8 +11,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use pikerag_engine::keys::{Keys, KeysError};
+use pikerag_engine::settings::ServerSettings;
 use pikerag_engine::uploads::Uploads;
-use pikerag_engine::{Engine, raise_descriptors};
+use pikerag_engine::{Engine, hold_at_most, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::net::{TcpListener, lookup_host};
@@ -23,7 +24,7 @@ use crate::app::{Caller, Shared};
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
 use crate::jobs::Work;
-use crate::pace::Read;
+use crate::pace::Watched;
 use crate::routes::router;
 use crate::watch::watch;
 
@@ -90,17 +91,28 @@ pub async fn serve(engine: Engine) -> Result<Serving, ServeError> {
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
-    // Half of the descriptors are for connections, the others for bases, models, children.
-    let connections = (raise_descriptors() / 2).clamp(16, CONNECTIONS);
-    // A few are left for those who ask how it is.
-    let most = connections - connections / 8;
-    let requests = engine.settings().server.requests.min(most);
-    if requests < engine.settings().server.requests {
-        warn!(requests, "`server.requests` is lowered to what the limit of open files allows");
-    }
-    let app = Arc::new(Shared::new(engine, keys, audit, address, requests));
+    let (settings, connections) = within_descriptors(engine.settings().server.clone());
+    let app = Arc::new(Shared::new(engine, keys, audit, address, settings));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
+}
+
+/// What is set, as far as there are descriptors for it, and how many connections there may be. Half of the descriptors are for
+/// these, a quarter for states of bases, the others for models and children.
+fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
+    let descriptors = raise_descriptors();
+    let connections = (descriptors / 2).clamp(16, CONNECTIONS);
+    // A few are left for those who ask how it is, and for searches.
+    let requests = settings.requests.min(connections - connections / 8);
+    let states = hold_at_most(descriptors / 8);
+    let runs = settings.runs.min(states - states / 4);
+    if (requests, runs) != (settings.requests, settings.runs) {
+        warn!(
+            requests,
+            runs, "the limit of open files allows no more requests and questions at a time"
+        );
+    }
+    (ServerSettings { requests, runs, ..settings }, connections)
 }
 
 /// What was sent before the server ended, and perhaps not indexed, is looked at again; what is indexed already costs nothing.
@@ -127,8 +139,8 @@ fn go_on(app: &Arc<Shared>) {
 pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
-    let requests = engine.settings().server.requests;
-    let app = Arc::new(Shared::new(engine, None, audit, nowhere, requests));
+    let settings = engine.settings().server.clone();
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
@@ -170,7 +182,7 @@ impl Serving {
                 .header_read_timeout(HEAD)
                 .max_buf_size(HEAD_BYTES)
                 .serve_connection(
-                    TokioIo::new(Read::new(stream)),
+                    TokioIo::new(Watched::new(stream)),
                     TowerToHyperService::new(service.clone()),
                 );
             let connection = graceful.watch(connection);

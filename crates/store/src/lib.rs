@@ -13,6 +13,6 @@ mod tokens;
 pub use error::BaseProblem;
 pub use sqlite::{
     Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
-    Part, Remains, Repair,
+    Part, Remains, Repair, hold_at_most,
 };
 pub use tables::Tables;

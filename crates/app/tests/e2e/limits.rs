@@ -180,7 +180,7 @@ fn a_search_waits_for_nobody_who_writes() {
     other.execute_batch("COMMIT").unwrap();
     let written = "SELECT count(*) FROM calls WHERE request LIKE '%is insured%'";
     until("it is written in the end", || {
-        other.query_row(written, [], |row| row.get::<_, u64>(0)).unwrap() == 1
+        other.query_row(written, [], |row| row.get::<_, i64>(0)).unwrap() == 1
     });
 }
 

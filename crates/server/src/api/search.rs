@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Chunk, Condition, Filter};
 use pikerag_engine::parts::Search;
-use pikerag_engine::{Notice, SearchRequest, Session};
+use pikerag_engine::{Notice, Recorded, SearchRequest, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -89,8 +89,9 @@ pub(crate) async fn found(
     app.within(&[&body.query], &body.filter)?;
     let filter = Filter { conditions: body.filter };
     let (query, by, rerank) = (body.query, body.by, body.rerank);
-    let response =
-        pikerag_engine::search(session, &SearchRequest { query, by, k, rerank, filter }).await?;
+    let recorded = Recorded::Soon;
+    let request = SearchRequest { query, by, k, rerank, filter, recorded };
+    let response = pikerag_engine::search(session, &request).await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {
