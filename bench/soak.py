@@ -167,10 +167,10 @@ def main():
         run = dict(cwd=folder, env=environment, stderr=subprocess.DEVNULL)
         subprocess.run([program, "--base", "base", "index", "docs"], stdout=subprocess.DEVNULL, check=True, **run)
         serving = subprocess.Popen(
-            [program, "--base", "base", "--json", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True, **run
+            [program, "--base", "base", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True, **run
         )
         try:
-            address = json.loads(serving.stdout.readline())["listening"].removeprefix("http://")
+            address = serving.stdout.readline().split()[2].rstrip(";").removeprefix("http://")
             looks = [{"at_s": 0, **figures(serving.pid)}]
             load, began = Load(address, arguments.clients), time.monotonic()
             while time.monotonic() - began < 60 * arguments.minutes:

@@ -1,4 +1,6 @@
-//! Raises how many files and connections this process may have open.
+//! Raises how many files and connections this process may have open, and keeps to it.
+
+pub use pikerag_store::hold_at_most;
 
 /// As many as any load of ours takes; some programs that children start close all that they might have.
 const WANTED: u64 = 1 << 16;

@@ -70,7 +70,7 @@ pub mod parts {
 pub use pikerag_language::format_number;
 
 pub use crate::chart::svg_chart;
-pub use crate::descriptors::raise_descriptors;
+pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};
 pub use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, Result, WeightsOf,

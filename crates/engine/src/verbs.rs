@@ -84,7 +84,7 @@ pub use self::runs::{
     DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, diff_runs, fork_run,
     replay_run, run_by_name, runs,
 };
-pub use self::search::{SearchHit, SearchRequest, SearchResponse, search};
+pub use self::search::{Recorded, SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
 pub use self::status::{StatusResponse, status};
 pub use self::tags::{

@@ -91,10 +91,9 @@ impl Shared {
         keys: Option<Keys>,
         audit: Audit,
         address: SocketAddr,
-        requests: usize,
+        settings: ServerSettings,
         on_offer: OnOffer,
     ) -> Self {
-        let settings = ServerSettings { requests, ..engine.settings().server.clone() };
         let stopping = CancellationToken::new();
         let mut bases: BTreeMap<String, Session> = BTreeMap::new();
         for (name, folder) in &settings.bases {

@@ -108,7 +108,7 @@ impl<T: Unpin> HttpBody for Holding<T> {
 }
 
 /// A connection that ends where its reader takes nothing for a minute.
-pub(crate) struct Read<S> {
+pub(crate) struct Watched<S> {
     stream: S,
     stalled: Option<Stalled>,
 }
@@ -119,7 +119,7 @@ struct Stalled {
     taken: usize,
 }
 
-impl<S> Read<S> {
+impl<S> Watched<S> {
     pub(crate) fn new(stream: S) -> Self {
         Self { stream, stalled: None }
     }
@@ -147,7 +147,7 @@ impl<S> Read<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Read<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -157,7 +157,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Read<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Read<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -233,14 +233,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_takes_nothing_for_a_minute_is_left() {
         let (server, mut client) = duplex(1024);
-        let mut server = Read::new(server);
+        let mut server = Watched::new(server);
         let writing = tokio::spawn(async move { server.write_all(&vec![0; 1 << 20]).await });
         let failed = writing.await.unwrap().unwrap_err();
         assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
         assert!(client.read(&mut [0; 8]).await.is_ok());
         // One that takes its time is waited for.
         let (server, mut client) = duplex(64 << 10);
-        let mut server = Read::new(server);
+        let mut server = Watched::new(server);
         let writing = tokio::spawn(async move { server.write_all(&vec![0; 1 << 20]).await });
         let mut taken = 0;
         let mut piece = vec![0; 32 << 10];

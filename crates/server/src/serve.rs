@@ -14,7 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use pikerag_engine::keys::{Keys, KeysError, mark_as_needed, mark_of_need};
-use pikerag_engine::{Engine, raise_descriptors};
+use pikerag_engine::settings::ServerSettings;
+use pikerag_engine::{Engine, hold_at_most, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::net::{TcpListener, lookup_host};
@@ -26,7 +27,7 @@ use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
 use crate::guard::Peer;
 use crate::jobs::JobOffer;
-use crate::pace::Read;
+use crate::pace::Watched;
 use crate::routes::router;
 use crate::watch::watch;
 
@@ -101,18 +102,29 @@ pub async fn serve(
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 is a free one.
     let address = listener.local_addr().unwrap_or(address);
-    // Half of the descriptors are for connections, the others for bases, models, children.
-    let connections = (raise_descriptors() / 2).clamp(16, CONNECTIONS);
-    // A few are left for those who ask how it is.
-    let most = connections - connections / 8;
-    let requests = engine.settings().server.requests.min(most);
-    if requests < engine.settings().server.requests {
-        warn!(requests, "`server.requests` is lowered to what the limit of open files allows");
-    }
-    let app = Arc::new(Shared::new(engine, keys, audit, address, requests, Box::new(on_offer)));
+    let (settings, connections) = within_descriptors(engine.settings().server.clone());
+    let app = Arc::new(Shared::new(engine, keys, audit, address, settings, Box::new(on_offer)));
     tokio::spawn(settle(Arc::clone(&app)));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
+}
+
+/// What is set, as far as there are descriptors for it, and how many connections there may be. Half of the descriptors are for
+/// these, a quarter for states of bases, the others for models and children.
+fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
+    let descriptors = raise_descriptors();
+    let connections = (descriptors / 2).clamp(16, CONNECTIONS);
+    // A few are left for those who ask how it is, and for searches.
+    let requests = settings.requests.min(connections - connections / 8);
+    let states = hold_at_most(descriptors / 8);
+    let runs = settings.runs.min(states - states / 4);
+    if (requests, runs) != (settings.requests, settings.runs) {
+        warn!(
+            requests,
+            runs, "the limit of open files allows no more requests and questions at a time"
+        );
+    }
+    (ServerSettings { requests, runs, ..settings }, connections)
 }
 
 /// The store of keys, which must be whole, and there where keys were ever made.
@@ -163,8 +175,8 @@ fn go_on(app: &Arc<Shared>) {
 pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
-    let requests = engine.settings().server.requests;
-    let app = Arc::new(Shared::new(engine, None, audit, nowhere, requests, Box::new(|_| ())));
+    let settings = engine.settings().server.clone();
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings, Box::new(|_| ())));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
@@ -210,7 +222,7 @@ impl Serving {
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
                 .max_buf_size(HEAD_BYTES)
-                .serve_connection(TokioIo::new(Read::new(stream)), from);
+                .serve_connection(TokioIo::new(Watched::new(stream)), from);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = connection.await {

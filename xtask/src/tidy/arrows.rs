@@ -68,7 +68,7 @@ const RESERVED: [(&str, &[&str]); 8] = [
     ("clap", &["app"]),              // Only the command line knows flags,
     ("indicatif", &["app"]),         // and draws on a terminal.
     ("axum", &["server"]),           // Only the server is spoken to over HTTP.
-    ("rlimit", &["engine"]),         // Only the sandbox limits processes.
+    ("rlimit", &["engine"]),         // Only the engine limits processes.
     ("anyhow", &["app", "xtask"]),   // Libraries return errors that a caller can tell apart.
 ];
 

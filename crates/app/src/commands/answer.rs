@@ -5,7 +5,9 @@ use std::path::Path;
 use anyhow::Context;
 use pikerag_engine::knowledge::WrittenBy;
 use pikerag_engine::narrate::{Language, score_parts};
-use pikerag_engine::{AskRequest, AskResponse, EngineError, SearchRequest, Session, svg_chart};
+use pikerag_engine::{
+    AskRequest, AskResponse, EngineError, Recorded, SearchRequest, Session, svg_chart,
+};
 use serde_json::json;
 
 use crate::cli::{Ask, Search};
@@ -114,6 +116,7 @@ pub(crate) async fn search(
         k: Some(arguments.k.get()),
         rerank: arguments.rerank,
         filter: arguments.filters.filter(),
+        recorded: Recorded::First,
     };
     let response = pikerag_engine::search(session, &request).await?;
     for notice in &response.notices {

@@ -52,8 +52,8 @@ pub struct ServerSettings {
     pub rerank_limit: usize,
 }
 
-/// Each holds a state of its base, of which a process has 160.
-const MOST_RUNS: usize = 128;
+/// Each holds a state of its base, of which a process has 160; a quarter of them is for searches.
+const MOST_RUNS: usize = 120;
 
 /// As it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger};
 use pikerag_methods::Ports;
 use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,20 @@ pub struct SearchRequest {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub filter: Filter,
+    /// When what models replied is on record.
+    #[serde(skip)]
+    pub recorded: Recorded,
+}
+
+/// When what models replied is on record: two processes that search for the same words at once may both pay for them if it
+/// need not be before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recorded {
+    /// Before anybody sees a hit.
+    #[default]
+    First,
+    /// Soon: a search does not wait for a process that holds the writer's lock.
+    Soon,
 }
 
 /// The hits of one search, and what to know of them.
@@ -79,8 +93,11 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
         return Err(EngineError::Needs(Needed::Reranker));
     }
     let first = request.rerank.unwrap_or(rerank.first);
-    let (ports, notices) =
-        session.ports_reranking(&base, seen, (first, Arc::new(SearchLedger(base.clone())))).await?;
+    let ledger: Arc<dyn Ledger> = match request.recorded {
+        Recorded::First => Arc::new(base.clone()),
+        Recorded::Soon => Arc::new(SearchLedger(base.clone())),
+    };
+    let (ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
     let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
     let chunks = ports.base.chunks(&ids).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::Chunk;
-use pikerag_engine::{Notice, SearchRequest, Session};
+use pikerag_engine::{Notice, Recorded, SearchRequest, Session};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -70,7 +70,11 @@ pub(crate) async fn found(
             .saying(format!("`rerank` is {rerank}, and one request reranks {most} hits at most"))
             .hint("`server.rerank_limit` sets the limit"));
     }
-    let response = pikerag_engine::search(session, request).await?;
+    let response = pikerag_engine::search(
+        session,
+        &SearchRequest { recorded: Recorded::Soon, ..request.clone() },
+    )
+    .await?;
     // Scores of one search are comparable with each other alone, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {

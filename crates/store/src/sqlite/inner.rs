@@ -9,12 +9,12 @@ use rusqlite::Connection;
 use tokio::sync::RwLock;
 
 use super::claims::Who;
+use super::idle::Idle;
 use super::loaded::Loaded;
 use super::locks::locked;
 use super::names::Borne;
 use super::opening;
 use super::queue::Queue;
-use super::readers::Readers;
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::FullText;
 
@@ -42,7 +42,7 @@ pub(super) struct Inner {
     pub(super) catching_up: CatchingUp,
     /// Told from other bases that may once have stood in this folder.
     pub(super) identity: String,
-    pub(super) readers: Readers,
+    pub(super) idle: Idle,
     /// Closed last: only the last connection folds the log into the database. `None` where nothing can be written.
     pub(super) writer: Option<Mutex<Connection>>,
     pub(super) fulltext: Mutex<Option<Arc<FullText>>>,
@@ -87,7 +87,7 @@ impl Inner {
             catching_up: CatchingUp::default(),
             identity,
             writer: writer.map(Mutex::new),
-            readers: Readers::default(),
+            idle: Idle::default(),
             fulltext: Mutex::default(),
             vectors: Loaded::default(),
             names: Borne::default(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, StoreError, Usage};
@@ -132,32 +132,19 @@ impl Ledger for Base {
 }
 
 const DOING: &str = "writing the ledger";
+/// How long a record is waited for that need not be written yet.
+const SOON: Duration = Duration::from_millis(20);
 
 impl Base {
-    /// As [`Ledger::keep_all`], without waiting for the writer, which another process may hold: what is kept is found at once
-    /// in this process, and is written when the writer is free.
-    pub fn keep_soon(&self, calls: Vec<CallRecord>) {
-        if self.is_read_only() {
-            self.keep_unwritten(calls);
-            return;
-        }
+    /// As [`Ledger::keep_all`], without waiting long for the writer, which another process may hold: what is kept is found at
+    /// once in this process, and is written when the writer is free.
+    ///
+    /// # Errors
+    /// It cannot be written, as far as that is known by then.
+    pub async fn keep_soon(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         self.keep_unwritten(calls.clone());
-        self.queue(calls);
-        let inner = Arc::clone(&self.inner);
-        if inner.ledger.is_flushing.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        tokio::spawn(async move {
-            let written = threads::writing(DOING, move || {
-                // What is queued from now on begins another.
-                inner.ledger.is_flushing.store(false, Ordering::Release);
-                let last = locked(&inner.ledger.waiting).taken;
-                inner.flush(last)
-            });
-            if let Err(error) = written.await {
-                tracing::warn!(%error, "replies are not recorded yet; they are with the next");
-            }
-        });
+        // Whoever writes next takes along what is queued.
+        tokio::time::timeout(SOON, self.keep_all(calls)).await.unwrap_or(Ok(()))
     }
 
     fn keep_unwritten(&self, calls: Vec<CallRecord>) {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 use pikerag_knowledge::CallRecord;
 
@@ -12,8 +11,6 @@ use pikerag_knowledge::CallRecord;
 pub(super) struct Queue {
     pub(super) waiting: Mutex<Waiting>,
     pub(super) flushing: Mutex<()>,
-    /// Whether somebody is about to write what waits.
-    pub(super) is_flushing: AtomicBool,
     /// Records that are found before they are written, or where they cannot be: nothing is paid twice while this process
     /// runs.
     pub(super) unwritten: Mutex<HashMap<String, CallRecord>>,

@@ -1,6 +1,7 @@
 //! Keeps reads, writes and states that questions hold apart: none of them waits for the places of another.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pikerag_knowledge::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -14,7 +15,18 @@ static READS: LazyLock<Semaphore> = LazyLock::new(|| {
 /// Writes that are on a thread at a time: all but one of them wait for the writer, perhaps another process's.
 static WRITES: Semaphore = Semaphore::const_new(32);
 /// States that are held at a time in this process, over all bases: each has a connection, which has two descriptors.
-static HELD: Semaphore = Semaphore::const_new(160);
+const STATES: usize = 160;
+static HELD: Semaphore = Semaphore::const_new(STATES);
+static HELD_AT_MOST: AtomicUsize = AtomicUsize::new(STATES);
+
+/// Lets questions and searches of this process hold so many states of bases at a time, from 4 to 160; how many it is then. A
+/// bound that was set before is not raised.
+pub fn hold_at_most(states: usize) -> usize {
+    let states = states.max(4);
+    let before = HELD_AT_MOST.fetch_min(states, Ordering::AcqRel);
+    HELD.forget_permits(before.saturating_sub(states));
+    before.min(states)
+}
 
 /// The place of a state that is held.
 pub(super) type Place = SemaphorePermit<'static>;

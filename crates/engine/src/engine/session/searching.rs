@@ -19,8 +19,7 @@ impl Ledger for SearchLedger {
     }
 
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
-        self.0.keep_soon(calls);
-        Ok(())
+        self.0.keep_soon(calls).await
     }
 
     async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError> {

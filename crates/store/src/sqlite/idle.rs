@@ -1,0 +1,79 @@
+//! Holds connections that nobody has at the moment; few of them stay open for long.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::locks::locked;
+
+/// Connections that stay open.
+pub(super) const KEPT: usize = 4;
+
+/// Connections that read, the one that was used last at the end.
+#[derive(Default)]
+pub(super) struct Idle {
+    connections: Mutex<VecDeque<(Connection, Instant)>>,
+    is_shrinking: AtomicBool,
+}
+
+impl Idle {
+    pub(super) fn take(&self) -> Option<Connection> {
+        locked(&self.connections).pop_back().map(|(connection, _)| connection)
+    }
+
+    /// Whether somebody has to [`shrink`](Idle::shrink) them from now on.
+    pub(super) fn put(&self, connection: Connection) -> bool {
+        let mut connections = locked(&self.connections);
+        connections.push_back((connection, Instant::now()));
+        KEPT < connections.len() && !self.is_shrinking.swap(true, Ordering::AcqRel)
+    }
+
+    /// Closes those that were not used for so long, but for a few; whether no more are left.
+    pub(super) fn shrink(&self, idle_for: Duration) -> bool {
+        let mut connections = locked(&self.connections);
+        while KEPT < connections.len()
+            && connections.front().is_some_and(|(_, since)| idle_for <= since.elapsed())
+        {
+            connections.pop_front();
+        }
+        let is_done = connections.len() <= KEPT;
+        if is_done {
+            self.rest();
+        }
+        is_done
+    }
+
+    /// Nobody shrinks them any more.
+    pub(super) fn rest(&self) {
+        self.is_shrinking.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inner::DATABASE;
+    use super::*;
+    use crate::Base;
+
+    #[test]
+    fn few_connections_stay_open_after_many_reads_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let inner = &base.inner;
+        let many: Vec<_> = (0..40).map(|_| inner.reader().unwrap()).collect();
+        for connection in many {
+            inner.put_back(connection);
+        }
+        assert!(!inner.idle.shrink(Duration::from_hours(1)));
+        assert!(inner.idle.shrink(Duration::ZERO));
+        assert_eq!(locked(&inner.idle.connections).len(), KEPT);
+        // The logs that they had open are closed with them.
+        let log = folder.path().join(format!("{DATABASE}-wal"));
+        let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+        let open = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        assert!(open.filter(|path| *path == log).count() <= KEPT + 1);
+    }
+}
