@@ -351,7 +351,9 @@ fn set_and_measured(looked: &mut Looked<'_>) {
         looked.get(&format!("{BASE}/{part}"));
     }
     looked.post(&format!("{BASE}/doctor"), &json!({}));
-    looked.post("/api/v1/keys", &json!({"name": "bo", "scope": "read", "filter": ["folder=docs"]}));
+    let bo = json!({"name": "bo", "scope": "read", "filter": ["folder=docs"]});
+    let bo = text(&looked.post("/api/v1/keys", &bo)["id"]);
+    looked.post(&format!("/api/v1/keys/{bo}/rotate"), &json!({}));
     looked.get("/api/v1/keys");
 }
 

@@ -1,7 +1,10 @@
 //! Keys are found until they are revoked, and their secrets are kept nowhere.
 
 use super::*;
-use pikerag_knowledge::Filter;
+use pikerag_knowledge::{
+    ChargeEnd, Filter, KeyCharge, KeyStore, LeftBehind, ModelError, Reserved, StoreError,
+};
+use pikerag_models::{Charge, Usd};
 
 fn params(name: &str) -> KeyParams {
     KeyParams {
@@ -84,4 +87,72 @@ fn the_use_of_a_key_is_written_down_once_a_minute() {
     assert_eq!(keys.list().unwrap()[0].used, None);
     keys.note_use(&key).unwrap();
     assert!(keys.list().unwrap()[0].used.is_some());
+}
+
+/// A store that cannot be read or written.
+struct Broken;
+
+fn broken<T>() -> Result<T, StoreError> {
+    Err(StoreError::Missing { what: "the disk".to_owned() })
+}
+
+impl KeyStore for Broken {
+    fn were_made(&self) -> Result<bool, StoreError> {
+        broken()
+    }
+
+    fn list(&self) -> Result<Vec<KeyUse>, StoreError> {
+        broken()
+    }
+
+    fn find(&self, _: &str, _: Millis) -> Result<Option<Key>, StoreError> {
+        broken()
+    }
+
+    fn add(&self, _: &Key, _: &[String], _: Millis) -> Result<(), StoreError> {
+        broken()
+    }
+
+    fn revoke(&self, _: &str, _: Millis) -> Result<Option<Key>, StoreError> {
+        broken()
+    }
+
+    fn rotate(&self, _: &str, _: &str, _: Millis) -> Result<Option<Key>, StoreError> {
+        broken()
+    }
+
+    fn note_use(&self, _: &str, _: Millis) -> Result<(), StoreError> {
+        broken()
+    }
+
+    fn reserve(&self, _: &KeyCharge, _: Millis) -> Result<Reserved, StoreError> {
+        broken()
+    }
+
+    fn close(&self, _: i64, _: ChargeEnd) -> Result<(), StoreError> {
+        broken()
+    }
+
+    fn left_behind(&self, _: Millis) -> Result<Vec<LeftBehind>, StoreError> {
+        broken()
+    }
+
+    fn verify(&self) -> Result<(), StoreError> {
+        broken()
+    }
+}
+
+#[test]
+fn a_broken_store_lets_nobody_in_and_pays_for_nothing() {
+    let keys = Keys::over(Box::new(Broken), PathBuf::from("keys.sqlite"));
+    assert!(
+        keys.were_made().is_err() && keys.find("x").is_err() && keys.make(params("a")).is_err()
+    );
+    let digest = digest("x");
+    let key = Key { id: "x".to_owned(), digest, made: 0, params: params("a") };
+    let payer = keys.grant(&key).payer.unwrap();
+    assert!(matches!(payer.check(), Err(ModelError::Ledger { .. })));
+    let charge = Charge { most: Usd::default(), base: String::new(), calls: Vec::new() };
+    assert!(matches!(payer.reserve(&charge), Err(ModelError::Ledger { .. })));
+    assert!(payer.left().is_err());
 }

@@ -117,7 +117,7 @@ async fn embedders_rerankers_and_further_fields_are_charged() {
     $0.00 in base, 0 records
     3: $0.00
     $0.040079 in base, 0 records
-    5: $0.000015
+    5: $0.000025
     ");
 }
 
