@@ -257,7 +257,8 @@ export interface paths {
         get?: never;
         /**
          * Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-         *     each where the one before it ended; what was cut off goes on where it ended (`bytes *\/WHOLE` where nothing is left to send).
+         *     each where the one before it ended, all with the same `?upload=ID`: pieces of two senders are never joined. What was cut off
+         *     goes on where it ended (`bytes *\/WHOLE` where nothing is left to send).
          */
         put: operations["put_api_v1_bases_base_files_file"];
         post?: never;
@@ -345,7 +346,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The latest jobs of a base, the latest first. */
+        /** The latest 500 jobs of a base and all that are not over, the latest first. */
         get: operations["get_api_v1_bases_base_jobs"];
         put?: never;
         post?: never;
@@ -372,6 +373,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bases/{base}/jobs/{job}/begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
+         *     key's from then on.
+         */
+        post: operations["post_api_v1_bases_base_jobs_job_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/bases/{base}/original": {
         parameters: {
             query?: never;
@@ -381,6 +402,26 @@ export interface paths {
         };
         /** The bytes of a file as they were read when it was indexed. */
         get: operations["get_api_v1_bases_base_original"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bases/{base}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The files that have not come whole. One that grows no more for seven days is dropped; so are all that nobody is sending when
+         *     the disk is full.
+         */
+        get: operations["get_api_v1_bases_base_parts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -519,7 +560,10 @@ export interface paths {
         get: operations["get_api_v1_bases_base_sent"];
         put?: never;
         post?: never;
-        /** Throws away what was sent and is not in the base: what is, `DELETE …/files` takes out. What a job is about to read stays. */
+        /**
+         * Throws away what was sent and is not in the base, and lists it: what is, `DELETE …/files` takes out. What a job is about to
+         *     read stays; so does, unless it is named, what a job that is offered or set aside would read.
+         */
         delete: operations["delete_api_v1_bases_base_sent"];
         options?: never;
         head?: never;
@@ -711,7 +755,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much of a file is there that has not come whole: where it goes on. */
+        /** How much of an upload is there that has not come whole: where it goes on. */
         get: operations["get_api_v1_bases_base_uploads"];
         put?: never;
         post?: never;
@@ -810,6 +854,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a key another secret; the old one opens nothing from then on, or after a while. */
+        post: operations["post_api_v1_keys_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/methods": {
         parameters: {
             query?: never;
@@ -902,7 +963,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether requests are taken: not once it was told to stop. */
+        /** Whether requests are taken, and the bases can be read: not once it was told to stop. */
         get: operations["get_ready"];
         put?: never;
         post?: never;
@@ -2419,11 +2480,32 @@ export interface components {
         };
         /** @description A job of indexing. */
         Job: {
+            accepted: components["schemas"]["JobBill"] | null;
+            /**
+             * Format: int64
+             * @description When it was asked for, in milliseconds since 1970.
+             */
+            added: number;
+            /**
+             * Format: int32
+             * @description How often it was begun.
+             */
+            attempts: number;
             /** @description The base that it works for. */
             base: string;
             bill: components["schemas"]["Bill"] | null;
+            /**
+             * Format: double
+             * @description What that key may spend over all its life, in US dollars.
+             */
+            cap_usd: number | null;
             /** @description Pieces of that which are done. */
             done: number;
+            /**
+             * Format: int64
+             * @description When it was over.
+             */
+            ended: number | null;
             /** @description Files that failed, each with its reason. */
             failed: components["schemas"]["FailedFile"][];
             /**
@@ -2431,14 +2513,48 @@ export interface components {
              * @description Names it.
              */
             id: number;
+            /** @description Identifier of the key that asked for it. */
+            key: string | null;
+            /** @description What it does. */
+            kind: components["schemas"]["JobKind"];
             problem: components["schemas"]["Problem"] | null;
+            /** @description Why the last attempt failed, or why the job is offered or set aside. */
+            reason: string | null;
             report: components["schemas"]["IndexResponse"] | null;
             /** @description What it is at: `reading`, `vectors`, … */
             stage: string;
             /** @description How far it has come. */
-            stand: components["schemas"]["Stand"];
+            stand: components["schemas"]["JobState"];
+            /**
+             * Format: int64
+             * @description When it was last begun.
+             */
+            started: number | null;
             /** @description Pieces of it in all; 0 where that is not known. */
             total: number;
+        };
+        /** @description What a job may take. */
+        JobBill: {
+            /**
+             * Format: int64
+             * @description Calls to chat models.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Texts to embed at a paid endpoint.
+             */
+            texts: number;
+            /**
+             * Format: int64
+             * @description Tokens of their prompts and replies.
+             */
+            tokens: number;
+            /**
+             * Format: double
+             * @description US dollars, where the prices are known.
+             */
+            usd: number | null;
         };
         /** @description What is sent each time that a job has come further: the name of the event, and its data. */
         JobEvent: {
@@ -2447,6 +2563,16 @@ export interface components {
             /** @enum {string} */
             event: "job";
         };
+        /**
+         * @description What a job does.
+         * @enum {string}
+         */
+        JobKind: "index" | "watch" | "complete";
+        /**
+         * @description How far a job is.
+         * @enum {string}
+         */
+        JobState: "waiting" | "running" | "offered" | "set_aside" | "done" | "incomplete" | "failed";
         /**
          * @description How a judgement was come by.
          * @enum {string}
@@ -2481,6 +2607,11 @@ export interface components {
              * @description US dollars that may be spent with it over all its life.
              */
             cap_usd: number | null;
+            /**
+             * Format: int64
+             * @description From when on it opens nothing, in milliseconds since 1970; never ends, if absent.
+             */
+            expires: number | null;
             /** @description What of them it shows: conditions that must all fit; all, if none. */
             filter: string[];
             /** @description Tells it apart. */
@@ -2497,6 +2628,11 @@ export interface components {
              * @description Requests in a minute.
              */
             per_minute: number | null;
+            /**
+             * Format: double
+             * @description US dollars that are reserved for calls whose price is not known yet.
+             */
+            reserved_usd: number;
             /** @description What it may be used for. */
             scope: components["schemas"]["Scope"];
             /**
@@ -2504,12 +2640,17 @@ export interface components {
              * @description US dollars that were.
              */
             spent_usd: number;
+            /**
+             * Format: int64
+             * @description When it was last used, to about a minute, in milliseconds since 1970.
+             */
+            used: number | null;
         };
         /** @description Keys, and whether any is needed. */
         KeyList: {
             /** @description Whether there is a place for keys; else none can be made. */
             is_set: boolean;
-            /** @description The oldest first. Where there is none, whoever reaches the server may do all. */
+            /** @description The oldest first. Where none was ever made, whoever reaches a server on this machine may do all. */
             keys: components["schemas"]["KeyLine"][];
         };
         /** @description What a key is to be good for. */
@@ -2521,6 +2662,11 @@ export interface components {
              * @description US dollars that may be spent with it over all its life.
              */
             cap_usd?: number | null;
+            /**
+             * Format: int64
+             * @description From when on it opens nothing, in milliseconds since 1970.
+             */
+            expires?: number | null;
             /** @description What of them it shows: conditions such as `folder=law`, all of which must fit. */
             filter?: string[];
             /** @description Whose it is, or what for. */
@@ -2662,6 +2808,11 @@ export interface components {
             notice: "run-not-kept";
             reason: string;
         } | {
+            /** Format: int64 */
+            days: number;
+            /** @enum {string} */
+            notice: "clock-leap";
+        } | {
             /** @enum {string} */
             notice: "no-atomizer";
         } | {
@@ -2706,7 +2857,7 @@ export interface components {
             scope: string;
             /**
              * Format: double
-             * @description US dollars that were.
+             * @description US dollars that were, or are reserved for calls under way.
              */
             spent_usd: number;
         };
@@ -2855,6 +3006,21 @@ export interface components {
             /** @description The documents' word. */
             professional: string;
         };
+        /** @description A file that has not come whole. */
+        PartLine: {
+            /**
+             * Format: int64
+             * @description Bytes of it that are there.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description When the last piece came, in milliseconds since 1970.
+             */
+            changed: number;
+            /** @description As it was called. */
+            file: string;
+        };
         /** @description Why a request was not done. */
         Problem: {
             /** @description A short name of the kind; stays as it is from version to version. */
@@ -2867,6 +3033,8 @@ export interface components {
             fault: components["schemas"]["Fault"];
             /** @description What can be done. */
             hint?: string | null;
+            /** @description Where the fault is not the caller's: the log of the server explains the problem under this identifier. */
+            id?: string | null;
             /**
              * Format: int32
              * @description With `run-diverged`: the number of the event that did not come as it had.
@@ -3101,6 +3269,15 @@ export interface components {
          * @enum {string}
          */
         Role: "atomize" | "propose" | "select" | "answer" | "judge" | "summarize" | "tag" | "describe" | "classify" | "know" | "relevant" | "decompose" | "reason" | "grade" | "rewrite" | "extract" | "look";
+        /** @description How a key gets another secret. */
+        RotateBody: {
+            /**
+             * Format: int64
+             * @description For how many seconds the old secret stays good.
+             * @default 0
+             */
+            grace_seconds: number;
+        };
         /** @description Calls and tokens of a run. */
         RunCost: {
             /** @description Those that were really made, and so paid. */
@@ -3313,11 +3490,6 @@ export interface components {
                 ];
             };
         };
-        /**
-         * @description How far a job has come.
-         * @enum {string}
-         */
-        Stand: "waiting" | "running" | "done" | "incomplete" | "failed";
         /** @description A fact of ours, or words that somebody else wrote. */
         Statement_Note: ({
             because: components["schemas"]["Quoting"];
@@ -3954,6 +4126,8 @@ export interface components {
             job: number | null;
             /** @description Of an archive: the files that it held. */
             unpacked?: components["schemas"]["UnpackResponse"];
+            /** @description Of a file that is not whole: what each further piece sends as `?upload=`. */
+            upload?: string;
         };
         /** @description Tokens used by one or many calls. */
         Usage: {
@@ -4542,6 +4716,11 @@ export interface operations {
                 hold?: boolean;
                 /** @description It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`). */
                 unpack?: boolean;
+                /**
+                 * @description Tells its pieces from those of others under the same name: 1 to 64 letters, digits, `-` and `_`, the same with each
+                 *     piece. Where the first piece names none, the reply does.
+                 */
+                upload?: string;
             };
             header?: never;
             path: {
@@ -4783,6 +4962,44 @@ export interface operations {
             };
         };
     };
+    post_api_v1_bases_base_jobs_job_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                base: string;
+                job: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_api_v1_bases_base_original: {
         parameters: {
             query: {
@@ -4803,6 +5020,35 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": number[];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_bases_base_parts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PartLine"][];
                 };
             };
             404: {
@@ -5601,6 +5847,8 @@ export interface operations {
             query: {
                 /** @description As it was called when it was sent. */
                 file: string;
+                /** @description What its pieces were sent with as `?upload=`; without it no piece is found. */
+                upload?: string;
             };
             header?: never;
             path: {
@@ -5802,6 +6050,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_api_v1_keys_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeKey"];
+                };
             };
             403: {
                 headers: {
