@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, SocketAddr};
 
 use axum::body::Body;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -222,6 +223,19 @@ fn outside(code: &str, error: &EngineError, language: Language) -> String {
     if chinese { in_chinese } else { english }.to_owned()
 }
 
+/// A text without addresses and absolute paths.
+pub(crate) fn without_places(text: &str) -> String {
+    let is_place = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !"/[]".contains(c));
+        word.contains("://")
+            || bare.starts_with('/')
+            || bare.parse::<SocketAddr>().is_ok()
+            || bare.parse::<IpAddr>().is_ok()
+    };
+    let shown = |word| if is_place(word) { "…" } else { word };
+    text.split(' ').map(shown).collect::<Vec<_>>().join(" ")
+}
+
 /// The status of an error, and whose fault it is.
 fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
     match code {
@@ -367,4 +381,17 @@ mod extract {
     const _: fn(JsonRejection) -> Problem = Problem::from;
     const _: fn(QueryRejection) -> Problem = Problem::from;
     const _: fn(PathRejection) -> Problem = Problem::from;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_places;
+
+    #[test]
+    fn addresses_and_absolute_paths_are_left_out() {
+        let told = without_places(
+            "m is out of reach: http://10.0.0.7:8000/v1: (10.0.0.7:8000) at /srv/law/base.sqlite, not 7/8 of it",
+        );
+        assert_eq!(told, "m is out of reach: … … at … not 7/8 of it");
+    }
 }

@@ -96,7 +96,7 @@ fn a_server_whose_keys_are_gone_lets_nobody_in() {
     };
     remove();
     let reply = serving.get(BASES, &key);
-        assert_eq!((reply.status, code(&reply)), (500, "keys-failed".to_owned()));
+    assert_eq!((reply.status, code(&reply)), (500, "keys-failed".to_owned()));
     assert_eq!(serving.get(BASES, "").status, 401);
     drop(serving);
     let serve = ["--offline", "--base", "base", "serve", "--port", "0"];

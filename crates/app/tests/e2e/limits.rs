@@ -252,6 +252,8 @@ fn errors_name_no_place_and_the_log_explains_them() {
     let chat = json!({"model": "pikerag/naive-rag", "messages": [{"role": "user", "content": "Who built the crane?"}]});
     let unreachable = serving.post(&format!("{BASE}/ask"), "", &question);
     assert_eq!(unreachable.status, 502, "{unreachable:?}");
+    let run = serving.get(&format!("{BASE}/runs"), "");
+    assert!(run.text.contains("is out of reach"), "{run:?}");
     let of_openai = serving.post("/v1/chat/completions", "", &chat);
     let absent = serving.post("/api/v1/bases/none/search", "", &json!({"query": "crane"}));
     assert_eq!(absent.status, 404, "{absent:?}");
@@ -268,7 +270,7 @@ fn errors_name_no_place_and_the_log_explains_them() {
         assert!(log.contains(&id), "{id}: {log}");
         assert!(reply.json()["detail"].as_str().unwrap().contains(&id));
     }
-    for reply in [unreachable, of_openai, absent, broken, ready] {
+    for reply in [unreachable, run, of_openai, absent, broken, ready] {
         let is_told = ["127.0.0.1", &folder, "nowhere", "base.sqlite"]
             .iter()
             .any(|it| reply.text.contains(it));

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
+use pikerag_engine::knowledge::RunRecord;
 use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use utoipa::IntoParams;
 use super::ask::{AskEvent, Asked, respond};
 use crate::app::{App, Caller};
 use crate::opened::Seen;
-use crate::problem::{JsonBody, Parts, Problem, Query};
+use crate::problem::{JsonBody, Parts, Problem, Query, without_places};
 use crate::streams::{Underway, Wanted};
 
 /// How many runs to list.
@@ -36,8 +37,9 @@ pub(crate) async fn runs(
     Query(Latest { limit, brief }): Query<Latest>,
 ) -> Result<Json<Value>, Problem> {
     let mut runs = pikerag_engine::runs(&session, limit.unwrap_or(50).min(1000)).await?;
-    if brief {
-        for summary in &mut runs {
+    for summary in &mut runs {
+        told_outside(&mut summary.run);
+        if brief {
             summary.run.answer = None;
         }
     }
@@ -52,7 +54,14 @@ pub(crate) async fn run(
     Seen(session): Seen,
     Parts((_, run)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(pikerag_engine::run_by_name(&session, &run).await?)))
+    let mut run = pikerag_engine::run_by_name(&session, &run).await?;
+    told_outside(&mut run.summary.run);
+    Ok(Json(json!(run)))
+}
+
+/// Why a run failed, without where its models are: that is the server's.
+fn told_outside(run: &mut RunRecord) {
+    run.error = run.error.take().map(|error| without_places(&error));
 }
 
 /// Walks a run again with recorded replies alone: no call is made.
