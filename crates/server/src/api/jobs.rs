@@ -1,7 +1,5 @@
 //! Answers how far jobs are, and begins those that wait for somebody to accept them.
 
-#![expect(unused_qualifications, reason = "what the macro for the document writes")]
-
 use std::convert::Infallible;
 
 use axum::extract::State;
