@@ -249,7 +249,7 @@ impl Uploads {
 
 /// Has what a folder holds survive a loss of power: names that came and went.
 fn sync(folder: &Path) -> io::Result<()> {
-    // The folder above a bare name is the one that the process runs in.
+    // The folder that a bare name is in.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::File::open(folder)?.sync_all()
 }
