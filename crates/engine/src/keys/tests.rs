@@ -73,7 +73,7 @@ fn a_file_holds_the_one_key_of_its_name() {
     let second = keys.make_into(params("chat"), &file).unwrap().unwrap();
     assert_ne!(first.id, second.id);
     let ids: Vec<String> = keys.list().unwrap().into_iter().map(|line| line.key.id).collect();
-    assert_eq!(ids, [second.id.clone()]);
+    assert_eq!(ids, std::slice::from_ref(&second.id));
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(keys.find(text.trim()).unwrap().unwrap().id, second.id);
 }
