@@ -11,7 +11,7 @@ use pikerag_knowledge::{
 use crate::estimate::{
     estimate_embedding, estimate_reranking, worst_case, worst_case_embedding, worst_case_reranking,
 };
-use crate::meter::{Due, Meter, Reservation};
+use crate::meter::{Due, Meter, Reservation, Usd};
 use crate::openai::{Extra, Trouble};
 use crate::payer::{ChargeOutcome, Charged, Payer};
 
@@ -63,7 +63,7 @@ impl<M> Budget<M> {
                     Some(most) => most,
                     // Embedders and rerankers without a price are free.
                     None if ["embed", "rerank"].contains(&role) || payer.left()?.is_none() => {
-                        crate::meter::Usd::default()
+                        Usd::default()
                     }
                     None => return Err(Meter::needs_price(model)),
                 };
@@ -313,10 +313,8 @@ mod tests {
         assert_eq!(made, [130, 130, 130]);
         let parts: u128 = portions.iter().map(|(_, meter)| meter.total().money.0).sum();
         assert_eq!(parts, whole.total().money.0);
-        assert!(whole.total().money <= crate::meter::Usd::new(0.03));
-        assert!(
-            portions.iter().all(|(_, meter)| meter.total().money <= crate::meter::Usd::new(0.01))
-        );
+        assert!(whole.total().money <= Usd::new(0.03));
+        assert!(portions.iter().all(|(_, meter)| meter.total().money <= Usd::new(0.01)));
     }
 
     #[tokio::test]

@@ -271,9 +271,7 @@ impl KeyStore for KeysDatabase {
         let faults = self.read("checking the database of keys", |db| {
             let mut check = db.prepare("PRAGMA quick_check")?;
             let lines = check.query_map([], |row| row.get::<_, String>(0))?;
-            lines
-                .filter(|line| line.as_ref().is_ok_and(|line| line != "ok") || line.is_err())
-                .collect()
+            lines.filter(|line| !matches!(line, Ok(line) if line == "ok")).collect()
         })?;
         match faults.filter(|faults: &Vec<String>| !faults.is_empty()) {
             None => Ok(()),
