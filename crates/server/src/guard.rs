@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -25,9 +26,48 @@ use crate::metrics::known;
 use crate::pace::{holding, paced};
 use crate::problem::{Fault, Problem};
 
+/// The status of a request whose client went away before the response.
+const GONE: u16 = 499;
+
 /// The address that a connection comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// A request that has come and that no guard has taken yet. If the connection ends before, it has a line on the audit log all
+/// the same.
+pub(crate) struct Come {
+    app: App,
+    method: Method,
+    path: String,
+    is_taken: Taken,
+}
+
+/// Whether a guard has taken a request: it writes the line then.
+#[derive(Clone, Default)]
+struct Taken(Arc<AtomicBool>);
+
+impl Come {
+    pub(crate) fn note<B>(app: &App, request: &mut axum::http::Request<B>) -> Self {
+        let is_taken = Taken::default();
+        request.extensions_mut().insert(is_taken.clone());
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        Self { app: Arc::clone(app), method, path, is_taken }
+    }
+
+    /// Its response is there: it leaves no line of this kind.
+    pub(crate) fn is_answered(&self) {
+        self.is_taken.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Come {
+    fn drop(&mut self) {
+        if !self.is_taken.0.load(Ordering::Relaxed) {
+            let (key, method, path) = ("-", self.method.as_str(), self.path.as_str());
+            audit(&self.app, &Entry { key, method, path, status: GONE });
+        }
+    }
+}
 
 /// Checks who asks before anything of a request is read.
 pub(crate) async fn guard(
@@ -36,6 +76,9 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let mut answering = Answering::begin(&app, scope, &request);
+    if let Some(Taken(is_taken)) = request.extensions().get() {
+        is_taken.store(true, Ordering::Relaxed);
+    }
     let caller = match admitted(&app, scope, &request) {
         Ok(caller) => caller,
         Err(problem) => {
@@ -55,9 +98,8 @@ pub(crate) async fn guard(
     response
 }
 
-/// Reads and writes, and tries of them; not who only asks how the server is.
-fn audit(app: &App, scope: Option<Scope>, entry: &Entry<'_>) {
-    if scope.is_some() && !app.audit.add(entry) {
+fn audit(app: &App, entry: &Entry<'_>) {
+    if !app.audit.add(entry) {
         app.metrics.unaudited();
     }
 }
@@ -106,7 +148,7 @@ impl Answering {
             route: route.map_or("none", MatchedPath::as_str).to_owned(),
             key: "-".to_owned(),
             began: Instant::now(),
-            status: 499,
+            status: GONE,
         }
     }
 }
@@ -115,7 +157,10 @@ impl Drop for Answering {
     fn drop(&mut self) {
         let Self { app, scope, method, path, route, key, began, status } = self;
         app.metrics.answered(known(method), route, *status, began.elapsed());
-        audit(app, *scope, &Entry { key, method: method.as_str(), path, status: *status });
+        // Reads and writes, and tries of them; not who only asks how the server is.
+        if scope.is_some() {
+            audit(app, &Entry { key, method: method.as_str(), path, status: *status });
+        }
     }
 }
 
@@ -297,7 +342,7 @@ pub(crate) fn busy(
                 app.metrics.rejected();
                 let (method, path) = (request.method().as_str(), request.uri().path());
                 let entry = Entry { key: "-", method, path, status: 503 };
-                audit(&app, Some(Scope::Read), &entry);
+                audit(&app, &entry);
                 return Problem::new(503, "too-busy", Fault::Server)
                     .saying("too many requests are under way")
                     .hint("try again in a moment")

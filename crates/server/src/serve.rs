@@ -25,7 +25,7 @@ use tracing::{debug, info, warn};
 use crate::app::Shared;
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
-use crate::guard::Peer;
+use crate::guard::{Come, Peer};
 use crate::jobs::JobOffer;
 use crate::pace::Watched;
 use crate::routes::router;
@@ -214,9 +214,16 @@ impl Serving {
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
             let routes = TowerToHyperService::new(service.clone());
+            let app = Arc::clone(&self.app);
             let from = service_fn(move |mut request: Request<Incoming>| {
                 request.extensions_mut().insert(peer);
-                routes.call(request)
+                let come = Come::note(&app, &mut request);
+                let answer = routes.call(request);
+                async move {
+                    let response = answer.await;
+                    come.is_answered();
+                    response
+                }
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())

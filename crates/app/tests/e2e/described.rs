@@ -408,7 +408,16 @@ fn what_is_built_over_documents_is_told_as_the_document_says() {
     looked.get(BASE);
     let port = std::fs::read(place.path("docs/port.md")).unwrap();
     let job = looked.send("PUT", &format!("{BASE}/files/port.md"), &[], &port)["job"].clone();
-    let job = looked.job(&job);
+    assert_eq!(looked.job(&job)["stand"], "done");
+    // What the settings ask for besides is paid for when somebody accepts its bill.
+    let offered = |jobs: &Value| {
+        let jobs = jobs.as_array().unwrap().iter();
+        jobs.clone().find(|job| job["stand"] == "offered").map(|job| job["id"].clone())
+    };
+    let jobs = serving.until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
+    let id = offered(&jobs).unwrap();
+    looked.post(&format!("{BASE}/jobs/{id}/begin"), &json!({}));
+    let job = looked.job(&id);
     assert_eq!(job["stand"], "done", "{job:#}");
     assert!(0 < job["report"]["report"]["tags"].as_u64().unwrap(), "{job:#}");
     looked.get(BASE);

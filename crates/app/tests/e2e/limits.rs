@@ -178,7 +178,7 @@ fn a_search_waits_for_nobody_who_writes() {
         "what was made of a query is found before it is written"
     );
     other.execute_batch("COMMIT").unwrap();
-    let written = "SELECT count(*) FROM calls WHERE request LIKE '%is insured%'";
+    let written = "SELECT count(*) FROM calls WHERE request LIKE '%what is insured%'";
     until("it is written in the end", || {
         other.query_row(written, [], |row| row.get::<_, i64>(0)).unwrap() == 1
     });
@@ -301,7 +301,7 @@ fn the_limit_of_descriptors_is_raised_and_kept_to() {
     let limited = |soft: u32, hard: u32| {
         let ours = place.command(&["--offline", "--base", "base", "serve", "--port", "0"]);
         let mut shell = Command::new("sh");
-        let script = format!("ulimit -Hn {hard}; ulimit -Sn {soft}; exec \"$@\"");
+        let script = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$@\"");
         shell.args(["-c", &script, "sh"]).arg(ours.get_program()).args(ours.get_args());
         shell.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
         shell.current_dir(ours.get_current_dir().unwrap());
