@@ -1,6 +1,4 @@
-//! Which models do tests use? Scripted ones, without network, weights or luck.
-//!
-//! A dev-dependency only: nothing here is part of the product.
+//! Holds scripted models for tests, without network, weights or luck: a dev-dependency, and no part of the product.
 
 mod reranker;
 
@@ -395,8 +393,8 @@ pub fn busy(model: &str) -> ModelError {
 }
 
 fn used_up(role: Role) -> ModelError {
-    let source = format!("the script has no reply left for `{role}`").into();
-    ModelError::Denied { model: "fake".to_owned(), source }
+    let source = format!("the script has no reply left for `{role}`");
+    ModelError::Denied { model: "fake".to_owned(), source: source.into() }
 }
 
 #[cfg(test)]

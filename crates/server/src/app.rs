@@ -17,10 +17,10 @@ use tracing::warn;
 
 use crate::admission::{Admission, Place};
 use crate::audit::Audit;
-use crate::idempotency::Responses;
 use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
+use crate::responses::Responses;
 use crate::wrong::WrongKeys;
 
 /// How many times as long as a question a conversation may be.

@@ -1,137 +1,16 @@
 //! Answers a repeated POST that has the same `Idempotency-Key` with the response of the first one.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Problem};
+use crate::responses::{BYTES, Kept, LONGEST};
 
 const NAME: HeaderName = HeaderName::from_static("idempotency-key");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// Characters of a key.
-const LONGEST: usize = 255;
-/// How long a response is kept.
-const KEPT: Duration = Duration::from_hours(24);
-/// Bytes of all responses that are kept; the oldest go first.
-const ALL_BYTES: usize = 32 << 20;
-/// Bytes of one response that is kept.
-const BYTES: usize = 1 << 20;
-
-/// The responses of this process, by caller and key.
-#[derive(Default)]
-pub(crate) struct Responses(Mutex<Held>);
-
-#[derive(Default)]
-struct Held {
-    by_name: HashMap<Name, Entry>,
-    /// The names of kept responses, the oldest first, each with its bytes.
-    order: VecDeque<(Instant, Name, usize)>,
-    bytes: usize,
-}
-
-/// The caller's key, and the idempotency key.
-type Name = (String, String);
-
-struct Entry {
-    /// Of method, path and body.
-    fingerprint: blake3::Hash,
-    /// None while the first request is under way.
-    response: Option<Kept>,
-}
-
-#[derive(Clone)]
-struct Kept {
-    status: StatusCode,
-    content_type: Option<HeaderValue>,
-    body: Bytes,
-}
-
-impl Responses {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins a request; `Err` with the response, where there is no second one to make.
-    fn begin(&self, name: &Name, fingerprint: blake3::Hash) -> Result<UnderWay<'_>, Box<Response>> {
-        let mut held = self.held();
-        held.drop_old();
-        let Some(entry) = held.by_name.get(name) else {
-            held.by_name.insert(name.clone(), Entry { fingerprint, response: None });
-            return Ok(UnderWay { responses: self, name: name.clone() });
-        };
-        if entry.fingerprint != fingerprint {
-            let problem = Problem::new(422, "idempotency-key-reused", Fault::Caller)
-                .saying("this Idempotency-Key belongs to another request")
-                .hint("use a new key for each request");
-            return Err(Box::new(problem.into_response()));
-        }
-        Err(Box::new(match &entry.response {
-            Some(kept) => kept.replayed(),
-            None => Problem::new(409, "under-way", Fault::Caller)
-                .saying("a request with this Idempotency-Key is under way")
-                .hint("try again in a moment")
-                .into_response(),
-        }))
-    }
-}
-
-impl Held {
-    fn drop_old(&mut self) {
-        while let Some((since, name, bytes)) = self.order.front()
-            && (KEPT < since.elapsed() || ALL_BYTES < self.bytes)
-        {
-            self.by_name.remove(name);
-            self.bytes -= bytes;
-            self.order.pop_front();
-        }
-    }
-}
-
-impl Kept {
-    fn replayed(&self) -> Response {
-        let mut response = Response::new(Body::from(self.body.clone()));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        headers.extend(self.content_type.clone().map(|value| (header::CONTENT_TYPE, value)));
-        headers.insert(REPLAYED, HeaderValue::from_static("true"));
-        response
-    }
-}
-
-/// A first request. Dropped before it has a response, it leaves nothing: the next one is the first again.
-struct UnderWay<'a> {
-    responses: &'a Responses,
-    name: Name,
-}
-
-impl UnderWay<'_> {
-    fn keep(&self, kept: Kept) {
-        let mut held = self.responses.held();
-        if let Some(entry) = held.by_name.get_mut(&self.name) {
-            // The name counts, too, so that empty responses are bounded.
-            let bytes = kept.body.len() + 2 * LONGEST;
-            entry.response = Some(kept);
-            held.order.push_back((Instant::now(), self.name.clone(), bytes));
-            held.bytes += bytes;
-        }
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        let mut held = self.responses.held();
-        if held.by_name.get(&self.name).is_some_and(|entry| entry.response.is_none()) {
-            held.by_name.remove(&self.name);
-        }
-    }
-}
 
 /// Lets a POST through once. Responses that are streamed, are larger than 1 MiB, or report a fault of the server are not
 /// kept: the request may be made again.

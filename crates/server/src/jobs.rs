@@ -22,8 +22,8 @@ use tokio::task::JoinHandle;
 use tracing::warn;
 
 pub(crate) use self::host::Host;
+pub use self::host::JobOffer;
 use self::line::Line;
-pub use self::offer::JobOffer;
 pub(crate) use self::shown::Job;
 use crate::problem::{Fault, Problem};
 

@@ -14,6 +14,7 @@ mod opened;
 mod pace;
 mod page;
 mod problem;
+mod responses;
 mod routes;
 mod serve;
 mod streams;

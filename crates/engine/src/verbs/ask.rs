@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
-    Answer, Event, Filter, Level, Question, RunEvent, RunRecord, RunSink, RunState, Spent,
+    Answer, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState, Spent,
     TaskClass,
 };
 use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, pike};
@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use self::keeping::keep_run;
-use super::converse::standalone;
 use super::money::RunUsd;
 use crate::engine::{Session, USUAL_METHOD};
 use crate::error::{EngineError, Result, Wordless};
@@ -181,4 +180,22 @@ fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
     let usage = spent.usage();
     asked.add(spent.calls() as u64, usage.prompt_tokens, usage.completion_tokens);
     session.costs().add(session.answering_model(), name, asked);
+}
+
+/// The request with a question that can be understood without what was said earlier: written by the model of the role
+/// `rewrite`, whose call is recorded and paid like any. Where nothing was said earlier, or there is no model, as it stands.
+///
+/// # Errors
+/// There is no base, or the model's call failed.
+pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<AskRequest> {
+    let turns = std::mem::take(&mut request.earlier);
+    let base = session.base_in_part().await?;
+    if let Some(model) = session.recorded_chat(&base, Role::Rewrite)?
+        && !turns.is_empty()
+    {
+        let told = pikerag_methods::standalone(model.as_ref(), &turns, &request.question);
+        request.question =
+            session.unless_cancelled(async { Ok(told.await.map_err(SolveError::Ask)?) }).await?;
+    }
+    Ok(request)
 }

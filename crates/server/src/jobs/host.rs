@@ -1,12 +1,23 @@
 //! Declares what jobs need of the server around them.
 
 use pikerag_engine::Session;
-use pikerag_engine::knowledge::JobRecord;
+use pikerag_engine::knowledge::{JobBill, JobRecord};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::{JobOffer, Jobs};
+use super::Jobs;
 use crate::problem::Problem;
+
+/// A job that waits to be accepted.
+#[derive(Clone, Debug)]
+pub struct JobOffer {
+    /// The base that it works for.
+    pub base: String,
+    /// Names it: `POST …/jobs/{id}/begin` accepts it.
+    pub id: u64,
+    /// What it takes.
+    pub bill: JobBill,
+}
 
 /// The server, as its jobs see it.
 pub(crate) trait Host: Send + Sync {

@@ -6,19 +6,8 @@ use pikerag_engine::knowledge::{JobBill, JobKind, JobQuery, JobRecord, JobState}
 use pikerag_engine::{left_to_do, setup};
 
 use super::line::Line;
-use super::{Host, Job, failed, now, there};
+use super::{Host, Job, JobOffer, failed, now, there};
 use crate::problem::Problem;
-
-/// A job that waits to be accepted.
-#[derive(Clone, Debug)]
-pub struct JobOffer {
-    /// The base that it works for.
-    pub base: String,
-    /// Names it: `POST …/jobs/{id}/begin` accepts it.
-    pub id: u64,
-    /// What it takes.
-    pub bill: JobBill,
-}
 
 /// Keeps the one offer of the base at what it lacks now, and shows it where it is new.
 pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
