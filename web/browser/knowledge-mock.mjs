@@ -91,7 +91,8 @@ export function mock() {
   const upload = async (request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://x").pathname.split("/files/")[1]);
     await bodyOf(request);
-    state.asked.push(["upload", name + new URL(request.url, "http://x").search]);
+    // Each upload has an identifier of its own.
+    state.asked.push(["upload", name + new URL(request.url, "http://x").search.replace(/&upload=[\w-]+$/, "")]);
     if (state.refuse?.test(name)) {
       return sendProblem(response, 400, "bad-name", { title: "bad name", detail: `${name} cannot be a name` });
     }
