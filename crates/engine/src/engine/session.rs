@@ -115,13 +115,15 @@ impl Session {
         self.engine.base(&self.folder).await
     }
 
-    /// The base as it stands, and of it what the caller may see.
+    /// The base as it stands now, and of it what the caller may see: one state, for what reads much of it.
     pub(crate) async fn visible_base(&self) -> Result<Base> {
         let base = self.base_in_part().await?;
-        if self.sees_all() {
-            return Ok(base);
-        }
         Ok(base.seen_through(&self.visible, &Filter::default()).await?)
+    }
+
+    /// The base for what counts in it: all of it as it changes, or one state of what the caller may see.
+    pub(crate) async fn counted_base(&self) -> Result<Base> {
+        if self.sees_all() { self.base().await } else { self.visible_base().await }
     }
 
     pub(crate) async fn base_or_create(&self) -> Result<Base> {
@@ -217,7 +219,7 @@ impl Session {
 
     /// The connections that all models share.
     pub(crate) fn transport(&self) -> &Transport {
-        &self.shared().transport
+        &self.shared().process.transport
     }
 
     /// The same by names that count from a folder.
@@ -248,8 +250,8 @@ impl Session {
 
     fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {
         let mode = if self.settings().replay { Mode::ReplayOnly } else { mode };
-        let shared = self.shared();
-        let (meter, transport) = (Arc::clone(&shared.meter), shared.transport.clone());
+        let process = &self.shared().process;
+        let (meter, transport) = (Arc::clone(&process.meter), process.transport.clone());
         let (scope, payer) = (Some(self.ledger_name()), self.payer.clone());
         let in_background = self.is_background;
         CallContext {

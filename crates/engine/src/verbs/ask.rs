@@ -190,8 +190,8 @@ fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
 pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<AskRequest> {
     let turns = std::mem::take(&mut request.earlier);
     let base = session.base_in_part().await?;
-    if let Some(model) = session.recorded_chat(&base, Role::Rewrite)?
-        && !turns.is_empty()
+    if !turns.is_empty()
+        && let Some(model) = session.recorded_chat(&base, Role::Rewrite)?
     {
         let told = pikerag_methods::standalone(model.as_ref(), &turns, &request.question);
         request.question =

@@ -61,7 +61,7 @@ pub enum OnDisk {
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn files(session: &Session) -> Result<FilesResponse> {
-    let base = session.visible_base().await?;
+    let base = session.counted_base().await?;
     let names = session.names(&base).await?;
     let hashes: HashMap<&str, &str> =
         names.records().iter().map(|file| (file.path.as_str(), file.hash.as_str())).collect();

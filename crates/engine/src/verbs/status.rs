@@ -78,7 +78,7 @@ struct OriginalsAsJson {
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn status(session: &Session) -> Result<StatusResponse> {
-    let base = session.visible_base().await?;
+    let base = session.counted_base().await?;
     let mut summary = base.summary().await?;
     let names = session.names(&base).await?;
     let lost = Lost::of(&names, &[]);

@@ -23,18 +23,19 @@ struct Fitting {
 }
 
 /// Shows in this transaction, from now on, nothing but what the caller may see (`visible`) and of that what `filter`
-/// admits; the chunks. The filter's fields are those of the visible part, and so are those that an error lists.
+/// admits; the chunks. One of both has a condition. The filter's fields are those of the visible part, and so are those that an error lists.
 pub(super) fn admit(
     connection: &Connection,
     visible: &Filter,
     filter: &Filter,
 ) -> Result<HashSet<u64>, StoreError> {
-    let mut fitting = Vec::with_capacity(visible.conditions.len());
-    for condition in &visible.conditions {
+    let mut admitted = HashSet::new();
+    if !visible.is_empty() {
         // A field that the base does not have admits nothing: the caller does not learn which there are.
-        fitting.push(fits(connection, condition).context(DOING)?.unwrap_or_default());
+        let fits = |condition| Ok(fits(connection, condition)?.unwrap_or_default());
+        let fitting: rusqlite::Result<Vec<Fitting>> = visible.conditions.iter().map(fits).collect();
+        admitted = fitting.and_then(|fitting| show(connection, &fitting)).context(DOING)?;
     }
-    let mut admitted = show(connection, &fitting).context(DOING)?;
     if filter.is_empty() {
         return Ok(admitted);
     }
@@ -46,8 +47,7 @@ pub(super) fn admit(
         };
         fitting.push(found);
     }
-    admitted = show(connection, &fitting).context(DOING)?;
-    Ok(admitted)
+    show(connection, &fitting).context(DOING)
 }
 
 /// Shows of what is shown now nothing but the chunks that fit all conditions, and the sections that they are in.

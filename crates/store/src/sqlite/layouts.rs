@@ -153,6 +153,40 @@ mod tests {
         assert_eq!(kept, "a.md");
     }
 
+    /// Nodes are found by their names in events, atoms too; a document that no run names has none.
+    #[test]
+    fn runs_of_earlier_layouts_know_their_calls_and_documents() {
+        let named =
+            "{\"calls\":[\"k\"],\"at\":[{\"chunk\":\"0000000000000001\"},\"ffffffffffffffff\"]}";
+        let seven = format!(
+            "{} PRAGMA user_version = 3;
+             INSERT INTO files VALUES ('f', 'h', 'r');
+             INSERT INTO sources VALUES (1, 'f', 'f', 't', 'm', 'h', NULL, '{{}}', 'x', NULL),
+                 (2, 'f', 'g', 't', 'm', 'h', NULL, '{{}}', 'x', NULL), (3, 'f', 'i', 't', 'm', 'h', NULL, '{{}}', 'x', NULL);
+             INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, hidden, generation)
+             VALUES (1, 1, NULL, '', 0, 'text', 'x', 0, 1, 0, 1), (2, 2, NULL, '', 0, 'text', 'x', 0, 1, 0, 1),
+                 (3, 3, NULL, '', 0, 'text', 'x', 0, 1, 0, 1);
+             INSERT INTO atoms(id, chunk, kind, ordinal, text) VALUES (-1, 2, 'question', 0, 'x');",
+            include_str!("layouts/3.sql")
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = Connection::open(folder.path().join("base.sqlite")).unwrap();
+        connection.execute_batch(&seven).unwrap();
+        Migrations::from_slice(STEPS).to_version(&mut connection, 7).unwrap();
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO runs VALUES ('r', 1, 'answered', '{{}}'), ('broken', 1, 'answered', 'no json');
+                 INSERT INTO run_events VALUES ('r', 0, '{named}'), ('broken', 0, 'no json');"
+            ))
+            .unwrap();
+        bring_up_to_date(&folder.path().join("base.sqlite"), &mut connection).unwrap();
+        let of = |sql: &str| -> String { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        assert_eq!(of("SELECT group_concat(run || ' ' || call) FROM run_calls"), "r k");
+        assert_eq!(of("SELECT group_concat(run || ' ' || source) FROM run_sources"), "r 1,r 2");
+        connection.execute_batch("DELETE FROM runs").unwrap();
+        assert_eq!(of("SELECT count(*) || '' FROM run_sources"), "2", "its call is still there");
+    }
+
     #[test]
     fn what_is_newer_or_not_ours_is_left_as_it_is() {
         let (_folder, result, connection) = opened("PRAGMA user_version = 99; CREATE TABLE x (y);");

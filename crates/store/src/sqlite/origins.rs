@@ -60,16 +60,6 @@ pub(super) fn note_run(
     Ok(())
 }
 
-/// Drops what is noted of runs that were pruned and have no calls left.
-pub(super) fn drop_unused(tx: &Transaction<'_>) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "DELETE FROM run_sources
-         WHERE run NOT IN (SELECT id FROM runs) AND run NOT IN (SELECT run FROM run_calls)",
-    )?
-    .execute([])
-    .map(drop)
-}
-
 /// Adds all texts of a JSON value that read like the name of a node.
 fn collect_nodes(value: &Value, nodes: &mut BTreeSet<i64>) {
     match value {

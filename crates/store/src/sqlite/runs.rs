@@ -93,7 +93,6 @@ impl RunStore for Base {
                    SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
                 )?
                 .execute(params![RunState::Running.as_str(), oldest, limit_of(keep.number)])?;
-            origins::drop_unused(tx)?;
             Ok(Pruned { forgotten, leap })
         })
         .await

@@ -25,6 +25,9 @@ CREATE TABLE run_sources (
     PRIMARY KEY (run, source)
 ) WITHOUT ROWID;
 CREATE INDEX run_sources_by_source ON run_sources(source);
+CREATE TRIGGER run_pruned AFTER DELETE ON runs WHEN NOT EXISTS (SELECT 1 FROM run_calls WHERE run = OLD.id) BEGIN
+    DELETE FROM run_sources WHERE run = OLD.id;
+END;
 CREATE TRIGGER call_gone AFTER DELETE ON calls BEGIN
     DELETE FROM call_sources WHERE call = OLD.key;
     DELETE FROM run_calls WHERE call = OLD.key;
