@@ -49,7 +49,13 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyh
     }
     if let Command::Serve(arguments) = &arguments.command {
         serve::set(&mut settings, arguments);
-        return serve::serve(pikerag_engine::open(settings)?, json, arguments).await;
+        let (asked, environment) = (arguments.clone(), environment.clone());
+        let again = move || {
+            let mut settings = Settings::load(&flags, &environment)?;
+            serve::set(&mut settings, &asked);
+            Ok(settings)
+        };
+        return serve::serve(pikerag_engine::open(settings)?, json, arguments, again).await;
     }
     if let Command::Mcp = &arguments.command {
         Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;

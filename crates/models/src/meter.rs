@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use pikerag_knowledge::{ModelError, Usage};
 use serde::{Deserialize, Serialize};
@@ -106,10 +106,16 @@ pub struct Spending {
 /// Counts what real calls cost, and keeps them under the cap. One for a run, shared by all models.
 #[derive(Debug, Default)]
 pub struct Meter {
-    prices: Prices,
-    cap: Cap,
+    terms: RwLock<Arc<Terms>>,
     book: Mutex<Book>,
     settled: Notify,
+}
+
+/// What calls cost, and may cost.
+#[derive(Debug, Default)]
+struct Terms {
+    prices: Prices,
+    cap: Cap,
 }
 
 #[derive(Debug, Default)]
@@ -138,6 +144,8 @@ enum Excess {
 #[derive(Debug)]
 pub(crate) struct Reservation {
     meter: Arc<Meter>,
+    /// Those of the reservation's time: it is settled as it was made.
+    terms: Arc<Terms>,
     role: &'static str,
     model: String,
     worst: Due,
@@ -147,7 +155,18 @@ pub(crate) struct Reservation {
 impl Meter {
     /// A meter at zero: what earlier runs spent does not count.
     pub fn new(prices: Prices, cap: Cap) -> Self {
-        Self { prices, cap, ..Self::default() }
+        Self { terms: RwLock::new(Arc::new(Terms { prices, cap })), ..Self::default() }
+    }
+
+    /// Sets prices and cap for all calls from now on. What was spent stays as it was counted, and counts under the new cap.
+    pub fn set(&self, prices: Prices, cap: Cap) {
+        let terms = Arc::new(Terms { prices, cap });
+        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
+        self.settled.notify_waiters();
+    }
+
+    fn terms(&self) -> Arc<Terms> {
+        Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A meter of its own for one of `parts` equal parts of what is left of the cap now; `None` where nothing is capped. What
@@ -155,7 +174,8 @@ impl Meter {
     ///
     /// Where its caller has `left` this much, that is divided, too.
     pub fn part(&self, parts: usize, left: Option<Usd>) -> Option<Self> {
-        let Cap { money_usd, tokens, calls } = self.cap;
+        let terms = self.terms();
+        let Cap { money_usd, tokens, calls } = terms.cap;
         let money_usd = money_usd.map(Usd::new);
         if (money_usd, left, tokens, calls) == (None, None, None, None) {
             return None;
@@ -175,7 +195,7 @@ impl Meter {
             tokens: tokens.map(|cap| share(cap, held.tokens)),
             calls: calls.map(|cap| share(cap, held.calls)),
         };
-        Some(Self::new(self.prices.clone(), cap))
+        Some(Self::new(terms.prices.clone(), cap))
     }
 
     /// What was spent, by role and model.
@@ -211,16 +231,17 @@ impl Meter {
         worst: impl Into<Due>,
     ) -> Result<Reservation, ModelError> {
         let worst = worst.into();
-        if self.cap.money_usd.is_some() && !self.prices.contains_key(model) {
-            return Err(Self::needs_price(model));
-        }
-        let worst_sum = self.sum(model, worst);
         loop {
             // Made before we look, so that no settlement is missed in between.
             let settled = self.settled.notified();
-            if self.try_reserve(worst_sum)? {
+            let terms = self.terms();
+            if terms.cap.money_usd.is_some() && !terms.prices.contains_key(model) {
+                return Err(Self::needs_price(model));
+            }
+            let reserved = terms.sum(model, worst);
+            if self.try_reserve(&terms.cap, reserved)? {
                 let (meter, model) = (Arc::clone(self), model.to_owned());
-                return Ok(Reservation { meter, role, model, worst, settled: false });
+                return Ok(Reservation { meter, terms, role, model, worst, settled: false });
             }
             settled.await;
         }
@@ -234,17 +255,18 @@ impl Meter {
 
     /// What a call costs, where the price of its model is known.
     pub(crate) fn price_of(&self, model: &str, due: Due) -> Option<Usd> {
-        self.prices.contains_key(model).then(|| self.sum(model, due).money)
+        let terms = self.terms();
+        terms.prices.contains_key(model).then(|| terms.sum(model, due).money)
     }
 
-    fn try_reserve(&self, worst: Sum) -> Result<bool, ModelError> {
+    fn try_reserve(&self, cap: &Cap, worst: Sum) -> Result<bool, ModelError> {
         let mut book = self.book();
         let spent = book.spent;
         let over = |cap: String, worst: String, spent: String| {
             let spent = format!("this call can cost {worst} on top of {spent}");
             Err(ModelError::OverBudget { cap, spent })
         };
-        match self.excess(spent.plus(worst)) {
+        match cap.excess(spent.plus(worst)) {
             Some(Excess::Money(cap)) => {
                 return over(cap.to_string(), worst.money.to_string(), spent.money.to_string());
             }
@@ -258,24 +280,32 @@ impl Meter {
             }
             None => {}
         }
-        if self.excess(spent.plus(book.reserved).plus(worst)).is_some() {
+        if cap.excess(spent.plus(book.reserved).plus(worst)).is_some() {
             return Ok(false);
         }
         book.reserved = book.reserved.plus(worst);
         Ok(true)
     }
 
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cap {
     /// The first cap that `sum` exceeds, money before tokens before calls.
     fn excess(&self, sum: Sum) -> Option<Excess> {
-        if let Some(cap) = self.cap.money_usd.map(Usd::new).filter(|cap| *cap < sum.money) {
+        if let Some(cap) = self.money_usd.map(Usd::new).filter(|cap| *cap < sum.money) {
             return Some(Excess::Money(cap));
         }
-        if let Some(cap) = self.cap.tokens.filter(|cap| *cap < sum.tokens) {
+        if let Some(cap) = self.tokens.filter(|cap| *cap < sum.tokens) {
             return Some(Excess::Tokens(cap));
         }
-        self.cap.calls.filter(|cap| *cap < sum.calls).map(Excess::Calls)
+        self.calls.filter(|cap| *cap < sum.calls).map(Excess::Calls)
     }
+}
 
+impl Terms {
     /// One call in what is capped.
     fn sum(&self, model: &str, due: Due) -> Sum {
         let Due { usage, searches } = due;
@@ -290,16 +320,12 @@ impl Meter {
         let money = Usd(tokens + searches);
         Sum { money, tokens: prompt.saturating_add(completion), calls: 1 }
     }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Reservation {
     /// What its call costs, as far as prices are known.
     pub(crate) fn price_of(&self, due: Due) -> Usd {
-        self.meter.sum(&self.model, due).money
+        self.terms.sum(&self.model, due).money
     }
 
     /// The call was answered, and cost this.
@@ -322,9 +348,9 @@ impl Reservation {
     fn book(&mut self, cost: Option<Due>, unanswered: u64) {
         self.settled = true;
         let mut book = self.meter.book();
-        book.reserved = book.reserved.minus(self.meter.sum(&self.model, self.worst));
+        book.reserved = book.reserved.minus(self.terms.sum(&self.model, self.worst));
         if let Some(due) = cost {
-            let sum = self.meter.sum(&self.model, due);
+            let sum = self.terms.sum(&self.model, due);
             book.spent = book.spent.plus(sum);
             let line = book.lines.entry((self.role, self.model.clone())).or_default();
             self.role.clone_into(&mut line.role);
@@ -375,14 +401,39 @@ mod tests {
             Prices::from([("m".to_owned(), Price { prompt: 0.15, completion: 0.6, search: 2.0 })]);
         let meter = Meter::new(prices, Cap::default());
         let usage = Usage { prompt_tokens: 1_000_000, completion_tokens: 1_000_000 };
-        assert_eq!(meter.sum("m", usage.into()).money.to_string(), "$0.75");
+        assert_eq!(meter.terms().sum("m", usage.into()).money.to_string(), "$0.75");
         let two = Due { usage, searches: 2 };
-        assert_eq!(meter.sum("m", two).money.to_string(), "$0.754");
+        assert_eq!(meter.terms().sum("m", two).money.to_string(), "$0.754");
         let one = Usage { prompt_tokens: 1, completion_tokens: 0 };
-        assert_eq!(meter.sum("m", one.into()).money, Usd(150_000));
+        assert_eq!(meter.terms().sum("m", one.into()).money, Usd(150_000));
         assert_eq!(Usd::new(0.000_001).to_string(), "$0.000001");
         assert_eq!(Usd::new(1234.5).to_string(), "$1234.50");
         assert_eq!(Usd::new(-1.0).to_string(), "$0.00");
         assert_eq!(Usd::new(f64::NAN), Usd::default());
+    }
+
+    #[tokio::test]
+    async fn other_terms_hold_from_the_next_call_on() {
+        let terms = |prompt, cap| {
+            let price = Price { prompt, ..Price::default() };
+            let cap = Cap { money_usd: Some(cap), ..Cap::default() };
+            (Prices::from([("m".to_owned(), price)]), cap)
+        };
+        let (prices, cap) = terms(1.0, 1.0);
+        let meter = Arc::new(Meter::new(prices, cap));
+        let million = Usage { prompt_tokens: 1_000_000, completion_tokens: 0 };
+        let first = meter.reserve("answer", "m", million).await.unwrap();
+        // The second waits for the first, which it fits beside under the new cap.
+        let waiting = meter.reserve("answer", "m", million);
+        let raise = async {
+            tokio::task::yield_now().await;
+            let (prices, cap) = terms(2.0, 4.0);
+            meter.set(prices, cap);
+        };
+        let (second, ()) = tokio::join!(waiting, raise);
+        first.settle(million);
+        second.unwrap().settle(million);
+        assert_eq!(meter.total().money.to_string(), "$3.00", "each at the price of its time");
+        assert!(meter.reserve("answer", "m", million).await.is_err());
     }
 }

@@ -16,12 +16,13 @@ pub struct Upstream {
     pub(crate) circuit: Arc<Circuit>,
     pub(crate) quirks: Arc<Quirks>,
     pub(crate) flights: Arc<Flights>,
+    limits: Limits,
 }
 
 impl Upstream {
     /// An upstream that nobody has asked yet.
     pub fn new(limits: Limits) -> Self {
-        Self { limiter: Arc::new(Limiter::new(limits)), ..Self::default() }
+        Self { limiter: Arc::new(Limiter::new(limits)), limits, ..Self::default() }
     }
 }
 
@@ -39,11 +40,23 @@ struct Key {
 }
 
 impl Upstreams {
-    /// The upstream of an endpoint's model. The limits hold from the first request for it on; a caller that knows several
-    /// settings for one upstream passes the strictest limits each time.
+    /// The upstream of an endpoint's model. A caller that knows several settings for one upstream passes the strictest limits
+    /// each time: other limits than before put a new upstream in the place of the one that there was.
     pub fn of(&self, endpoint: &Endpoint, limits: Limits) -> Upstream {
         let mut upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        upstreams.entry(Key::of(endpoint)).or_insert_with(|| Upstream::new(limits)).clone()
+        let upstream = upstreams.entry(Key::of(endpoint)).or_insert_with(|| Upstream::new(limits));
+        if upstream.limits != limits {
+            *upstream = Upstream::new(limits);
+        }
+        upstream.clone()
+    }
+
+    /// The upstreams for settings that were read again: those whose limits stay are shared with these here, and these here
+    /// do not learn of other limits.
+    #[must_use]
+    pub fn renewed(&self) -> Self {
+        let upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Self(Arc::new(Mutex::new(upstreams.clone())))
     }
 }
 
@@ -67,6 +80,18 @@ impl Key {
 mod tests {
     use super::*;
     use crate::Secret;
+
+    #[test]
+    fn other_limits_hold_for_those_who_read_them_again() {
+        let endpoint = Endpoint::new("http://a.example/v1", "m");
+        let stricter = Limits { in_flight: std::num::NonZeroUsize::MIN, ..Limits::default() };
+        let before = Upstreams::default();
+        let first = before.of(&endpoint, Limits::default());
+        let renewed = before.renewed();
+        assert!(Arc::ptr_eq(&renewed.of(&endpoint, Limits::default()).limiter, &first.limiter));
+        assert!(!Arc::ptr_eq(&renewed.of(&endpoint, stricter).limiter, &first.limiter));
+        assert!(Arc::ptr_eq(&before.of(&endpoint, Limits::default()).limiter, &first.limiter));
+    }
 
     #[test]
     fn requests_for_one_model_of_an_endpoint_share_its_upstream() {

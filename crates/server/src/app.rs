@@ -1,15 +1,15 @@
 //! Holds what requests share: the engine, the bases by name, the keys.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, KeyUse, Keys, KeysError, Scope, now};
 use pikerag_engine::knowledge::{Condition, JobRecord};
-use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
+use pikerag_engine::settings::ServerSettings;
 use pikerag_engine::{Engine, EngineError, Session};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use tracing::warn;
 use crate::admission::{Admission, Place};
 use crate::audit::Audit;
 use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
+use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 use crate::responses::Responses;
@@ -30,10 +31,9 @@ const CONVERSATION: usize = 8;
 pub(crate) type App = Arc<Shared>;
 
 pub(crate) struct Shared {
-    pub(crate) settings: ServerSettings,
+    /// What requests begin with from now on.
+    live: RwLock<Arc<Live>>,
     keys: Option<Keys>,
-    engine: Engine,
-    bases: BTreeMap<String, Session>,
     /// Whether keys were ever seen to be needed: from then on they are, whatever becomes of their store.
     is_closed: AtomicBool,
     pub(crate) wrong: WrongKeys,
@@ -95,15 +95,8 @@ impl Shared {
         on_offer: OnOffer,
     ) -> Self {
         let stopping = CancellationToken::new();
-        let mut bases: BTreeMap<String, Session> = BTreeMap::new();
-        for (name, folder) in &settings.bases {
-            bases.insert(name.clone(), engine.session_over(folder.clone()));
-        }
-        bases.insert(DEFAULT_BASE.to_owned(), engine.session());
         Self {
             keys,
-            engine,
-            bases,
             is_closed: AtomicBool::new(false),
             wrong: WrongKeys::new(settings.wrong_keys),
             rates: Mutex::default(),
@@ -116,17 +109,17 @@ impl Shared {
             responses: Responses::default(),
             address,
             stopping,
-            settings,
+            live: RwLock::new(Arc::new(Live::new(engine, settings))),
         }
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+    /// Settings, engine and bases as they are now. Whoever needs two of them takes both from one.
+    pub(crate) fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All bases, by name.
-    pub(crate) fn all_bases(&self) -> impl Iterator<Item = (&String, &Session)> {
-        self.bases.iter()
+    pub(crate) fn set_live(&self, live: Live) {
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
     }
 
     /// Whether a request needs a key: where others can reach the server, and wherever a key was ever made.
@@ -153,18 +146,16 @@ impl Shared {
     }
 
     /// The bases that a caller may use, by name.
-    pub(crate) fn bases_of<'a>(
-        &'a self,
-        caller: &'a Caller,
-    ) -> impl Iterator<Item = (&'a str, &'a Session)> {
-        let bases = self.bases.iter().map(|(name, session)| (name.as_str(), session));
-        bases.filter(|(name, _)| caller.opens(name))
+    pub(crate) fn bases_of(&self, caller: &Caller) -> Vec<(String, Session)> {
+        let live = self.live();
+        let opened = live.bases.iter().filter(|(name, _)| caller.opens(name));
+        opened.map(|(name, session)| (name.clone(), session.clone())).collect()
     }
 
     /// A base for a caller, who sees and spends of it what was granted. A base that the key does not open is as one that
     /// is not there.
     pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
-        let session = self.bases.get(name).filter(|_| caller.opens(name));
+        let session = self.owner_of(name).filter(|_| caller.opens(name));
         let Some(session) = session else {
             return Err(Problem::new(404, "no-such-base", Fault::Caller)
                 .saying(format!("there is no base `{name}`"))
@@ -172,7 +163,7 @@ impl Shared {
         };
         match (&caller.key, &self.keys) {
             (Some(key), Some(keys)) => Ok(session.granted(&keys.grant(key))),
-            _ => Ok(session.clone()),
+            _ => Ok(session),
         }
     }
 
@@ -190,7 +181,7 @@ impl Shared {
         if !caller.sees_all() {
             return Err(EngineError::OnlyPart.into());
         }
-        Ok(self.bases.values().next().cloned())
+        Ok(self.live().bases.values().next().cloned())
     }
 
     /// The keys, where there is a place for them.
@@ -250,7 +241,7 @@ impl Shared {
     }
 
     fn bounded(&self, bytes: usize, times: usize, what: &str) -> Result<(), Problem> {
-        let most = self.settings.question_bytes.saturating_mul(times);
+        let most = self.live().settings.question_bytes.saturating_mul(times);
         if bytes <= most {
             return Ok(());
         }
@@ -281,7 +272,7 @@ impl Shared {
             true => format!("http://localhost:{}", self.address.port()),
             false => format!("http://{}", self.address),
         };
-        let begin = self.settings.public_url.clone().unwrap_or_else(local);
+        let begin = self.live().settings.public_url.clone().unwrap_or_else(local);
         format!("{begin}/passages/{base}/{chunk}")
     }
 }
@@ -300,7 +291,7 @@ impl Host for Shared {
     }
 
     fn owner_of(&self, base: &str) -> Option<Session> {
-        self.bases.get(base).cloned()
+        self.live().bases.get(base).cloned()
     }
 
     fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem> {

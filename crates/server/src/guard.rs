@@ -232,7 +232,7 @@ fn check_host(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> 
 
 fn is_ours(app: &App, host: &str) -> bool {
     let name = without_port(host);
-    let settings = &app.settings;
+    let settings = &app.live().settings;
     let public = settings.public_url.as_deref().and_then(|url| url.split("//").nth(1));
     let public = public.and_then(|rest| rest.split('/').next()).map(without_port);
     name.parse::<IpAddr>().is_ok()
@@ -258,12 +258,18 @@ fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
         let same = headers.get(header::HOST).and_then(|own| own.to_str().ok());
         same.is_some_and(|own| own.eq_ignore_ascii_case(host))
     });
-    if own || app.settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+    if own || is_allowed(app, origin) {
         return Ok(());
     }
     Err(Problem::new(403, "other-origin", Fault::Caller)
         .saying("pages of this address may not call this server")
         .hint("name it in `server.origins`"))
+}
+
+/// Whether the settings name the origin.
+fn is_allowed(app: &App, origin: &str) -> bool {
+    let origins = &app.live().settings.origins;
+    origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
 }
 
 /// A page of another site may not fetch anything of ours either: a GET bears no `Origin`. A person may follow its link to a
@@ -289,10 +295,7 @@ fn check_site(request: &Request) -> Result<(), Problem> {
 pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let is_asked_for = request.method() == Method::OPTIONS;
-    let allowed = origin.filter(|origin| {
-        let text = origin.to_str().unwrap_or_default();
-        app.settings.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(text))
-    });
+    let allowed = origin.filter(|origin| is_allowed(&app, origin.to_str().unwrap_or_default()));
     let mut response = match (is_asked_for, &allowed) {
         (true, Some(_)) => StatusCode::NO_CONTENT.into_response(),
         _ => next.run(request).await,
@@ -329,7 +332,7 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
 pub(crate) fn busy(
     app: App,
 ) -> impl Fn(Request, Next) -> futures::future::BoxFuture<'static, Response> + Clone {
-    let places = Arc::new(Semaphore::new(app.settings.requests));
+    let places = Arc::new(Semaphore::new(app.live().settings.requests));
     move |request, next| {
         let is_of_health = matches!(request.uri().path(), "/health" | "/ready");
         let place = match is_of_health {

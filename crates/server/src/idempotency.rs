@@ -25,7 +25,7 @@ pub(crate) async fn once(State(app): State<App>, request: Request, next: Next) -
     let caller = request.extensions().get::<Caller>().map_or("-", Caller::name);
     let name = (caller.to_owned(), key.to_owned());
     let (head, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, app.settings.body_bytes).await else {
+    let Ok(body) = to_bytes(body, app.live().settings.body_bytes).await else {
         return Problem::new(413, "too-large", Fault::Caller)
             .saying("the body is too large, or was cut off")
             .into_response();

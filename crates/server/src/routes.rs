@@ -164,7 +164,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(page)
         .route("/openapi.json", document)
         .fallback_service(nowhere.with_state(Arc::clone(&app)))
-        .layer(DefaultBodyLimit::max(app.settings.body_bytes))
+        .layer(DefaultBodyLimit::max(app.live().settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
         .layer(from_fn(busy(Arc::clone(&app))))
         .with_state(app)

@@ -28,6 +28,7 @@ use crate::compat::mcp::Mcp;
 use crate::guard::{Come, Peer};
 use crate::jobs::JobOffer;
 use crate::pace::Watched;
+use crate::reload::Reloader;
 use crate::routes::router;
 use crate::watch::watch;
 
@@ -149,7 +150,7 @@ fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
 /// Settles what processes that were killed have left reserved, as far as the ledgers of the bases tell its price.
 async fn settle(app: Arc<Shared>) {
     let Some(keys) = app.keys() else { return };
-    for (name, session) in app.all_bases() {
+    for (name, session) in &app.live().bases {
         match keys.settle_left(session).await {
             Ok(0) => {}
             Ok(settled) => info!(base = name, settled, "calls of an ended server are settled"),
@@ -160,10 +161,11 @@ async fn settle(app: Arc<Shared>) {
 
 /// Goes on with the jobs that were accepted before the server ended, and with nothing else.
 fn go_on(app: &Arc<Shared>) {
-    for (name, session) in app.all_bases() {
+    let live = app.live();
+    for name in live.bases.keys() {
         app.jobs.go_on(&app.host(), name);
-        if let Some(folders) = app.settings.watch.get(name) {
-            watch(app, name, session, folders);
+        if let Some(folders) = live.settings.watch.get(name) {
+            watch(app, name, folders);
         }
     }
 }
@@ -187,6 +189,11 @@ impl Serving {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What gives it other settings while it runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader::new(Arc::clone(&self.app))
     }
 
     /// Takes requests until it is told to stop; then no more, and those under way come to their end, or are given up a little
@@ -240,7 +247,7 @@ impl Serving {
         }
         self.app.stopping.cancel();
         drop(self.listener);
-        let grace = self.app.settings.grace.saturating_sub(2 * LAST);
+        let grace = self.app.live().settings.grace.saturating_sub(2 * LAST);
         let jobs = tokio::time::timeout(grace, self.app.jobs.ended());
         let requests = tokio::time::timeout(grace, graceful.shutdown());
         let (jobs, requests) = tokio::join!(jobs, requests);
@@ -248,7 +255,7 @@ impl Serving {
             warn!("a job did not note where it is: it counts as one that ended the process");
         }
         if requests.is_err() {
-            self.app.engine().cancel();
+            self.app.live().engine.cancel();
             // Runs keep what happened, and say that they were cancelled.
             tokio::time::sleep(LAST).await;
         }

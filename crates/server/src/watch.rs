@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher, recommended_watcher};
-use pikerag_engine::Session;
 use pikerag_engine::knowledge::JobKind;
 use tracing::warn;
 
 use crate::app::{App, Caller};
-use crate::jobs::Work;
+use crate::jobs::{Host, Work};
 
 /// How long nothing may happen before what happened is looked at: a file is written in many steps.
 const QUIET: Duration = Duration::from_secs(1);
@@ -24,11 +23,10 @@ const ANYWAY: Duration = Duration::from_mins(10);
 const STEP: Duration = Duration::from_millis(250);
 
 /// Watches the folders of a base on a thread of its own until the server stops.
-pub(crate) fn watch(app: &App, base: &str, session: &Session, folders: &[PathBuf]) {
-    let (app, session) = (Arc::clone(app), session.clone());
-    let (name, folders) = (base.to_owned(), folders.to_vec());
+pub(crate) fn watch(app: &App, base: &str, folders: &[PathBuf]) {
+    let (app, name, folders) = (Arc::clone(app), base.to_owned(), folders.to_vec());
     let thread = std::thread::Builder::new().name(format!("watch {base}"));
-    let begun = thread.spawn(move || Watch { app, session, base: name, folders }.until_stopped());
+    let begun = thread.spawn(move || Watch { app, base: name, folders }.until_stopped());
     if let Err(error) = begun {
         warn!(base, %error, "its folders are not watched");
     }
@@ -36,7 +34,6 @@ pub(crate) fn watch(app: &App, base: &str, session: &Session, folders: &[PathBuf
 
 struct Watch {
     app: App,
-    session: Session,
     base: String,
     folders: Vec<PathBuf>,
 }
@@ -87,9 +84,11 @@ impl Watch {
         if paths.is_empty() {
             return;
         }
+        // A base that the settings do not name any more is watched for nobody.
+        let Some(session) = self.app.owner_of(&self.base) else { return };
         let work = Work { kind: JobKind::Watch, paths, retry_refused: false };
         let nobody = Caller { key: None };
-        let begun = self.app.begin(&nobody, &self.base, &self.session, work);
+        let begun = self.app.begin(&nobody, &self.base, &session, work);
         if self.app.runtime.block_on(begun).is_err() {
             warn!(base = self.base, "what changed in its folders waits");
         }

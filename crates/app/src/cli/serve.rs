@@ -11,7 +11,7 @@ use pikerag_engine::knowledge::Millis;
 
 use super::{Filters, dollars, named};
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Serve {
     /// The address to listen on; `server.host`, else this machine alone. Another one needs a key.
     #[arg(long, value_name = "ADDRESS")]

@@ -5,14 +5,16 @@ use std::time::Duration;
 use anyhow::Context;
 use pikerag_engine::keys::{KeyParams, KeyUse, Keys, KeysError, mark_as_needed, now};
 use pikerag_engine::parts::Secret;
-use pikerag_engine::settings::Settings;
+use pikerag_engine::settings::{Settings, SettingsError};
 use pikerag_engine::{Engine, Session};
-use pikerag_server::{JobOffer, openapi, serve as listen};
+use pikerag_server::{JobOffer, Reloader, openapi, serve as listen};
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
+use crate::advice::told;
 use crate::cli::{KeysVerb, MakeKey, Serve};
 use crate::interrupt::signalled;
-use crate::output::{note, say, say_json};
+use crate::output::{note, problem, say, say_json};
 use crate::plain::one_line;
 use crate::render::when;
 
@@ -26,13 +28,20 @@ pub(super) fn set(settings: &mut Settings, arguments: &Serve) {
     }
 }
 
-pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyhow::Result<u8> {
+/// Serves until a signal ends it; `SIGHUP` takes what `again` reads.
+pub(super) async fn serve(
+    engine: Engine,
+    json: bool,
+    arguments: &Serve,
+    again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
+) -> anyhow::Result<u8> {
     if arguments.openapi {
         say(openapi().trim_end());
         return Ok(0);
     }
     let grace = engine.settings().server.grace;
     let serving = listen(engine, |offer| note(&offered(offer))).await?;
+    tokio::spawn(reload_at_hangup(serving.reloader(), again));
     let url = format!("http://{}", serving.address());
     match json {
         true => {
@@ -50,6 +59,31 @@ pub(super) async fn serve(engine: Engine, json: bool, arguments: &Serve) -> anyh
         })
         .await;
     Ok(0)
+}
+
+/// Reads the settings again at each `SIGHUP`. Settings that cannot be read change nothing.
+async fn reload_at_hangup(
+    reloader: Reloader,
+    again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
+) {
+    // Where the signal cannot be heard, it ends the program by itself.
+    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+    while hangups.recv().await.is_some() {
+        let taken = again()
+            .map_err(anyhow::Error::from)
+            .and_then(|settings| Ok(reloader.reload(settings)?));
+        match taken {
+            Ok(later) if later.is_empty() => note("the settings are read again"),
+            Ok(later) => note(&format!(
+                "the settings are read again; a restart is needed for {}",
+                later.join(", ")
+            )),
+            Err(error) => {
+                problem(&told(&error));
+                note("the server goes on with the settings that it had");
+            }
+        }
+    }
 }
 
 /// Ends the program after so long, whatever a model, a disk or somebody who holds a lock does. What is committed by then stays.

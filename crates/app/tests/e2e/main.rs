@@ -58,6 +58,8 @@ mod protocols;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+mod reload;
+#[cfg(test)]
 #[path = "../../../baselines/tests/said/repeating.rs"]
 mod repeating;
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) async fn bases(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Vec<BaseLine>> {
-    Json(app.bases_of(&caller).map(|(name, _)| BaseLine { name: name.to_owned() }).collect())
+    Json(app.bases_of(&caller).into_iter().map(|(name, _)| BaseLine { name }).collect())
 }
 
 /// What a base holds, what waits, and what is wrong with its files.
@@ -40,6 +40,8 @@ pub(crate) async fn methods(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Vec<Description>> {
-    let any = app.bases_of(&caller).next();
-    Json(any.map(|_| pikerag_engine::methods()).unwrap_or_default())
+    match app.bases_of(&caller).is_empty() {
+        true => Json(Vec::new()),
+        false => Json(pikerag_engine::methods()),
+    }
 }

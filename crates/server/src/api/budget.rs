@@ -89,7 +89,8 @@ pub(crate) async fn budget(
         }
     };
     let may = caller.may(Scope::Admin) && caller.sees_all();
-    let server = app.bases_of(&caller).next().filter(|_| may).map(|(_, session)| {
+    let any = app.bases_of(&caller).into_iter().next().filter(|_| may);
+    let server = any.map(|(_, session)| {
         let (cap, paid) = (session.settings().cap, session.cost().total);
         OfServer {
             cap_usd: cap.money_usd,

@@ -22,8 +22,8 @@ pub(crate) async fn metrics(
         return Err(EngineError::OnlyPart.into());
     }
     for (base, session) in app.bases_of(&caller) {
-        app.metrics.wait(base, app.jobs.waiting(base));
-        app.metrics.paid(session);
+        app.metrics.wait(&base, app.jobs.waiting(&base));
+        app.metrics.paid(&session);
     }
     let text = app.metrics.text().ok_or_else(|| Problem::new(500, "defect", Fault::Server))?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())

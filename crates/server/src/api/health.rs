@@ -37,7 +37,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Proble
         return Err(Problem::new(503, "stopping", Fault::Server)
             .saying("the server ends what is under way"));
     }
-    for (name, session) in app.all_bases() {
+    for (name, session) in &app.live().bases {
         let looked = tokio::time::timeout(PATIENCE, pikerag_engine::ready(session)).await;
         let told = match looked {
             Ok(Ok(())) => continue,

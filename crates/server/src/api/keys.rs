@@ -132,7 +132,8 @@ pub(crate) async fn make(
     if params.cap_usd.is_some_and(|cap| !cap.is_finite() || cap < 0.0) {
         return Err(Problem::bad_request("`cap_usd` is to be 0 or more"));
     }
-    let is_unknown = |base: &&String| app.all_bases().all(|(name, _)| name != *base);
+    let live = app.live();
+    let is_unknown = |base: &&String| !live.bases.contains_key(*base);
     if let Some(other) = params.bases.iter().find(is_unknown) {
         return Err(Problem::bad_request(format!("there is no base `{other}`")));
     }
@@ -146,7 +147,7 @@ pub(crate) async fn make(
             .hint("make that one first and keep it; from then on every request needs a key"));
     }
     let (key, secret) = keys.make(KeyParams { name, ..params })?;
-    mark_as_needed(app.engine().settings());
+    mark_as_needed(live.engine.settings());
     Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
 }
 

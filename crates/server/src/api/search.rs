@@ -64,7 +64,7 @@ pub(crate) async fn found(
         return Err(Problem::bad_request(format!("`k` must be from 1 to {MOST}")));
     }
     app.within(&[&request.query], &request.filter.conditions)?;
-    let most = app.settings.rerank_limit;
+    let most = app.live().settings.rerank_limit;
     if let Some(rerank) = request.rerank.filter(|rerank| most < *rerank) {
         return Err(Problem::new(422, "rerank-limit", Fault::Caller)
             .saying(format!("`rerank` is {rerank}, and one request reranks {most} hits at most"))

@@ -49,9 +49,9 @@ impl From<&Spending> for CostPart {
 impl Session {
     /// What was paid so far.
     pub fn cost(&self) -> Cost {
-        let parts = self.shared().meter.spending();
+        let parts = self.shared().process.meter.spending();
         Cost {
-            total: CostPart::from(&self.shared().meter.total()),
+            total: CostPart::from(&self.shared().process.meter.total()),
             parts: parts.iter().map(CostPart::from).collect(),
         }
     }

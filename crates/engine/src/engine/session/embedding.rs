@@ -95,12 +95,12 @@ impl Session {
     }
 
     fn local(&self) -> Result<weights::Local, String> {
-        self.shared().local.get_or_init(|| weights::open(&self.settings().weights)).clone()
+        self.shared().weights.usual.get_or_init(|| weights::open(&self.settings().weights)).clone()
     }
 
     fn multilingual(&self) -> Option<Arc<dyn Embedder>> {
         let open = || weights::open_multilingual(&self.settings().weights);
-        self.shared().multilingual.get_or_init(open).clone()
+        self.shared().weights.multilingual.get_or_init(open).clone()
     }
 }
 

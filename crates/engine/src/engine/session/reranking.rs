@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use pikerag_knowledge::{Ledger, Reranker, error_chain};
 use pikerag_methods::RerankBy;
@@ -53,8 +53,10 @@ impl Session {
                 endpoints::reranker(endpoint, *batch, &self.shared().upstreams, &calls).map(Some)
             }
             Reranks::Local { folder } => {
-                let opened = self.shared().local_reranker.get_or_init(|| open(folder)).clone();
-                opened.map(Some).map_err(|reason| EngineError::NoWeights {
+                let rerankers = &self.shared().weights.rerankers;
+                let mut rerankers = rerankers.lock().unwrap_or_else(PoisonError::into_inner);
+                let opened = rerankers.entry(folder.clone()).or_insert_with(|| open(folder));
+                opened.clone().map(Some).map_err(|reason| EngineError::NoWeights {
                     of: WeightsOf::Reranker(folder.clone()),
                     reason,
                 })
