@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod class;
 pub mod correction;
+pub mod data;
 pub mod distilled;
 pub mod document;
 mod error_chain;
@@ -30,6 +31,11 @@ pub mod worked;
 pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};
+pub use data::{
+    Aggregate, ColumnKind, ColumnRef, DataColumn, DataPart, DataTable, DataValue, OrderBy, PlanRow,
+    PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder,
+    TablePlan, TableTest,
+};
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
