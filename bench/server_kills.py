@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Kills the server at random moments amid uploads, deletes and changes of keys, and checks what it acknowledged.
+"""Kills the server at random moments amid uploads, deletes, jobs, questions and changes of keys, and checks what it acknowledged.
 
     cargo build --release && python3 bench/server_kills.py --program target/release/pikerag --kills 1000
 
 After each kill the server is started again, and once it is idle: every acknowledged file is found, no text that was
-forgotten is found or lies in any file of the base, no revoked key opens anything, every key that was made does.
-Needs no model. Prints one line of JSON; the exit code is 1 where anything was lost.
+forgotten is found or lies in any file of the base, no revoked key opens anything, every key that was made does, each key
+was charged at least what its calls cost, and no key with a cap paid more. The models are a stub within this script that
+counts what it is owed. `--after-kill COMMAND` runs a shell command between each kill and the next start, such as one that
+loses the power of the file system in which `--place FOLDER` lies. Prints one line of JSON; the exit code is 1 where
+anything was lost.
 """
 
 import argparse
@@ -22,19 +25,84 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 BASE = "/api/v1/bases/default"
 
 
+# US dollars per token, of prompts and replies of all models, and the cap of a key that asks.
+PRICE, CAP = 1e-6, 0.06
+SETTINGS = """[chat]
+model = "stub"
+base_url = "{url}"
+reply_tokens = 1000
+[embed]
+model = "stub-embedding"
+base_url = "{url}"
+[prices."stub"]
+prompt = 1.0
+completion = 1.0
+[prices."stub-embedding"]
+prompt = 1.0
+"""
+
+
+class Models(ThreadingHTTPServer):
+    def handle_error(self, *_):
+        """A client that was killed is no error."""
+
+
+class Model(BaseHTTPRequestHandler):
+    """Replies to all calls, and counts what each key owes for them: a question names its key's word."""
+
+    protocol_version = "HTTP/1.1"
+    lock, owed, embedding_tokens = threading.Lock(), {}, 5
+
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["content-length"])).decode()
+        body = json.loads(text)
+        if "input" in body:
+            texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+            data = [{"index": at, "embedding": [random.Random(one + str(n)).uniform(-1, 1) for n in range(16)]} for at, one in enumerate(texts)]
+            usage = {"prompt_tokens": self.embedding_tokens * len(texts), "total_tokens": self.embedding_tokens * len(texts)}
+            reply = {"data": data, "model": "stub-embedding", "usage": usage}
+        else:
+            time.sleep(random.uniform(0, 0.05))
+            said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": [], "questions": ["What does the crane lift?"]})
+            usage = {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}
+            reply = {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": usage}
+        sent = json.dumps(reply).encode()
+        try:
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+        except OSError:
+            pass
+        # The call came, so it is owed, whether or not the reply was read.
+        asker = re.search(r"asker\d+x", text)
+        with self.lock:
+            owed, whose = self.owed, asker.group() if asker else "admin"
+            owed[whose] = owed.get(whose, 0) + usage["total_tokens"] * PRICE
+
+    def log_message(self, *_):
+        pass
+
+
+def variables(place):
+    own = {"HOME": place, "XDG_STATE_HOME": place / "state", "PIKERAG_CONFIG": place / "pikerag.toml"}
+    return {"PATH": os.environ["PATH"], **{name: str(path) for name, path in own.items()}}
+
+
 class Server:
-    def __init__(self, program, place):
-        variables = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_STATE_HOME": str(place / "state")}
-        command = [program, "--offline", "--base", "base", "serve", "--port", "0"]
-        self.log = open(place / "server.log", "ab")
-        self.process = subprocess.Popen(command, cwd=place, env=variables, stdout=subprocess.PIPE, stderr=self.log, text=True)
+    def __init__(self, program, place, log):
+        command = [program, "--base", "base", "serve", "--port", "0"]
+        self.log = open(log, "ab")
+        self.process = subprocess.Popen(command, cwd=place, env=variables(place), stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         if "http://" not in line:
-            raise SystemExit(f"the server did not start: {line!r}, see {place / 'server.log'}")
+            raise SystemExit(f"the server did not start: {line!r}, see {log}")
         self.url = re.search(r"http://[^\s;]+:\d+", line).group()
 
     def call(self, method, path, key, body=None, kind="application/json"):
@@ -63,6 +131,15 @@ class State:
         self.lock = threading.Lock()
         self.files, self.forgotten, self.forgetting = {}, set(), set()
         self.keys, self.revoked = {}, {}
+        # Identifiers of keys that ask, by the words that their questions hold; the last one asks.
+        self.askers, self.asker, self.questions = {}, None, iter(range(10**9))
+        self.statuses = {}
+
+    def count(self, what, status):
+        """Counts how a request ended; 0 is a request that the kill cut off."""
+        with self.lock:
+            counts = self.statuses.setdefault(what, {})
+            counts[status] = counts.get(status, 0) + 1
 
 
 def word(number):
@@ -78,6 +155,7 @@ def upload(server, state, admin, number):
     name, text = f"d{number % 40}/f{number}.md", word(number)
     body = f"# Note {number}\n\nThe crane {text} lifts {number} tons.\n".encode()
     status, _ = server.call("PUT", f"{BASE}/files/{name}", admin, body, "text/markdown")
+    state.count("upload", status)
     if status in (200, 202):
         with state.lock:
             state.files[name] = text
@@ -91,6 +169,7 @@ def forget(server, state, admin, draw):
         text = state.files.pop(name)
         state.forgetting.add(text)
     status, _ = server.call("DELETE", f"{BASE}/files?file=base.uploads/{name}&forget=true", admin)
+    state.count("forget", status)
     with state.lock:
         if status == 200:
             state.forgotten.add(text)
@@ -118,20 +197,43 @@ def change_keys(server, state, admin, draw):
             state.revoked[name] = key
 
 
-def work(server, state, admin, stop, seed, numbers):
+def ask(server, state, admin):
+    with state.lock:
+        asker, number = state.asker, next(state.questions)
+    if asker is None:
+        status, body = server.call("POST", "/api/v1/keys", admin, {"name": "a", "scope": "read", "cap_usd": CAP})
+        if status in (200, 201):
+            made = json.loads(body)
+            with state.lock:
+                state.asker = (f"asker{number}x", made["key"])
+                state.askers[state.asker[0]] = made["id"]
+        return
+    question = {"question": f"What does crane {number} of {asker[0]} lift?", "method": "naive-rag"}
+    status, _ = server.call("POST", f"{BASE}/ask", asker[1], question)
+    state.count("ask", status)
+    with state.lock:
+        if status == 402 and state.asker == asker:
+            state.asker = None
+
+
+def work(server, state, admin, stop, seed, numbers, uploads, has_questions, has_forgets):
     draw = random.Random(seed)
     while not stop.is_set():
         chance = draw.random()
-        if chance < 0.6:
+        if chance < 0.3:
+            if has_questions:
+                ask(server, state, admin)
+        elif chance < 0.65 and next(uploads) < 30:
             upload(server, state, admin, next(numbers))
-        elif chance < 0.75:
-            forget(server, state, admin, draw)
+        elif chance < 0.8:
+            if has_forgets:
+                forget(server, state, admin, draw)
         else:
             change_keys(server, state, admin, draw)
 
 
 def idle(server, admin):
-    for _ in range(600):
+    for _ in range(1800):
         status, body = server.call("GET", f"{BASE}/jobs", admin)
         if status == 404:
             return
@@ -154,19 +256,41 @@ def check(server, state, admin, place, faults, draw):
     idle(server, admin)
     for name, text in some(state.files.items()):
         if not finds(server, admin, text):
-            faults.append(f"lost: {name} ({text})")
+            faults.setdefault(f"lost: {name}", text)
     for text in some(state.forgotten):
         if finds(server, admin, text):
-            faults.append(f"found again: {text}")
+            faults.setdefault("found again", text)
     held = b"".join(path.read_bytes() for path in sorted(place.glob("base*/**/*")) if path.is_file())
-    faults.extend(f"in a file: {text}" for text in state.forgotten if text.encode() in held)
+    for text in state.forgotten:
+        if text.encode() in held:
+            faults.setdefault(f"in a file: {text}", "")
     for name, key in some(state.revoked.items()):
         # Many wrong keys in a minute get 429 instead of 401.
         if server.call("GET", "/api/v1/bases", key)[0] == 200:
-            faults.append(f"revoked and good: {name}")
+            faults.setdefault("revoked and good", name)
     for name, key in some(state.keys.items()):
         if server.call("GET", "/api/v1/bases", key)[0] != 200:
-            faults.append(f"made and no good: {name}")
+            faults.setdefault("made and no good", name)
+    charges(server, state, admin, faults)
+
+
+def charges(server, state, admin, faults):
+    """Adds keys that were charged less than their calls cost, and those that paid more than their cap."""
+    with Model.lock:
+        owed = dict(Model.owed)
+    status, body = server.call("GET", "/api/v1/keys", admin)
+    if status != 200:
+        faults.setdefault("keys are not listed", f"{status} {body[:300]}")
+        return
+    lines = {line["id"]: line for line in json.loads(body)["keys"]}
+    charged = {name: line["spent_usd"] + line["reserved_usd"] for name, line in lines.items()}
+    of_admin = next(name for name, line in lines.items() if line["name"] == "admin")
+    for whose, dollars in owed.items():
+        name = state.askers.get(whose, of_admin)
+        if charged.get(name, 0) < dollars - 1e-9:
+            faults.setdefault(f"unbooked: {whose}", f"owes {dollars:.6f}, charged {charged.get(name, 0):.6f}")
+        if whose in state.askers and dollars > CAP + 1e-9:
+            faults.setdefault(f"more than the cap: {whose}", f"owes {dollars:.6f}")
 
 
 def main():
@@ -175,40 +299,64 @@ def main():
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=1.5, help="until a kill, at most")
+    parser.add_argument("--embedding-tokens", type=int, default=5, help="what an embedding costs")
+    parser.add_argument("--place", help="an empty folder for the base and the keys")
+    parser.add_argument("--log", help="a file for what the servers say; else one in that folder")
+    parser.add_argument("--after-kill", help="a shell command to run after each kill")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
-    draw, state, faults = random.Random(options.seed), State(), []
+    Model.embedding_tokens = options.embedding_tokens
+    draw, state, faults = random.Random(options.seed), State(), {}
     began = time.time()
-    with tempfile.TemporaryDirectory() as folder:
-        place = pathlib.Path(folder)
-        variables = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_STATE_HOME": str(place / "state")}
+    models = Models(("127.0.0.1", 0), Model)
+    models.daemon_threads = True
+    threading.Thread(target=models.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as other:
+        folder = options.place or other
+        place, log = pathlib.Path(folder), options.log or pathlib.Path(folder, "server.log")
+        with open(place / "pikerag.toml", "w") as file:
+            file.write(SETTINGS.format(url=f"http://127.0.0.1:{models.server_port}/v1"))
+            file.flush()
+            os.fsync(file.fileno())
         make = [program, "--json", "keys", "make", "admin", "--scope", "admin"]
-        made = subprocess.run(make, cwd=place, env=variables, capture_output=True, text=True, check=True)
+        made = subprocess.run(make, cwd=place, env=variables(place), stdout=subprocess.PIPE, text=True, check=True)
         admin = json.loads(made.stdout)["key"]
-        numbers = iter(range(1, 10**9))
+        numbers, told = iter(range(1, 10**9)), set()
         for kill in range(options.kills):
-            server, stop = Server(program, place), threading.Event()
+            server, stop = Server(program, place, log), threading.Event()
+            # Questions alone, forgetting alone, and both.
+            kinds, uploads = draw.choice([(True, False), (False, True), (True, True)]), iter(range(10**9))
             threads = [
-                threading.Thread(target=work, args=(server, state, admin, stop, draw.random(), numbers))
+                threading.Thread(target=work, args=(server, state, admin, stop, draw.random(), numbers, uploads, *kinds))
                 for _ in range(options.workers)
             ]
             for thread in threads:
                 thread.start()
-            time.sleep(draw.uniform(0.05, 1.5))
-            server.kill()
+            # Forgetting writes the whole base again, which takes longer than all else.
+            time.sleep(draw.uniform(0.05, options.seconds * (1 if kinds[0] else 4)))
+            # First, so that nobody asks a dead server to forget files, which then count as neither kept nor forgotten.
             stop.set()
+            server.kill()
             for thread in threads:
                 thread.join()
-            server = Server(program, place)
-            check(server, state, admin, place, faults, draw)
-            server.kill()
-            if faults:
+            if options.after_kill:
+                subprocess.run(options.after_kill, shell=True, check=True)
+            server = Server(program, place, log)
+            try:
+                check(server, state, admin, place, faults, draw)
+            finally:
+                server.kill()
+            for fault in set(faults) - told:
+                print(f"after kill {kill + 1}: {fault}: {faults[fault]}", file=sys.stderr)
+            told |= set(faults)
+            if len(faults) >= 20:
                 break
             if kill % 20 == 19:
                 print(f"{kill + 1} kills, {len(state.files)} files, {time.time() - began:.0f} s", file=sys.stderr)
     counts = {
         "kills": kill + 1, "files": len(state.files), "forgotten": len(state.forgotten), "revoked": len(state.revoked),
-        "keys": len(state.keys), "seconds": round(time.time() - began), "faults": faults,
+        "keys": len(state.keys), "owed_usd": round(sum(Model.owed.values()), 4), "statuses": state.statuses, "seconds": round(time.time() - began), "faults": faults,
     }
     print(json.dumps(counts))
     return 1 if faults else 0

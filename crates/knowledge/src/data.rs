@@ -309,3 +309,25 @@ pub struct SqlRows {
     /// Whether there are more rows.
     pub is_cut: bool,
 }
+
+impl TablePlan {
+    /// All columns that it names, without those of its joins.
+    pub fn columns(&self) -> impl Iterator<Item = &ColumnRef> {
+        let filters = self.filters.iter().flat_map(|filter| {
+            let other = match &filter.test {
+                TableTest::MoreThan(column) => Some(column),
+                _ => None,
+            };
+            [Some(&filter.column), other].into_iter().flatten()
+        });
+        let order = self.order.iter().filter_map(|order| match &order.by {
+            OrderBy::Column(column) => Some(column),
+            OrderBy::Measure => None,
+        });
+        filters
+            .chain(self.group.iter().map(|group| &group.column))
+            .chain(self.measures.iter().filter_map(|measure| measure.column.as_ref()))
+            .chain(&self.show)
+            .chain(order)
+    }
+}

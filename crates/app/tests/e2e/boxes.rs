@@ -67,7 +67,7 @@ fn under<'a>(text: &'a str, line: &Value) -> &'a str {
     text.get(end("start")..end("end")).unwrap().trim()
 }
 
-/// A PDF with these lines on each page, from 700 points above the lower edge on, on the second from 600.
+/// A PDF with these lines on each page, from 700 points above the lower edge on, on the second from 600, down to 100.
 pub(crate) fn pdf(pages: &[&[&str]]) -> Vec<u8> {
     let font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
     let mut objects =
@@ -75,7 +75,7 @@ pub(crate) fn pdf(pages: &[&[&str]]) -> Vec<u8> {
     let mut kids = String::new();
     for (page, lines) in pages.iter().enumerate() {
         let shown = format!("({}) Tj T*", lines.join(") Tj T*\n("));
-        let content = format!("BT /F1 12 Tf 14 TL 50 {} Td\n{shown}\nET\n", 700 - 100 * page);
+        let content = format!("BT /F1 12 Tf 14 TL 50 {} Td\n{shown}\nET\n", 700 - 100 * (page % 7));
         write!(kids, "{} 0 R ", objects.len() + 1).unwrap();
         objects.push(format!(
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents {} 0 R>>",

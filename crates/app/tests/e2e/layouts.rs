@@ -10,7 +10,7 @@ use crate::common::Place;
 const QUESTION: &str = "Who supervises the hall in which the KX-40 is assembled?";
 
 /// What the versions that wrote layouts 3 and 7 left: see the README of each.
-fn fixture(layout: u8) -> PathBuf {
+pub(crate) fn fixture(layout: u8) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/layout-{layout}"))
 }
 

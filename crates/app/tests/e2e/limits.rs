@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::boxes::pdf;
 use crate::common::{Place, good_stub};
-use crate::serve::{place, with_papers};
-use crate::serving::{LOG, Serving, read};
+use crate::serve::{finds, place, put, with_papers};
+use crate::serving::{LOG, Reply, Serving, read};
 
 const BASE: &str = "/api/v1/bases/default";
 const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
@@ -21,7 +21,7 @@ const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
 const DEADLINE: Duration = Duration::from_mins(2);
 
 /// Waits until it is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < DEADLINE, "{what}");
@@ -47,7 +47,7 @@ fn ask(serving: &Serving, n: usize, accept: &str) -> TcpStream {
 }
 
 /// The value of a counter, with labels as they stand there.
-fn counter(serving: &Serving, name: &str) -> u64 {
+pub(crate) fn counter(serving: &Serving, name: &str) -> u64 {
     let text = serving.get("/metrics", "").text;
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
     line.map_or(0, |value| value.trim().parse().unwrap())
@@ -293,21 +293,24 @@ fn it_ends_within_its_time_whatever_a_model_does() {
     drop(asked);
 }
 
+/// A server that a shell starts behind these `ulimit`s.
+#[cfg(target_os = "linux")]
+fn serve_within(place: &Place, limits: &str) -> Serving {
+    let ours = place.command(&["--offline", "--base", "base", "serve", "--port", "0"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{limits}; exec \"$@\""), "sh"]);
+    shell.arg(ours.get_program()).args(ours.get_args());
+    shell.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.current_dir(ours.get_current_dir().unwrap());
+    place.serve_by(shell)
+}
+
 /// As many descriptors as the system allows, and no more requests than these are good for.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_limit_of_descriptors_is_raised_and_kept_to() {
     let place = place();
-    let limited = |soft: u32, hard: u32| {
-        let ours = place.command(&["--offline", "--base", "base", "serve", "--port", "0"]);
-        let mut shell = Command::new("sh");
-        let script = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$@\"");
-        shell.args(["-c", &script, "sh"]).arg(ours.get_program()).args(ours.get_args());
-        shell.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        shell.current_dir(ours.get_current_dir().unwrap());
-        place.serve_by(shell)
-    };
-    let serving = limited(64, 300);
+    let serving = serve_within(&place, "ulimit -Sn 64; ulimit -Hn 300");
     let limits = fs::read_to_string(format!("/proc/{}/limits", serving.child.id())).unwrap();
     let open = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(open.split_whitespace().nth(3), Some("300"), "{open}");
@@ -338,4 +341,72 @@ fn the_limit_of_descriptors_is_raised_and_kept_to() {
         answered += usize::from(head.ends_with("200"));
     }
     assert!(0 < answered);
+}
+
+/// The job of an upload, once it is over.
+fn indexed(serving: &Serving, reply: &Reply) -> Value {
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let path = format!("{BASE}/jobs/{}", reply.json()["job"]);
+    serving
+        .until(&path, "", |job| !["waiting", "running"].contains(&job["stand"].as_str().unwrap()))
+}
+
+/// Five thousand pages are read, and the job says which are not. Searches are answered meanwhile.
+#[test]
+fn ten_thousand_pages_are_read_up_to_the_limit() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let lines: Vec<String> =
+        (1..=10_000).map(|page| format!("Page {page} shows the winch W{page}.")).collect();
+    let lines: Vec<[&str; 1]> = lines.iter().map(|line| [line.as_str()]).collect();
+    let pages: Vec<&[&str]> = lines.iter().map(<[&str; 1]>::as_slice).collect();
+    let reply = put(&serving, "files/long.pdf", None, &pdf(&pages));
+    let path = format!("{BASE}/jobs/{}", reply.json()["job"]);
+    let mut answered = 0;
+    let job = loop {
+        assert!(finds(&serving, "Hamburg"));
+        let job = serving.get(&path, "").json();
+        match job["stand"].as_str().unwrap() {
+            "waiting" | "running" => answered += 1,
+            _ => break job,
+        }
+    };
+    assert!(0 < answered, "no search was answered while it was read");
+    assert_eq!(job["stand"], "done", "{job}");
+    let problems = &job["report"]["report"]["problems"];
+    let reason = problems[0][1]["reason"].as_str().unwrap_or_else(|| panic!("{job}"));
+    assert_eq!(reason, "the limit is 5000 pages: those from 5001 to 10000 were skipped");
+    assert!(finds(&serving, "W1") && finds(&serving, "W5000") && !finds(&serving, "W5001"));
+}
+
+/// The process that reads it ends, and nothing else.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_upload_beyond_the_memory_limit_fails_alone() {
+    let place = place();
+    place.write("pikerag.toml", "[limits]\nmemory_mib = 256\n");
+    let serving = place.serve(&["--offline"]);
+    let large = "<p>Some words of text.</p>\n".repeat(400_000);
+    let job = indexed(&serving, &put(&serving, "files/large.html", None, large.as_bytes()));
+    let failed = job["failed"][0].clone();
+    assert_eq!((&job["stand"], &failed["sent_as"]), (&json!("incomplete"), &json!("large.html")));
+    assert_eq!(failed["reason"], "reading it needs more than 256 MiB of memory", "{job}");
+    assert!(finds(&serving, "Hamburg"));
+    let small = b"# Winch\n\nThe winch Hollowmere pulls.\n";
+    let job = indexed(&serving, &put(&serving, "files/small.md", None, small));
+    assert_eq!(job["stand"], "done", "{job}");
+    assert!(finds(&serving, "Hollowmere"));
+}
+
+/// A stricter limit of the system holds in place of the setting.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
+    let place = place();
+    place.write("pikerag.toml", "[limits]\nmemory_mib = 16000\n");
+    let serving = serve_within(&place, "ulimit -v 8000000");
+    let small = b"# Winch\n\nThe winch Hollowmere pulls.\n";
+    let job = indexed(&serving, &put(&serving, "files/small.md", None, small));
+    assert_eq!(job["stand"], "done", "{}", job["failed"]);
+    assert!(finds(&serving, "Hollowmere"));
 }

@@ -14,6 +14,8 @@ mod common;
 #[cfg(test)]
 mod described;
 #[cfg(test)]
+mod disks;
+#[cfg(test)]
 mod embedders;
 #[cfg(test)]
 mod eval;

@@ -1,4 +1,4 @@
-//! Tests that limits, waits and calls under way of a model hold for all requests of a server together.
+//! Tests that limits, waits, the circuit and calls under way of a model hold for all requests and protocols of a server together.
 
 use std::sync::{Arc, Mutex};
 use std::thread::scope;
@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 use pikerag_test_support::{Fault, Faults, Server, When, oracle};
 use serde_json::{Value, json};
 
-use crate::common::Place;
-use crate::serving::Serving;
+use crate::common::{Place, good_stub};
+use crate::limits::{counter, until};
+use crate::serve::with_papers;
+use crate::serving::{Reply, Serving};
+
+const BASE: &str = "/api/v1/bases/default";
 
 /// A model that takes a while, and when each call reached it.
 fn timed(faults: Faults, latency: Duration) -> (Server, Arc<Mutex<Vec<Instant>>>) {
@@ -30,6 +34,19 @@ fn place(stub: &Server, settings: &str) -> Place {
     place
 }
 
+/// An indexed base of two documents without vectors, whose settings hold these lines.
+fn papers(stub: &Server, settings: &str) -> Place {
+    let place = Place::new().set("OPENAI_BASE_URL", &stub.url()).set("OPENAI_MODEL", "stub");
+    let place = with_papers(place);
+    place.write("pikerag.toml", settings);
+    place
+}
+
+/// Questions about the documents, no two alike.
+fn about_cranes(n: usize) -> Vec<String> {
+    (0..n).map(|n| format!("What does crane {n} of Hamburg lift?")).collect()
+}
+
 fn questions(place: &Place, n: usize) -> Vec<String> {
     let text = place.read("questions.jsonl");
     let asked = text.lines().take(n).map(|line| {
@@ -46,7 +63,7 @@ fn ask_all(serving: &Serving, method: &str, questions: &[String]) -> Vec<Value> 
             .iter()
             .map(|question| {
                 let body = json!({"question": question, "method": method});
-                scope.spawn(move || serving.post("/api/v1/bases/default/ask", "", &body))
+                scope.spawn(move || serving.post(&format!("{BASE}/ask"), "", &body))
             })
             .collect();
         let replies = asking.into_iter().map(|asked| asked.join().unwrap());
@@ -113,4 +130,196 @@ fn identical_calls_of_two_requests_cost_one() {
     let mut paid: Vec<f64> = runs.iter().map(|run| run["usd"]["paid"].as_f64().unwrap()).collect();
     paid.sort_by(f64::total_cmp);
     assert!(matches!(paid[..], [0.0, more] if 0.0 < more), "{runs:?}");
+}
+
+/// The protocols through which a question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Rest,
+    RestStream,
+    OpenAi,
+    OpenAiStream,
+    Ollama,
+    Mcp,
+}
+
+impl Protocol {
+    const ALL: [Self; 6] =
+        [Self::Rest, Self::RestStream, Self::OpenAi, Self::OpenAiStream, Self::Ollama, Self::Mcp];
+
+    /// Asks by `naive-rag`, which calls the chat model once.
+    fn ask(self, serving: &Serving, question: &str) -> Reply {
+        let own = json!({"question": question, "method": "naive-rag"});
+        let chat = |stream: bool| {
+            let messages = json!([{"role": "user", "content": question}]);
+            json!({"model": "pikerag/naive-rag", "messages": messages, "stream": stream})
+        };
+        match self {
+            Self::Rest => serving.post(&format!("{BASE}/ask"), "", &own),
+            Self::RestStream => {
+                let headers =
+                    [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
+                let body = own.to_string();
+                serving.request("POST", &format!("{BASE}/ask"), &headers, body.as_bytes())
+            }
+            Self::OpenAi => serving.post("/v1/chat/completions", "", &chat(false)),
+            Self::OpenAiStream => serving.post("/v1/chat/completions", "", &chat(true)),
+            Self::Ollama => serving.post("/api/chat", "", &chat(true)),
+            Self::Mcp => serving.mcp("", "tools/call", &json!({"name": "ask", "arguments": own})),
+        }
+    }
+}
+
+/// Asks through all protocols at once, each another question where there are several. The model replies once all runs have
+/// begun and so many calls have reached it.
+fn ask_at_once(serving: &Serving, stub: &Server, questions: &[String], calls: u64) -> Vec<Value> {
+    let before = stub.heard().requests();
+    stub.answer_only(before);
+    let replies: Vec<Reply> = scope(|scope| {
+        let asked = Protocol::ALL.iter().zip(questions.iter().cycle());
+        let asking: Vec<_> = asked
+            .map(|(protocol, question)| scope.spawn(move || protocol.ask(serving, question)))
+            .collect();
+        until("all runs have begun", || {
+            counter(serving, "pikerag_runs_underway") == Protocol::ALL.len() as u64
+                && before + calls <= stub.heard().requests()
+        });
+        stub.answer_all();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    assert!(replies.iter().all(|reply| reply.status == 200), "{replies:?}");
+    let runs = serving.get(&format!("{BASE}/runs"), "").json().as_array().unwrap().clone();
+    assert!(runs.iter().all(|run| run["state"] == "answered"), "{runs:?} {replies:?}");
+    assert_eq!(runs.len(), Protocol::ALL.len());
+    runs
+}
+
+#[test]
+fn calls_in_flight_are_limited_over_all_protocols() {
+    let stub = Server::start(oracle, Faults::default(), Duration::from_millis(150));
+    let place = papers(&stub, "[chat]\nin_flight = 2\n");
+    let serving = place.serve(&[]);
+    ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
+    let heard = stub.heard();
+    assert_eq!((heard.chats, heard.most_at_once), (6, 2), "{heard:?}");
+}
+
+/// One model of an endpoint chats and embeds, under one name: both kinds of calls count together.
+#[test]
+fn chats_and_embeddings_of_one_model_share_its_limit() {
+    let stub = Server::start(oracle, Faults::default(), Duration::from_millis(150));
+    let place = with_papers(Place::with(&stub)).set("PIKERAG_EMBED_MODEL", "stub");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    place.write("pikerag.toml", "[chat]\nin_flight = 2\n");
+    stub.reset();
+    let serving = place.serve(&[]);
+    ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
+    let heard = stub.heard();
+    assert!(heard.most_at_once <= 2 && 0 < heard.embeddings, "{heard:?}");
+}
+
+#[test]
+fn identical_calls_of_all_protocols_cost_one() {
+    // Long enough that a call of its own would be sent before the reply of another is on record.
+    let stub = Server::start(oracle, Faults::default(), Duration::from_millis(400));
+    let place = papers(&stub, "[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n");
+    let serving = place.serve(&[]);
+    let runs = ask_at_once(&serving, &stub, &about_cranes(1), 1);
+    assert_eq!(stub.heard().chats, 1);
+    let paid = |run: &&Value| 0.0 < run["usd"]["paid"].as_f64().unwrap();
+    assert_eq!(runs.iter().filter(paid).count(), 1, "{runs:?}");
+}
+
+/// Whether a reply says that the model cannot be asked now.
+fn names_model(reply: &Reply) -> bool {
+    reply.text.contains("is out of reach") || reply.text.contains("is busy or does not answer")
+}
+
+/// The endpoint asks one call to wait for an hour: no protocol sends another call, and each reply names the model.
+#[test]
+fn a_retry_after_holds_for_all_protocols() {
+    let faults = Faults { retry_after: Some(3600), ..Faults::default() };
+    let stub = Server::start(oracle, faults, Duration::ZERO);
+    let place = papers(&stub, "");
+    for first in Protocol::ALL {
+        let serving = place.serve(&[]);
+        let mut questions = about_cranes(1 + Protocol::ALL.len()).into_iter();
+        stub.reset();
+        stub.spoil_chats("", Fault::Busy);
+        first.ask(&serving, &questions.next().unwrap());
+        assert_eq!(stub.heard().chats, 1, "{first:?}");
+        stub.mend();
+        for (protocol, question) in Protocol::ALL.into_iter().zip(questions) {
+            let reply = protocol.ask(&serving, &question);
+            assert!(names_model(&reply), "{first:?}, {protocol:?}: {reply:?}");
+        }
+        assert_eq!(stub.heard().chats, 1, "{first:?}");
+    }
+}
+
+/// How many calls an open circuit has let through to try again: after one second, two more, four more.
+fn tries_since(opened: Instant) -> u64 {
+    (1..=5).filter(|n| Duration::from_secs((1 << n) - 1) <= opened.elapsed()).count() as u64
+}
+
+#[test]
+fn the_circuit_that_one_protocol_opens_is_open_for_all() {
+    let stub = good_stub();
+    let place = papers(&stub, "[chat]\nmax_attempts = 1\n");
+    let serving = place.serve(&[]);
+    let mut questions = about_cranes(4 + 2 * Protocol::ALL.len()).into_iter();
+    stub.spoil_chats("", Fault::Broken);
+    for question in questions.by_ref().take(3) {
+        Protocol::Ollama.ask(&serving, &question);
+    }
+    let opened = Instant::now();
+    assert_eq!(stub.heard().chats, 3);
+    for (protocol, question) in Protocol::ALL.into_iter().zip(questions.by_ref()) {
+        let reply = protocol.ask(&serving, &question);
+        assert!(names_model(&reply), "{protocol:?}: {reply:?}");
+    }
+    let tried = stub.heard().chats - 3;
+    assert!(tried <= tries_since(opened), "{tried} calls in {:?}", opened.elapsed());
+    // The first call that is answered closes it for all.
+    stub.mend();
+    let question = questions.next().unwrap();
+    until("one call is answered", || {
+        Protocol::Mcp.ask(&serving, &question).text.contains("citations")
+    });
+    let heard = stub.heard().chats;
+    for (protocol, question) in Protocol::ALL.into_iter().zip(questions) {
+        let reply = protocol.ask(&serving, &question);
+        assert!(!names_model(&reply), "{protocol:?}: {reply:?}");
+    }
+    assert_eq!(stub.heard().chats, heard + Protocol::ALL.len() as u64);
+}
+
+/// Searches call the embedding model alone; so does Dify.
+#[test]
+fn a_retry_after_of_the_embedder_holds_for_all_protocols() {
+    let faults = Faults { retry_after: Some(3600), ..Faults::default() };
+    let stub = Server::start(oracle, faults, Duration::ZERO);
+    let place = with_papers(Place::with(&stub));
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let searches = |serving: &Serving, n: usize| {
+        let query = format!("crane {n}");
+        let tool = json!({"name": "search", "arguments": {"query": query}});
+        [
+            serving.post("/retrieval", "", &json!({"knowledge_id": "", "query": query})),
+            serving.post(&format!("{BASE}/search"), "", &json!({"query": query})),
+            serving.post("/v1/embeddings", "", &json!({"model": "pikerag", "input": query})),
+            serving.mcp("", "tools/call", &tool),
+        ]
+    };
+    let serving = place.serve(&[]);
+    searches(&serving, 0);
+    let before = stub.heard().embeddings;
+    assert!(0 < before);
+    stub.spoil_texts("", Fault::Busy);
+    let replies = searches(&serving, 1);
+    assert_eq!(stub.heard().embeddings, before + 1, "{replies:?}");
+    stub.mend();
+    let replies = searches(&serving, 2);
+    assert_eq!(stub.heard().embeddings, before + 1, "{replies:?}");
+    assert!(replies.iter().all(names_model), "{replies:?}");
 }

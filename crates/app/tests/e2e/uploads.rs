@@ -197,6 +197,46 @@ fn searches_are_answered_while_and_after_files_come() {
     }
 }
 
+/// Names are compared byte by byte: `é` as one character and as `e` with an accent are two files, as on Linux.
+#[test]
+fn two_unicode_forms_of_a_name_are_two_files() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let [composed, decomposed] = ["%C3%A9.md", "e%CC%81.md"];
+    let send = |name: &str, word: &str| {
+        let text = format!("# Crane\n\nThe crane {word} lifts.\n");
+        let reply = put(&serving, &format!("files/{name}"), None, text.as_bytes());
+        assert_eq!(job(&serving, &reply)["stand"], "done", "{reply:?}");
+    };
+    let delete = |name: &str, more: &str| {
+        let path = format!("{BASE}/files?file=base.uploads/{name}{more}");
+        let reply = serving.request("DELETE", &path, &[], b"");
+        assert_eq!(reply.status, 200, "{reply:?}");
+    };
+    let names = || -> Vec<String> {
+        let files = serving.get(&format!("{BASE}/files"), "").json();
+        let names = files.as_array().unwrap().iter().map(|file| file["sent_as"].as_str().unwrap());
+        names.map(str::to_owned).collect()
+    };
+    let found = || [finds(&serving, "Quillwort"), finds(&serving, "Brindlewick")];
+    send(composed, "Quillwort");
+    send(decomposed, "Brindlewick");
+    assert_eq!((names(), found()), (vec!["e\u{301}.md".into(), "\u{e9}.md".into()], [true, true]));
+    delete(composed, "");
+    assert_eq!((names(), found()), (vec!["e\u{301}.md".to_owned()], [false, true]));
+    send(composed, "Quillwort");
+    delete(decomposed, "&forget=true");
+    assert_eq!((names(), found()), (vec!["\u{e9}.md".to_owned()], [true, false]));
+    let base = std::fs::read(place.path("base/base.sqlite")).unwrap();
+    let holds = |word: &str| base.windows(word.len()).any(|bytes| bytes == word.as_bytes());
+    assert!(holds("Quillwort") && !holds("Brindlewick"));
+    // A newer version takes the place of the file with exactly its name.
+    send(decomposed, "Brindlewick");
+    send(composed, "Hollowmere");
+    assert_eq!((names().len(), found()), (2, [false, true]));
+    assert!(finds(&serving, "Hollowmere"));
+}
+
 #[test]
 fn what_changes_in_a_watched_folder_is_found() {
     let place = Place::new();

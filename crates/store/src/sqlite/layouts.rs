@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use pikerag_knowledge::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use rusqlite_migration::{Error, M, Migrations};
 
 use super::busy::{is_busy, unless_busy};
@@ -52,7 +52,7 @@ pub(super) fn refused(layout: i64) -> Option<String> {
 pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     let not_ours =
         |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
-    let broken = |error: rusqlite::Error| not_ours(error.to_string());
+    let broken = |error: rusqlite::Error| not_ours(reason(&error));
     let number = |connection: &Connection, sql: &str| {
         connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(broken)
     };
@@ -78,13 +78,23 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
     });
     let failed = match brought {
         Ok(Ok(())) => return Ok(()),
+        Ok(Err(Error::RusqliteError { err, .. })) | Err(err) => reason(&err),
         Ok(Err(error)) => error.to_string(),
-        Err(error) => error.to_string(),
     };
     match number(connection, "PRAGMA user_version")? {
         // Two processes may have begun at once: the second finds the work done.
         LAYOUT => Ok(()),
         _ => Err(not_ours(format!("it could not be brought to layout {LAYOUT}: {failed}"))),
+    }
+}
+
+/// What went wrong and, where the disk is to blame, what to do.
+pub(super) fn reason(error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => format!(
+            "the disk is full or cannot be written ({error}); nothing was lost: make space, then try again"
+        ),
+        _ => error.to_string(),
     }
 }
 

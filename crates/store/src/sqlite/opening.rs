@@ -23,7 +23,7 @@ const OURS: &str = "SELECT count(*) FROM sqlite_schema
 /// [`StoreError::NotOurs`], without a byte changed.
 pub(super) fn to_write(path: &Path) -> Result<Option<Connection>, StoreError> {
     let found = look(path)?;
-    let refused = |error: &rusqlite::Error| not_ours(path, error.to_string());
+    let refused = |error: &rusqlite::Error| not_ours(path, layouts::reason(error));
     let opened = match writer(path) {
         Err(error) if says_read_only(&error) && !can_write_beside(path)? => None,
         opened => opened.map_err(|error| refused(&error))?,

@@ -70,7 +70,7 @@ impl Session {
             EmbedSettings::Endpoint { endpoint, batch } => {
                 let upstreams = &self.shared().upstreams;
                 let calls = self.calls(ledger, Mode::Record);
-                endpoints::embedder(endpoint, *batch, upstreams, &calls).map(Some)
+                endpoints::embedder(self.settings(), endpoint, *batch, upstreams, &calls).map(Some)
             }
             EmbedSettings::Local { required } => match self.local() {
                 Ok(local) => Ok(Some(local.embedder)),

@@ -20,7 +20,7 @@ pub(super) fn models(
     calls: &CallContext,
 ) -> Result<Models> {
     let metered = |chat: &ChatSettings| -> Result<Arc<dyn ChatModel>, ModelError> {
-        let limits = limits_of(settings, chat);
+        let limits = limits_of(settings, &chat.endpoint);
         let params =
             StackParams { upstream: upstreams.of(&chat.endpoint, limits), retry: chat.retry };
         chat_stack(calls, chat.endpoint.clone(), &params)
@@ -80,40 +80,43 @@ impl Shares for Left {
     }
 }
 
-/// The limits of a chat model: the strictest of those that settings give to this model of its endpoint, under any role.
-fn limits_of(settings: &Settings, chat: &ChatSettings) -> Limits {
+/// The limits of a model of an endpoint: the strictest of those that settings give to it, under any role; the usual ones, where
+/// none are given.
+fn limits_of(settings: &Settings, endpoint: &Endpoint) -> Limits {
     let roles = Role::ALL.iter().filter_map(|&role| settings.chat(role));
     let perspectives = settings.perspectives.iter().filter_map(|own| own.chat.as_ref());
-    let same =
-        roles.chain(perspectives).filter(|other| share_upstream(&other.endpoint, &chat.endpoint));
-    same.fold(chat.limits, |limits, other| limits.strictest(other.limits))
+    let same = roles.chain(perspectives).filter(|other| share_upstream(&other.endpoint, endpoint));
+    same.map(|chat| chat.limits).reduce(Limits::strictest).unwrap_or_default()
 }
 
 /// Shared with all others that ask this model of the endpoint.
-fn plain(upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
-    let upstream = upstreams.of(endpoint, Limits::default());
+fn plain(settings: &Settings, upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
+    let upstream = upstreams.of(endpoint, limits_of(settings, endpoint));
     StackParams { upstream, retry: RetryParams::default() }
 }
 
 /// The reranker behind an endpoint.
 pub(super) fn reranker(
+    settings: &Settings,
     endpoint: &Endpoint,
     batch: Batch,
     upstreams: &Upstreams,
     calls: &CallContext,
 ) -> Result<Arc<dyn Reranker>> {
-    let stack = rerank_stack(calls, endpoint.clone(), batch, &plain(upstreams, endpoint));
+    let stack = rerank_stack(calls, endpoint.clone(), batch, &plain(settings, upstreams, endpoint));
     stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Reranker, source })
 }
 
 /// The embedder behind an endpoint.
 pub(super) fn embedder(
+    settings: &Settings,
     endpoint: &Endpoint,
     batch: Batch,
     upstreams: &Upstreams,
     calls: &CallContext,
 ) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
-    let stack = embed_stack(calls, endpoint.clone(), embedding, &plain(upstreams, endpoint));
+    let stack =
+        embed_stack(calls, endpoint.clone(), embedding, &plain(settings, upstreams, endpoint));
     stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Embedder, source })
 }

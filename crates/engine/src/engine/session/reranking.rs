@@ -50,7 +50,14 @@ impl Session {
             Reranks::Off | Reranks::Offline { .. } => Ok(None),
             Reranks::Endpoint { endpoint, batch } => {
                 let calls = self.calls(ledger, Mode::Record);
-                endpoints::reranker(endpoint, *batch, &self.shared().upstreams, &calls).map(Some)
+                endpoints::reranker(
+                    self.settings(),
+                    endpoint,
+                    *batch,
+                    &self.shared().upstreams,
+                    &calls,
+                )
+                .map(Some)
             }
             Reranks::Local { folder } => {
                 let rerankers = &self.shared().weights.rerankers;
