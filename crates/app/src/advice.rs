@@ -194,6 +194,11 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
             return fixed("`ask`, `search`, `export` and `backup` work without writing");
         }
         Some(BaseProblem::Busy { .. }) => return fixed("run it again when the other is done"),
+        Some(BaseProblem::StillRead { .. }) => {
+            return fixed(
+                "run `pikerag check --repair` when that has ended: it overwrites the rest",
+            );
+        }
         Some(BaseProblem::Exists { .. }) => return fixed("`--base DIR` names another folder"),
         Some(BaseProblem::FileThere { .. }) => return fixed("name another file"),
         Some(BaseProblem::DamagedDatabase { .. }) => return fixed("try an older backup"),

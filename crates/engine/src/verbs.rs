@@ -41,7 +41,9 @@ pub use self::backup::{BackupResponse, backup, restore};
 pub use self::check::{CheckRequest, CheckResponse, check, ready};
 pub use self::classify::{ClassifiedQuestion, ClassifyRequest, ClassifyResponse, classify};
 pub use self::configured::{ConfiguredCap, ConfiguredModel, ConfiguredResponse, configured};
-pub use self::delete::{DeletePreview, DeleteRequest, DeleteResponse, delete, delete_preview};
+pub use self::delete::{
+    DeletePreview, DeleteRequest, DeleteResponse, delete, delete_preview, finish_forgetting,
+};
 pub use self::doctor::{DoctorCheck, DoctorFinding, Offer, doctor};
 pub use self::estimate::{EstimateRequest, EstimateResponse, estimate};
 pub use self::eval::{

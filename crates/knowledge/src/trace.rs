@@ -337,6 +337,17 @@ pub enum Event {
         /// The groups with their figures, the first ones.
         rows: Vec<Statement<TabulatedRow>>,
     },
+    /// A plan was worked out over typed tables.
+    Queried {
+        /// What the tables are called.
+        tables: Vec<String>,
+        /// The statements, with the names that `pikerag sql` knows.
+        sql: Vec<String>,
+        /// Rows that fulfil the conditions.
+        matched: u64,
+        /// Words of the question that had no part in it.
+        unused: Vec<String>,
+    },
     /// A series was carried on.
     Foretold {
         /// The series, and what is expected.

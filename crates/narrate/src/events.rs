@@ -162,6 +162,11 @@ pub fn narrate(event: &Event, language: Language) -> Narration {
             format!("由 {matched} 项计算"),
         )
         .with(rows.iter().map(|row| row.in_words(language))),
+        Event::Queried { tables, sql, matched, .. } => line(
+            format!("queries {}: {matched} rows fit", tables.join(", ")),
+            format!("查询 {}：{matched} 行符合", tables.join("、")),
+        )
+        .with(sql.iter().cloned()),
         Event::Foretold { forecast } => line(
             format!("tests {}", counted(forecast.tried.len(), "model")),
             format!("检验 {} 个模型", forecast.tried.len()),

@@ -1,6 +1,7 @@
 //! Words typed facts in English and Chinese, with the terms of the glossary; no other crate writes sentences about a run.
 
 mod answers;
+mod data;
 mod events;
 mod figures;
 mod forecasts;
@@ -15,6 +16,7 @@ mod terms;
 mod tests;
 
 pub use self::answers::Sentence;
+pub use self::data::{TwoFigures, data_rows, data_value, plan_words, two_figures};
 pub use self::events::{Narration, candidate, narrate};
 pub use self::figures::{compared_field, coverage, figure_row, listed, query};
 pub use self::forecasts::{

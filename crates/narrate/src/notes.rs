@@ -66,6 +66,10 @@ impl InWords for Note {
                 format!("The records reach to {last}: the run counts and does not forecast."),
                 format!("记录已到 {last}：直接计数，不作预测。"),
             ),
+            Self::WordsUnused { words } => Words::new(
+                format!("The query does not use these words: {}.", words.join(", ")),
+                format!("查询没有用到这些词：{}。", words.join("、")),
+            ),
             Self::AnswersFromMemory => Words::new(
                 "No relevant passage gave an answer: the model answers from memory.",
                 "相关段落均未给出答案：由模型凭自身知识作答。",

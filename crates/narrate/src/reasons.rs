@@ -105,6 +105,19 @@ impl InWords for Reason {
                 &format!("no record of `{schema}` mentions {}", words.join(", ")),
                 &format!("`{schema}` 的记录没有提到{}", words.join("、")),
             ),
+            Self::TableUnclear { table, columns, words } => Words::new(
+                format!(
+                    "The table `{table}` fits, but not all of the question was understood ({}), so there is no figure. Its \
+                     columns: {}. Ask with their names, or query it with `pikerag sql`.",
+                    words.join(", "),
+                    columns.join(", "),
+                ),
+                format!(
+                    "表 `{table}` 与问题相符，但问题中有内容未能理解（{}），因此不给出数字。表的列：{}。请用列名提问，或用 `pikerag sql` 查询。",
+                    words.join("、"),
+                    columns.join("、"),
+                ),
+            ),
             Self::NoDates { field } => Words::new(
                 format!(
                     "No record that fits has a date under `{field}`, so there is no series to carry on."

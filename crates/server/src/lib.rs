@@ -6,6 +6,7 @@ mod api;
 mod app;
 mod audit;
 mod compat;
+mod forgetting;
 mod guard;
 mod idempotency;
 mod jobs;

@@ -256,7 +256,7 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         | "not-built"
         | "no-judge"
         | "no-labelled-questions" => (409, Fault::Server),
-        "base-busy" | "base-read-only" | "cancelled" => (503, Fault::Server),
+        "base-busy" | "base-still-read" | "base-read-only" | "cancelled" => (503, Fault::Server),
         "model-failed" | "retrieval-failed" if of_model(error).is_some() => (502, Fault::Model),
         _ if error.is_misuse() => (400, Fault::Caller),
         _ => (500, Fault::Server),

@@ -25,6 +25,7 @@ use tracing::{debug, info, warn};
 use crate::app::Shared;
 use crate::audit::Audit;
 use crate::compat::mcp::Mcp;
+use crate::forgetting::finish_forgetting;
 use crate::guard::{Come, Peer};
 use crate::jobs::JobOffer;
 use crate::pace::Watched;
@@ -106,6 +107,7 @@ pub async fn serve(
     let (settings, connections) = within_descriptors(engine.settings().server.clone());
     let app = Arc::new(Shared::new(engine, keys, audit, address, settings, Box::new(on_offer)));
     tokio::spawn(settle(Arc::clone(&app)));
+    tokio::spawn(finish_forgetting(Arc::clone(&app)));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
 }

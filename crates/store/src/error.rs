@@ -15,6 +15,12 @@ pub enum BaseProblem {
     /// Another process is at work for longer than one waits.
     #[error("another process holds {path}")]
     Busy { path: PathBuf },
+    /// What was forgotten is out of the base, and a state of before is still read.
+    #[error(
+        "what was forgotten is out of {path} but not overwritten yet: a question, search or export that began before still \
+         reads it"
+    )]
+    StillRead { path: PathBuf },
     /// There is a base already.
     #[error("there is a knowledge base in {folder} already, and it was left as it is")]
     Exists { folder: PathBuf },

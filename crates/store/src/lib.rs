@@ -15,6 +15,6 @@ pub use error::BaseProblem;
 pub use keys::KeysDatabase;
 pub use sqlite::{
     Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
-    Part, Remains, Repair, hold_at_most,
+    Overwriting, Part, Remains, Repair, hold_at_most,
 };
 pub use tables::Tables;

@@ -58,7 +58,7 @@ pub(crate) use busy::unless_busy;
 pub use check::{Finding, Health, Part, Repair};
 pub(crate) use claims::Who;
 pub use export::ExportLine;
-pub use forget::Remains;
+pub use forget::{Overwriting, Remains};
 pub use inner::{DATABASE, Freshness};
 pub use layouts::LAYOUT;
 pub use originals::Originals;

@@ -13,7 +13,9 @@ use pikerag_knowledge::{
     SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
-use pikerag_store::{Base, BaseProblem, DATABASE, Health, LAYOUT, Part, Remains, Repair};
+use pikerag_store::{
+    Base, BaseProblem, DATABASE, Health, LAYOUT, Overwriting, Part, Remains, Repair,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -284,7 +286,7 @@ async fn what_was_begun_to_be_forgotten_is_finished() {
         files(folder.path()).values().any(is_in)
     };
     assert!(holds(SENTENCE));
-    assert!(!base.finish_forgetting().await.unwrap(), "nothing was to be forgotten");
+    assert_eq!(base.finish_forgetting().await.unwrap(), Overwriting::Nothing);
     let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
     connection.execute_batch("INSERT INTO meta VALUES ('forgetting', '1')").unwrap();
     drop(connection);
@@ -316,7 +318,7 @@ async fn only_what_holds_the_text_is_forgotten() {
     base.keep_all(calls).await.unwrap();
     let files = ["a.txt".to_owned()];
     assert_eq!(base.remains_of(&files).await.unwrap().calls, 2);
-    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 2);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().0.calls, 2);
     let keys = ["asked", "said", "shared", "other", "near"].map(str::to_owned);
     let left = base.find_all(&keys).await.unwrap();
     let left: Vec<bool> = left.iter().map(Option::is_some).collect();
@@ -346,7 +348,7 @@ async fn what_we_say_ourselves_is_no_sign_of_a_document() {
     base.keep_all(calls.to_vec()).await.unwrap();
     let files = ["a.md".to_owned()];
     assert_eq!(base.remains_of(&files).await.unwrap().calls, 1);
-    assert_eq!(base.forget_files(&files, 7).await.unwrap().calls, 1);
+    assert_eq!(base.forget_files(&files, 7).await.unwrap().0.calls, 1);
     let left = base.find_all(&["asked", "other"].map(str::to_owned)).await.unwrap();
     assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
 }
@@ -385,7 +387,9 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
     let files = ["a.txt".to_owned()];
     let (calls, runs, verified) = (2, 0, 0);
     assert_eq!(base.remains_of(&files).await.unwrap(), Remains { calls, runs, verified });
-    assert_eq!(base.forget_files(&files, 7).await.unwrap(), Remains { calls, runs, verified });
+    let done = Overwriting::Done;
+    let forgotten = base.forget_files(&files, 7).await.unwrap();
+    assert_eq!(forgotten, (Remains { calls, runs, verified }, done));
     let keys = ["secret", "reworded", "open", "other"].map(str::to_owned);
     let left = base.find_all(&keys).await.unwrap();
     let left: Vec<bool> = left.iter().map(Option::is_some).collect();

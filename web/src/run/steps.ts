@@ -8,7 +8,7 @@ import type { Kind, RunEvent } from "./types";
 export const ICON_OF: Record<Kind, IconName> = {
   began: "ask", classified: "tag", planned: "runs", proposed: "help", retrieved: "search", selected: "check", stopped: "stop", unreadable: "warning",
   gathered: "folder", looked: "eye", thought: "edit", asked: "ask", resolved: "quote", judged: "compare", node: "graph", merged: "graph", path: "right", consulted: "graph",
-  tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", foretold: "clock", organized: "filter", answered: "check", noted: "info",
+  tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", queried: "settings", foretold: "clock", organized: "filter", answered: "check", noted: "info",
 };
 
 /** What came of a step, in a line. */
@@ -60,6 +60,8 @@ export function lineOf(event: RunEvent): string {
       return words.records(formatNumber(event.coverage.records), event.schema);
     case "tabulated":
       return words.things(formatNumber(event.matched));
+    case "queried":
+      return words.rows(formatNumber(event.matched), event.tables.join(" · "));
     case "foretold":
       return words.models(event.forecast.tried.length);
     case "organized":
@@ -105,6 +107,8 @@ export function detailsOf(event: RunEvent): string[] {
       return [words.documents(formatNumber(event.coverage.with_records), formatNumber(event.coverage.documents)), words.things(formatNumber(event.coverage.things))];
     case "tabulated":
       return event.rows.map(row);
+    case "queried":
+      return [...event.sql, ...(event.unused.length === 0 ? [] : [words.unused(event.unused.join(" · "))])];
     case "foretold":
       return event.forecast.tried.map((tried) => {
         const mase = tried.mase === null ? "" : ` (${formatPercent(tried.mase)})`;

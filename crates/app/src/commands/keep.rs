@@ -24,7 +24,11 @@ pub(crate) async fn delete(
     } else {
         tell_deleted(&response);
     }
-    Ok(if response.deleted.is_empty() && !response.finished { exit::FAILED } else { 0 })
+    Ok(match response {
+        _ if response.overwrites_later => exit::INCOMPLETE,
+        _ if response.deleted.is_empty() && !response.finished => exit::FAILED,
+        _ => 0,
+    })
 }
 
 fn tell_deleted(response: &DeleteResponse) {
@@ -37,10 +41,14 @@ fn tell_deleted(response: &DeleteResponse) {
     if response.deleted.is_empty() {
         note("nothing in the base is named so; `pikerag files` lists what there is");
     } else if let Some(forgotten) = response.forgotten {
-        say(&format!(
-            "forgot {} that held the text; what was freed is overwritten",
-            what_remains(forgotten)
-        ));
+        let overwritten = match response.overwrites_later {
+            false => "what was freed is overwritten",
+            true => {
+                "what was freed is not overwritten yet, for a question or export that began before still reads it: run \
+                 `pikerag check --repair` when that has ended"
+            }
+        };
+        say(&format!("forgot {} that held the text; {overwritten}", what_remains(forgotten)));
     } else if response.remains != Remains::default() {
         note(&format!(
             "{} on record still hold the text; to remove them too, index it again and `pikerag delete --forget`",

@@ -410,3 +410,27 @@ fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
     assert_eq!(job["stand"], "done", "{}", job["failed"]);
     assert!(finds(&serving, "Hollowmere"));
 }
+
+/// A question holds a state of the base as long as its model thinks. Forgetting does not wait for it with the writer's lock
+/// held: other requests go on, and the bytes are overwritten once the question has ended.
+#[test]
+fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
+    let stub = good_stub();
+    let (place, serving) = held(&stub, "");
+    let asked = ask(&serving, 1, "*/*");
+    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    let path = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
+    let began = Instant::now();
+    let gone = serving.request("DELETE", &path, &[], b"");
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
+    assert_eq!((gone.status, &gone.json()["deleted"]["overwrites_later"]), (200, &json!(true)));
+    assert!(!finds(&serving, "Zyxwort"));
+    stub.answer_all();
+    assert_eq!(read(asked).status, 200);
+    // Later forgettings find nothing in their way.
+    until("it is overwritten", || {
+        let path = format!("{BASE}/files?file=docs/open/crane.md&forget=true");
+        let again = serving.request("DELETE", &path, &[], b"");
+        again.status == 404 || again.json()["deleted"]["overwrites_later"] == json!(false)
+    });
+}

@@ -208,6 +208,9 @@ fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
         Event::Tabulated { matched, rows, .. } => {
             writeln!(told, "works out over {matched}: {}", joined(rows, Language::English))
         }
+        Event::Queried { tables, matched, .. } => {
+            writeln!(told, "queries {}: {matched} rows", tables.join(", "))
+        }
         Event::Foretold { forecast } => writeln!(told, "foretells by {:?}", forecast.model),
         Event::Organized { given, kept, left_out } => {
             writeln!(told, "reads {kept} of {given}: {left_out:?}")
@@ -297,6 +300,7 @@ pub(crate) fn tell(answer: &Answered) -> String {
             | Event::Recalled { .. }
             | Event::Structured { .. }
             | Event::Tabulated { .. }
+            | Event::Queried { .. }
             | Event::Foretold { .. }
             | Event::Organized { .. } => tell_scheme(&mut told, event),
             Event::Noted { note } => writeln!(told, "note: {}", note.in_words(Language::English)),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pikerag_knowledge::{CorpusWriter, SearchWriter};
-use pikerag_store::Remains;
+use pikerag_store::{Overwriting, Remains};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -33,6 +33,9 @@ pub struct DeleteResponse {
     pub forgotten: Option<Remains>,
     /// Whether what an earlier call had begun to forget was overwritten now.
     pub finished: bool,
+    /// Whether what was forgotten is out of the base but not overwritten yet: a question or export that began before still
+    /// reads it.
+    pub overwrites_later: bool,
 }
 
 /// [`Remains`] in the OpenAPI document.
@@ -81,6 +84,18 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
     Ok(DeletePreview { files, documents, chunks, remains })
 }
 
+/// Overwrites what was forgotten and could not be overwritten then; whether nothing is left of it.
+///
+/// # Errors
+/// The base cannot be read or written.
+pub async fn finish_forgetting(session: &Session) -> Result<bool> {
+    if !session.has_base() {
+        return Ok(true);
+    }
+    let base = session.base().await?;
+    Ok(base.is_read_only() || base.finish_forgetting().await? != Overwriting::StillRead)
+}
+
 /// Removes files and all that derives from them.
 ///
 /// # Errors
@@ -93,15 +108,21 @@ pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<Delete
     let names = session.names(&base).await?;
     let under = names.under(&request.paths).into_iter();
     let deleted: Vec<String> = under.map(|file| file.path.clone()).collect();
-    let mut response =
-        DeleteResponse { deleted, remains: Remains::default(), forgotten: None, finished: false };
+    let mut response = DeleteResponse {
+        deleted,
+        remains: Remains::default(),
+        forgotten: None,
+        finished: false,
+        overwrites_later: false,
+    };
     let deleted = &response.deleted;
     if request.forget {
-        response.finished = base.finish_forgetting().await?;
-        let forgotten = match deleted.is_empty() {
-            true => Remains::default(),
+        let (forgotten, overwriting) = match deleted.is_empty() {
+            true => (Remains::default(), base.finish_forgetting().await?),
             false => base.forget_files(deleted, now()).await?,
         };
+        response.finished = deleted.is_empty() && overwriting == Overwriting::Done;
+        response.overwrites_later = overwriting == Overwriting::StillRead;
         response.forgotten = Some(forgotten);
     } else {
         response.remains = base.remains_of(deleted).await?;

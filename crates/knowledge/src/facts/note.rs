@@ -34,6 +34,8 @@ pub enum Note {
     Perspectives { names: Vec<String> },
     /// The records reach to this period, so the run counts and does not forecast.
     CountedNotForecast { last: String },
+    /// These words of the question had no part in the query over the tables.
+    WordsUnused { words: Vec<String> },
     /// No relevant passage gave an answer: the model answers from memory.
     AnswersFromMemory,
     /// The score of the answer from a passage.

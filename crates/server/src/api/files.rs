@@ -22,6 +22,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::look::no_such;
 use crate::app::{App, Caller};
+use crate::forgetting::overwrite_later;
 use crate::jobs::{Job, Work};
 use crate::opened::Whole;
 use crate::pace::is_slow;
@@ -332,5 +333,8 @@ pub(crate) async fn delete(
     let deleted = pikerag_engine::delete(&session, &request).await?;
     // Else it would come back with the next job.
     let was_sent = uploads_of(&session).remove(&place)?;
+    if deleted.overwrites_later {
+        tokio::spawn(overwrite_later(app, session));
+    }
     Ok(Json(Deleted { deleted, was_sent }))
 }

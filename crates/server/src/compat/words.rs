@@ -23,6 +23,7 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
         | Event::Recalled { .. }
         | Event::Structured { .. }
         | Event::Tabulated { .. }
+        | Event::Queried { .. }
         | Event::Noted { .. } => true,
         Event::Began { .. }
         | Event::Stopped { .. }

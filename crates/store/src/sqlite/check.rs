@@ -13,9 +13,10 @@ use super::backup::{faults, is_damage};
 use super::base::Base;
 use super::codes::{SavedCodes, set_name, sets};
 use super::counters::{TEXT_GENERATION, UNFINISHED, counter};
+use super::forget::Overwriting;
 use super::inner::{DATABASE, Inner};
 use super::{claims, rows};
-use crate::error::Context;
+use crate::error::{BaseProblem, Context};
 use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in, unless_damaged};
 
 /// A part of a base.
@@ -120,7 +121,13 @@ impl Inner {
             &Self::look_at_leftovers,
             Some(remove),
         )?);
-        let finish: Making<'_> = &|inner| inner.overwrite().map(drop);
+        let finish: Making<'_> = &|inner| match inner.overwrite()? {
+            Overwriting::Nothing | Overwriting::Done => Ok(()),
+            Overwriting::StillRead => {
+                Err(BaseProblem::StillRead { path: inner.folder.join(DATABASE) })
+                    .context("overwriting what was forgotten")
+            }
+        };
         findings.push(self.part(
             &Part::Forgetting,
             repair,

@@ -4,19 +4,27 @@
 mod texts;
 mod traces;
 
+use std::time::{Duration, Instant};
+
 use pikerag_knowledge::{Millis, RunId, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use self::traces::{Found, Traces};
 use super::base::Base;
+use super::busy::{LOCKED_FOR, is_busy};
 use super::codes::sets;
 use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
-use super::inner::{DATABASE, Inner};
+use super::inner::Inner;
 use super::locks::locked;
 use super::{corrections, jobs, put, rows, threads};
-use crate::error::{BaseProblem, Context};
+use crate::error::Context;
 use crate::fulltext::WRITING;
+
+/// How long questions and exports that read a state of before are waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks whether they have ended.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the base keeps of documents besides what derives from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,6 +35,17 @@ pub struct Remains {
     pub runs: usize,
     /// Verified answers that hold it or rest on it.
     pub verified: usize,
+}
+
+/// What became of the bytes of what was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwriting {
+    /// There were none.
+    Nothing,
+    /// They are overwritten.
+    Done,
+    /// A question, search or export that began before still reads them: they are overwritten later.
+    StillRead,
 }
 
 impl From<&Found> for Remains {
@@ -50,11 +69,15 @@ impl Base {
 
     /// Deletes files with all that derives from them, and the calls, runs and verified answers that hold their text; then overwrites
     /// what was freed: database, log, full text, codes. A crash on the way leaves a mark, and
-    /// [`Base::finish_forgetting`] goes on.
+    /// [`Base::finish_forgetting`] goes on; so it does where the overwriting has to wait for others.
     ///
     /// # Errors
-    /// The base cannot be written; [`BaseProblem::Busy`] where another process keeps the log from being emptied.
-    pub async fn forget_files(&self, files: &[String], now: Millis) -> Result<Remains, StoreError> {
+    /// The base cannot be written.
+    pub async fn forget_files(
+        &self,
+        files: &[String],
+        now: Millis,
+    ) -> Result<(Remains, Overwriting), StoreError> {
         // The ledger is looked through while others can write; what came since, while they wait.
         let traces = self.traces_of(files).await?;
         let files = files.to_vec();
@@ -77,8 +100,7 @@ impl Base {
                 Ok(Remains::from(&found))
             })
             .await?;
-        self.finish_forgetting().await?;
-        Ok(removed)
+        Ok((removed, self.finish_forgetting().await?))
     }
 
     async fn traces_of(&self, files: &[String]) -> Result<Traces, StoreError> {
@@ -87,11 +109,12 @@ impl Base {
             .await
     }
 
-    /// Overwrites what was forgotten and is not overwritten yet; whether there was any.
+    /// Overwrites what was forgotten and is not overwritten yet. Questions and exports that began before are waited for, ten
+    /// seconds at most; meanwhile others read and write.
     ///
     /// # Errors
     /// As [`Base::forget_files`].
-    pub async fn finish_forgetting(&self) -> Result<bool, StoreError> {
+    pub async fn finish_forgetting(&self) -> Result<Overwriting, StoreError> {
         let inner = self.inner.clone();
         threads::writing("overwriting", move || inner.overwrite()).await
     }
@@ -116,11 +139,11 @@ impl Base {
 
 impl Inner {
     /// Writes anew all files that may hold what was forgotten, and takes the mark away.
-    pub(super) fn overwrite(&self) -> Result<bool, StoreError> {
+    pub(super) fn overwrite(&self) -> Result<Overwriting, StoreError> {
         let doing = "overwriting what was forgotten";
         let is_marked = |connection: &Connection| counter(connection, UNFINISHED);
         if self.with_reader(|connection| is_marked(connection).context(doing))? == 0 {
-            return Ok(false);
+            return Ok(Overwriting::Nothing);
         }
         self.make_text(WRITING)?;
         for set in sets() {
@@ -128,18 +151,35 @@ impl Inner {
         }
         self.remove_leftovers()?;
         let writer = self.writer.as_ref().ok_or_else(|| self.read_only(doing))?;
-        let writer = locked(writer);
         // The copy that VACUUM makes on its way may be larger than memory.
-        writer
+        locked(writer)
             .execute_batch("PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;")
             .context(doing)?;
-        let busy: bool = writer
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .context(doing)?;
-        if busy {
-            return Err(BaseProblem::Busy { path: self.folder.join(DATABASE) }).context(doing);
+        let began = Instant::now();
+        loop {
+            // The lock is held for one look only: who reads an old state may need the writer to come to its end.
+            if emptied(&locked(writer)).context(doing)? {
+                return Ok(Overwriting::Done);
+            }
+            if PATIENCE <= began.elapsed() {
+                return Ok(Overwriting::StillRead);
+            }
+            std::thread::sleep(PAUSE);
         }
-        writer.execute("DELETE FROM meta WHERE key = ?1", [UNFINISHED]).context(doing)?;
-        Ok(true)
     }
+}
+
+/// Empties the log, where nobody reads a state that lies in it, and takes the mark away; whether it did.
+fn emptied(writer: &Connection) -> rusqlite::Result<bool> {
+    writer.busy_timeout(Duration::ZERO)?;
+    let looked = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    writer.busy_timeout(LOCKED_FOR)?;
+    let is_busy: bool = match looked {
+        Err(error) if is_busy(&error) => true,
+        looked => looked?,
+    };
+    if !is_busy {
+        writer.execute("DELETE FROM meta WHERE key = ?1", [UNFINISHED])?;
+    }
+    Ok(!is_busy)
 }

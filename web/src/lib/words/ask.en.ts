@@ -225,7 +225,7 @@ export const en = {
     labels: {
       began: "Began", classified: "Kind of question", planned: "Plan", proposed: "Looks for", retrieved: "Finds", selected: "Chooses", stopped: "Ends", unreadable: "Unreadable reply",
       gathered: "Gathers", looked: "Reads", thought: "Thinks", asked: "Asks", resolved: "Finds out", judged: "Judges", node: "Step", merged: "Merges", path: "Path", consulted: "Consults",
-      tagged: "Tags", recalled: "Remembers", structured: "Records", tabulated: "Works out", foretold: "Foretells", organized: "Arranges", answered: "Answers", noted: "Note",
+      tagged: "Tags", recalled: "Remembers", structured: "Records", tabulated: "Works out", queried: "Queries tables", foretold: "Foretells", organized: "Arranges", answered: "Answers", noted: "Note",
     },
     nothingProposed: "nothing more",
     stops: { nothing_proposed: "nothing more is missing", nothing_found: "nothing was found", nothing_selected: "no candidate was taken", none_helps: "no candidate helps", hop_limit: "the limit of rounds is reached", unreadable: "the reply could not be read" } satisfies Record<Schemas["StopReason"], string>,
@@ -242,6 +242,8 @@ export const en = {
     kept: (kept: number, given: number) => `${kept} of ${plural(given, "passage")}`,
     leftOut: (count: number, why: string) => `${count} left out: ${why}`,
     things: (count: string) => `over ${count} things`,
+    rows: (count: string, tables: string) => `${count} rows of ${tables} fit`,
+    unused: (words: string) => `not used: ${words}`,
     records: (records: string, schema: string) => `${records} under “${schema}”`,
     documents: (documents: string, of: string) => `in ${documents} of ${of} documents`,
     models: (count: number) => `${plural(count, "model")} tried`,

@@ -256,7 +256,7 @@ export const zh: typeof en = {
     labels: {
       began: "开始", classified: "问题类型", planned: "计划", proposed: "提出", retrieved: "找到", selected: "选择", stopped: "结束", unreadable: "回复无法解析",
       gathered: "汇集", looked: "阅读", thought: "思考", asked: "子问题", resolved: "得知", judged: "判断", node: "步骤", merged: "合并", path: "路径", consulted: "参考",
-      tagged: "标签", recalled: "已有结论", structured: "记录", tabulated: "计算", foretold: "预测", organized: "整理", answered: "作答", noted: "说明",
+      tagged: "标签", recalled: "已有结论", structured: "记录", tabulated: "计算", queried: "查询表", foretold: "预测", organized: "整理", answered: "作答", noted: "说明",
     },
     nothingProposed: "没有更多问题",
     stops: { nothing_proposed: "没有缺失的信息了", nothing_found: "没有找到内容", nothing_selected: "没有选中任何候选", none_helps: "候选都没有帮助", hop_limit: "已达轮数上限", unreadable: "回复无法解析" },
@@ -273,6 +273,8 @@ export const zh: typeof en = {
     kept: (kept, given) => `取 ${given} 个段落中的 ${kept} 个`,
     leftOut: (count, why) => `舍去 ${count} 个：${why}`,
     things: (count) => `共 ${count} 个对象`,
+    rows: (count, tables) => `${tables} 中 ${count} 行符合`,
+    unused: (words) => `未用到：${words}`,
     records: (records, schema) => `“${schema}”下 ${records} 条`,
     documents: (documents, of) => `涉及 ${of} 篇文档中的 ${documents} 篇`,
     models: (count) => `尝试了 ${count} 个模型`,

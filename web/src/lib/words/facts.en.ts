@@ -35,6 +35,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   },
   no_matching_records: () => read("the base has no matching records"),
   records_lack_answer: () => read("no record contains the answer"),
+  table_unclear: ({ table, columns, words }) =>
+    `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. Its columns: ${columns.join(", ")}.`,
   records_do_not_mention: ({ schema, words }) => read(`no record of “${schema}” mentions ${words.join(", ")}`),
   too_little_covered: (fact) => `the best passage contains only ${percent(fact.percent)} of the question’s words`,
   not_two_things: () => read("the question does not name two things"),
@@ -104,6 +106,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   agent_failed: ({ name, error }) => `The agent “${name}” failed: ${error}.`,
   coordinator_failed: ({ error }) => `The coordinator failed: ${error}; the agents’ scores rank the ideas.`,
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
+  words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
   counted_not_forecast: ({ last }) => `The records reach to ${last}: the run counts and does not forecast.`,
   answers_from_memory: () => "No relevant passage gave an answer: the model answers from memory.",
   passage_scored: ({ title, score }) => `${title}: score ${formatNumber(score, 2)}.`,

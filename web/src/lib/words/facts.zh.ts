@@ -34,6 +34,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   },
   no_matching_records: () => read("知识库没有相符的记录"),
   records_lack_answer: () => read("没有记录包含答案"),
+  table_unclear: ({ table, columns, words }) =>
+    `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。表的列：${columns.join("、")}。`,
   records_do_not_mention: ({ schema, words }) => read(`“${schema}”的记录没有提到${words.join("、")}`),
   too_little_covered: (fact) => `最相符的段落只包含问题中 ${percent(fact.percent)} 的词`,
   not_two_things: () => read("问题没有指明两件事物"),
@@ -103,6 +105,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   agent_failed: ({ name, error }) => `智能体“${name}”失败：${error}。`,
   coordinator_failed: ({ error }) => `协调者失败：${error}；想法按智能体的评分排序。`,
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
+  words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
   counted_not_forecast: ({ last }) => `记录已到 ${last}：直接计数，不作预测。`,
   answers_from_memory: () => "相关段落均未给出答案：由模型凭自身知识作答。",
   passage_scored: ({ title, score }) => `${title}：得分 ${formatNumber(score, 2)}。`,

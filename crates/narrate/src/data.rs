@@ -1,0 +1,304 @@
+//! Words plans over typed tables, and what came of them.
+
+use std::fmt::Write;
+
+use pikerag_knowledge::data::{
+    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, TableFilter, TablePlan, TableTest,
+};
+use pikerag_knowledge::tables::By;
+
+use crate::language::Language;
+use crate::numbers::{amount, number};
+
+/// Values of one filter that are named; of more, their number.
+const NAMED: usize = 6;
+
+/// A value as people read it, in the unit of its column.
+pub fn data_value(value: &DataValue, unit: Option<&str>, language: Language) -> String {
+    match value {
+        DataValue::Empty => language.either("no value", "无值").to_owned(),
+        DataValue::Integer(whole) => amount(*whole as f64, unit),
+        DataValue::Real(real) => amount(*real, unit),
+        DataValue::Text(text) => text.clone(),
+    }
+}
+
+/// What a plan works out, in words: `mean of wind in seattle-weather; date in 2014`.
+pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) -> String {
+    let measured: Vec<String> = plan
+        .measures
+        .iter()
+        .map(|measure| {
+            let column = measure.column.as_ref().map(|column| name(column, tables));
+            aggregate(measure.function, column.as_deref(), language)
+        })
+        .collect();
+    let shown: Vec<String> = plan.show.iter().map(|column| name(column, tables)).collect();
+    let what = if measured.is_empty() { shown.join(", ") } else { measured.join(", ") };
+    let title = |table: &str| {
+        let found = tables.iter().find(|found| found.name == table);
+        found.map_or_else(|| table.to_owned(), |found| found.title.clone())
+    };
+    let mut told = match language {
+        Language::English => format!("{what} in {}", title(&plan.table)),
+        Language::Chinese => format!("{}：{what}", title(&plan.table)),
+    };
+    for join in &plan.joins {
+        let joined = title(&join.to.table);
+        let _ = match language {
+            Language::English => write!(told, " with {joined}"),
+            Language::Chinese => write!(told, "，结合 {joined}"),
+        };
+    }
+    for filter in &plan.filters {
+        told.push_str(language.either("; ", "；"));
+        told.push_str(&filter_words(filter, tables, language));
+    }
+    let groups: Vec<String> = plan
+        .group
+        .iter()
+        .map(|group| match group.by {
+            By::Value => name(&group.column, tables),
+            By::Year => with_period(&name(&group.column, tables), "year", "年", language),
+            By::Quarter => with_period(&name(&group.column, tables), "quarter", "季度", language),
+            By::Month => with_period(&name(&group.column, tables), "month", "月", language),
+        })
+        .collect();
+    if !groups.is_empty() {
+        let groups = groups.join(", ");
+        let _ = match language {
+            Language::English => write!(told, "; for each {groups}"),
+            Language::Chinese => write!(told, "；按 {groups} 分组"),
+        };
+    }
+    if let Some(order) = &plan.order
+        && plan.limit.is_some()
+    {
+        told.push_str(match (order.descending, language) {
+            (true, Language::English) => "; the greatest first",
+            (false, Language::English) => "; the least first",
+            (true, Language::Chinese) => "；从大到小",
+            (false, Language::Chinese) => "；从小到大",
+        });
+    }
+    told
+}
+
+fn with_period(column: &str, english: &str, chinese: &str, language: Language) -> String {
+    match language {
+        Language::English => format!("{english} of {column}"),
+        Language::Chinese => format!("{column}（{chinese}）"),
+    }
+}
+
+fn aggregate(function: Aggregate, column: Option<&str>, language: Language) -> String {
+    let Some(column) = column else {
+        return language.either("number of rows", "行数").to_owned();
+    };
+    let (english, chinese) = match function {
+        Aggregate::Count => ("number of rows with", "有值的行数："),
+        Aggregate::Distinct => ("number of different values of", "不同取值的个数："),
+        Aggregate::Sum => ("sum of", "总和："),
+        Aggregate::Mean => ("mean of", "平均值："),
+        Aggregate::Median => ("median of", "中位数："),
+        Aggregate::Least => ("least", "最小值："),
+        Aggregate::Greatest => ("greatest", "最大值："),
+    };
+    match language {
+        Language::English => format!("{english} {column}"),
+        Language::Chinese => format!("{chinese}{column}"),
+    }
+}
+
+fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) -> String {
+    let column = name(&filter.column, tables);
+    let unit = find(&filter.column, tables).and_then(|column| column.unit.as_deref());
+    let value = |value: &DataValue| data_value(value, unit, language);
+    let any = |values: &[DataValue]| {
+        let named: Vec<String> = values.iter().take(NAMED).map(value).collect();
+        let more = values.len().saturating_sub(NAMED);
+        let mut named = named.join(language.either(" or ", " 或 "));
+        if 0 < more {
+            let _ = write!(named, "{} {more}", language.either(", more:", "，另有"));
+        }
+        named
+    };
+    match &filter.test {
+        TableTest::Is(values) => format!("{column} = {}", any(values)),
+        TableTest::IsNot(values) => format!("{column} ≠ {}", any(values)),
+        TableTest::Contains(words) => match language {
+            Language::English => format!("{column} contains “{words}”"),
+            Language::Chinese => format!("{column} 含“{words}”"),
+        },
+        TableTest::Between { from, from_included, to, to_included } => {
+            let from = from.as_ref().map(|from| {
+                format!("{column} {} {}", if *from_included { "≥" } else { ">" }, value(from))
+            });
+            let to = to.as_ref().map(|to| {
+                format!("{column} {} {}", if *to_included { "≤" } else { "<" }, value(to))
+            });
+            let both: Vec<String> = from.into_iter().chain(to).collect();
+            both.join(language.either(" and ", " 且 "))
+        }
+        TableTest::Within(period) => match language {
+            Language::English => format!("{column} in {period}"),
+            Language::Chinese => format!("{column} 在 {period}"),
+        },
+        TableTest::InMonth(month) => match language {
+            Language::English => format!("month of {column} = {month}"),
+            Language::Chinese => format!("{column} 的月份 = {month}"),
+        },
+        TableTest::MoreThan(other) => format!("{column} > {}", name(other, tables)),
+        TableTest::BesideMean { above } => match (above, language) {
+            (true, Language::English) => format!("{column} above its mean"),
+            (false, Language::English) => format!("{column} below its mean"),
+            (true, Language::Chinese) => format!("{column} 高于平均值"),
+            (false, Language::Chinese) => format!("{column} 低于平均值"),
+        },
+        TableTest::IsEmpty => format!("{column} {}", language.either("is empty", "为空")),
+        TableTest::IsFilled => format!("{column} {}", language.either("is not empty", "不为空")),
+    }
+}
+
+fn find<'a>(column: &ColumnRef, tables: &'a [DataTable]) -> Option<&'a DataColumn> {
+    let table = tables.iter().find(|table| table.name == column.table)?;
+    table.columns.iter().find(|found| found.sql == column.column)
+}
+
+fn name(column: &ColumnRef, tables: &[DataTable]) -> String {
+    find(column, tables).map_or_else(|| column.column.clone(), |found| found.name.clone())
+}
+
+/// The rows of a result: of each its first cell, the others behind it.
+pub fn data_rows(
+    rows: &[Vec<(DataValue, Option<String>)>],
+    all: usize,
+    language: Language,
+) -> String {
+    let row = |cells: &Vec<(DataValue, Option<String>)>| {
+        let mut shown =
+            cells.iter().map(|(value, unit)| data_value(value, unit.as_deref(), language));
+        let first = shown.next().unwrap_or_default();
+        let rest: Vec<String> = shown.collect();
+        match (rest.is_empty(), language) {
+            (true, _) => first,
+            (false, Language::English) => format!("{first} ({})", rest.join(", ")),
+            (false, Language::Chinese) => format!("{first}（{}）", rest.join("，")),
+        }
+    };
+    let shown: Vec<String> = rows.iter().map(row).collect();
+    crate::figures::listed(&shown, all, language)
+}
+
+/// A figure worked out of two.
+pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language) -> String {
+    let (first_shown, second_shown) = (number(first), number(second));
+    match kind {
+        TwoFigures::Difference => {
+            format!("{} ({second_shown} − {first_shown})", number(second - first))
+        }
+        TwoFigures::Growth => {
+            format!(
+                "{}% ({first_shown} → {second_shown})",
+                number((second - first) / first * 100.0)
+            )
+        }
+        TwoFigures::Share => format!(
+            "{}% ({first_shown} {} {second_shown})",
+            number(first / second * 100.0),
+            language.either("of", "/"),
+        ),
+    }
+}
+
+/// How two figures become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TwoFigures {
+    /// The second minus the first.
+    Difference,
+    /// By how many percent the second is above the first.
+    Growth,
+    /// The first in percent of the second.
+    Share,
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::data::{OrderBy, TableGroup, TableMeasure, TableOrder};
+
+    use super::*;
+
+    fn repairs() -> DataTable {
+        let column = |name: &str, sql: &str, unit: Option<&str>| DataColumn {
+            name: name.to_owned(),
+            sql: sql.to_owned(),
+            unit: unit.map(str::to_owned),
+            ..DataColumn::default()
+        };
+        DataTable {
+            name: "repairs".to_owned(),
+            title: "repairs 2025".to_owned(),
+            columns: vec![
+                column("machine", "machine", None),
+                column("cost", "cost", Some("€")),
+                column("date", "date", None),
+            ],
+            ..DataTable::default()
+        }
+    }
+
+    fn of(column: &str) -> ColumnRef {
+        ColumnRef { table: "repairs".to_owned(), column: column.to_owned() }
+    }
+
+    #[test]
+    fn a_plan_says_what_it_works_out_in_both_languages() {
+        let text = |text: &str| DataValue::Text(text.to_owned());
+        let plan = TablePlan {
+            table: "repairs".to_owned(),
+            filters: vec![
+                TableFilter {
+                    column: of("machine"),
+                    test: TableTest::Is(vec![text("lathe"), text("mill")]),
+                },
+                TableFilter {
+                    column: of("cost"),
+                    test: TableTest::Between {
+                        from: Some(DataValue::Integer(100)),
+                        from_included: false,
+                        to: None,
+                        to_included: false,
+                    },
+                },
+            ],
+            group: vec![TableGroup { column: of("date"), by: By::Year }],
+            measures: vec![TableMeasure { function: Aggregate::Sum, column: Some(of("cost")) }],
+            order: Some(TableOrder { by: OrderBy::Measure, descending: true }),
+            limit: Some(1),
+            ..TablePlan::default()
+        };
+        let words = |language| plan_words(&plan, &[repairs()], language);
+        assert_eq!(
+            words(Language::English),
+            "sum of cost in repairs 2025; machine = lathe or mill; cost > 100 €; for each year of date; the greatest first"
+        );
+        assert_eq!(
+            words(Language::Chinese),
+            "repairs 2025：总和：cost；machine = lathe 或 mill；cost > 100 €；按 date（年） 分组；从大到小"
+        );
+    }
+
+    #[test]
+    fn rows_and_pairs_of_figures_are_told() {
+        let row = vec![
+            (DataValue::Text("lathe".to_owned()), None),
+            (DataValue::Integer(330), Some("€".to_owned())),
+        ];
+        assert_eq!(data_rows(&[row.clone()], 3, Language::English), "lathe (330 €); and 2 more");
+        assert_eq!(data_rows(&[row], 1, Language::Chinese), "lathe（330 €）");
+        let two = |kind| two_figures(kind, 40.0, 50.0, Language::English);
+        assert_eq!(two(TwoFigures::Difference), "10 (50 − 40)");
+        assert_eq!(two(TwoFigures::Growth), "25% (40 → 50)");
+        assert_eq!(two(TwoFigures::Share), "80% (40 of 50)");
+    }
+}
