@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use pikerag_engine::keys::KeysError;
-use pikerag_engine::knowledge::{ModelError, Structure};
+use pikerag_engine::knowledge::{DataError, ModelError, StoreError, Structure};
 use pikerag_engine::parts::{
     BaseProblem, EvalError, FileError, IndexReport, Lacking, RetrieveError, SolveError,
     withheld_keys,
@@ -255,6 +255,11 @@ fn session(error: &EngineError) -> Option<String> {
         }
         EngineError::Wordless(Wordless::Question) => "put it in quotes: `pikerag ask \"Who …?\"`",
         EngineError::Wordless(Wordless::Query) => "put it in quotes: `pikerag search \"…\"`",
+        EngineError::Store(StoreError::Data(
+            DataError::NoTable { .. }
+            | DataError::BadStatement { .. }
+            | DataError::NotAllowed { .. },
+        )) => "`pikerag tables` lists them with their columns",
         EngineError::NoMethod(_) => "`pikerag methods` says what each does",
         EngineError::Eval(EvalError::UnknownFormat { .. }) => "name one with `--format`",
         EngineError::SettingsExist { .. } => "`--config FILE` names another",

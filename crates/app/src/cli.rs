@@ -28,7 +28,8 @@ pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
 pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
-    Graph, GraphCommand, GraphExport, Methods, Propose, Records, SchemaCommand, Tags, TagsVerb,
+    Graph, GraphCommand, GraphExport, Methods, Propose, Records, SchemaCommand, Sql, Tables, Tags,
+    TagsVerb,
 };
 use self::misuse::misuse;
 pub(crate) use self::own::{ParseChild, RunLimited};
@@ -158,6 +159,10 @@ pub(crate) enum Command {
     Graph(Graph),
     /// List typed records.
     Records(Records),
+    /// List the typed tables that documents hold, or the columns of one.
+    Tables(Tables),
+    /// Run a SELECT over the typed tables.
+    Sql(Sql),
     /// Draft declarations of typed records from what the base holds.
     Schema {
         #[command(subcommand)]

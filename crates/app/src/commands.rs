@@ -17,6 +17,7 @@ mod parse;
 mod records;
 mod runs;
 mod serve;
+mod tables;
 mod tags;
 mod trust;
 
@@ -99,6 +100,8 @@ async fn verb(session: &Session, json: bool, command: &Command) -> anyhow::Resul
         Command::Parse(file) => parse::parse(session, json, file).await,
         Command::Tags(tags) => tags::tags(session, json, tags).await,
         Command::Graph(graph) => graph::graph(session, json, graph).await,
+        Command::Tables(arguments) => tables::tables(session, json, arguments).await,
+        Command::Sql(arguments) => tables::sql(session, json, arguments).await,
         Command::Records(records) => records::records(session, json, records).await,
         Command::Schema { command: SchemaCommand::Propose(propose) } => {
             records::propose(session, json, propose).await

@@ -12,6 +12,7 @@ mod agree;
 mod history;
 pub mod oracle;
 pub mod suite;
+pub mod tables;
 
 use pikerag_knowledge::{
     DocumentGraph, FileRecord, Jobs, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,

@@ -3,6 +3,7 @@
 
 mod admitted;
 mod corpus;
+mod data;
 mod derived;
 mod graph;
 mod jobs;

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use pikerag_baselines::{BadParameter, UnknownMethod};
 use pikerag_eval::EvalError;
 use pikerag_indexing::FileError;
-use pikerag_knowledge::{Filter, Millis, Misfit, ModelError, RunId, RunState, StoreError};
+use pikerag_knowledge::{
+    DataError, Filter, Millis, Misfit, ModelError, RunId, RunState, StoreError,
+};
 use pikerag_methods::SolveError;
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
@@ -200,6 +202,20 @@ fn base_failed(error: &StoreError) -> &'static str {
     }
 }
 
+fn of_tables(error: &DataError) -> &'static str {
+    match error {
+        DataError::NoTable { .. } => "no-such-table",
+        DataError::NoColumn { .. } => "no-such-column",
+        DataError::BadStatement { .. } => "bad-sql",
+        DataError::NotAllowed { .. } => "sql-not-allowed",
+        DataError::TooLong { .. } => "sql-too-slow",
+        DataError::WrongKind { .. }
+        | DataError::TwiceJoined { .. }
+        | DataError::NoMeasure
+        | DataError::NoGroup { .. } => "bad-plan",
+    }
+}
+
 fn listed(numbers: &[u32]) -> String {
     match numbers {
         [] => "none".to_owned(),
@@ -219,6 +235,7 @@ impl EngineError {
             Self::NoFolder(_) => "no-folder",
             Self::NoBase { .. } => "no-base",
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
+            Self::Store(StoreError::Data(error)) => of_tables(error),
             Self::NothingAdmitted { .. } => "nothing-admitted",
             Self::OnlyPart => "only-part",
             Self::TooMany { .. } => "too-many",

@@ -32,6 +32,7 @@ mod runs;
 mod search;
 mod sent;
 mod status;
+mod tables;
 mod tags;
 mod unpack;
 mod vectors;
@@ -87,6 +88,7 @@ pub use self::runs::{
 pub use self::search::{Recorded, SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
 pub use self::status::{StatusResponse, status};
+pub use self::tables::{SqlRequest, sql, table, tables};
 pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
     TagClassesResponse, add_tag_class, add_tag_pair, drop_tag_class, drop_tag_pair,
@@ -115,6 +117,8 @@ mod tests {
         spawnable(files(session));
         spawnable(records(session, &RecordsRequest::default()));
         spawnable(propose_schemas(session, &ProposeRequest::default()));
+        spawnable(tables(session));
+        spawnable(sql(session, &SqlRequest::default()));
         spawnable(tag_classes(session));
         spawnable(unpack(session, std::path::Path::new(""), ""));
         spawnable(page(session, crate::knowledge::SourceId::of(""), 1, 1));

@@ -109,6 +109,7 @@ pub async fn build(
     // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
     // ones know the budget.
     let _ = run(&job, Part::Vectors, &mut report).await?;
+    let _ = run(&job, Part::Tables, &mut report).await?;
     if report.stopped.is_none() {
         let declared: Vec<DeclaredSchema> =
             params.records.iter().map(RecordSchema::declared).collect();

@@ -45,6 +45,7 @@ pub(crate) enum Part {
     Atoms(AtomKind),
     /// After atoms, and again after each structure.
     Vectors,
+    Tables,
     Records,
     Structure(Structure),
 }

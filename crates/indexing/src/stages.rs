@@ -10,6 +10,7 @@ pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod reports;
 pub(crate) mod shown;
+pub(crate) mod tables;
 pub(crate) mod tags;
 pub(crate) mod tree;
 pub(crate) mod vectors;

@@ -14,12 +14,13 @@ use super::stages::documents::Documents;
 use super::stages::entities::{Entities, LongDescriptions, Names};
 use super::stages::records::{InTexts, Plain};
 use super::stages::reports::{Quotations, Reports};
+use super::stages::tables::TypedTables;
 use super::stages::tags::{DeclaredClasses, FoundClasses, Tags};
 use super::stages::tree::Tree;
 use super::stages::vectors::Vectors;
 
 /// Every stage, each part in the order in which it runs.
-static TABLE: [Row; 19] = [
+static TABLE: [Row; 20] = [
     Row {
         name: "table summaries",
         mark: ("describe:table", ""),
@@ -75,6 +76,14 @@ static TABLE: [Row; 19] = [
         part: Part::Vectors,
         wanted: |plan| plan.available.embedder,
         stages: |_| vec![Box::new(Vectors)],
+    },
+    Row {
+        name: "tables",
+        mark: ("tables", ""),
+        role: None,
+        part: Part::Tables,
+        wanted: |_| true,
+        stages: |_| vec![Box::new(TypedTables)],
     },
     Row {
         name: "records",
@@ -242,6 +251,7 @@ mod tests {
         atomic statements
         sentences
         vectors
+        tables
         records
         records
         records in running text
@@ -256,6 +266,7 @@ mod tests {
         ");
         insta::assert_snapshot!(names(&Available::default()), @r"
         sentences
+        tables
         records
         records
         entities by name
@@ -268,6 +279,7 @@ mod tests {
         table summaries
         document summaries
         sentences
+        tables
         records
         records
         entities by name
@@ -289,6 +301,7 @@ mod tests {
             (Mark::describe(ChunkKind::Figure), "figure descriptions"),
             (Mark::records(&schema(), RecordsBy::Rules), "records"),
             (Mark::records(&schema(), RecordsBy::Model), "records in running text"),
+            (Mark::tables(), "tables"),
             (Mark::extract(ExtractBy::Model), "entities and relations"),
             (Mark::extract(ExtractBy::Names), "entities by name"),
             (Mark::tag(TagClassId(7)), "tags"),

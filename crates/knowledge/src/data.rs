@@ -22,8 +22,20 @@ pub struct DataTable {
     pub rows: u64,
     /// Rows of totals, notes and repeated headers, which no figure counts.
     pub left_out: u64,
-    /// The documents that rows come from, by their names.
+    /// The documents that rows come from, by their names; at most [`DataTable::MOST_PARTS`].
     pub parts: Vec<DataPart>,
+}
+
+impl DataTable {
+    /// Documents that a table lists.
+    pub const MOST_PARTS: usize = 1_000;
+    /// Columns of a table; what stands to the right of them is no column.
+    pub const MOST_COLUMNS: usize = 1_000;
+
+    /// A column by its name in SQL.
+    pub fn column(&self, sql: &str) -> Option<&DataColumn> {
+        self.columns.iter().find(|column| column.sql == sql)
+    }
 }
 
 /// The rows of one document.
@@ -93,6 +105,25 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
+    /// As it is written in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Real => "real",
+            Self::Year => "year",
+            Self::Date => "date",
+            Self::Boolean => "boolean",
+            Self::Identifier => "identifier",
+            Self::Category => "category",
+            Self::Text => "text",
+        }
+    }
+
+    /// Whether values are stored as numbers.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, Self::Integer | Self::Real | Self::Year | Self::Boolean)
+    }
+
     /// Whether values are added up and averaged.
     pub fn is_measure(self) -> bool {
         matches!(self, Self::Integer | Self::Real)
@@ -263,10 +294,21 @@ pub enum DataValue {
     Text(String),
 }
 
+impl std::fmt::Display for DataValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => Ok(()),
+            Self::Integer(number) => number.fmt(f),
+            Self::Real(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// What came of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlanRows {
-    /// The keys of the group and then its measures; or the columns that are shown.
+    /// The keys of the group and then its measures; or the columns that are shown. At most [`PlanRows::MOST`].
     pub rows: Vec<PlanRow>,
     /// Rows of the table that fulfil the filters.
     pub matched: u64,
@@ -274,6 +316,13 @@ pub struct PlanRows {
     pub unmeasured: u64,
     /// The statement that was run, with its bound values written in: for people.
     pub sql: String,
+}
+
+impl PlanRows {
+    /// Rows of a result, where the plan names no limit.
+    pub const MOST: usize = 10_000;
+    /// Origins of all rows together, as far as each has one.
+    pub const MOST_ORIGINS: usize = 2_000;
 }
 
 /// One row of a result.

@@ -3,6 +3,7 @@
 
 mod base;
 mod corpus;
+mod data;
 mod embedder;
 mod error;
 mod graph;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
 pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Which};
+pub use data::{DataError, DataTables, DataWriter, RowReader, SqlLimits, TableShape};
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;
 pub use graph::{

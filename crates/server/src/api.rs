@@ -16,4 +16,5 @@ pub(crate) mod reading;
 pub(crate) mod runs;
 pub(crate) mod search;
 pub(crate) mod sent;
+pub(crate) mod tables;
 pub(crate) mod tags;

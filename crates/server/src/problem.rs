@@ -241,7 +241,9 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
     match code {
         "no-base" => (404, Fault::Server),
         // A method or a search that there is not is a wrong request; all else may be there another day.
-        "no-such-method" | "no-such-search" | "bad-questions" => (400, Fault::Caller),
+        "no-such-method" | "no-such-search" | "bad-questions" | "bad-sql" | "sql-not-allowed"
+        | "bad-plan" => (400, Fault::Caller),
+        "sql-too-slow" => (422, Fault::Caller),
         "no-original" | "run-forgotten" => (404, Fault::Caller),
         "file-not-read" | "unreadable-file" => (422, Fault::Caller),
         code if code.starts_with("no-such-") => (404, Fault::Caller),
@@ -291,6 +293,9 @@ fn hint(code: &str) -> Option<&'static str> {
         "nothing-admitted" => "loosen the filter",
         "model-failed" => "see that the model's endpoint runs: `pikerag doctor`",
         "base-busy" => "try again in a moment",
+        "no-such-table" | "no-such-column" | "bad-sql" | "sql-not-allowed" => {
+            "GET …/tables lists the tables with their columns"
+        }
         "no-such-run" => "GET …/runs lists those that are kept",
         _ => return None,
     })

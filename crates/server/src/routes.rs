@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::api::{
     ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, passages,
-    reading, runs, search, sent, tags,
+    reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
@@ -53,6 +53,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::original))
         .routes(routes!(look::files))
         .routes(routes!(look::records))
+        .routes(routes!(tables::tables))
+        .routes(routes!(tables::sql))
         .routes(routes!(graph::around))
         .routes(routes!(graph::overview))
         .routes(routes!(configured::forecast))

@@ -11,6 +11,7 @@ mod codes;
 mod corrections;
 mod counters;
 mod counts;
+mod data;
 mod distil;
 mod export;
 mod follow;

@@ -9,7 +9,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, and those that each may depend on. Tests may see anything.
 ///
 /// Those [`FOR_TESTS`] stand on the right of no line.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -22,7 +22,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge", "language"]),
     ("records", &["knowledge", "language", "prompt"]),
-    ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records"]),
+    ("tables", &["knowledge", "language"]),
+    ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "tables"]),
     (
         "methods",
         &["knowledge", "language", "narrate", "prompt", "extract", "records", "retrieve", "reason"],
@@ -51,6 +52,7 @@ const ALL_BUT_FACES: &[&str] = &[
     "store",
     "models",
     "records",
+    "tables",
     "indexing",
     "methods",
     "baselines",

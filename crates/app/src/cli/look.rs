@@ -123,6 +123,23 @@ pub(crate) struct Records {
     pub(crate) csv: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Tables {
+    /// Show the columns of this table.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sql {
+    /// The statement, in quotes: `SELECT region, sum(amount) FROM orders GROUP BY region`.
+    #[arg(required = true, value_name = "SELECT")]
+    pub(crate) statement: Vec<String>,
+    /// The most rows to show.
+    #[arg(long, default_value_t = at_least(1_000), value_name = "N")]
+    pub(crate) most: NonZeroUsize,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// From the headers and values of tables and of documents' fields; with a chat model, from texts too.

@@ -87,6 +87,13 @@ impl CorpusWriter for Oracle {
                     state.done.insert((mark.0.clone(), chunk));
                 }
             }
+            ChunkResults::Shapes(found) => {
+                for InChunk { chunk, .. } in found {
+                    if state.chunk(chunk).is_some() {
+                        state.done.insert((Stage::tables().0, chunk));
+                    }
+                }
+            }
             ChunkResults::Extractions(by, found) => {
                 for InChunk { chunk, found } in state.still_there(found) {
                     state.put_extraction(by, chunk, found);

@@ -1,30 +1,38 @@
 //! Which ports belong together? What reasoning reads, and what indexing reads and writes.
 
 use super::{
-    CorpusReader, CorpusWriter, GraphReader, GraphWriter, Progress, RefusalWriter, SearchIndex,
-    SearchWriter, TagReader, TagWriter, VerifiedReader,
+    CorpusReader, CorpusWriter, DataTables, DataWriter, GraphReader, GraphWriter, Progress,
+    RefusalWriter, SearchIndex, SearchWriter, TagReader, TagWriter, VerifiedReader,
 };
 
 /// What reasoning reads.
 pub trait KnowledgeBase:
-    CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader
+    CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + DataTables
 {
 }
 
 impl<T> KnowledgeBase for T where
-    T: CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + ?Sized
+    T: CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + DataTables + ?Sized
 {
 }
 
 /// What indexing reads and writes.
 pub trait KnowledgeWriter:
-    KnowledgeBase + CorpusWriter + SearchWriter + GraphWriter + TagWriter + Progress + RefusalWriter
+    KnowledgeBase
+    + CorpusWriter
+    + DataWriter
+    + SearchWriter
+    + GraphWriter
+    + TagWriter
+    + Progress
+    + RefusalWriter
 {
 }
 
 impl<T> KnowledgeWriter for T where
     T: KnowledgeBase
         + CorpusWriter
+        + DataWriter
         + SearchWriter
         + GraphWriter
         + TagWriter

@@ -1,6 +1,6 @@
 //! Why did the store fail? Below every port: who records calls or tags fails as whoever reads does.
 
-use super::Cause;
+use super::{Cause, DataError};
 use crate::filter::FilterField;
 
 /// Why the store failed: one variant per decision open to the caller.
@@ -24,6 +24,9 @@ pub enum StoreError {
         /// Those of the base.
         known: Vec<FilterField>,
     },
+    /// A plan or a statement over typed tables does not fit them.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// The base was made by another version or is not a knowledge base.
     #[error("{path} cannot be opened: {reason}")]
     NotOurs {

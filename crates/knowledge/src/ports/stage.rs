@@ -26,6 +26,11 @@ impl Stage {
         Self(format!("records:{}:{:016x}:{by}", schema.name, schema.hash().0))
     }
 
+    /// Finding the typed table that rows belong to.
+    pub fn tables() -> Self {
+        Self("tables".to_owned())
+    }
+
     /// Saying what chunks of a kind hold: tables, figures.
     pub fn describe(kind: ChunkKind) -> Self {
         Self(format!("describe:{}", kind.as_str()))

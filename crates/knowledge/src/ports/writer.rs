@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::corpus::Which;
+use super::data::TableShape;
 use super::graph::{CommunityReport, ShortDescription};
 use super::stage::{ExtractBy, Stage};
 use super::{ChunkTags, StoreError};
@@ -67,6 +68,8 @@ pub enum ChunkResults {
     Atoms(Stage, Vec<InChunk<Vec<Atom>>>),
     /// Records under the schema of this hash; one of the same identifier takes the earlier one's place.
     Records(Stage, SchemaHash, Vec<InChunk<Vec<Record>>>),
+    /// The table that a chunk's rows belong to, if it has any; [`DataWriter`](super::DataWriter) writes it.
+    Shapes(Vec<InChunk<Option<TableShape>>>),
     /// What chunks say of entities and relations takes the place of what was known of them. What a model has found
     /// counts as found by names too.
     Extractions(ExtractBy, Vec<InChunk<Extraction>>),

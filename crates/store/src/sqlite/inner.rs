@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::RwLock;
 
 use super::claims::Who;
+use super::data;
 use super::idle::Idle;
 use super::loaded::Loaded;
 use super::locks::locked;
@@ -109,6 +110,7 @@ impl Inner {
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
             .context(what)?;
         let result = work(&transaction).context(what)?;
+        data::sweep(&transaction).context(what)?;
         transaction.commit().context(what)?;
         Ok(result)
     }

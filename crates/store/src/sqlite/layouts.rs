@@ -10,7 +10,7 @@ use rusqlite_migration::{Error, M, Migrations};
 use super::busy::{is_busy, unless_busy};
 
 /// The layout that this version reads and writes.
-pub const LAYOUT: i64 = 8;
+pub const LAYOUT: i64 = 9;
 /// The oldest that it can make into today's.
 pub(super) const OLDEST: i64 = 3;
 /// What the file says whose it is: `PIKE`, from layout 5 on.
@@ -28,6 +28,7 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("layouts/6.sql")),
     M::up(include_str!("layouts/7.sql")),
     M::up(include_str!("layouts/8.sql")),
+    M::up(include_str!("layouts/9.sql")),
 ];
 
 /// Why a base of this layout is not opened; `None` where it is.

@@ -9,6 +9,7 @@ use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::busy::{LOCKED_FOR, unless_busy};
+use super::data::functions;
 use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
 use crate::error::{Context, is_exhaustion};
@@ -172,6 +173,7 @@ const WRITING: &str =
 pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(LOCKED_FOR)?;
     connection.set_prepared_statement_cache_capacity(64);
+    functions::add(connection)?;
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
     )

@@ -35,6 +35,15 @@ impl Inner {
         if let Some(connection) = self.idle.take() {
             return Ok(connection);
         }
+        self.fresh_reader()
+    }
+
+    /// A connection that nobody else had or will have.
+    pub(super) fn fresh_reader(&self) -> Result<Connection, StoreError> {
+        let path = self.folder.join(DATABASE);
+        if self.writer.is_none() {
+            return opening::reader(&path);
+        }
         let doing = "opening the database to read";
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).context(doing)?;

@@ -23,6 +23,15 @@ CREATE TEMP VIEW IF NOT EXISTS source_names AS
 CREATE TEMP VIEW IF NOT EXISTS atoms AS SELECT * FROM main.atoms WHERE chunk IN temp.admitted;
 CREATE TEMP VIEW IF NOT EXISTS records AS SELECT * FROM main.records WHERE chunk IN temp.admitted;
 CREATE TEMP VIEW IF NOT EXISTS progress AS SELECT * FROM main.progress WHERE chunk IN temp.admitted;
+-- The rows of a table are seen by a condition that each query over them has.
+CREATE TEMP VIEW IF NOT EXISTS data_chunks AS SELECT * FROM main.data_chunks WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW IF NOT EXISTS data_tables AS
+    SELECT * FROM main.data_tables t
+    WHERE EXISTS (SELECT 1 FROM main.data_chunks d WHERE d.data = t.id AND d.chunk IN temp.admitted);
+CREATE TEMP VIEW IF NOT EXISTS data_parts AS
+    SELECT * FROM main.data_parts p
+    WHERE NOT EXISTS (SELECT 1 FROM main.data_chunks d
+        WHERE d.data = p.data AND d.source = p.source AND d.chunk NOT IN temp.admitted);
 
 -- What single chunks say of entities; what is put together of all that is said must rest on admitted chunks alone.
 CREATE TEMP VIEW IF NOT EXISTS entity_mentions AS SELECT * FROM main.entity_mentions WHERE chunk IN temp.admitted;

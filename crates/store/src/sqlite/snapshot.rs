@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{Filter, StoreError, VectorSet};
+use pikerag_knowledge::{DataTable, Filter, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::{TEXT_GENERATION, counter};
@@ -26,6 +26,10 @@ pub(super) struct Snapshot {
     /// The chunks that are seen; all of them, where it does not say.
     seen: Option<Arc<HashSet<u64>>>,
     codes: Mutex<BTreeMap<VectorSet, Looked>>,
+    /// Whether a filter decides what is seen.
+    is_filtered: bool,
+    /// The typed tables, once somebody asked for them.
+    tables: Mutex<Option<Vec<DataTable>>>,
     /// Free for the next once this one's connection is.
     _place: Place,
 }
@@ -51,7 +55,8 @@ impl Snapshot {
         let index = inner.text_at(&connection)?;
         let text = index.snapshot();
         let stamp = inner.stamp(generation);
-        let seen = match visible.is_empty() && filter.is_empty() {
+        let is_filtered = !visible.is_empty() || !filter.is_empty();
+        let seen = match !is_filtered {
             false => Some(admit::admit(&connection, visible, filter)?),
             // Somebody wrote since: what full text knows besides is not there yet.
             true if index.stamp()? != stamp => Some(all(&connection).context(doing)?),
@@ -64,6 +69,8 @@ impl Snapshot {
             text: Mutex::new((text, seen.clone())),
             seen,
             codes: Mutex::default(),
+            is_filtered,
+            tables: Mutex::default(),
             _place: place,
         })
     }
@@ -99,6 +106,20 @@ impl Snapshot {
         let replaced = (remade, Some(seen));
         locked(&self.text).clone_from(&replaced);
         Ok(replaced)
+    }
+
+    /// The typed tables of this state, read once.
+    pub(super) fn tables(
+        &self,
+        read: impl FnOnce() -> Result<Vec<DataTable>, StoreError>,
+    ) -> Result<Vec<DataTable>, StoreError> {
+        let mut held = locked(&self.tables);
+        if let Some(tables) = held.as_ref() {
+            return Ok(tables.clone());
+        }
+        let tables = read()?;
+        *held = Some(tables.clone());
+        Ok(tables)
     }
 
     pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
@@ -160,6 +181,11 @@ impl View<'_> {
             None => (remade, None),
         };
         guarded(doing, || search(&text, seen))
+    }
+
+    /// Whether a filter decides what is seen.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.snapshot.is_some_and(|snapshot| snapshot.is_filtered)
     }
 
     /// The chunks that are seen; all of them, where it does not say.
@@ -236,12 +262,13 @@ mod tests {
     /// A table that is added is seen through the filter, or it is said here why it need not be.
     #[test]
     fn every_table_is_seen_through_a_filter() {
-        /// No question reads these: counters, the ledger with its origins, runs, jobs, original files and their corrections. Pairs of words take their samples along.
-        const OTHERS: [&str; 18] = [
+        /// No question reads these: counters, the ledger with its origins, runs, jobs, original files and their corrections, rows that are on their way out. Pairs of words take their samples along.
+        const OTHERS: [&str; 19] = [
             "call_sources",
             "calls",
             "claims",
             "corrections",
+            "data_gone",
             "forgotten_runs",
             "gone",
             "job_files",

@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 use rusqlite::OptionalExtension;
 
 use crate::sqlite::base::Base;
-use crate::sqlite::{corrections, distil, put, records, results, tags, tree};
+use crate::sqlite::{corrections, data, distil, put, records, results, tags, tree};
 
 #[async_trait]
 impl CorpusWriter for Base {
@@ -60,6 +60,7 @@ impl CorpusWriter for Base {
             ChunkResults::Records(stage, declared, found) => {
                 found.iter().try_for_each(|found| records::put(tx, &stage.0, *declared, found))
             }
+            ChunkResults::Shapes(found) => data::put_shapes(tx, found),
             ChunkResults::Extractions(by, found) => {
                 found.iter().try_for_each(|found| distil::put_extraction(tx, *by, found))
             }

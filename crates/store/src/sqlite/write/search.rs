@@ -36,6 +36,7 @@ impl SearchWriter for Base {
 
     async fn refresh(&self) -> Result<(), StoreError> {
         self.reading("refreshing the derived indexes", |inner, connection| {
+            inner.settle_tables(connection)?;
             inner.refresh_text(WRITING)?;
             inner.refresh_codes(connection)
         })

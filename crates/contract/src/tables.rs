@@ -1,0 +1,368 @@
+//! Works out plans over tables by plain loops over their rows, as the definition of a plan says.
+
+use std::cmp::Ordering;
+
+use pikerag_knowledge::tables::By;
+use pikerag_knowledge::{
+    Aggregate, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, PlanRows,
+    TableFilter, TableGroup, TableMeasure, TablePlan, TableTest,
+};
+
+/// A table with its rows in order.
+#[derive(Clone, Debug)]
+pub struct NaiveTable {
+    /// Its names and kinds.
+    pub table: DataTable,
+    /// The values of each row.
+    pub rows: Vec<Vec<DataValue>>,
+}
+
+/// What a plan gives; each row with the places of the rows that it rests on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NaiveRows {
+    /// As [`PlanRows::rows`].
+    pub rows: Vec<(Vec<DataValue>, Vec<usize>)>,
+    /// As [`PlanRows::matched`].
+    pub matched: u64,
+    /// As [`PlanRows::unmeasured`].
+    pub unmeasured: u64,
+}
+
+/// A row of the first table, with those that are joined to it.
+type Joined<'a> = Vec<Option<&'a [DataValue]>>;
+
+/// Works out a plan whose tables and columns are there and fit.
+pub fn evaluate(tables: &[NaiveTable], plan: &TablePlan) -> NaiveRows {
+    let joined = plan.joins.iter().map(|join| &join.to.table);
+    let names: Vec<&String> = std::iter::once(&plan.table).chain(joined).collect();
+    let of = |name: &String| tables.iter().find(|table| table.table.name == *name).unwrap();
+    let naive = Naive { tables: names.into_iter().map(of).collect() };
+    let mut matching: Vec<(usize, Joined<'_>)> = Vec::new();
+    for (place, row) in naive.tables[0].rows.iter().enumerate() {
+        let mut row: Joined<'_> = vec![Some(row)];
+        for (at, join) in (1..).zip(&plan.joins) {
+            let key = naive.value(&row, &join.from);
+            let (_, column) = naive.place(&join.to);
+            let found = naive.tables[at]
+                .rows
+                .iter()
+                .find(|other| key != DataValue::Empty && order(&other[column], &key).is_eq());
+            row.push(found.map(Vec::as_slice));
+        }
+        if plan.filters.iter().all(|filter| naive.holds(&row, filter)) {
+            matching.push((place, row));
+        }
+    }
+    let matched = matching.len() as u64;
+    if plan.measures.is_empty() {
+        return NaiveRows { rows: naive.shown(plan, &matching), matched, unmeasured: 0 };
+    }
+    let unmeasured =
+        match plan.measures.first().and_then(|measure| Some((measure, measure.column.as_ref()?))) {
+            None => 0,
+            Some((measure, column)) => {
+                let is_without = |(_, row): &&(usize, Joined<'_>)| {
+                    naive.measured(measure, column, row) == DataValue::Empty
+                };
+                matching.iter().filter(is_without).count() as u64
+            }
+        };
+    NaiveRows { rows: naive.grouped(plan, &matching), matched, unmeasured }
+}
+
+struct Naive<'a> {
+    tables: Vec<&'a NaiveTable>,
+}
+
+impl Naive<'_> {
+    fn place(&self, column: &ColumnRef) -> (usize, usize) {
+        let table = self.tables.iter().position(|it| it.table.name == column.table).unwrap();
+        let columns = &self.tables[table].table.columns;
+        (table, columns.iter().position(|it| it.sql == column.column).unwrap())
+    }
+
+    fn told(&self, column: &ColumnRef) -> &DataColumn {
+        let (table, place) = self.place(column);
+        &self.tables[table].table.columns[place]
+    }
+
+    fn value(&self, row: &Joined<'_>, column: &ColumnRef) -> DataValue {
+        let (table, place) = self.place(column);
+        row[table].map_or(DataValue::Empty, |row| row[place].clone())
+    }
+
+    /// A value that reads as its column's kind, else none.
+    fn read(&self, row: &Joined<'_>, column: &ColumnRef) -> DataValue {
+        readable(self.told(column).kind, self.value(row, column))
+    }
+
+    fn holds(&self, row: &Joined<'_>, filter: &TableFilter) -> bool {
+        let (kind, value) = (self.told(&filter.column).kind, self.value(row, &filter.column));
+        let read = self.read(row, &filter.column);
+        if value == DataValue::Empty {
+            return filter.test == TableTest::IsEmpty;
+        }
+        let same = |other: &DataValue| order(&value, &stored(kind, other)).is_eq();
+        match &filter.test {
+            TableTest::IsEmpty => false,
+            TableTest::IsFilled => true,
+            TableTest::Is(values) => values.iter().any(same),
+            TableTest::IsNot(values) => !values.iter().any(same),
+            TableTest::Contains(words) => {
+                value.to_string().to_lowercase().contains(&words.to_lowercase())
+            }
+            TableTest::Between { from, from_included, to, to_included } => {
+                let is_above =
+                    |end: &DataValue, is_in: bool| match compare(kind, &read, &stored(kind, end)) {
+                        Some(Ordering::Equal) => is_in,
+                        found => found == Some(Ordering::Greater),
+                    };
+                let is_below =
+                    |end: &DataValue, is_in: bool| match compare(kind, &read, &stored(kind, end)) {
+                        Some(Ordering::Equal) => is_in,
+                        found => found == Some(Ordering::Less),
+                    };
+                from.as_ref().is_none_or(|end| is_above(end, *from_included))
+                    && to.as_ref().is_none_or(|end| is_below(end, *to_included))
+            }
+            TableTest::Within(period) => match kind {
+                ColumnKind::Year => value.to_string() == *period,
+                _ if period.contains('Q') => {
+                    key(By::Quarter, kind, &read) == DataValue::Text(period.clone())
+                }
+                _ => read != DataValue::Empty && read.to_string().starts_with(period.as_str()),
+            },
+            TableTest::InMonth(month) => {
+                read.to_string().get(5..7) == Some(format!("{month:02}").as_str())
+            }
+            TableTest::MoreThan(other) => {
+                let than = self.read(row, other);
+                than != DataValue::Empty && compare(kind, &read, &than) == Some(Ordering::Greater)
+            }
+            TableTest::BesideMean { above } => {
+                let (table, place) = self.place(&filter.column);
+                let numbers: Vec<f64> =
+                    self.tables[table].rows.iter().filter_map(|row| number(&row[place])).collect();
+                let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+                number(&read).is_some_and(|own| if *above { mean < own } else { own < mean })
+            }
+        }
+    }
+
+    fn shown(
+        &self,
+        plan: &TablePlan,
+        matching: &[(usize, Joined<'_>)],
+    ) -> Vec<(Vec<DataValue>, Vec<usize>)> {
+        let mut rows: Vec<&(usize, Joined<'_>)> = matching.iter().collect();
+        let by = |row: &Joined<'_>| match &plan.order {
+            Some(order) => match &order.by {
+                OrderBy::Column(column) => self.read(row, column),
+                OrderBy::Measure => panic!("rows have no measure"),
+            },
+            None => DataValue::Empty,
+        };
+        let is_descending = plan.order.as_ref().is_some_and(|order| order.descending);
+        rows.sort_by(|(m, a), (n, b)| ranked(is_descending, &by(a), &by(b)).then(m.cmp(n)));
+        let show = |(place, row): &(usize, Joined<'_>)| {
+            let cells = plan.show.iter().map(|column| self.value(row, column)).collect();
+            (cells, vec![*place], by(row))
+        };
+        cut(plan, rows.into_iter().map(show).collect(), plan.order.is_some())
+    }
+
+    fn measured(&self, measure: &TableMeasure, column: &ColumnRef, row: &Joined<'_>) -> DataValue {
+        match measure.function {
+            Aggregate::Count | Aggregate::Distinct => self.value(row, column),
+            _ => self.read(row, column),
+        }
+    }
+
+    fn grouped(
+        &self,
+        plan: &TablePlan,
+        matching: &[(usize, Joined<'_>)],
+    ) -> Vec<(Vec<DataValue>, Vec<usize>)> {
+        let key_of = |row: &Joined<'_>, group: &TableGroup| {
+            let kind = self.told(&group.column).kind;
+            match group.by {
+                By::Value => self.value(row, &group.column),
+                by => key(by, kind, &self.read(row, &group.column)),
+            }
+        };
+        let mut groups: Vec<(Vec<DataValue>, Vec<&(usize, Joined<'_>)>)> = Vec::new();
+        for row in matching {
+            let keys: Vec<DataValue> =
+                plan.group.iter().map(|group| key_of(&row.1, group)).collect();
+            match groups.iter_mut().find(|(known, _)| *known == keys) {
+                Some((_, rows)) => rows.push(row),
+                None => groups.push((keys, vec![row])),
+            }
+        }
+        if groups.is_empty() && plan.group.is_empty() {
+            groups.push((Vec::new(), Vec::new()));
+        }
+        let mut found = Vec::new();
+        for (mut cells, rows) in groups {
+            for measure in &plan.measures {
+                let values: Vec<DataValue> = match &measure.column {
+                    None => rows.iter().map(|_| DataValue::Integer(1)).collect(),
+                    Some(column) => {
+                        rows.iter().map(|(_, row)| self.measured(measure, column, row)).collect()
+                    }
+                };
+                cells.push(figure(measure.function, values));
+            }
+            found.push((cells, rows.iter().map(|(place, _)| *place).collect::<Vec<usize>>()));
+        }
+        let width = plan.group.len();
+        let by = |cells: &[DataValue]| match plan.order.as_ref().map(|order| &order.by) {
+            None => DataValue::Empty,
+            Some(OrderBy::Measure) => cells[width].clone(),
+            Some(OrderBy::Column(column)) => {
+                let place = plan.group.iter().position(|group| group.column == *column).unwrap();
+                cells[place].clone()
+            }
+        };
+        let is_descending = plan.order.as_ref().is_some_and(|order| order.descending);
+        found.sort_by(|(a, _), (b, _)| {
+            let keys = a[..width].iter().zip(&b[..width]);
+            let by_key = keys.map(|(a, b)| ranked(false, a, b)).find(|found| found.is_ne());
+            ranked(is_descending, &by(a), &by(b)).then(by_key.unwrap_or(Ordering::Equal))
+        });
+        let is_ordered = plan.order.is_some() && !plan.group.is_empty();
+        let rows = found.into_iter().map(|(cells, rows)| {
+            let by = by(&cells);
+            (cells, rows, by)
+        });
+        cut(plan, rows.collect(), is_ordered)
+    }
+}
+
+/// What is within the limit, and what is as large as its last row.
+fn cut(
+    plan: &TablePlan,
+    rows: Vec<(Vec<DataValue>, Vec<usize>, DataValue)>,
+    is_ordered: bool,
+) -> Vec<(Vec<DataValue>, Vec<usize>)> {
+    let mut taken = Vec::new();
+    let mut last = None;
+    for (cells, places, by) in rows {
+        if let Some(limit) = plan.limit {
+            let is_tie = is_ordered && last.as_ref() == Some(&by);
+            if (is_ordered && by == DataValue::Empty) || (limit <= taken.len() && !is_tie) {
+                break;
+            }
+        }
+        last = Some(by);
+        taken.push((cells, places));
+    }
+    taken.truncate(PlanRows::MOST);
+    taken
+}
+
+fn figure(function: Aggregate, values: Vec<DataValue>) -> DataValue {
+    let mut values: Vec<DataValue> =
+        values.into_iter().filter(|value| *value != DataValue::Empty).collect();
+    values.sort_by(order);
+    let numbers: Vec<f64> = values.iter().filter_map(number).collect();
+    let sum = numbers.iter().sum::<f64>();
+    match function {
+        Aggregate::Count => DataValue::Integer(values.len() as i64),
+        Aggregate::Distinct => {
+            values.dedup_by(|a, b| order(a, b).is_eq());
+            DataValue::Integer(values.len() as i64)
+        }
+        _ if values.is_empty() => DataValue::Empty,
+        Aggregate::Sum => DataValue::Real(sum),
+        Aggregate::Mean => DataValue::Real(sum / numbers.len() as f64),
+        Aggregate::Median => {
+            let middle = numbers.len() / 2;
+            DataValue::Real(match numbers.len() % 2 {
+                0 => f64::midpoint(numbers[middle - 1], numbers[middle]),
+                _ => numbers[middle],
+            })
+        }
+        Aggregate::Least => values.remove(0),
+        Aggregate::Greatest => values.pop().unwrap(),
+    }
+}
+
+fn number(value: &DataValue) -> Option<f64> {
+    match value {
+        DataValue::Integer(number) => Some(*number as f64),
+        DataValue::Real(number) => Some(*number),
+        DataValue::Empty | DataValue::Text(_) => None,
+    }
+}
+
+fn readable(kind: ColumnKind, value: DataValue) -> DataValue {
+    let is_text = matches!(value, DataValue::Text(_));
+    let is_read = match kind {
+        ColumnKind::Date => {
+            value.to_string().get(..4).is_some_and(|year| year.parse::<u16>().is_ok())
+        }
+        kind => !kind.is_numeric() || !is_text,
+    };
+    if is_read { value } else { DataValue::Empty }
+}
+
+/// As a column of this kind stores a value.
+fn stored(kind: ColumnKind, value: &DataValue) -> DataValue {
+    match (kind, value) {
+        (ColumnKind::Year, DataValue::Text(text)) => {
+            let year = text.get(..4).and_then(|year| year.parse().ok());
+            year.map_or_else(|| value.clone(), DataValue::Integer)
+        }
+        (kind, DataValue::Integer(_) | DataValue::Real(_)) if !kind.is_numeric() => {
+            DataValue::Text(value.to_string())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Dates as far as the less precise of both goes.
+fn compare(kind: ColumnKind, a: &DataValue, b: &DataValue) -> Option<Ordering> {
+    if *a == DataValue::Empty || *b == DataValue::Empty {
+        return None;
+    }
+    if kind != ColumnKind::Date {
+        return Some(order(a, b));
+    }
+    let (a, b) = (a.to_string(), b.to_string());
+    let length = a.len().min(b.len());
+    Some(a[..length].cmp(&b[..length]))
+}
+
+fn key(by: By, kind: ColumnKind, date: &DataValue) -> DataValue {
+    let text = date.to_string();
+    let part = |length: usize| {
+        text.get(..length).map_or(DataValue::Empty, |part| DataValue::Text(part.to_owned()))
+    };
+    match by {
+        By::Value => date.clone(),
+        By::Year if kind == ColumnKind::Year => date.clone(),
+        By::Year => part(4),
+        By::Month => part(7),
+        By::Quarter => match text.get(5..7).and_then(|month| month.parse::<u8>().ok()) {
+            Some(month) => DataValue::Text(format!("{}-Q{}", &text[..4], month.div_ceil(3))),
+            None => DataValue::Empty,
+        },
+    }
+}
+
+/// Numbers before texts.
+fn order(a: &DataValue, b: &DataValue) -> Ordering {
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (None, None) => a.to_string().cmp(&b.to_string()),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// What there is none of comes last either way.
+fn ranked(is_descending: bool, a: &DataValue, b: &DataValue) -> Ordering {
+    let is_empty = |value: &DataValue| *value == DataValue::Empty;
+    let by_value = if is_descending { order(b, a) } else { order(a, b) };
+    is_empty(a).cmp(&is_empty(b)).then(by_value)
+}

@@ -1,0 +1,229 @@
+//! Makes SQL of a plan.
+
+use pikerag_knowledge::{
+    Aggregate, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure, TablePlan,
+};
+
+use super::expressions::{Dress, Writer, number, ordered, sortable};
+
+/// The statements of a plan, which share their bound values.
+pub(super) struct Statement {
+    /// For each group: its keys and measures, how many rows it has, how many of them have a value of the first measure's
+    /// column, and the numbers of its first rows. For each row that is shown: its columns, what it is ordered by, its number.
+    pub(super) rows: String,
+    /// How many rows fulfil the filters, where rows are shown.
+    pub(super) count: String,
+    /// Keys and measures, or columns.
+    pub(super) width: usize,
+    /// Where what the order goes by is found in a row.
+    pub(super) by: Option<usize>,
+}
+
+/// A plan's parts as SQL.
+struct Clauses {
+    from: String,
+    holds: Vec<String>,
+    keys: Vec<String>,
+    measures: Vec<String>,
+    show: Vec<String>,
+    /// What has to be there for the first measure to count a row.
+    measured: String,
+    order: Option<String>,
+    is_descending: bool,
+}
+
+/// The statement to be run; `writer` has the values that it binds afterwards.
+pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Statement, DataError> {
+    let by = by_place(plan)?;
+    let Clauses { from, holds, keys, measures, show, measured, order, is_descending } =
+        clauses(writer, plan)?;
+    let holds = holds.join(" AND ");
+    let count = format!("SELECT count(*) FROM {from} WHERE {holds}");
+    let direction = if is_descending { "DESC " } else { "" };
+    if plan.measures.is_empty() {
+        let order = order.unwrap_or_else(|| "NULL".to_owned());
+        // As many as may be as large as the last one.
+        let most =
+            plan.limit.map_or(PlanRows::MOST, |limit| limit.min(PlanRows::MOST) + PlanRows::MOST);
+        let rows = format!(
+            "SELECT {}, {order}, t0.row FROM {from} WHERE {holds} ORDER BY {order} {direction}NULLS LAST, t0.row LIMIT {most}",
+            show.join(", ")
+        );
+        return Ok(Statement { rows, count, width: show.len(), by: by.map(|_| show.len()) });
+    }
+    let width = keys.len() + measures.len();
+    let list = keys.iter().chain(&measures).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut rows = format!(
+        "SELECT {list}, count(*), count({measured}), first_rows(t0.row) FROM {from} WHERE {holds}"
+    );
+    if !keys.is_empty() {
+        let numbers: Vec<String> = (1..=keys.len()).map(|key| key.to_string()).collect();
+        let by_key = keys.iter().map(|key| format!("{key} NULLS LAST")).collect::<Vec<_>>();
+        let order =
+            order.map(|order| format!("{order} {direction}NULLS LAST, ")).unwrap_or_default();
+        rows.push_str(&format!(
+            " GROUP BY {} ORDER BY {order}{}",
+            numbers.join(", "),
+            by_key.join(", ")
+        ));
+    }
+    Ok(Statement { rows, count, width, by })
+}
+
+/// The statement for people: it gives the same, but for rows as large as the last one.
+pub(super) fn for_people(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
+    let Clauses { from, mut holds, keys, measures, show, order, is_descending, .. } =
+        clauses(writer, plan)?;
+    holds.retain(|condition| condition != "TRUE");
+    let list = if plan.measures.is_empty() { show } else { [keys.clone(), measures].concat() };
+    let mut sql = format!("SELECT {} FROM {from}", list.join(", "));
+    if !holds.is_empty() {
+        sql.push_str(&format!(" WHERE {}", holds.join(" AND ")));
+    }
+    if !keys.is_empty() && !plan.measures.is_empty() {
+        sql.push_str(&format!(" GROUP BY {}", keys.join(", ")));
+    }
+    match order {
+        Some(order) if plan.measures.is_empty() || !keys.is_empty() => {
+            let direction = if is_descending { " DESC" } else { "" };
+            sql.push_str(&format!(" ORDER BY {order}{direction} NULLS LAST"));
+        }
+        None if !keys.is_empty() && !plan.measures.is_empty() => {
+            sql.push_str(&format!(" ORDER BY {}", keys.join(", ")));
+        }
+        _ => {}
+    }
+    if let Some(limit) = plan.limit {
+        sql.push_str(&format!(" LIMIT {limit}"));
+    }
+    Ok(sql)
+}
+
+/// Where what groups are ordered by is among keys and measures; of rows that are shown it stands behind them.
+fn by_place(plan: &TablePlan) -> Result<Option<usize>, DataError> {
+    let Some(order) = &plan.order else { return Ok(None) };
+    match &order.by {
+        OrderBy::Measure if plan.measures.is_empty() => Err(DataError::NoMeasure),
+        OrderBy::Measure => Ok(Some(plan.group.len())),
+        OrderBy::Column(_) if plan.measures.is_empty() => Ok(Some(plan.show.len())),
+        OrderBy::Column(column) => {
+            let place = plan.group.iter().position(|group| group.column == *column);
+            let none = || DataError::NoGroup { column: column.column.clone() };
+            place.map(Some).ok_or_else(none)
+        }
+    }
+}
+
+fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataError> {
+    let from = from(writer, plan)?;
+    let mut holds = vec![writer.seen("t0")];
+    for filter in &plan.filters {
+        let condition = writer.condition(filter)?;
+        holds.push(format!("({condition})"));
+    }
+    let keys =
+        plan.group.iter().map(|group| writer.key(group)).collect::<Result<Vec<String>, _>>()?;
+    let mut measures = Vec::with_capacity(plan.measures.len());
+    let mut measured = "*".to_owned();
+    for (place, measure) in plan.measures.iter().enumerate() {
+        let (function, counted) = figure(writer, measure)?;
+        measures.push(function);
+        if place == 0 {
+            measured = counted;
+        }
+    }
+    let mut show = Vec::new();
+    if plan.measures.is_empty() {
+        for column in shown_columns(writer, plan) {
+            show.push(writer.column(&column)?.sql);
+        }
+    }
+    let by = plan.order.as_ref().map(|order| &order.by);
+    let order = match by {
+        None => None,
+        Some(OrderBy::Measure) => Some(measures.first().cloned().ok_or(DataError::NoMeasure)?),
+        Some(OrderBy::Column(column)) => match plan.measures.is_empty() {
+            true => Some(sortable(&writer.column(column)?)),
+            false => match by_place(plan)? {
+                Some(place) => keys.get(place).cloned(),
+                None => None,
+            },
+        },
+    };
+    let is_descending = plan.order.as_ref().is_some_and(|order| order.descending);
+    Ok(Clauses { from, holds, keys, measures, show, measured, order, is_descending })
+}
+
+/// The columns that rows are shown with: those of the plan, else all of its first table.
+fn shown_columns(writer: &Writer<'_>, plan: &TablePlan) -> Vec<ColumnRef> {
+    let Some(first) = writer.tables.first().filter(|_| plan.show.is_empty()) else {
+        return plan.show.clone();
+    };
+    let column = |sql: &String| ColumnRef { table: first.table.name.clone(), column: sql.clone() };
+    first.table.columns.iter().map(|told| column(&told.sql)).collect()
+}
+
+/// The tables, each row of the first with the first row of the others that has the same value.
+fn from(writer: &Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
+    let Some(first) = writer.tables.first() else { return Ok(String::new()) };
+    let mut from = writer.rows(first);
+    if writer.dress == Dress::Numbers {
+        from.push_str(" AS t0");
+    }
+    for (place, join) in (1..).zip(&plan.joins) {
+        let Some(entry) = writer.tables.get(place) else { continue };
+        let (key, other) = (writer.column(&join.from)?, writer.column(&join.to)?);
+        let rows = writer.rows(entry);
+        match writer.dress {
+            Dress::Names => {
+                from.push_str(&format!(" LEFT JOIN {rows} ON {} = {}", other.sql, key.sql))
+            }
+            Dress::Numbers => {
+                let own = other.sql.split_once('.').map_or(other.sql.as_str(), |(_, own)| own);
+                from.push_str(&format!(
+                    " LEFT JOIN (SELECT {own} AS value, min(row) AS row FROM {rows} WHERE {} AND {own} IS NOT NULL \
+                     GROUP BY {own}) AS k{place} ON k{place}.value = {} LEFT JOIN {rows} AS t{place} ON t{place}.row = k{place}.row",
+                    writer.seen(""),
+                    key.sql
+                ));
+            }
+        }
+    }
+    Ok(from)
+}
+
+/// A measure, and what has to be there for a row to count.
+fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String), DataError> {
+    let Some(column) = &measure.column else {
+        return match measure.function {
+            Aggregate::Count => Ok(("count(*)".to_owned(), "*".to_owned())),
+            _ => Err(DataError::NoMeasure),
+        };
+    };
+    let column = writer.column(column)?;
+    let wanted = "worked out as a figure";
+    let (function, value) = match measure.function {
+        Aggregate::Count => ("count", column.sql.clone()),
+        Aggregate::Distinct => ("count", column.sql.clone()),
+        Aggregate::Sum if is_large(&column) => ("total", number(&column, wanted)?),
+        Aggregate::Sum => ("sum", number(&column, wanted)?),
+        Aggregate::Mean => ("avg", number(&column, wanted)?),
+        Aggregate::Median => ("median", number(&column, wanted)?),
+        Aggregate::Least => ("min", ordered(&column, wanted)?),
+        Aggregate::Greatest => ("max", ordered(&column, wanted)?),
+    };
+    let distinct = if measure.function == Aggregate::Distinct { "DISTINCT " } else { "" };
+    Ok((format!("{function}({distinct}{value})"), value))
+}
+
+/// Whether a sum of whole numbers may go beyond 64 bits, which SQLite refuses.
+fn is_large(column: &super::expressions::Column<'_>) -> bool {
+    const SAFE: f64 = 1e12;
+    let told = column.told;
+    let ends = [&told.least, &told.greatest];
+    let is_safe = |end: &&Option<String>| {
+        end.as_ref().and_then(|end| end.parse().ok()).is_some_and(|end: f64| end.abs() < SAFE)
+    };
+    // Of a table that is not surveyed the ends are not known.
+    told.kind == ColumnKind::Integer && told.least.is_some() && !ends.iter().all(is_safe)
+}

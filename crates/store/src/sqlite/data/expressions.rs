@@ -1,0 +1,312 @@
+//! Writes columns, values and conditions of a plan as SQL. A table is its number, a column its place, and a value is bound:
+//! nothing that a plan says is pasted. For people the same is written with names and literals.
+
+use pikerag_knowledge::tables::By;
+use pikerag_knowledge::{
+    ColumnKind, ColumnRef, DataColumn, DataError, DataValue, TableFilter, TableGroup, TableTest,
+};
+
+use super::catalogue::{Entry, seen};
+use super::shown::{literal, quoted};
+
+/// How tables, columns and values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dress {
+    /// To be run.
+    Numbers,
+    /// To be read, and run by a person.
+    Names,
+}
+
+/// A plan's tables, and the values that were bound so far.
+pub(super) struct Writer<'a> {
+    pub(super) tables: Vec<&'a Entry>,
+    pub(super) dress: Dress,
+    /// Whether rows are seen through a filter.
+    pub(super) is_filtered: bool,
+    pub(super) bound: Vec<DataValue>,
+}
+
+/// A column of one of the tables.
+pub(super) struct Column<'a> {
+    pub(super) sql: String,
+    pub(super) told: &'a DataColumn,
+    /// Its table's place in the plan, and its own in the table.
+    table: usize,
+    place: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// What the table at a place of the plan is called in the statement.
+    pub(super) fn alias(&self, place: usize) -> String {
+        match (self.dress, self.tables.get(place)) {
+            (Dress::Names, Some(entry)) => quoted(&entry.table.name),
+            _ => format!("t{place}"),
+        }
+    }
+
+    /// A table as rows are taken from it.
+    pub(super) fn rows(&self, entry: &Entry) -> String {
+        match self.dress {
+            Dress::Numbers => format!("main.data_{}", entry.id),
+            Dress::Names => quoted(&entry.table.name),
+        }
+    }
+
+    /// The condition that rows of a table which are seen fulfil.
+    pub(super) fn seen(&self, alias: &str) -> String {
+        seen(self.is_filtered && self.dress == Dress::Numbers, alias)
+    }
+
+    pub(super) fn column(&self, of: &ColumnRef) -> Result<Column<'a>, DataError> {
+        let names = || self.tables.iter().map(|entry| entry.table.name.clone()).collect();
+        let no_table = || DataError::NoTable { table: of.table.clone(), known: names() };
+        let table = self.tables.iter().position(|entry| entry.table.name == of.table);
+        let (table, entry) =
+            table.and_then(|at| Some((at, self.tables.get(at)?))).ok_or_else(no_table)?;
+        let (place, told) = column_of(entry, &of.column)?;
+        let sql = match self.dress {
+            Dress::Numbers => format!("t{table}.c{place}"),
+            Dress::Names if self.tables.len() == 1 => quoted(&told.sql),
+            Dress::Names => format!("{}.{}", self.alias(table), quoted(&told.sql)),
+        };
+        Ok(Column { sql, told, table, place })
+    }
+
+    pub(super) fn bind(&mut self, value: DataValue) -> String {
+        match self.dress {
+            Dress::Names => literal(&value),
+            Dress::Numbers => {
+                self.bound.push(value);
+                format!("?{}", self.bound.len())
+            }
+        }
+    }
+
+    /// A condition, of which a row without a value never gives more than null.
+    pub(super) fn condition(&mut self, filter: &TableFilter) -> Result<String, DataError> {
+        let column = self.column(&filter.column)?;
+        let (sql, kind) = (column.sql.clone(), column.told.kind);
+        Ok(match &filter.test {
+            TableTest::IsEmpty => format!("{sql} IS NULL"),
+            TableTest::IsFilled => format!("{sql} IS NOT NULL"),
+            TableTest::Is(values) => {
+                let list = self.list(&column, values);
+                format!("{sql} IN ({list})")
+            }
+            TableTest::IsNot(values) => {
+                let list = self.list(&column, values);
+                format!("{sql} IS NOT NULL AND {sql} NOT IN ({list})")
+            }
+            TableTest::Contains(_) if kind.is_numeric() => {
+                return Err(wrong(&column, "searched for words"));
+            }
+            TableTest::Contains(words) => {
+                format!("contains({sql}, {})", self.bind(DataValue::Text(words.clone())))
+            }
+            TableTest::Between { from, from_included, to, to_included } => {
+                let mut ends = Vec::new();
+                for (end, is_in, signs) in
+                    [(from, from_included, [">", ">="]), (to, to_included, ["<", "<="])]
+                {
+                    let [without, with] = signs;
+                    if let Some(end) = end {
+                        ends.push(self.end(&column, end, if *is_in { with } else { without })?);
+                    }
+                }
+                ends.push(format!("{sql} IS NOT NULL"));
+                ends.join(" AND ")
+            }
+            TableTest::Within(period) => self.within(&column, period)?,
+            TableTest::InMonth(month) => match kind {
+                ColumnKind::Date => {
+                    let month = self.bind(DataValue::Text(format!("{month:02}")));
+                    format!("substr({}, 6, 2) = {month}", date(&column))
+                }
+                _ => return Err(wrong(&column, "compared with a month")),
+            },
+            TableTest::MoreThan(other) => more(&column, &self.column(other)?)?,
+            TableTest::BesideMean { above } => {
+                let sign = if *above { ">" } else { "<" };
+                let mean = self.mean(&column);
+                format!("{} {sign} ({mean})", number(&column, "compared with a mean")?)
+            }
+        })
+    }
+
+    fn list(&mut self, column: &Column<'_>, values: &[DataValue]) -> String {
+        let mut list = Vec::with_capacity(values.len());
+        for value in values.iter().filter(|value| **value != DataValue::Empty) {
+            list.push(self.bind(as_stored(column.told.kind, value)));
+        }
+        list.join(", ")
+    }
+
+    /// One end of a range. Dates are compared as far as the less precise of both goes.
+    fn end(
+        &mut self,
+        column: &Column<'_>,
+        end: &DataValue,
+        sign: &str,
+    ) -> Result<String, DataError> {
+        let end = as_stored(column.told.kind, end);
+        if column.told.kind.is_numeric() {
+            if matches!(end, DataValue::Text(_) | DataValue::Empty) {
+                return Err(wrong(column, "compared with a text"));
+            }
+            let end = self.bind(end);
+            return Ok(format!("{} {sign} {end}", number(column, "compared with a number")?));
+        }
+        let length = end.to_string().len();
+        let end = self.bind(end);
+        Ok(match column.told.kind {
+            ColumnKind::Date => {
+                let date = date(column);
+                format!("substr({date}, 1, {length}) {sign} substr({end}, 1, length({date}))")
+            }
+            _ => format!("{} {sign} {end}", column.sql),
+        })
+    }
+
+    fn within(&mut self, column: &Column<'_>, period: &str) -> Result<String, DataError> {
+        let wrong = || wrong(column, "compared with a period");
+        match column.told.kind {
+            ColumnKind::Year => {
+                let year: i64 = period.parse().map_err(|_| wrong())?;
+                Ok(format!("{} = {}", column.sql, self.bind(DataValue::Integer(year))))
+            }
+            ColumnKind::Date => {
+                let date = date(column);
+                if let Some((_, "Q1" | "Q2" | "Q3" | "Q4")) = period.split_once('-') {
+                    let quarter = self.bind(DataValue::Text(period.to_owned()));
+                    return Ok(format!("{} = {quarter}", quarter_of(&date)));
+                }
+                let length = period.len();
+                let period = self.bind(DataValue::Text(period.to_owned()));
+                Ok(format!("substr({date}, 1, {length}) = {period}"))
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// The mean of a column over all rows of its table that are seen.
+    fn mean(&self, column: &Column<'_>) -> String {
+        let Some(entry) = self.tables.get(column.table) else { return "NULL".to_owned() };
+        let own = match self.dress {
+            Dress::Numbers => format!("c{}", column.place),
+            Dress::Names => quoted(&column.told.sql),
+        };
+        let number = guarded(&own, column.told);
+        let holds = match self.seen("") {
+            all if all == "TRUE" => String::new(),
+            seen => format!(" WHERE {seen}"),
+        };
+        format!("SELECT avg({number}) FROM {}{holds}", self.rows(entry))
+    }
+
+    /// What tells groups apart; null where a date is not precise enough.
+    pub(super) fn key(&self, group: &TableGroup) -> Result<String, DataError> {
+        let column = self.column(&group.column)?;
+        let period = |length: usize, shown: String| {
+            let date = date(&column);
+            format!("CASE WHEN {length} <= length({date}) THEN {shown} END")
+        };
+        Ok(match (group.by, column.told.kind) {
+            (By::Value, _) | (By::Year, ColumnKind::Year) => column.sql,
+            (By::Year, ColumnKind::Date) => format!("substr({}, 1, 4)", date(&column)),
+            (By::Month, ColumnKind::Date) => period(7, format!("substr({}, 1, 7)", date(&column))),
+            (By::Quarter, ColumnKind::Date) => period(7, quarter_of(&date(&column))),
+            _ => return Err(wrong(&column, "told apart by time")),
+        })
+    }
+}
+
+/// The quarter of a date that has a month: `2010-Q3`.
+fn quarter_of(date: &str) -> String {
+    format!("substr({date}, 1, 4) || '-Q' || ((CAST(substr({date}, 6, 2) AS INTEGER) + 2) / 3)")
+}
+
+fn column_of<'a>(entry: &'a Entry, name: &str) -> Result<(usize, &'a DataColumn), DataError> {
+    let columns = &entry.table.columns;
+    let found = columns.iter().enumerate().find(|(_, column)| column.sql == name);
+    found.ok_or_else(|| DataError::NoColumn {
+        table: entry.table.name.clone(),
+        column: name.to_owned(),
+        known: columns.iter().map(|column| column.sql.clone()).collect(),
+    })
+}
+
+fn wrong(column: &Column<'_>, wanted: &'static str) -> DataError {
+    DataError::WrongKind { column: column.told.sql.clone(), kind: column.told.kind, wanted }
+}
+
+/// A column's numbers, and null for what does not read as one.
+pub(super) fn number(column: &Column<'_>, wanted: &'static str) -> Result<String, DataError> {
+    match column.told.kind.is_numeric() {
+        true => Ok(guarded(&column.sql, column.told)),
+        false => Err(wrong(column, wanted)),
+    }
+}
+
+/// A column's numbers or dates.
+pub(super) fn ordered(column: &Column<'_>, wanted: &'static str) -> Result<String, DataError> {
+    match column.told.kind {
+        ColumnKind::Date => Ok(date(column)),
+        _ => number(column, wanted),
+    }
+}
+
+/// What rows are put in order by: numbers and dates where the column holds them, else texts.
+pub(super) fn sortable(column: &Column<'_>) -> String {
+    guarded(&column.sql, column.told)
+}
+
+fn date(column: &Column<'_>) -> String {
+    guarded(&column.sql, column.told)
+}
+
+fn guarded(sql: &str, told: &DataColumn) -> String {
+    match told.kind {
+        _ if told.unread == 0 => sql.to_owned(),
+        ColumnKind::Date => format!("CASE WHEN is_date({sql}) THEN {sql} END"),
+        kind if kind.is_numeric() => {
+            format!("CASE WHEN typeof({sql}) IN ('integer', 'real') THEN {sql} END")
+        }
+        _ => sql.to_owned(),
+    }
+}
+
+/// Whether one column is above another of the same row.
+fn more(one: &Column<'_>, other: &Column<'_>) -> Result<String, DataError> {
+    use ColumnKind::{Date, Year};
+    Ok(match (one.told.kind, other.told.kind) {
+        (Date, Date) => {
+            let (one, other) = (date(one), date(other));
+            format!("substr({one}, 1, length({other})) > substr({other}, 1, length({one}))")
+        }
+        (Date, Year) => {
+            format!("CAST(substr({}, 1, 4) AS INTEGER) > {}", date(one), sortable(other))
+        }
+        (Year, Date) => {
+            format!("{} > CAST(substr({}, 1, 4) AS INTEGER)", sortable(one), date(other))
+        }
+        (a, b) if a.is_numeric() && b.is_numeric() => {
+            format!("{} > {}", sortable(one), sortable(other))
+        }
+        (a, b) if !a.is_numeric() && !b.is_numeric() => format!("{} > {}", one.sql, other.sql),
+        _ => return Err(wrong(one, "compared with a column of another kind")),
+    })
+}
+
+/// A value as a column of this kind stores it.
+fn as_stored(kind: ColumnKind, value: &DataValue) -> DataValue {
+    match (kind, value) {
+        (ColumnKind::Year, DataValue::Text(text)) => {
+            let year = text.get(..4).and_then(|year| year.parse().ok());
+            year.map_or_else(|| value.clone(), DataValue::Integer)
+        }
+        (_, DataValue::Text(_) | DataValue::Empty) => value.clone(),
+        (kind, number) if !kind.is_numeric() => DataValue::Text(number.to_string()),
+        _ => value.clone(),
+    }
+}

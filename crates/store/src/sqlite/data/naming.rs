@@ -1,0 +1,118 @@
+//! Finds what people call the rows of a document, and a table of several documents.
+
+use pikerag_knowledge::uri::file_path;
+
+/// Longest caption that is a title, in characters.
+const LONGEST: usize = 120;
+/// Words for what a table is about, at most.
+const ABOUT: usize = 24;
+
+/// How a document calls its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) title: String,
+    pub(super) about: Vec<String>,
+}
+
+/// The name of a file without its folder and ending.
+pub(super) fn stem(uri: &str) -> String {
+    let path = file_path(uri);
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// By the caption, the last heading above it, or the name of the file.
+pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
+    let caption = caption.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_short = !caption.is_empty() && caption.chars().count() <= LONGEST;
+    let title = match headings.last() {
+        _ if is_short => caption.clone(),
+        Some(heading) => heading.clone(),
+        None => stem(uri),
+    };
+    let caption = is_short.then_some(caption);
+    let about = headings.iter().cloned().chain(caption).chain([document.to_owned(), stem(uri)]);
+    let mut named = Named { title, about: Vec::new() };
+    about.for_each(|words| add(&mut named.about, words));
+    named
+}
+
+/// Adds words that are not there yet.
+pub(super) fn add(about: &mut Vec<String>, words: String) {
+    if about.len() < ABOUT && !words.trim().is_empty() && !about.contains(&words) {
+        about.push(words);
+    }
+}
+
+/// A name in SQL made of a title, which is none of those taken.
+pub(super) fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut plain = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        match c.is_alphanumeric() {
+            true => plain.push(c),
+            false if !plain.is_empty() && !plain.ends_with('_') => plain.push('_'),
+            false => {}
+        }
+    }
+    let plain = plain.trim_end_matches('_');
+    let plain = if plain.is_empty() { "rows_of" } else { plain };
+    let mut name = plain.to_owned();
+    let mut nth = 2;
+    while is_taken(&name) {
+        name = format!("{plain}_{nth}");
+        nth += 1;
+    }
+    name
+}
+
+/// The name of several documents' rows: the one that all have, else how all of them begin, else the first.
+pub(super) fn of_parts<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> String {
+    let Some(first) = titles.clone().next() else { return String::new() };
+    if titles.clone().all(|title| title == first) {
+        return first.to_owned();
+    }
+    let mut shared: Vec<char> = first.chars().collect();
+    for title in titles {
+        let alike = shared.iter().zip(title.chars()).take_while(|(a, b)| **a == *b).count();
+        shared.truncate(alike);
+    }
+    let shared: String = shared.into_iter().collect();
+    let shared = shared.trim_end_matches(|c: char| !c.is_alphabetic());
+    match 2 < shared.len() {
+        true => shared.to_owned(),
+        false => first.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_several_documents_is_called_as_they_begin() {
+        let title = |titles: &[&str]| of_parts(titles.iter().copied());
+        assert_eq!(title(&["sales_2023", "sales_2024"]), "sales");
+        assert_eq!(title(&["销售 2023", "销售 2024"]), "销售");
+        assert_eq!(title(&["Orders", "Orders"]), "Orders");
+        assert_eq!(title(&["north", "south"]), "north");
+        assert_eq!(title(&[]), "");
+    }
+
+    #[test]
+    fn rows_are_called_by_caption_heading_or_file() {
+        let headings = ["Costs".to_owned(), "2024".to_owned()];
+        let title = |headings: &[String], caption: &str| {
+            of_rows("a/re.port.csv", "Report", headings, caption).title
+        };
+        assert_eq!(title(&headings, " Table 1:\n Costs "), "Table 1: Costs");
+        assert_eq!(title(&headings, ""), "2024");
+        assert_eq!(title(&[], ""), "re.port");
+        assert_eq!(
+            of_rows("a/b.csv", "b", &headings, "").about,
+            ["Costs", "2024", "b"].map(str::to_owned)
+        );
+    }
+}

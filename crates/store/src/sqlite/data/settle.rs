@@ -1,0 +1,43 @@
+//! Surveys again the tables that lost rows since they were written.
+
+use pikerag_knowledge::{DataColumn, StoreError};
+use rusqlite::{Connection, Transaction, params};
+
+use super::survey::surveyed;
+use crate::error::Context;
+use crate::sqlite::inner::Inner;
+use crate::sqlite::put::json;
+use crate::sqlite::rows;
+
+impl Inner {
+    /// Does so, where there are any.
+    pub(in crate::sqlite) fn settle_tables(
+        &self,
+        connection: &Connection,
+    ) -> Result<(), StoreError> {
+        let doing = "surveying tables";
+        let is_behind = "SELECT 1 FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL";
+        let is_behind = connection.prepare_cached(is_behind).and_then(|mut sql| sql.exists([]));
+        match self.writer.is_some() && is_behind.context(doing)? {
+            true => self.transaction(doing, settle),
+            false => Ok(()),
+        }
+    }
+}
+
+fn settle(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let held: Vec<(i64, Vec<DataColumn>)> = tx
+        .prepare_cached(
+            "SELECT id, columns FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, rows::json(row, 1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (table, columns) in held {
+        let columns = surveyed(tx, table, "TRUE", columns)?;
+        tx.execute(
+            "UPDATE data_tables SET columns = ?2, is_surveyed = 1 WHERE id = ?1",
+            params![table, json(&columns)?],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! Writes the table of a shape from the chunks that hold its rows: one pass to learn what the columns are, another to
+//! store the values. Memory holds the rows of one chunk, and the names of all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pikerag_knowledge::{
+    DataColumn, DataTable, DataValue, InChunk, RowReader, Span, Stage, Table, TableShape, file_part,
+};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::catalogue::{parts, taken, title_of};
+use super::naming::{self, Named};
+use super::survey::Survey;
+use super::values::Bound;
+use crate::sqlite::put::json;
+use crate::sqlite::rows;
+use crate::sqlite::rows::limit_of;
+
+/// Fewer rows are no table.
+const FEWEST: u64 = 2;
+
+/// Notes which table each chunk's rows belong to, and that it was looked for.
+pub(in crate::sqlite) fn put_shapes(
+    tx: &Transaction<'_>,
+    found: &[InChunk<Option<TableShape>>],
+) -> rusqlite::Result<()> {
+    let mut source = tx.prepare_cached("SELECT source FROM chunks WHERE id = ?1")?;
+    let mut shape =
+        tx.prepare_cached("INSERT INTO data_tables(shape) VALUES (?1) ON CONFLICT DO NOTHING")?;
+    let mut known = tx.prepare_cached("SELECT id FROM data_tables WHERE shape = ?1")?;
+    let mut before = tx.prepare_cached("DELETE FROM data_chunks WHERE chunk = ?1")?;
+    let mut note =
+        tx.prepare_cached("INSERT INTO data_chunks(chunk, data, source) VALUES (?1, ?2, ?3)")?;
+    let mut done =
+        tx.prepare_cached("INSERT OR IGNORE INTO progress(stage, chunk) VALUES (?1, ?2)")?;
+    let stage = Stage::tables().0;
+    for InChunk { chunk, found } in found {
+        let chunk = chunk.0.cast_signed();
+        // Its document may have been deleted meanwhile.
+        let held: Option<i64> = source.query_row([chunk], |row| row.get(0)).optional()?;
+        let Some(held) = held else { continue };
+        before.execute([chunk])?;
+        if let Some(TableShape(key)) = found {
+            shape.execute([key.cast_signed()])?;
+            let table: i64 = known.query_row([key.cast_signed()], |row| row.get(0))?;
+            note.execute(params![chunk, table, held])?;
+        }
+        done.execute(params![stage, chunk])?;
+    }
+    Ok(())
+}
+
+pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<TableShape>> {
+    connection
+        .prepare_cached("SELECT shape FROM data_tables WHERE is_stale ORDER BY shape")?
+        .query_map([], |row| rows::id(row, 0).map(TableShape))?
+        .collect()
+}
+
+/// Writes a table; its rows. Nothing happens to a shape that no chunk has.
+pub(super) fn write(
+    tx: &Transaction<'_>,
+    shape: TableShape,
+    reader: &mut dyn RowReader,
+) -> rusqlite::Result<u64> {
+    let known: Option<(i64, Option<String>, String)> = tx
+        .prepare_cached("SELECT id, name, title FROM data_tables WHERE shape = ?1")?
+        .query_row([shape.0.cast_signed()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((table, name, before)) = known else { return Ok(0) };
+    tx.execute_batch(&format!("DROP TABLE IF EXISTS data_{table}"))?;
+    tx.execute("DELETE FROM data_parts WHERE data = ?1", [table])?;
+    let rows = Rows::of(tx, table)?;
+    reader.begin(&rows.header);
+    let mut named: BTreeMap<i64, Named> = BTreeMap::new();
+    rows.each(tx, |chunk| {
+        for row in &chunk.rows {
+            reader.see(file_part(&chunk.uri), row);
+        }
+        chunk.name(&mut named);
+        Ok(())
+    })?;
+    let columns = reader.settle();
+    let (stored, columns) = store(tx, table, &rows, reader, columns)?;
+    if stored < FEWEST {
+        tx.execute_batch(&format!("DROP TABLE data_{table}"))?;
+        tx.execute(
+            "UPDATE data_chunks SET first = 0, rows = 0, left_out = 0 WHERE data = ?1",
+            [table],
+        )?;
+        tx.execute(
+            "UPDATE data_tables SET name = NULL, title = '', columns = '[]', is_stale = 0 WHERE id = ?1",
+            [table],
+        )?;
+        return Ok(0);
+    }
+    for (source, Named { title, about }) in named.into_iter().take(DataTable::MOST_PARTS) {
+        tx.prepare_cached(
+            "INSERT INTO data_parts(data, source, title, about) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![table, source, title, json(&about)?])?;
+    }
+    let title = title_of(&parts(tx, table)?);
+    let name = match name.filter(|_| title == before) {
+        Some(name) => name,
+        None => reader.name(&title, &taken(tx, table)?),
+    };
+    tx.execute(
+        "UPDATE data_tables SET name = ?2, title = ?3, columns = ?4, is_stale = 0, is_surveyed = 1 WHERE id = ?1",
+        params![table, name, title, json(&columns)?],
+    )?;
+    Ok(stored)
+}
+
+/// Stores all rows in a new table; how many there are, and the columns with what is told of them.
+fn store(
+    tx: &Transaction<'_>,
+    table: i64,
+    rows: &Rows,
+    reader: &dyn RowReader,
+    columns: Vec<DataColumn>,
+) -> rusqlite::Result<(u64, Vec<DataColumn>)> {
+    let list: String = (0..columns.len()).map(|place| format!(", c{place}")).collect();
+    // Without the number as a column of its own, VACUUM could change it.
+    tx.execute_batch(&format!(
+        "CREATE TABLE data_{table} (row INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, start INTEGER NOT NULL,
+         stop INTEGER NOT NULL{list})"
+    ))?;
+    let mut insert = tx.prepare(&format!(
+        "INSERT INTO data_{table} VALUES (?, ?, ?, ?{})",
+        ", ?".repeat(columns.len())
+    ))?;
+    let mut note =
+        tx.prepare("UPDATE data_chunks SET first = ?2, rows = ?3, left_out = ?4 WHERE chunk = ?1")?;
+    let mut survey = Survey::new(&columns);
+    let (mut values, mut row) = (Vec::with_capacity(columns.len()), 0_i64);
+    rows.each(tx, |chunk| {
+        let (first, mut left_out) = (row + 1, 0);
+        for (cells, span) in chunk.rows.iter().zip(&chunk.spans) {
+            values.clear();
+            if !reader.read(file_part(&chunk.uri), cells, &mut values) {
+                left_out += 1;
+                continue;
+            }
+            values.resize(columns.len(), DataValue::Empty);
+            row += 1;
+            insert.raw_bind_parameter(1, row)?;
+            insert.raw_bind_parameter(2, chunk.id)?;
+            insert.raw_bind_parameter(3, limit_of(span.start))?;
+            insert.raw_bind_parameter(4, limit_of(span.end))?;
+            for (place, value) in (5..).zip(&values) {
+                insert.raw_bind_parameter(place, Bound(value))?;
+            }
+            insert.raw_execute()?;
+            survey.see(&values);
+        }
+        note.execute(params![chunk.id, first, row + 1 - first, left_out]).map(drop)
+    })?;
+    Ok((row.cast_unsigned(), survey.told(columns)))
+}
+
+/// The chunks of a shape in the order of the documents, and the names of the columns.
+struct Rows {
+    chunks: Vec<i64>,
+    header: Vec<String>,
+    /// Whether rows are what documents say of themselves.
+    is_of_records: bool,
+}
+
+/// The rows of one chunk.
+struct ChunkRows {
+    id: i64,
+    source: i64,
+    uri: String,
+    document: String,
+    headings: Vec<String>,
+    caption: String,
+    rows: Vec<Vec<String>>,
+    /// Where each of them stands in the document's text.
+    spans: Vec<Span>,
+}
+
+impl Rows {
+    fn of(connection: &Connection, table: i64) -> rusqlite::Result<Self> {
+        let chunks: Vec<i64> = connection
+            .prepare_cached(
+                "SELECT c.id FROM data_chunks d JOIN chunks c ON c.id = d.chunk JOIN sources s ON s.id = c.source
+                 WHERE d.data = ?1 AND NOT c.hidden ORDER BY s.uri, c.ordinal",
+            )?
+            .query_map([table], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let cells: Option<String> = match chunks.first() {
+            Some(first) => {
+                connection.query_row("SELECT cells FROM chunks WHERE id = ?1", [first], |row| {
+                    row.get(0)
+                })?
+            }
+            None => None,
+        };
+        let mut header = match &cells {
+            Some(cells) => from_json::<Table>(cells)?.header,
+            None => fields(connection, table)?,
+        };
+        header.truncate(DataTable::MOST_COLUMNS);
+        Ok(Self { chunks, header, is_of_records: cells.is_none() })
+    }
+
+    /// Hands on the rows chunk by chunk, each with as many cells as there are columns.
+    fn each(
+        &self,
+        connection: &Connection,
+        mut hand: impl FnMut(ChunkRows) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let sql = match self.is_of_records {
+            false => {
+                "SELECT c.source, s.uri, s.title, c.headings, c.cells, c.text, c.span_start, c.span_end
+                 FROM chunks c JOIN sources s ON s.id = c.source WHERE c.id = ?1"
+            }
+            true => {
+                "SELECT c.source, s.uri, s.title, '[]', s.metadata, '', 0, octet_length(s.text)
+                 FROM chunks c JOIN sources s ON s.id = c.source WHERE c.id = ?1"
+            }
+        };
+        let mut statement = connection.prepare_cached(sql)?;
+        for id in &self.chunks {
+            let chunk = statement.query_row([id], |row| self.read(*id, row))?;
+            hand(chunk)?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, id: i64, row: &rusqlite::Row<'_>) -> rusqlite::Result<ChunkRows> {
+        let span = Span { start: rows::size(row, 6)?, end: rows::size(row, 7)? };
+        let document: String = row.get(2)?;
+        let json = row.get_ref(4)?.as_str()?;
+        let (mut rows, mut spans, mut caption) = (Vec::new(), Vec::new(), String::new());
+        if self.is_of_records {
+            let said: BTreeMap<String, String> = from_json(json)?;
+            let value = |name: &String| said.get(name).cloned().unwrap_or_default();
+            let values = self.header.iter().skip(1).map(value);
+            rows.push(std::iter::once(document.clone()).chain(values).collect());
+            spans.push(span);
+        } else {
+            let table: Table = from_json(json)?;
+            // Rows that were cut off from the header of their table have no line for it.
+            let before = table.lines.len().saturating_sub(table.rows.len());
+            let first = table.lines.first().map_or(span.start, |line| line.start);
+            let text = row.get_ref(5)?.as_str()?;
+            let above = text.get(..first.saturating_sub(span.start)).unwrap_or_default();
+            caption = above.to_owned();
+            for (place, mut cells) in table.rows.into_iter().enumerate() {
+                cells.resize(self.header.len(), String::new());
+                rows.push(cells);
+                spans.push(table.lines.get(before + place).copied().unwrap_or(span));
+            }
+        }
+        let headings = rows_json(row, 3)?;
+        Ok(ChunkRows {
+            id,
+            source: row.get(0)?,
+            uri: row.get(1)?,
+            document,
+            headings,
+            caption,
+            rows,
+            spans,
+        })
+    }
+}
+
+impl ChunkRows {
+    /// Notes how the document calls its rows. Records of a file are called by its name alone.
+    fn name(&self, named: &mut BTreeMap<i64, Named>) {
+        if file_part(&self.uri) != self.uri {
+            return;
+        }
+        let Named { title, about } =
+            naming::of_rows(&self.uri, &self.document, &self.headings, &self.caption);
+        let held = named.entry(self.source).or_insert_with(|| Named { title, about: Vec::new() });
+        about.into_iter().for_each(|words| naming::add(&mut held.about, words));
+    }
+}
+
+/// The title, and all that documents of a shape say of themselves.
+fn fields(connection: &Connection, table: i64) -> rusqlite::Result<Vec<String>> {
+    let names: BTreeSet<String> = connection
+        .prepare_cached(
+            "SELECT DISTINCT j.key FROM data_chunks d JOIN sources s ON s.id = d.source, json_each(s.metadata) j
+             WHERE d.data = ?1",
+        )?
+        .query_map([table], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(std::iter::once("title".to_owned()).chain(names).collect())
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| rows::bad(4, error))
+}
+
+fn rows_json(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    rows::json(row, column)
+}

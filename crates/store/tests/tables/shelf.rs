@@ -1,0 +1,201 @@
+//! A base with documents that are tables, whose headers say what their columns are: `price:real`.
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::{
+    Chunk, ChunkId, ChunkKind, ChunkResults, ChunkSet, ColumnKind, CorpusReader, CorpusWriter,
+    DataColumn, DataTable, DataTables, DataValue, DataWriter, DocumentGraph, FileRecord, Filter,
+    InChunk, Progress, RowReader, Source, SourceId, Span, Stage, Table, TableShape,
+};
+use pikerag_store::Base;
+use tempfile::TempDir;
+
+/// Rows of a chunk.
+const IN_CHUNK: usize = 3;
+
+pub(crate) fn base() -> (TempDir, Base) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::open_or_create(folder.path()).unwrap();
+    (folder, base)
+}
+
+/// Stores a file that is a table, and writes the tables that it changes.
+pub(crate) async fn put(base: &Base, path: &str, rows: &[&str]) {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
+    let (header, rows) = rows.split_first().unwrap();
+    put_rows(base, path, header, rows).await;
+    index(base).await;
+}
+
+fn cells(row: &str) -> Vec<String> {
+    row.split(',').map(|cell| cell.trim().to_owned()).collect()
+}
+
+pub(crate) async fn put_rows(base: &Base, path: &str, header: &[String], rows: &[Vec<String>]) {
+    let file =
+        FileRecord { path: path.to_owned(), hash: format!("{rows:?}"), recipe: "r".to_owned() };
+    base.put_file(&file, vec![document(path, header, rows)]).await.unwrap();
+}
+
+/// Where the rows of a document stand in its text.
+pub(crate) fn spans(rows: &[Vec<String>]) -> Vec<Span> {
+    let mut start = 0;
+    let mut spans = Vec::new();
+    for row in rows {
+        let end = start + row.join(" | ").len();
+        spans.push(Span { start, end });
+        start = end + 1;
+    }
+    spans
+}
+
+fn document(uri: &str, header: &[String], rows: &[Vec<String>]) -> DocumentGraph {
+    let id = SourceId::of(uri);
+    let text: String = rows.iter().map(|row| format!("{}\n", row.join(" | "))).collect();
+    let spans = spans(rows);
+    let mut chunks = Vec::new();
+    for (ordinal, (rows, lines)) in (0..).zip(rows.chunks(IN_CHUNK).zip(spans.chunks(IN_CHUNK))) {
+        let span = Span { start: lines[0].start, end: lines[lines.len() - 1].end };
+        let own = span.of(&text).unwrap().to_owned();
+        let table = Table { header: header.to_vec(), rows: rows.to_vec(), lines: lines.to_vec() };
+        chunks.push(Chunk {
+            id: ChunkId::of(id, "", &own, ordinal),
+            source: id,
+            uri: uri.to_owned(),
+            title: uri.to_owned(),
+            section: None,
+            headings: Vec::new(),
+            ordinal,
+            kind: ChunkKind::Table,
+            text: own,
+            span,
+            page: None,
+            area: None,
+            boxes: Vec::new(),
+            table: Some(table),
+            summary: None,
+            hidden: false,
+        });
+    }
+    let source = Source {
+        id,
+        uri: uri.to_owned(),
+        title: uri.to_owned(),
+        media_type: "text/csv".to_owned(),
+        hash: text.clone(),
+        language: None,
+        metadata: Default::default(),
+        summary: None,
+    };
+    let (sections, links, figures) = (Vec::new(), Vec::new(), Vec::new());
+    let (names, known_as) = (Vec::new(), Vec::new());
+    DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
+}
+
+/// What the stage of indexing does.
+pub(crate) async fn index(base: &Base) {
+    let pending = base.pending(&Stage::tables(), ChunkSet::Searchable, None, 9_999).await.unwrap();
+    let chunks = base.chunks(&pending).await.unwrap();
+    let shape = |chunk: &Chunk| InChunk {
+        chunk: chunk.id,
+        found: match &chunk.table {
+            Some(table) => TableShape::of_header(&table.header),
+            None => TableShape::of_record(&chunk.uri),
+        },
+    };
+    let found = chunks.iter().map(shape).collect();
+    base.put_chunk_results(ChunkResults::Shapes(found)).await.unwrap();
+    for shape in base.stale_tables().await.unwrap() {
+        base.write_table(shape, Box::new(Declared::default())).await.unwrap();
+    }
+}
+
+pub(crate) fn filter(condition: &str) -> Filter {
+    Filter { conditions: vec![condition.parse().unwrap()] }
+}
+
+/// The tables as people see them.
+pub(crate) async fn shown(base: &(impl DataTables + ?Sized)) -> String {
+    let show = |table: DataTable| {
+        let DataTable { name, title, rows, left_out, .. } = table;
+        let mut text = format!("{name} ({title}): {rows} rows, {left_out} left out");
+        for part in table.parts {
+            text.push_str(&format!("; {} {}", part.uri, part.rows));
+        }
+        for column in table.columns {
+            let DataColumn { sql, filled, unread, distinct, samples, .. } = column;
+            let ends = [column.least, column.greatest].map(Option::unwrap_or_default).join("..");
+            text.push_str(&format!("\n  {sql} {}: {filled} filled, {unread} unread, {distinct} different, {ends} {samples:?}", column.kind.as_str()));
+        }
+        text
+    };
+    base.data_tables().await.unwrap().into_iter().map(show).collect::<Vec<_>>().join("\n")
+}
+
+/// Reads cells as the header declares them; a row that begins with `total` is left out.
+#[derive(Default)]
+pub(crate) struct Declared {
+    columns: Vec<DataColumn>,
+    files: BTreeSet<String>,
+}
+
+impl RowReader for Declared {
+    fn begin(&mut self, header: &[String]) {
+        self.columns = columns(header);
+    }
+
+    fn see(&mut self, file: &str, row: &[String]) {
+        assert_eq!(row.len(), self.columns.len());
+        self.files.insert(file.to_owned());
+    }
+
+    fn settle(&mut self) -> Vec<DataColumn> {
+        let mut columns = self.columns.clone();
+        columns.extend((1 < self.files.len()).then(file_column));
+        columns
+    }
+
+    fn read(&self, file: &str, row: &[String], values: &mut Vec<DataValue>) -> bool {
+        let value = |(column, cell): (&DataColumn, &String)| read(column.kind, cell);
+        values.extend(self.columns.iter().zip(row).map(value));
+        values.extend((1 < self.files.len()).then(|| DataValue::Text(file.to_owned())));
+        row.first().is_none_or(|cell| cell != "total")
+    }
+
+    fn name(&self, title: &str, taken: &BTreeSet<String>) -> String {
+        let mut name = title.to_lowercase();
+        while taken.contains(&name) {
+            name.push('2');
+        }
+        name
+    }
+}
+
+pub(crate) fn file_column() -> DataColumn {
+    let kind = ColumnKind::Category;
+    DataColumn { name: "file".to_owned(), sql: "file".to_owned(), kind, ..DataColumn::default() }
+}
+
+pub(crate) fn columns(header: &[String]) -> Vec<DataColumn> {
+    let column = |name: &String| {
+        let (name, kind) = name.split_once(':').unwrap_or((name, "text"));
+        let kind = serde_json::from_value(kind.into()).unwrap();
+        DataColumn { name: name.to_owned(), sql: name.to_owned(), kind, ..DataColumn::default() }
+    };
+    header.iter().map(column).collect()
+}
+
+pub(crate) fn read(kind: ColumnKind, cell: &str) -> DataValue {
+    let number = match kind {
+        _ if cell.is_empty() => Some(DataValue::Empty),
+        ColumnKind::Integer | ColumnKind::Year => cell.parse().ok().map(DataValue::Integer),
+        ColumnKind::Real => cell.parse().ok().map(DataValue::Real),
+        ColumnKind::Boolean => match cell {
+            "yes" => Some(DataValue::Integer(1)),
+            "no" => Some(DataValue::Integer(0)),
+            _ => None,
+        },
+        _ => None,
+    };
+    number.unwrap_or_else(|| DataValue::Text(cell.to_owned()))
+}
