@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pikerag_knowledge::{Embedder, Reranker};
+use pikerag_methods::Catalogs;
 use pikerag_models::{Meter, Transport, Upstreams};
 use pikerag_store::{Base, DATABASE};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -33,6 +34,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
     let process = Process {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
         transport: Transport::default(),
+        catalogs: Arc::default(),
         bases: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
@@ -100,6 +102,7 @@ type LocalReranker = Result<Arc<dyn Reranker>, String>;
 pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
     pub(crate) transport: Transport,
+    pub(crate) catalogs: Arc<Catalogs>,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,

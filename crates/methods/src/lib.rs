@@ -3,6 +3,7 @@
 
 pub mod adaptive;
 pub mod candidates;
+mod catalogs;
 pub mod certainty;
 pub mod conclude;
 pub mod context;
@@ -29,6 +30,7 @@ pub mod tagging;
 pub mod unaided;
 pub mod verdict;
 
+pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};
 pub use fork::Retrace;
 pub use grounds::find_support;

@@ -15,6 +15,8 @@ use serde::Deserialize;
 use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
+use crate::catalogs::Catalogs;
+
 /// The models that methods ask.
 #[derive(Clone, Default)]
 pub struct Models {
@@ -168,6 +170,8 @@ pub struct Tables {
     pub schemas: Arc<[RecordSchema]>,
     /// Works queries out; without one no figure is worked out, and questions for figures are read like others.
     pub engine: Option<Arc<dyn QueryEngine>>,
+    /// What questions are held against, kept from one question to the next.
+    pub catalogs: Arc<Catalogs>,
 }
 
 impl Ports {

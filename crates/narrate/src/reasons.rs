@@ -105,6 +105,13 @@ impl InWords for Reason {
                 &format!("no record of `{schema}` mentions {}", words.join(", ")),
                 &format!("`{schema}` 的记录没有提到{}", words.join("、")),
             ),
+            Self::TablesAnswer { tables } => {
+                let tables = tables.join(", ");
+                Words::new(
+                    format!("the tables answer it: {tables}"),
+                    format!("表中有答案：{tables}"),
+                )
+            }
             Self::TableUnclear { table, columns, words } => Words::new(
                 format!(
                     "The table `{table}` fits, but not all of the question was understood ({}), so there is no figure. Its \

@@ -144,6 +144,7 @@ fn reasons_have_words() {
             Reason::NoMatchingRecords,
             Reason::RecordsLackAnswer,
             Reason::RecordsDoNotMention { schema: schema(), words: words() },
+            Reason::TablesAnswer { tables: words() },
             Reason::TableUnclear { table: schema(), columns: words(), words: words() },
             Reason::TooLittleCovered { percent },
             Reason::NotTwoThings,

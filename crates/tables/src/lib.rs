@@ -1,3 +1,41 @@
-//! What are the columns of a table, and what are they called?
+//! Reads questions over typed tables into plans, by rules for English and Chinese (PIKE-RAG §5.4: structuring).
 
+mod catalog;
+mod compose;
+mod cues;
+mod joins;
+mod lexicon;
+mod link;
+mod pieces;
+mod reading;
+mod scope;
+#[cfg(test)]
+mod tests;
 pub mod typing;
+mod units;
+
+pub use catalog::{Catalog, TableView};
+pub use joins::joins;
+pub use reading::{Form, Reading, Reckoning};
+
+use compose::compose;
+use cues::Cues;
+use scope::Scope;
+
+/// The readings of a question over each table and over each pair of tables that can be joined, the best first.
+///
+/// Best is the reading with the fewest unused words; then one table before two; then the higher score. Readings that are
+/// equal in all three keep the order of the catalog. Empty where the question asks nothing that a table can answer.
+pub fn readings(question: &str, catalog: &Catalog) -> Vec<Reading> {
+    let cues = Cues::of(question);
+    let single = (0..catalog.tables.len()).filter_map(|table| Scope::of_table(catalog, table));
+    let joined = joins(catalog)
+        .into_iter()
+        .filter_map(|(first, second, join)| Scope::of_join(catalog, first, second, join));
+    let mut readings: Vec<Reading> =
+        single.chain(joined).filter_map(|scope| compose(&cues, &scope)).collect();
+    readings.sort_by_cached_key(|reading| {
+        (reading.unused_weight(), reading.tables.len(), -reading.score)
+    });
+    readings
+}

@@ -1,101 +1,134 @@
-//! Finds out what a column holds, and reads its cells as values.
+//! Detects the kinds of the columns of a table, and reads its cells as values.
+//!
+//! A table is read twice. In the first pass, a [`ColumnGuess`] sees every cell of its column and settles on a
+//! [`TypedColumn`]. In the second pass, the typed column reads each cell.
 
-use std::collections::BTreeSet;
+mod date;
+mod head;
+mod left_out;
+mod marks;
+mod names;
+mod narrow;
+mod number;
+mod reading;
+mod settle;
+mod tally;
+mod units;
+mod values;
 
-use pikerag_knowledge::{ColumnKind, DataColumn, DataValue};
+use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue};
 
-/// What is known of a column while its cells are seen.
+use head::{Header, read_header};
+use marks::{MissingMarks, mark};
+use reading::{Reading, shown_value};
+use settle::{Decision, decide};
+use tally::Tally;
+
+pub use left_out::is_left_out;
+pub use names::sql_names;
+
+/// Collects what the cells of one column look like.
+///
+/// Memory is bounded: some kilobytes, and at most 40 bytes for each different value that is counted.
 #[derive(Clone, Debug)]
 pub struct ColumnGuess {
-    name: String,
-    filled: u64,
-    integers: u64,
-    reals: u64,
+    header: Header,
+    tally: Tally,
 }
 
 impl ColumnGuess {
-    /// A column below this header.
+    /// A column with this header, no cell of which was seen.
     pub fn new(header: &str) -> Self {
-        Self { name: header.trim().to_owned(), filled: 0, integers: 0, reals: 0 }
+        let most = usize::try_from(DataColumn::MOST_DISTINCT).unwrap_or(usize::MAX);
+        Self { header: read_header(header), tally: Tally::new(most) }
     }
 
-    /// Takes a cell into account.
+    /// Counts at most this many different values: for tables of thousands of columns.
+    ///
+    /// A column with more different values than that is no category.
+    #[must_use]
+    pub fn with_most_distinct(mut self, most: usize) -> Self {
+        self.tally.values.limit(most);
+        self
+    }
+
+    /// Adds a cell, as it is written; empty ones too.
     pub fn see(&mut self, cell: &str) {
-        let cell = cell.trim();
-        if cell.is_empty() {
-            return;
-        }
-        self.filled += 1;
-        if cell.parse::<i64>().is_ok() {
-            self.integers += 1;
-        } else if cell.parse::<f64>().is_ok_and(f64::is_finite) {
-            self.reals += 1;
-        }
+        self.tally.add(cell);
     }
 
-    /// What the column is.
+    /// Decides the kind of the column.
     pub fn settle(self) -> TypedColumn {
-        let numbers = self.integers + self.reals;
-        let kind = match 0 < self.filled && self.filled * 9 <= numbers * 10 {
-            true if self.reals == 0 => ColumnKind::Integer,
-            true => ColumnKind::Real,
-            false => ColumnKind::Text,
+        let Self { header, mut tally } = self;
+        let decision = decide(&header, &tally);
+        let mut filled = tally.filled;
+        for (cell, times) in std::mem::take(&mut tally.marks) {
+            if mark(&cell).is_some_and(|mark| !decision.missing.include(mark)) {
+                filled += times;
+                tally.values.add(&cell, u32::try_from(times).unwrap_or(u32::MAX));
+            }
+        }
+        let Decision { kind, reading, missing, unit, read, least, greatest } = decision;
+        let distinct = tally.values.distinct();
+        let samples = samples(kind, &reading, tally.values.into_samples());
+        let name = match unit.is_some() && unit == header.unit {
+            true => header.bare,
+            false => header.name,
         };
-        TypedColumn { column: DataColumn { name: self.name, kind, ..DataColumn::default() } }
+        let column = DataColumn {
+            name,
+            sql: String::new(),
+            kind,
+            unit,
+            filled,
+            unread: filled.saturating_sub(read),
+            distinct,
+            least,
+            greatest,
+            samples,
+        };
+        TypedColumn { column, reading, missing }
     }
 }
 
-/// A column whose cells can be read.
+/// Numbers and dates as they are stored, others as they are written.
+fn samples(kind: ColumnKind, reading: &Reading, written: Vec<String>) -> Vec<String> {
+    let mut samples: Vec<String> = Vec::with_capacity(written.len());
+    for cell in written {
+        let shown = match kind {
+            ColumnKind::Boolean => cell,
+            _ => reading.read(kind, &cell).map_or(cell, shown_value),
+        };
+        if !samples.contains(&shown) {
+            samples.push(shown);
+        }
+    }
+    samples
+}
+
+/// A column whose kind is known, and its statistics.
 #[derive(Clone, Debug)]
 pub struct TypedColumn {
-    /// Its name, kind and unit; nothing is counted.
+    /// Its description. The name in SQL is empty: see [`sql_names`].
     pub column: DataColumn,
+    reading: Reading,
+    missing: MissingMarks,
 }
 
 impl TypedColumn {
-    /// The value of a cell; as it is written, where it does not read as the kind.
+    /// The value of a cell.
+    ///
+    /// Empty for a missing value. The text as it is written, without surrounding space, where it does not read as the kind;
+    /// kinds that are stored as text read everything.
     pub fn read(&self, cell: &str) -> DataValue {
         let cell = cell.trim();
-        if cell.is_empty() {
+        if mark(cell).is_some_and(|mark| self.missing.include(mark)) {
             return DataValue::Empty;
         }
-        let number = match self.column.kind {
-            ColumnKind::Integer => cell.parse().ok().map(DataValue::Integer),
-            ColumnKind::Real => {
-                cell.parse().ok().filter(|number: &f64| number.is_finite()).map(DataValue::Real)
-            }
-            _ => None,
-        };
-        number.unwrap_or_else(|| DataValue::Text(cell.to_owned()))
+        let value = self.reading.read(self.column.kind, cell);
+        value.unwrap_or_else(|| DataValue::Text(cell.to_owned()))
     }
 }
 
-/// Whether a row is one of totals, a note or a repeated header.
-pub fn is_left_out(header: &[String], _kinds: &[ColumnKind], row: &[String]) -> bool {
-    row == header || row.first().is_some_and(|cell| cell.trim().eq_ignore_ascii_case("total"))
-}
-
-/// Names in SQL for these, each once and none of those taken; they are taken then.
-pub fn sql_names(names: &[String], taken: &mut BTreeSet<String>) -> Vec<String> {
-    names.iter().map(|name| sql_name(name, taken)).collect()
-}
-
-fn sql_name(name: &str, taken: &mut BTreeSet<String>) -> String {
-    let mut plain = String::new();
-    for c in name.chars().flat_map(char::to_lowercase) {
-        match c.is_alphanumeric() {
-            true => plain.push(c),
-            false if !plain.is_empty() && !plain.ends_with('_') => plain.push('_'),
-            false => {}
-        }
-    }
-    let plain = plain.trim_end_matches('_');
-    let plain = if plain.is_empty() { "column" } else { plain };
-    let mut free = plain.to_owned();
-    let mut nth = 2;
-    while !taken.insert(free.clone()) {
-        free = format!("{plain}_{nth}");
-        nth += 1;
-    }
-    free
-}
+#[cfg(test)]
+mod tests;

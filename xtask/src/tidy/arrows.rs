@@ -26,7 +26,17 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "tables"]),
     (
         "methods",
-        &["knowledge", "language", "narrate", "prompt", "extract", "records", "retrieve", "reason"],
+        &[
+            "knowledge",
+            "language",
+            "narrate",
+            "prompt",
+            "extract",
+            "records",
+            "tables",
+            "retrieve",
+            "reason",
+        ],
     ),
     ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
     ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),

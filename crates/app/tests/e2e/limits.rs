@@ -416,7 +416,7 @@ fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
 #[test]
 fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
     let stub = good_stub();
-    let (place, serving) = held(&stub, "");
+    let (_place, serving) = held(&stub, "");
     let asked = ask(&serving, 1, "*/*");
     until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
     let path = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");

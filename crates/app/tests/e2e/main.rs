@@ -24,6 +24,8 @@ mod faults;
 #[cfg(test)]
 mod feedback;
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod filters;

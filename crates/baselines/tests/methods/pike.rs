@@ -64,8 +64,11 @@ async fn shelf() -> Shelf {
 
 fn ports(shelf: &Shelf, chat: Option<Arc<ScriptedChat>>) -> Ports {
     let default = chat.map(|chat| chat as _);
-    let tables =
-        Tables { schemas: vec![schema()].into(), engine: Some(Arc::new(pikerag_store::Tables)) };
+    let tables = Tables {
+        schemas: vec![schema()].into(),
+        engine: Some(Arc::new(pikerag_store::Tables)),
+        ..Tables::default()
+    };
     let ports = Ports::new(
         shelf.base.clone(),
         Some(hashes()),
@@ -569,7 +572,11 @@ async fn questions_are_classified_as_they_are_labelled() {
     let schemas: Vec<RecordSchema> = settings["records"].clone().try_into().unwrap();
     let params = IngestParams { records: schemas.clone(), ..IngestParams::default() };
     shelf.index(&files, None, None, &params).await;
-    let tables = Tables { schemas: schemas.into(), engine: Some(Arc::new(pikerag_store::Tables)) };
+    let tables = Tables {
+        schemas: schemas.into(),
+        engine: Some(Arc::new(pikerag_store::Tables)),
+        ..Tables::default()
+    };
     let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, Models::default()) };
     let mut right: BTreeMap<TaskClass, (usize, usize)> = BTreeMap::new();
     let lines = std::fs::read_to_string(root.join("classes.jsonl")).unwrap();
@@ -626,8 +633,11 @@ async fn records_that_a_model_read_in_texts_are_counted_like_any() {
     };
     let report = shelf.index(&files, Some(Arc::new(reader)), None, &params).await;
     assert!(report.is_whole(), "{report:?}");
-    let tables =
-        Tables { schemas: vec![schema].into(), engine: Some(Arc::new(pikerag_store::Tables)) };
+    let tables = Tables {
+        schemas: vec![schema].into(),
+        engine: Some(Arc::new(pikerag_store::Tables)),
+        ..Tables::default()
+    };
     let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, Models::default()) };
     let told = async |question: &str| {
         solve(&ports, &Question::new("q", question), "pike".parse().unwrap()).await.unwrap().answer

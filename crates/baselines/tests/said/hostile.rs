@@ -117,8 +117,11 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     methods.extend(TaskClass::ALL.iter().copied().map(of_class));
     let classify = pike::Classifier::Model;
     methods.push(Method::Pike(pike::Params { classify, ..pike::Params::default() }));
-    let tables =
-        Tables { schemas: params().records.into(), engine: Some(Arc::new(pikerag_store::Tables)) };
+    let tables = Tables {
+        schemas: params().records.into(),
+        engine: Some(Arc::new(pikerag_store::Tables)),
+        ..Tables::default()
+    };
     for (place, method) in methods.into_iter().enumerate() {
         for n in [place, place + 11] {
             let models = Models {

@@ -198,6 +198,7 @@ impl Session {
         let tables = Tables {
             schemas: self.settings().ingest.records.clone().into(),
             engine: Some(Arc::new(pikerag_store::Tables)),
+            catalogs: Arc::clone(&self.shared().process.catalogs),
         };
         Ok((Ports { base: seen, embedder, models, tables, said_until: None }, notices))
     }

@@ -102,7 +102,7 @@ impl RowReader for Rows {
             columns.push(DataColumn { name, kind, ..DataColumn::default() });
         }
         let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-        let sql = sql_names(&names, &mut BTreeSet::new());
+        let sql = sql_names(&names, &mut HashSet::new());
         for (column, sql) in columns.iter_mut().zip(sql) {
             column.sql = sql;
         }
@@ -121,7 +121,7 @@ impl RowReader for Rows {
     }
 
     fn name(&self, title: &str, taken: &BTreeSet<String>) -> String {
-        let named = sql_names(&[title.to_owned()], &mut taken.clone());
+        let named = sql_names(&[title.to_owned()], &mut taken.iter().cloned().collect());
         named.into_iter().next().unwrap_or_default()
     }
 }

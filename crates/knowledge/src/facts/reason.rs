@@ -67,6 +67,8 @@ pub enum Reason {
     RecordsLackAnswer,
     /// No record of a schema mentions these words.
     RecordsDoNotMention { schema: String, words: Vec<String> },
+    /// These tables answer the question.
+    TablesAnswer { tables: Vec<String> },
     /// A table fits the question, and these words of it were not understood; the names of its columns.
     TableUnclear { table: String, columns: Vec<String>, words: Vec<String> },
     /// The best passage contains too small a share of the words of the question, in percent.

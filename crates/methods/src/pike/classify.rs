@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::recall::Recall;
+use super::tables::Reader;
 use super::things::compared;
 use super::words;
 use crate::candidates::fetch;
@@ -22,6 +23,7 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::structuring::{Collection, declared, from_tables};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
+use pikerag_tables::Reading;
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
 /// Chunks that are looked at.
@@ -83,6 +85,8 @@ pub(super) struct Evidence {
     is_foreign: bool,
     /// The largest share of the question's terms that one of them holds.
     direct: f64,
+    /// How the question reads over the typed tables.
+    tables: Reader,
 }
 
 impl Evidence {
@@ -99,10 +103,16 @@ impl Evidence {
             collections = declared(ports).await?;
             inquiry = read(&cues, &collections);
             if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
-                collections.extend(from_tables(ports, query).await?);
+                // Typed tables answer what rules understand. Forecasts and models read the tables that a question finds.
+                let reads_tables =
+                    cues.ahead.is_some() || ports.models.of(Role::Decompose).is_some();
+                if reads_tables {
+                    collections.extend(from_tables(ports, query).await?);
+                }
                 inquiry = read(&cues, &collections);
             }
         }
+        let tables = Reader::of(ports, question).await?;
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;
@@ -131,6 +141,7 @@ impl Evidence {
             collections,
             inquiry,
             days,
+            tables,
         })
     }
 
@@ -143,6 +154,16 @@ impl Evidence {
     /// An inquiry that accounts for all words of the question.
     pub(super) fn understood(&self) -> Option<(&Collection, &Inquiry)> {
         self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
+    }
+
+    /// The reading over the typed tables that accounts for the question.
+    pub(super) fn certain(&self) -> Option<(&Reader, &Reading)> {
+        Some((&self.tables, self.tables.certain()?))
+    }
+
+    /// Why there is no figure, where a typed table fits the question and not all of it was understood.
+    pub(super) fn unclear(&self) -> Option<Reason> {
+        self.tables.unclear()
     }
 
     /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records

@@ -35,6 +35,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   },
   no_matching_records: () => read("the base has no matching records"),
   records_lack_answer: () => read("no record contains the answer"),
+  tables_answer: ({ tables }) => `the tables answer it: ${tables.join(", ")}`,
   table_unclear: ({ table, columns, words }) =>
     `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. Its columns: ${columns.join(", ")}.`,
   records_do_not_mention: ({ schema, words }) => read(`no record of “${schema}” mentions ${words.join(", ")}`),

@@ -34,6 +34,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   },
   no_matching_records: () => read("知识库没有相符的记录"),
   records_lack_answer: () => read("没有记录包含答案"),
+  tables_answer: ({ tables }) => `表中有答案：${tables.join("、")}`,
   table_unclear: ({ table, columns, words }) =>
     `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。表的列：${columns.join("、")}。`,
   records_do_not_mention: ({ schema, words }) => read(`“${schema}”的记录没有提到${words.join("、")}`),

@@ -1,0 +1,99 @@
+//! Tests that questions over tables that nobody declared get the right figure with what was understood, or none.
+
+use serde_json::Value;
+
+use crate::common::Place;
+
+const TICKETS: &str = "id,opened,status,priority,product,revenue\n\
+    1,2025-01-03,open,critical,Pump,100.5\n\
+    2,2025-01-09,closed,low,Valve,40\n\
+    3,2025-02-11,open,low,Pump,60\n\
+    4,2025-02-20,closed,critical,Motor,300\n\
+    5,2025-03-01,closed,critical,Valve,20\n\
+    6,2024-03-05,open,low,Motor,10\n\
+    7,2024-11-30,closed,low,Pump,\n";
+const REPAIRS: &str = "日期,设备,维修费用,评级\n\
+    2025-01-04,数控车床,1200,A\n\
+    2025-03-09,数控车床,800,B\n\
+    2024-07-01,铣床,500,A\n\
+    2025-05-30,铣床,2600,A\n\
+    2025-06-02,磨床,,B\n";
+
+fn asked() -> Place {
+    let place = Place::new();
+    place.write("docs/tickets.csv", TICKETS);
+    place.write("docs/维修记录.csv", REPAIRS);
+    place.write("docs/letter.md", "# Letter\n\nThe harbour office moved to Quay Street in 1998.\n");
+    place.run_to(0, &["--offline", "index", "docs"]);
+    place
+}
+
+fn answer(place: &Place, question: &str) -> Value {
+    place.run(&["--offline", "--json", "ask", question]).json()["answer"].clone()
+}
+
+/// The figure or thing that an answer begins with, before what was understood.
+fn lead(place: &Place, question: &str) -> String {
+    let answer = answer(place, question);
+    assert_eq!(answer["refused"], false, "{question}: {answer}");
+    let text = answer["text"].as_str().unwrap();
+    let end = text.find([' ', '（']).unwrap_or(text.len());
+    text[..end].trim_end_matches(&[';', ','][..]).to_owned()
+}
+
+#[test]
+fn figures_over_plain_tables_are_right_in_both_languages() {
+    let place = asked();
+    for (question, figure) in [
+        ("How many tickets are open?", "3"),
+        ("How many critical tickets are open?", "1"),
+        ("How many tickets were opened in 2025?", "5"),
+        ("What is the total revenue of the product Pump?", "160.5"),
+        ("What is the average revenue of tickets in 2025?", "104.1"),
+        ("For how many tickets is the revenue missing?", "1"),
+        ("2025年数控车床一共维修了多少次？", "2"),
+        ("维修费用一共多少？", "5100"),
+        ("哪个设备的维修费用总和最高？", "铣床"),
+        ("Which product has the highest total revenue?", "Motor"),
+        ("2025年铣床的维修费用总共是多少？", "2600"),
+    ] {
+        assert_eq!(lead(&place, question), figure, "{question}");
+    }
+}
+
+/// What was understood stands behind the figure, the rows are cited, and the trace has the statement.
+#[test]
+fn an_answer_says_what_it_understood_and_cites_its_rows() {
+    let place = asked();
+    let answer = answer(&place, "How many critical tickets are closed?");
+    assert_eq!(
+        answer["text"],
+        "2 (number of rows in tickets; priority = critical; status = closed)"
+    );
+    let quotes: Vec<&str> = answer["citations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|citation| citation["quote"].as_str().unwrap())
+        .collect();
+    assert_eq!(quotes.len(), 2, "{answer:#}");
+    assert!(quotes.iter().all(|quote| quote.contains("critical") && quote.contains("closed")));
+    let trace = answer["trace"].to_string();
+    assert!(trace.contains("\"event\":\"queried\"") && trace.contains("SELECT"), "{trace}");
+}
+
+/// A figure is not given where a word was not understood: the rows are quoted instead.
+#[test]
+fn what_is_not_understood_gets_no_figure() {
+    let place = asked();
+    let answer = answer(&place, "How many tickets were escalated to the board?");
+    assert_ne!(answer["written_by"]["kind"], "reckoning", "{answer}");
+}
+
+/// Questions about texts are answered from texts as before.
+#[test]
+fn questions_about_texts_are_not_taken_for_tables() {
+    let place = asked();
+    let answer = answer(&place, "Where did the harbour office move in 1998?");
+    assert!(answer["text"].as_str().unwrap().contains("Quay Street"), "{answer}");
+}

@@ -1,0 +1,186 @@
+//! Holds the tables of a base with their words and values, ready for lookup.
+
+mod values;
+
+use std::collections::{BTreeSet, HashSet};
+
+use pikerag_knowledge::data::{ColumnKind, ColumnRef, DataColumn, DataTable, DataValue};
+
+use crate::lexicon::{Meaning, known_length, meanings};
+use crate::pieces::{han_run, pieces};
+use values::ValueIndex;
+
+/// The tables that a question can be about.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// The tables; readings name them by their places here.
+    pub tables: Vec<TableView>,
+}
+
+/// One table with an index of its words and values.
+#[derive(Debug)]
+pub struct TableView {
+    /// The table.
+    pub table: DataTable,
+    columns: Vec<ColumnView>,
+    index: ValueIndex,
+    /// Stems of the words in the table's title and topics.
+    pub(crate) about: HashSet<String>,
+    /// Meanings of these words.
+    pub(crate) about_meanings: BTreeSet<Meaning>,
+}
+
+/// One column with its words and values.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnView {
+    /// The words of its name.
+    pub(crate) words: Vec<ColumnWord>,
+    /// Its different texts, the most frequent first.
+    pub(crate) values: Vec<String>,
+}
+
+/// A word of a column's name.
+#[derive(Debug)]
+pub(crate) struct ColumnWord {
+    pub(crate) stem: String,
+    pub(crate) meanings: &'static [Meaning],
+}
+
+/// The shortest part of a compound word.
+const LEAST_PART: usize = 3;
+
+/// Words of names that carry no meaning by themselves.
+const EMPTY_WORDS: [&str; 11] =
+    ["of", "the", "in", "per", "for", "and", "a", "to", "by", "at", "de"];
+
+impl ColumnWord {
+    fn of(stem: String) -> Self {
+        Self { meanings: meanings(&stem), stem }
+    }
+}
+
+impl TableView {
+    /// Indexes a table. `values` holds the different values of each column, the most frequent first; columns of numbers need
+    /// none.
+    pub fn new(table: DataTable, values: Vec<Vec<String>>) -> Self {
+        let values = values.into_iter().chain(std::iter::repeat_with(Vec::new));
+        let columns: Vec<ColumnView> = table
+            .columns
+            .iter()
+            .zip(values)
+            .map(|(column, values)| ColumnView { words: words_of(&column.name), values })
+            .collect();
+        let index = ValueIndex::of(&columns);
+        let mut about = HashSet::new();
+        let mut about_meanings = BTreeSet::new();
+        for text in table.about.iter().chain([&table.title]) {
+            for word in words_of(text) {
+                about_meanings.extend(word.meanings);
+                about.insert(word.stem);
+            }
+        }
+        Self { table, columns, index, about, about_meanings }
+    }
+
+    /// The columns with their places, in the order of the header.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &DataColumn, &ColumnView)> {
+        self.table
+            .columns
+            .iter()
+            .zip(&self.columns)
+            .enumerate()
+            .map(|(at, (column, view))| (at, column, view))
+    }
+
+    /// The words of a column's name.
+    pub(crate) fn words(&self, column: usize) -> &[ColumnWord] {
+        self.columns.get(column).map(|view| view.words.as_slice()).unwrap_or_default()
+    }
+
+    /// A column as plans name it.
+    pub(crate) fn reference(&self, column: usize) -> Option<ColumnRef> {
+        let column = self.table.columns.get(column)?;
+        Some(ColumnRef { table: self.table.name.clone(), column: column.sql.clone() })
+    }
+
+    /// Whether each row has a value of its own in a column.
+    pub(crate) fn is_unique(&self, column: usize) -> bool {
+        self.table.columns.get(column).is_some_and(|column| {
+            column.distinct == self.table.rows && column.filled == self.table.rows
+        })
+    }
+
+    /// The column that names the rows: one called `name`, else the first that tells all rows apart, texts before times.
+    pub(crate) fn name_column(&self) -> Option<usize> {
+        let is_text = |kind: ColumnKind| {
+            matches!(kind, ColumnKind::Text | ColumnKind::Identifier | ColumnKind::Category)
+        };
+        // `名称` is a name as a whole; `英文名称` is not the name that rows are known by.
+        let is_name = |words: &[ColumnWord]| {
+            let means_name = |word: &ColumnWord| {
+                word.meanings.iter().any(|meaning| meanings("name").contains(meaning))
+            };
+            words.iter().any(|word| word.stem == "name" || word.stem == "名")
+                || (!words.is_empty() && words.iter().all(means_name))
+        };
+        let named =
+            self.columns().find(|(_, column, view)| is_text(column.kind) && is_name(&view.words));
+        let unique = |fits: fn(ColumnKind) -> bool| {
+            self.columns().find(move |(at, column, _)| fits(column.kind) && self.is_unique(*at))
+        };
+        named.or_else(|| unique(is_text)).or_else(|| unique(ColumnKind::is_time)).map(|(at, ..)| at)
+    }
+
+    /// The least and greatest number of a column.
+    pub(crate) fn range(&self, column: usize) -> Option<(f64, f64)> {
+        let column = self.table.columns.get(column)?;
+        Some((column.least.as_ref()?.parse().ok()?, column.greatest.as_ref()?.parse().ok()?))
+    }
+}
+
+/// A value as a column of this kind stores it; a text where it does not read as a number.
+pub(crate) fn stored_value(kind: ColumnKind, text: &str) -> DataValue {
+    let real = || text.parse().ok().map(DataValue::Real);
+    let number = match kind {
+        ColumnKind::Integer | ColumnKind::Year => {
+            text.parse().ok().map(DataValue::Integer).or_else(real)
+        }
+        ColumnKind::Real => real(),
+        _ => None,
+    };
+    number.unwrap_or_else(|| DataValue::Text(text.to_owned()))
+}
+
+/// The parts of an unknown word that joins two known ones: `wind` and `speed` of `windspeed`.
+fn compound(stem: &str) -> Option<(&str, &str)> {
+    if !stem.is_ascii() || !meanings(stem).is_empty() {
+        return None;
+    }
+    let is_part = |part: &str| LEAST_PART <= part.len() && !meanings(part).is_empty();
+    (LEAST_PART..stem.len())
+        .filter_map(|at| stem.split_at_checked(at))
+        .find(|(first, second)| is_part(first) && is_part(second))
+}
+
+/// The words of a name; Chinese ones as the lexicon splits them.
+fn words_of(name: &str) -> Vec<ColumnWord> {
+    let pieces = pieces(name);
+    let mut words = Vec::new();
+    let mut at = 0;
+    while let Some(piece) = pieces.get(at) {
+        if piece.is_han {
+            let run = han_run(pieces.get(at..).unwrap_or_default());
+            let length = known_length(&run).max(1);
+            words.push(ColumnWord::of(run.iter().take(length).collect()));
+            at += length;
+            continue;
+        }
+        at += 1;
+        if let Some((first, second)) = compound(&piece.stem) {
+            words.extend([first, second].map(|part| ColumnWord::of(part.to_owned())));
+        } else if !EMPTY_WORDS.contains(&piece.folded.as_str()) {
+            words.push(ColumnWord::of(piece.stem.clone()));
+        }
+    }
+    words
+}

@@ -1,0 +1,116 @@
+//! Looks up the values of a table by the pieces of a question.
+
+use std::collections::{HashMap, HashSet};
+
+use pikerag_knowledge::data::ColumnKind;
+
+use super::{ColumnView, TableView};
+use crate::lexicon::english_names;
+use crate::pieces::{Piece, key, pieces};
+
+/// Codes up to this length are common words, too: they count only as they are written.
+const SHORT_CODE: usize = 3;
+
+/// Endings that people leave out of Chinese names: `江苏` for `江苏省`, `宁夏` for `宁夏回族自治区`.
+const ENDINGS: [&str; 14] = [
+    "省",
+    "市",
+    "自治区",
+    "回族自治区",
+    "壮族自治区",
+    "维吾尔自治区",
+    "特别行政区",
+    "县",
+    "区",
+    "节",
+    "公司",
+    "集团",
+    "州",
+    "自治州",
+];
+
+/// Where a value is: the places of its column and of the value in it.
+type ValuePlace = (usize, usize);
+
+/// The values of a table, by their pieces.
+#[derive(Debug)]
+pub(super) struct ValueIndex {
+    by_key: HashMap<String, Vec<ValuePlace>>,
+    by_piece: HashMap<String, Vec<ValuePlace>>,
+}
+
+impl ValueIndex {
+    pub(super) fn of(columns: &[ColumnView]) -> Self {
+        let mut by_key: HashMap<String, Vec<ValuePlace>> = HashMap::new();
+        let mut by_piece: HashMap<String, Vec<ValuePlace>> = HashMap::new();
+        for (column, view) in columns.iter().enumerate() {
+            for (at, value) in view.values.iter().enumerate() {
+                let pieces = pieces(value);
+                by_key.entry(key(&pieces)).or_default().push((column, at));
+                let different: HashSet<String> =
+                    pieces.into_iter().map(|piece| piece.folded).collect();
+                for piece in different {
+                    by_piece.entry(piece).or_default().push((column, at));
+                }
+            }
+        }
+        Self { by_key, by_piece }
+    }
+}
+
+impl TableView {
+    /// The values that consist of exactly these pieces, with their columns. Chinese names find English values, too.
+    pub(crate) fn equal_values(&self, span: &[Piece]) -> Vec<(usize, String)> {
+        let mut found = self.values_of_key(&key(span));
+        if found.is_empty() && span.iter().all(|piece| piece.is_han) {
+            let chinese: String = span.iter().map(|piece| piece.raw.as_str()).collect();
+            for name in english_names(&chinese) {
+                found.extend(self.values_of_key(&key(&pieces(name))));
+            }
+            if found.is_empty() && 2 <= span.len() {
+                let full_names = ENDINGS.iter().map(|ending| format!("{chinese}{ending}"));
+                found.extend(full_names.flat_map(|name| self.values_of_key(&key(&pieces(&name)))));
+            }
+        }
+        if let [piece] = span
+            && piece.raw.chars().count() <= SHORT_CODE
+            && !piece.is_han
+        {
+            let is_number = piece.raw.chars().all(|c| c.is_ascii_digit());
+            found.retain(|(column, value)| {
+                *value == piece.raw || (is_number && self.is_identifier(*column))
+            });
+        }
+        found
+    }
+
+    /// The values that contain these pieces side by side, by column.
+    pub(crate) fn values_containing(&self, span: &[Piece]) -> HashMap<usize, Vec<String>> {
+        let mut found: HashMap<usize, Vec<String>> = HashMap::new();
+        let lists = span.iter().map(|piece| {
+            self.index.by_piece.get(&piece.folded).map(Vec::as_slice).unwrap_or_default()
+        });
+        let Some(rarest) = lists.min_by_key(|list| list.len()) else { return found };
+        let wanted = format!(" {} ", key(span));
+        for (column, at) in rarest {
+            let Some(value) = self.value((*column, *at)) else { continue };
+            if format!(" {} ", key(&pieces(value))).contains(&wanted) {
+                found.entry(*column).or_default().push(value.to_owned());
+            }
+        }
+        found
+    }
+
+    fn values_of_key(&self, key: &str) -> Vec<(usize, String)> {
+        let places = self.index.by_key.get(key).map(Vec::as_slice).unwrap_or_default();
+        places.iter().filter_map(|place| Some((place.0, self.value(*place)?.to_owned()))).collect()
+    }
+
+    fn value(&self, (column, at): ValuePlace) -> Option<&str> {
+        self.columns.get(column)?.values.get(at).map(String::as_str)
+    }
+
+    fn is_identifier(&self, column: usize) -> bool {
+        self.table.columns.get(column).is_some_and(|column| column.kind == ColumnKind::Identifier)
+    }
+}

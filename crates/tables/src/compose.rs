@@ -1,0 +1,200 @@
+//! Composes the words of a question into plans over the tables of a scope.
+
+mod bounds;
+mod counts;
+mod extremes;
+mod filters;
+mod finish;
+mod groups;
+mod lookup;
+mod measures;
+mod pairs;
+mod periods;
+mod plans;
+mod redundant;
+mod things;
+
+use std::ops::Range;
+
+use pikerag_knowledge::data::{Aggregate, TableTest};
+use pikerag_language::is_stop_word;
+
+use crate::cues::{Cues, Extreme, Goal};
+use crate::link::{ColumnMention, Links, link};
+use crate::reading::{Form, Reading, Reckoning};
+use crate::scope::{ColumnPlace, Scope};
+
+/// A condition on rows, with the words it comes from.
+#[derive(Clone, Debug)]
+struct Filter {
+    place: ColumnPlace,
+    test: TableTest,
+    span: Range<usize>,
+    /// The value that the question names; `None` for bounds, periods and missing values.
+    value: Option<String>,
+    /// Whether the question has the whole value.
+    is_exact: bool,
+}
+
+/// How an answer is computed, and its kind.
+type Composed = (Reckoning, Form);
+
+/// The state of one composition.
+struct Composer<'a> {
+    cues: &'a Cues,
+    scope: &'a Scope<'a>,
+    links: Links,
+    filters: Vec<Filter>,
+    /// Mentions of columns that no part of the plan has taken yet, in the order of the question.
+    unclaimed: Vec<ColumnMention>,
+    /// For each piece: whether it has a part in the plan.
+    used: Vec<bool>,
+    /// Periods, numbers and other conditions that no column takes.
+    n_unplaced: usize,
+    /// Whether the filters of periods cover more than the question names: all of 2010 to 2012 for 2010 and 2012.
+    has_period_gap: bool,
+}
+
+/// The reading of a question over a scope; `None` where it asks nothing that these tables can answer.
+pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
+    let links = link(cues, scope);
+    let mut unclaimed = links.columns.clone();
+    // A word for the whole table is no part of a column's name.
+    unclaimed.retain(|mention| {
+        mention.is_whole() || !mention.span.clone().all(|at| links.topic.contains(&at))
+    });
+    let used = cues.used.clone();
+    let mut composer = Composer {
+        cues,
+        scope,
+        links,
+        filters: Vec::new(),
+        unclaimed,
+        used,
+        n_unplaced: 0,
+        has_period_gap: false,
+    };
+    composer.filter_by_values();
+    composer.filter_by_periods();
+    composer.filter_by_numbers();
+    composer.filter_by_bounds();
+    composer.filter_by_missing_values();
+    composer.negate_filters();
+    let (reckoning, form) = composer.decide()?;
+    // A join that no column needs only loses rows.
+    let is_needed = |table: &str| {
+        reckoning.plans().iter().any(|plan| plan.columns().any(|column| column.table == table))
+    };
+    if !scope.joins.iter().all(|join| is_needed(&join.to.table)) {
+        return None;
+    }
+    Some(composer.finish((reckoning, form)))
+}
+
+impl Composer<'_> {
+    /// Decides what the question asks for.
+    fn decide(&mut self) -> Option<Composed> {
+        match self.cues.goal {
+            Goal::Growth => return self.change(Reckoning::Growth),
+            Goal::Share => return self.share(),
+            Goal::Difference => {
+                if let Some(found) = self.change(Reckoning::Difference) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+        // A plan ranks by one extreme. Each further one asks for more than the plan has.
+        let n_extremes = self.cues.extremes.iter().filter(|it| !self.is_named(it)).count();
+        self.n_unplaced += n_extremes.saturating_sub(1);
+        let superlative = self.first_extreme(|extreme| !extreme.is_comparative);
+        let comparative = self.first_extreme(|extreme| extreme.is_comparative);
+        for extreme in comparative.iter().chain(&superlative) {
+            if let Some(found) = self.compare(extreme) {
+                return Some(found);
+            }
+        }
+        if let Some(extreme) = superlative {
+            return self.extreme(&extreme);
+        }
+        self.n_unplaced += n_extremes.min(1);
+        if let Some(occurrence) = self.cues.occurrence
+            && let Some(found) = self.first_time(occurrence)
+        {
+            return Some(found);
+        }
+        if let Some(found) = self.per_group() {
+            return Some(found);
+        }
+        match self.cues.goal {
+            Goal::Mean => self.aggregate(Aggregate::Mean),
+            Goal::Median => self.aggregate(Aggregate::Median),
+            Goal::Exists => self.exists(),
+            Goal::Count => self.count(),
+            Goal::Sum if self.has_measure() => self.aggregate(Aggregate::Sum),
+            _ => self.lookup(),
+        }
+    }
+
+    fn first_extreme(&self, fits: fn(&Extreme) -> bool) -> Option<Extreme> {
+        let mut extremes = self.cues.extremes.iter();
+        extremes.find(|extreme| fits(extreme) && !self.is_named(extreme)).cloned()
+    }
+
+    /// Whether a superlative is a part of a column's name: `daily maximum temperature`.
+    fn is_named(&self, extreme: &Extreme) -> bool {
+        !extreme.is_comparative
+            && self.links.columns.iter().any(|mention| {
+                mention.is_whole()
+                    && 2 <= mention.n_matched
+                    && mention.span.start <= extreme.span.start
+                    && extreme.span.end <= mention.span.end
+            })
+    }
+
+    fn is_used(&self, piece: usize) -> bool {
+        self.used.get(piece).copied().unwrap_or(true)
+    }
+
+    /// Marks a mention as used, with all its spans.
+    fn mark(&mut self, span: Range<usize>) {
+        let further: Vec<Range<usize>> = self
+            .links
+            .columns
+            .iter()
+            .filter(|mention| mention.span == span)
+            .flat_map(|mention| mention.further_spans.clone())
+            .collect();
+        for span in further.into_iter().chain([span]) {
+            self.mark_only(span);
+        }
+    }
+
+    fn mark_only(&mut self, span: Range<usize>) {
+        for used in self.used.get_mut(span).into_iter().flatten() {
+            *used = true;
+        }
+    }
+
+    /// Takes a mention out of the unclaimed ones and marks its words.
+    fn claim(&mut self, at: usize) {
+        if at < self.unclaimed.len() {
+            let mention = self.unclaimed.remove(at);
+            self.mark(mention.span);
+        }
+    }
+
+    /// Whether at most `most` pieces are between two spans, all of them small words or words of cues.
+    fn is_near(&self, one: &Range<usize>, other: &Range<usize>, most: usize) -> bool {
+        let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
+        let between = first.end..second.start.max(first.end);
+        let is_small = |at: usize| {
+            self.cues.is_used(at)
+                || self.cues.pieces.get(at).is_some_and(|piece| {
+                    is_stop_word(&piece.folded)
+                        || piece.is_han && "的为是在代码".contains(&piece.raw)
+                })
+        };
+        between.len() <= most && between.into_iter().all(is_small)
+    }
+}

@@ -1,0 +1,122 @@
+//! Filters rows by the numbers that values are compared with.
+
+use std::ops::Range;
+
+use pikerag_knowledge::data::{ColumnKind, DataValue, TableTest};
+
+use super::{Composer, Filter};
+use crate::cues::{Bound, BoundTest};
+use crate::lexicon::meanings;
+use crate::link::ColumnMention;
+use crate::scope::ColumnPlace;
+use crate::units::unit_of;
+
+/// The greatest distance between a number and the name of its column; see [`distance`].
+const MOST_DISTANCE: usize = 16;
+
+/// A number above the greatest value times this is written in another unit.
+const MOST_ABOVE: f64 = 20.0;
+
+impl Composer<'_> {
+    /// Filters by all bounds; one without a column stays unplaced.
+    pub(super) fn filter_by_bounds(&mut self) {
+        for bound in &self.cues.bounds {
+            let place = self.column_of_bound(bound);
+            let scaled = place.and_then(|place| Some((place, self.scaled(place, bound)?)));
+            let Some((place, number)) = scaled else {
+                self.n_unplaced += 1;
+                continue;
+            };
+            let is_whole = matches!(self.scope.kind(place), ColumnKind::Integer | ColumnKind::Year);
+            let value = match number.fract() == 0.0 && is_whole {
+                true => DataValue::Integer(number as i64),
+                false => DataValue::Real(number),
+            };
+            let test = test_of(bound.test, value);
+            let span = bound.span.clone();
+            self.filters.push(Filter { place, test, span, value: None, is_exact: true });
+        }
+    }
+
+    /// The number in the unit of the column: 10 000 for `10,000 billion` where it counts billions.
+    fn scaled(&self, place: ColumnPlace, bound: &Bound) -> Option<f64> {
+        let Some((_, greatest)) = self.scope.range(place) else { return Some(bound.number) };
+        let fits = |number: &f64| number.abs() <= greatest.abs() * MOST_ABOVE;
+        [bound.number, bound.bare].into_iter().find(fits)
+    }
+
+    /// The column that a bound is about: the nearest named one, else one with its unit, else the only measure.
+    fn column_of_bound(&mut self, bound: &Bound) -> Option<ColumnPlace> {
+        let fits =
+            |place: &ColumnPlace| self.scope.is_number(*place) && self.is_in_range(*place, bound);
+        let near = self
+            .unclaimed
+            .iter()
+            .enumerate()
+            .filter(|(_, mention)| mention.columns.iter().any(fits))
+            .map(|(at, mention)| (distance(&mention.span, &bound.span), at))
+            .min();
+        if let Some((_, at)) = near.filter(|(distance, _)| *distance <= MOST_DISTANCE) {
+            let mention = self.unclaimed.get(at)?;
+            let fitting = ColumnMention {
+                columns: mention.columns.iter().copied().filter(fits).collect(),
+                ..mention.clone()
+            };
+            let is_clear = mention.columns.len() == 1 || mention.is_whole();
+            let place = self.choose(&fitting, None)?;
+            self.mark(fitting.span);
+            if is_clear {
+                self.unclaimed.remove(at);
+            }
+            return Some(place);
+        }
+        self.column_of_unit(bound).or_else(|| self.scope.only_measure())
+    }
+
+    /// Whether a number lies in the range of a column, or at most as far outside as the range is wide.
+    fn is_in_range(&self, place: ColumnPlace, bound: &Bound) -> bool {
+        let Some((least, greatest)) = self.scope.range(place) else { return true };
+        let width = (greatest - least).abs().max(1.0);
+        let range = least - width..=greatest + width;
+        range.contains(&bound.number) || range.contains(&bound.bare)
+    }
+
+    /// The first column with the unit behind a number.
+    fn column_of_unit(&self, bound: &Bound) -> Option<ColumnPlace> {
+        let is_same = |word: &str, unit: &str| {
+            word == unit
+                || meanings(word).iter().any(|meaning| meanings(unit).contains(meaning))
+                || unit_of(word).is_some_and(|own| unit_of(unit) == Some(own))
+        };
+        let mut columns = self.scope.columns();
+        let (place, ..) = columns.find(|(_, column, _)| {
+            let unit = column.unit.as_deref().map(str::to_lowercase);
+            unit.is_some_and(|unit| {
+                (bound.span.start..bound.span.end + 2)
+                    .map(|at| self.cues.folded(at))
+                    .any(|word| !word.is_empty() && is_same(word, &unit))
+            })
+        })?;
+        Some(place)
+    }
+}
+
+fn test_of(test: BoundTest, value: DataValue) -> TableTest {
+    let (from, to, included) = match test {
+        BoundTest::Equal => return TableTest::Is(vec![value]),
+        BoundTest::Above => (Some(value), None, false),
+        BoundTest::AtLeast => (Some(value), None, true),
+        BoundTest::Below => (None, Some(value), false),
+        BoundTest::AtMost => (None, Some(value), true),
+    };
+    let (from_included, to_included) = (from.is_some() && included, to.is_some() && included);
+    TableTest::Between { from, from_included, to, to_included }
+}
+
+/// Twice the number of pieces between a name and a number; a name before the number is 1 farther than one behind it.
+fn distance(name: &Range<usize>, number: &Range<usize>) -> usize {
+    match number.start <= name.start {
+        true => 2 * name.start.saturating_sub(number.end),
+        false => 2 * number.start.saturating_sub(name.end) + 1,
+    }
+}

@@ -1,0 +1,105 @@
+//! Composes superlatives: the heaviest thing, the highest figure, the most frequent value.
+
+use pikerag_knowledge::data::{Aggregate, ColumnKind};
+
+use super::{Composed, Composer};
+use crate::cues::{Cue, Direction, Extreme, Goal, Ranked};
+use crate::reading::{Form, Reckoning};
+use crate::scope::ColumnPlace;
+
+impl Composer<'_> {
+    /// The answer to a superlative.
+    pub(super) fn extreme(&mut self, extreme: &Extreme) -> Option<Composed> {
+        let asked = self.take_asked_column().or_else(|| match () {
+            () if self.cues.has(Cue::When) => self.scope.time_column(),
+            () if self.cues.has(Cue::Where) => self.scope.location_column(),
+            () => None,
+        });
+        let measure = match self.counts_rows(extreme) {
+            true => None,
+            false => self
+                .take_measure(Some(&extreme.span), Some(extreme.direction))
+                .or_else(|| self.dimension(extreme)),
+        };
+        let limit = self.cues.limit.or(self.cues.nth).unwrap_or(1);
+        let measure = match measure {
+            None if extreme.can_count() => return self.most_rows(extreme, asked, limit),
+            None => self.scope.only_measure()?,
+            Some(measure) => measure,
+        };
+        let thing = asked.or_else(|| self.take_thing().filter(|thing| *thing != measure));
+        if self.asks_figure(asked, thing) {
+            let function = match extreme.direction {
+                Direction::Greatest => Aggregate::Greatest,
+                Direction::Least => Aggregate::Least,
+            };
+            let plan = self.measured(self.plan(), function, measure);
+            return Some((Reckoning::One(plan), Form::Figure));
+        }
+        let thing =
+            thing.or_else(|| self.scope.name_column()).or_else(|| self.scope.time_column())?;
+        let plan = match self.named_aggregate().filter(|_| self.is_repeated(thing)) {
+            Some(function) => {
+                let plan = self.measured(self.plan(), function, measure);
+                Self::ranked(self.grouped(plan, thing), extreme.direction, limit)
+            }
+            None => {
+                let plan = self.shown(self.plan(), &[thing, measure]);
+                self.ordered(plan, measure, extreme.direction, limit)
+            }
+        };
+        Some((Reckoning::One(plan), Form::Things))
+    }
+
+    /// Whether the extreme ranks by the count of rows: `most common`, or `the most flights` in a table of flights.
+    fn counts_rows(&self, extreme: &Extreme) -> bool {
+        let end = extreme.span.end;
+        let is_topic = self.links.topic.contains(&end)
+            && self.unclaimed.iter().any(|mention| mention.span.start == end);
+        extreme.ranked == Ranked::Rows || (extreme.can_count() && is_topic)
+    }
+
+    /// The values with the most rows.
+    fn most_rows(
+        &mut self,
+        extreme: &Extreme,
+        asked: Option<ColumnPlace>,
+        limit: usize,
+    ) -> Option<Composed> {
+        let thing = asked.or_else(|| self.take_thing())?;
+        if self.scope.is_unique(thing) {
+            return None;
+        }
+        let plan = self.grouped(Self::counted(self.plan()), thing);
+        let plan = Self::ranked(plan, extreme.direction, limit);
+        Some((Reckoning::One(plan), Form::Things))
+    }
+
+    /// Whether the figure itself is asked for: `What was the longest delay?`
+    fn asks_figure(&self, asked: Option<ColumnPlace>, thing: Option<ColumnPlace>) -> bool {
+        let asks_where = self.cues.has(Cue::Where);
+        let asks_how_much = self.cues.has(Cue::HowMuch) || self.cues.goal == Goal::Count;
+        let asks_thing =
+            (self.cues.which.is_some() && !asks_how_much) || self.cues.has(Cue::When) || asks_where;
+        let asks_value = asks_how_much || self.asks_what_is();
+        let is_figure =
+            asks_how_much || (asked.is_none() && !asks_where && self.asks_what_is()) || !asks_thing;
+        is_figure && (thing.is_none() || asks_value) && self.cues.limit.or(self.cues.nth).is_none()
+    }
+
+    /// `What is the highest …`, `…是多少`.
+    fn asks_what_is(&self) -> bool {
+        let text = self.cues.text.to_lowercase();
+        ["what was the", "what is the", "what did"].iter().any(|start| text.starts_with(start))
+            || self.cues.has(Cue::HowMuch)
+    }
+
+    /// Whether several rows share a value of a column of texts.
+    fn is_repeated(&self, place: ColumnPlace) -> bool {
+        let is_text = matches!(
+            self.scope.kind(place),
+            ColumnKind::Category | ColumnKind::Text | ColumnKind::Identifier
+        );
+        is_text && !self.scope.is_unique(place)
+    }
+}

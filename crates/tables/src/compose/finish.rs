@@ -1,0 +1,136 @@
+//! Collects the unused words of a composition and scores it.
+
+use pikerag_language::is_stop_word;
+
+use super::{Composed, Composer};
+use crate::cues::{Goal, is_change, noise_length};
+use crate::lexicon::known_length;
+use crate::pieces::Piece;
+use crate::reading::{Reading, Reckoning, UNPLACED};
+
+impl Composer<'_> {
+    /// The reading of a composition.
+    pub(super) fn finish(mut self, (reckoning, form): Composed) -> Reading {
+        for at in self.links.topic.clone() {
+            self.mark(at..at + 1);
+        }
+        for span in self.cues.noise() {
+            self.mark(span);
+        }
+        self.mark_redundant(&reckoning);
+        self.n_unplaced += usize::from(self.has_period_gap);
+        let nth = self.placed_nth(&reckoning);
+        let mut unused_words = self.unused_words();
+        let score = self.score(unused_words.len());
+        if 0 < self.n_unplaced {
+            unused_words.push(UNPLACED.to_owned());
+        }
+        Reading {
+            reckoning,
+            form,
+            unused_words,
+            n_used: self.used.iter().filter(|used| **used).count(),
+            tables: self.scope.places.clone(),
+            score,
+            is_grounded: self.is_grounded(),
+            nth,
+        }
+    }
+
+    /// The rank that the question asks for, where the plan has it. A rank or limit that it lacks stays unplaced.
+    fn placed_nth(&mut self, reckoning: &Reckoning) -> Option<usize> {
+        let limit = match reckoning {
+            Reckoning::One(plan) => plan.limit,
+            _ => None,
+        };
+        let is_placed = |asked: Option<usize>| asked.is_none() || asked == limit;
+        let nth = self.cues.nth.filter(|_| self.cues.limit.is_none());
+        if !is_placed(self.cues.limit) || !is_placed(self.cues.nth) {
+            self.n_unplaced += 1;
+        }
+        nth.filter(|_| is_placed(nth))
+    }
+
+    fn score(&self, n_unused: usize) -> i64 {
+        let filters: i64 =
+            self.filters.iter().map(|filter| if filter.is_exact { 3 } else { 1 }).sum();
+        let n_matched: usize = self.links.columns.iter().map(|mention| mention.n_matched).sum();
+        let signed = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        2 * signed(self.links.topic.len()) + filters + 2 * signed(n_matched)
+            - 6 * signed(n_unused)
+            - 8 * signed(self.n_unplaced)
+            - 3 * signed(self.scope.joins.len())
+    }
+
+    fn is_grounded(&self) -> bool {
+        let is_named = |mention: &crate::link::ColumnMention| {
+            mention.is_whole()
+                && mention.columns.iter().any(|place| !self.scope.kind(*place).is_time())
+        };
+        !self.links.topic.is_empty()
+            || self.filters.iter().any(|filter| filter.is_exact && filter.value.is_some())
+            || self.links.columns.iter().any(is_named)
+    }
+
+    /// Mentions of columns without a part in the plan, then the other words without one.
+    fn unused_words(&self) -> Vec<String> {
+        let mut unused: Vec<String> = self
+            .unclaimed
+            .iter()
+            .filter(|mention| !mention.span.clone().all(|at| self.is_used(at)))
+            .map(|mention| self.cues.text_of(mention.span.clone()).to_owned())
+            .collect();
+        // The end of the Chinese word that was added last.
+        let mut last_end = None;
+        let mut at = 0;
+        while let Some(piece) = self.cues.pieces.get(at) {
+            if self.is_used(at) || self.is_unclaimed(at) || self.is_small(piece) {
+                at += 1;
+                continue;
+            }
+            if !piece.is_han {
+                unused.push(self.cues.text_of(at..at + 1).to_owned());
+                at += 1;
+                continue;
+            }
+            let run = self.unused_run(at);
+            let (known, noise) = (known_length(&run), noise_length(&run));
+            if known <= noise && 0 < noise {
+                at += noise;
+                continue;
+            }
+            let span = at..at + known.max(1);
+            let word = self.cues.text_of(span.clone());
+            match unused.last_mut().filter(|_| known == 0 && last_end == Some(at)) {
+                Some(last) => last.push_str(word),
+                None => unused.push(word.to_owned()),
+            }
+            at = span.end;
+            last_end = Some(at);
+        }
+        unused
+    }
+
+    fn is_unclaimed(&self, at: usize) -> bool {
+        self.unclaimed.iter().any(|mention| mention.span.contains(&at))
+    }
+
+    /// Whether a word asks nothing by itself.
+    fn is_small(&self, piece: &Piece) -> bool {
+        let is_change_asked = matches!(self.cues.goal, Goal::Growth | Goal::Difference);
+        !piece.is_han
+            && (is_stop_word(&piece.folded) || (is_change_asked && is_change(&piece.folded)))
+    }
+
+    /// The characters of the unused Chinese run from a piece on.
+    fn unused_run(&self, at: usize) -> Vec<char> {
+        let pieces = self.cues.pieces.get(at..).unwrap_or_default();
+        let used = self.used.get(at..).unwrap_or_default();
+        pieces
+            .iter()
+            .zip(used)
+            .take_while(|(piece, used)| piece.is_han && !**used)
+            .flat_map(|(piece, _)| piece.raw.chars())
+            .collect()
+    }
+}

@@ -1,0 +1,62 @@
+//! Composes figures for each group: `for each species`, `各国`, or two named values.
+
+use pikerag_knowledge::data::Aggregate;
+
+use super::{Composed, Composer, Filter};
+use crate::reading::{Form, Reckoning};
+use crate::scope::ColumnPlace;
+
+/// The greatest number of pieces between `each` and what it groups by.
+const MOST_BEHIND: usize = 3;
+
+impl Composer<'_> {
+    /// A figure for each group, where the question has `each`.
+    pub(super) fn per_group(&mut self) -> Option<Composed> {
+        let each = self.cues.each.clone()?;
+        let named = self.column_of_named_groups();
+        let function = self.named_aggregate();
+        // `各国的平均`, `各国加起来`: one figure over all of them.
+        let has_one_figure = match function {
+            Some(Aggregate::Sum) => self.cues.text.contains("加起来"),
+            Some(_) => true,
+            None => false,
+        };
+        let begins_with_all = self.cues.text_of(each.clone()).starts_with('各');
+        if named.is_none() && begins_with_all && has_one_figure {
+            return None;
+        }
+        let place = match named {
+            Some(place) => place,
+            None => self.take_group(each.end)?,
+        };
+        let measure = function.and_then(|_| self.take_measure(None, None));
+        if matches!(function, Some(Aggregate::Mean | Aggregate::Median)) && measure.is_none() {
+            return None;
+        }
+        let plan = match function.zip(measure) {
+            Some((function, measure)) => self.measured(self.plan(), function, measure),
+            None => Self::counted(self.plan()),
+        };
+        Some((Reckoning::One(self.grouped(plan, place)), Form::Groups))
+    }
+
+    /// The last column of which the question names two values.
+    fn column_of_named_groups(&self) -> Option<ColumnPlace> {
+        let n_values = |place: ColumnPlace| {
+            let is_value = |it: &&Filter| it.place == place && it.value.is_some();
+            self.filters.iter().filter(is_value).count()
+        };
+        self.filters.iter().map(|it| it.place).rfind(|place| 2 <= n_values(*place))
+    }
+
+    /// Claims the column behind `each`.
+    fn take_group(&mut self, end: usize) -> Option<ColumnPlace> {
+        let at = self.unclaimed.iter().position(|mention| {
+            let start = mention.span.start;
+            end <= start && start <= end + MOST_BEHIND
+        })?;
+        let columns = self.unclaimed.get(at)?.columns.clone();
+        self.claim(at);
+        columns.into_iter().find(|place| !self.scope.is_measure(*place))
+    }
+}

@@ -1,0 +1,56 @@
+//! Composes questions for values: of a row by its name, the first time, whether something exists.
+
+use super::{Composed, Composer};
+use crate::cues::{Cue, Direction, Occurrence};
+use crate::reading::{Form, Reckoning};
+use crate::scope::ColumnPlace;
+
+impl Composer<'_> {
+    /// Whether any row fulfils the filters.
+    pub(super) fn exists(&self) -> Option<Composed> {
+        let plan = Self::counted(self.plan());
+        (!self.filters.is_empty()).then_some((Reckoning::One(plan), Form::Exists))
+    }
+
+    /// The cells of the rows that fulfil the filters.
+    pub(super) fn lookup(&mut self) -> Option<Composed> {
+        if self.filters.is_empty() {
+            return None;
+        }
+        let place = self.looked_up_column()?;
+        let plan = self.shown(self.plan(), &[place]);
+        Some((Reckoning::One(plan), Form::Things))
+    }
+
+    fn looked_up_column(&mut self) -> Option<ColumnPlace> {
+        let named = self
+            .take_asked_column()
+            .or_else(|| self.take_measure(None, None))
+            .or_else(|| self.take_thing().filter(|place| !self.is_fixed(*place)));
+        let is_filtered = |place: &ColumnPlace| self.filters.iter().any(|it| it.place == *place);
+        named
+            .or_else(|| self.scope.time_column().filter(|_| self.cues.has(Cue::When)))
+            .or_else(|| self.scope.name_column().filter(|place| !is_filtered(place)))
+            .or_else(|| self.scope.only_measure().filter(|_| self.cues.has(Cue::HowMuch)))
+    }
+
+    /// The first or last time that the filters are fulfilled, or the thing of that time.
+    pub(super) fn first_time(&mut self, occurrence: Occurrence) -> Option<Composed> {
+        let asked = self.take_asked_column();
+        let time = self.scope.time_column()?;
+        if self.filters.is_empty() {
+            return None;
+        }
+        let shown = asked.filter(|_| !self.cues.has(Cue::When)).unwrap_or(time);
+        while let Some(at) = self.unclaimed.iter().position(|it| it.columns.contains(&time)) {
+            self.claim(at);
+        }
+        let direction = match occurrence {
+            Occurrence::First => Direction::Least,
+            Occurrence::Last => Direction::Greatest,
+        };
+        let plan = self.shown(self.plan(), &[shown]);
+        let plan = self.ordered(plan, time, direction, 1);
+        Some((Reckoning::One(plan), Form::Things))
+    }
+}

@@ -1,0 +1,162 @@
+//! Marks words that repeat a part of the plan: units, labels, glosses, names of the rows.
+
+use std::ops::Range;
+
+use pikerag_knowledge::data::{ColumnRef, TableTest};
+
+use super::Composer;
+use crate::lexicon::{known_length, meanings};
+use crate::pieces::{Piece, han_run};
+use crate::reading::Reckoning;
+use crate::units::unit_of;
+
+/// Words for the kind of a value beside it: `code` of `code B6`.
+const LABELS: [&str; 24] = [
+    "code", "codes", "number", "numbers", "letter", "name", "type", "kind", "full", "zone", "time",
+    "cod", "代码", "编号", "号码", "名称", "全名", "数字", "类型", "号", "字母", "机场", "国家",
+    "城市",
+];
+
+/// The longest gloss, in pieces.
+const MOST_GLOSS: usize = 6;
+
+/// The greatest number of used pieces between a gloss and its value.
+const MOST_BETWEEN: usize = 4;
+
+/// The longest name of rows, in Chinese characters.
+const MOST_ROW_NOUN: usize = 4;
+
+impl Composer<'_> {
+    /// Marks words that repeat a part of the plan.
+    pub(super) fn mark_redundant(&mut self, reckoning: &Reckoning) {
+        let units = self.units(reckoning);
+        let linked: Vec<Range<usize>> = self
+            .filters
+            .iter()
+            .map(|filter| &filter.span)
+            .chain(self.links.columns.iter().map(|mention| &mention.span))
+            .cloned()
+            .collect();
+        for at in 0..self.cues.pieces.len() {
+            if !self.is_used(at)
+                && let Some(span) = self.redundant_span(at, &units, &linked)
+            {
+                self.mark_only(span);
+            }
+        }
+        self.mark_row_noun();
+    }
+
+    /// The redundant words that begin at a piece.
+    fn redundant_span(
+        &self,
+        at: usize,
+        units: &[Option<String>],
+        linked: &[Range<usize>],
+    ) -> Option<Range<usize>> {
+        let piece = self.cues.pieces.get(at)?;
+        let (word, length) = if piece.is_han {
+            let run = han_run(self.cues.pieces.get(at..)?);
+            let length = known_length(&run).max(1);
+            (run.iter().take(length).collect(), length)
+        } else {
+            (piece.folded.clone(), 1)
+        };
+        let span = at..at + length;
+        // A measure without a unit may be in any.
+        let is_unit = unit_of(&word).is_some_and(|unit| {
+            units.iter().any(|own| own.as_deref().is_none_or(|own| own == unit))
+        });
+        let is_label = LABELS.contains(&word.as_str())
+            && linked.iter().any(|near| {
+                near.end == span.start || span.end == near.start || self.is_near(near, &span, 1)
+            });
+        match is_unit || is_label {
+            true => Some(span),
+            false => self.gloss(at, linked),
+        }
+    }
+
+    /// The units of the measures in a plan; `None` for a measure without one.
+    fn units(&self, reckoning: &Reckoning) -> Vec<Option<String>> {
+        let plans = reckoning.plans();
+        let columns: Vec<&ColumnRef> = plans.iter().flat_map(|plan| plan.columns()).collect();
+        self.scope
+            .columns()
+            .filter(|(place, column, _)| {
+                column.kind.is_measure() && columns.contains(&&self.scope.reference(*place))
+            })
+            .map(|(_, column, _)| {
+                let unit = column.unit.as_deref()?.to_lowercase();
+                Some(unit_of(&unit).map(str::to_owned).unwrap_or(unit))
+            })
+            .collect()
+    }
+
+    /// The name from a piece on that repeats a value beside it: `加拿大雁（Canada goose）`.
+    fn gloss(&self, at: usize, linked: &[Range<usize>]) -> Option<Range<usize>> {
+        let is_han = self.cues.pieces.get(at)?.is_han;
+        let rest = self.cues.pieces.get(at..)?;
+        let is_name = |piece: &Piece| piece.is_han == is_han && (is_han || piece.is_capitalized());
+        let length = rest
+            .iter()
+            .zip(at..)
+            .take(MOST_GLOSS)
+            .take_while(|(piece, place)| is_name(piece) && !self.is_used(*place))
+            .count();
+        if length == 0 {
+            return None;
+        }
+        let end = at + length;
+        // Used words of the same script may follow: `肯尼迪机场（JFK）`.
+        let n_between = rest
+            .iter()
+            .zip(at..)
+            .skip(length)
+            .take(MOST_BETWEEN)
+            .take_while(|(piece, place)| {
+                piece.is_han == is_han
+                    && self.is_used(*place)
+                    && self.cues.text_between(place - 1, *place).is_empty()
+            })
+            .count();
+        let last = end + n_between;
+        let opens_at =
+            |piece: usize| 0 < piece && self.cues.text_between(piece - 1, piece).starts_with('(');
+        let is_before = linked.iter().any(|near| near.start == last) && opens_at(last);
+        let is_behind = linked.iter().any(|near| near.end == at) && opens_at(at);
+        (is_before || is_behind).then_some(at..end)
+    }
+
+    /// Marks the unknown noun behind `how many`, where a value or a missing value selects the rows.
+    fn mark_row_noun(&mut self) {
+        let Some(count) = self.cues.count.clone() else { return };
+        let is_selected = self.filters.iter().any(|filter| {
+            (filter.value.is_some() && filter.is_exact)
+                || matches!(filter.test, TableTest::IsEmpty | TableTest::IsFilled)
+        });
+        let rest = self.cues.pieces.get(count.end..).unwrap_or_default();
+        let is_han = rest.first().is_some_and(|piece| piece.is_han);
+        let most = if is_han { MOST_ROW_NOUN } else { 1 };
+        let is_unknown = |at: usize, piece: &Piece| match is_han {
+            true => known_length(&han_run(rest.get(at..).unwrap_or_default())) == 0,
+            false => meanings(&piece.stem).is_empty(),
+        };
+        let used = self.used.get(count.end..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .zip(used)
+            .take(most)
+            .enumerate()
+            .take_while(|(at, (piece, used))| {
+                piece.is_han == is_han && !**used && is_unknown(*at, piece)
+            })
+            .count();
+        // `How many painted repairs`: a name of the rows follows, so the word is a condition.
+        let end = count.end + length;
+        let is_adjective = !is_han && self.links.topic.contains(&end);
+        if is_selected && !is_adjective {
+            self.mark_only(count.end..end);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Holds one reading of a question: its plans, the form of the answer and how sure the reading is.
+
+use pikerag_knowledge::data::TablePlan;
+use pikerag_language::{is_chinese, stem};
+
+use crate::cues::is_weighty;
+use crate::lexicon::meanings;
+
+/// A question as plans over tables.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// How the answer is computed.
+    pub reckoning: Reckoning,
+    /// The kind of answer.
+    pub form: Form,
+    /// Words of the question that have no part in the plans; `…` for a period, number or other condition without a place.
+    pub unused_words: Vec<String>,
+    /// How many words or Chinese characters have a part in the plans.
+    pub n_used: usize,
+    /// The tables, by their places in the catalog; the first is the table of the plans.
+    pub tables: Vec<usize>,
+    /// How well the question fits; compares readings of one question.
+    pub score: i64,
+    /// Whether a value or a whole column name, other than of a time, points to the table.
+    pub is_grounded: bool,
+    /// The rank that the question asks for, from 1: 2 for the second most. `None` for the first, or for no rank.
+    pub nth: Option<usize>,
+}
+
+/// Stands for a condition without a place, among unused words.
+pub(crate) const UNPLACED: &str = "…";
+
+/// A reading with fewer used words is certain only where it uses all words.
+const LEAST_USED: usize = 5;
+
+impl Reading {
+    /// Whether its result answers the question: no word is unused, or one word that no table knows, in a question that
+    /// otherwise fits.
+    pub fn is_certain(&self) -> bool {
+        let is_unknown = |word: &String| {
+            let stem = stem(&word.to_lowercase());
+            let has_digit = word.chars().any(|c| c.is_ascii_digit());
+            meanings(&stem).is_empty() && word != UNPLACED && !has_digit && !is_weighty(&stem)
+        };
+        let has_one_unknown = self.is_grounded
+            && self.unused_weight() <= 1
+            && LEAST_USED <= self.n_used
+            && self.unused_words.iter().all(is_unknown);
+        self.unused_words.is_empty() || has_one_unknown
+    }
+
+    /// The number of unused words; two Chinese characters count as one word.
+    pub fn unused_weight(&self) -> usize {
+        let weight = |word: &String| match word.chars().any(is_chinese) {
+            true => word.chars().count().div_ceil(2),
+            false => word.split_whitespace().count(),
+        };
+        self.unused_words.iter().map(weight).sum()
+    }
+}
+
+/// How the answer is computed from the results of plans.
+#[derive(Clone, Debug)]
+pub enum Reckoning {
+    /// The result of one plan.
+    One(TablePlan),
+    /// The second figure minus the first.
+    Difference(TablePlan, TablePlan),
+    /// The change from the first figure to the second, in percent of the first.
+    Growth(TablePlan, TablePlan),
+    /// The first figure in percent of the second.
+    Share(TablePlan, TablePlan),
+    /// The name with the greater figure, or with the lesser.
+    Compare {
+        /// What is compared.
+        names: [String; 2],
+        /// The figure of each.
+        plans: Box<[TablePlan; 2]>,
+        /// Whether the greater figure is asked for.
+        greater: bool,
+    },
+}
+
+impl Reckoning {
+    /// Its plans, in order.
+    pub fn plans(&self) -> Vec<&TablePlan> {
+        match self {
+            Self::One(plan) => vec![plan],
+            Self::Difference(first, second)
+            | Self::Growth(first, second)
+            | Self::Share(first, second) => vec![first, second],
+            Self::Compare { plans, .. } => plans.iter().collect(),
+        }
+    }
+}
+
+/// The kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One figure.
+    Figure,
+    /// Things, or cells of one row.
+    Things,
+    /// A figure for each group.
+    Groups,
+    /// Yes or no.
+    Exists,
+}

@@ -1,0 +1,400 @@
+//! Reads questions over three small tables: repairs of machines, suppliers, sales by month.
+
+mod survive;
+
+use std::collections::HashMap;
+
+use crate::{Catalog, Form, Reading, Reckoning, TableView, joins, readings};
+use pikerag_knowledge::data::{
+    Aggregate, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, TablePlan,
+    TableTest,
+};
+use pikerag_knowledge::tables::By;
+
+/// Repairs with dates and costs, and the codes of their suppliers.
+const REPAIRS: &str = "\
+Date:date|Machine:category|Fault:category|Supplier code:category|Cost (EUR):integer|Downtime (hours):real|Engineer:category
+2021-01-10|Press|Leak|S1|400|3.5|Meyer
+2021-03-02|Crane|Motor|S2|1200|12|Brandt
+2021-07-19|Press|Motor|S1|900|7|
+2022-02-11|Lathe|Leak|S3|250|2|Meyer
+2022-05-30|Crane|Cable|S2|1600|20|Brandt
+2022-11-08|Press|Leak|S1|350|3|";
+
+/// Suppliers, in Chinese.
+const SUPPLIERS: &str = "\
+供应商代码:identifier|名称:identifier|城市:category|成立年份:year|员工人数:integer
+S1|华东机械|上海市|1995|320
+S2|北方重工|沈阳市|1978|1500
+S3|南海电缆|广州市|2003|90
+S4|西部轴承|上海市|1988|410";
+
+/// Sales of products, with a column for each month.
+const SALES: &str = "\
+Product:identifier|Sector:category|January 2023:integer|February 2023:integer
+Pump|Water|120|150
+Valve|Water|80|60
+Filter|Air|200|220";
+
+fn kind(name: &str) -> ColumnKind {
+    match name {
+        "date" => ColumnKind::Date,
+        "category" => ColumnKind::Category,
+        "identifier" => ColumnKind::Identifier,
+        "integer" => ColumnKind::Integer,
+        "real" => ColumnKind::Real,
+        "year" => ColumnKind::Year,
+        other => panic!("no kind of column: {other}"),
+    }
+}
+
+/// A table whose columns are called as in SQL: `c0`, `c1`, ….
+fn table(name: &str, title: &str, text: &str) -> TableView {
+    let mut lines = text.lines().map(|line| line.split('|').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    for (at, head) in header.iter().enumerate() {
+        let (name, kind_name) = head.rsplit_once(':').unwrap();
+        let (name, unit) = match name.split_once(" (") {
+            Some((name, unit)) => (name, Some(unit.trim_end_matches(')').to_owned())),
+            None => (name, None),
+        };
+        let cells: Vec<&str> =
+            rows.iter().map(|row| row[at]).filter(|cell| !cell.is_empty()).collect();
+        let mut distinct: Vec<String> = Vec::new();
+        for cell in &cells {
+            if !distinct.iter().any(|held| held == cell) {
+                distinct.push((*cell).to_owned());
+            }
+        }
+        let numbers: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
+        let kind = kind(kind_name);
+        let is_number = kind.is_measure() || kind == ColumnKind::Year;
+        columns.push(DataColumn {
+            name: name.to_owned(),
+            sql: format!("c{at}"),
+            kind,
+            unit,
+            filled: cells.len() as u64,
+            distinct: distinct.len() as u64,
+            least: numbers.iter().copied().reduce(f64::min).map(|number| number.to_string()),
+            greatest: numbers.iter().copied().reduce(f64::max).map(|number| number.to_string()),
+            ..DataColumn::default()
+        });
+        values.push(if is_number || kind == ColumnKind::Date { Vec::new() } else { distinct });
+    }
+    let table = DataTable {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        columns,
+        rows: rows.len() as u64,
+        ..DataTable::default()
+    };
+    TableView::new(table, values)
+}
+
+fn catalog() -> Catalog {
+    Catalog {
+        tables: vec![
+            table("repairs", "repairs", REPAIRS),
+            table("suppliers", "供应商", SUPPLIERS),
+            table("sales", "sales", SALES),
+        ],
+    }
+}
+
+fn best(question: &str) -> Option<Reading> {
+    readings(question, &catalog()).into_iter().next()
+}
+
+/// The best reading in one line: `unsure` before one that is not certain, `-` for none.
+fn shown(question: &str) -> String {
+    let Some(reading) = best(question) else { return "-".to_owned() };
+    let sure = if reading.is_certain() { "" } else { "unsure " };
+    let plans = match &reading.reckoning {
+        Reckoning::One(one) => plan(one),
+        Reckoning::Difference(first, second) => format!("{} → {}", plan(first), plan(second)),
+        Reckoning::Growth(first, second) => format!("{} →% {}", plan(first), plan(second)),
+        Reckoning::Share(part, whole) => format!("{} of {}", plan(part), plan(whole)),
+        Reckoning::Compare { names: [first, second], plans, greater } => {
+            let sign = if *greater { '>' } else { '<' };
+            format!("{first}: {} {sign} {second}: {}", plan(&plans[0]), plan(&plans[1]))
+        }
+    };
+    let nth = reading.nth.map(|nth| format!(" no. {nth}")).unwrap_or_default();
+    let form = match reading.form {
+        Form::Figure => "",
+        Form::Things => " (things)",
+        Form::Groups => " (groups)",
+        Form::Exists => " (exists)",
+    };
+    format!("{sure}{plans}{nth}{form}")
+}
+
+fn plan(plan: &TablePlan) -> String {
+    let mut parts = vec![plan.table.clone()];
+    parts.extend(plan.joins.iter().map(|join| format!("+ {}", name(&join.to))));
+    for filter in &plan.filters {
+        parts.push(format!("[{} {}]", name(&filter.column), condition(&filter.test)));
+    }
+    for measure in &plan.measures {
+        let function = match measure.function {
+            Aggregate::Count => "count",
+            Aggregate::Distinct => "distinct",
+            Aggregate::Sum => "sum",
+            Aggregate::Mean => "mean",
+            Aggregate::Median => "median",
+            Aggregate::Least => "least",
+            Aggregate::Greatest => "greatest",
+        };
+        let column = measure.column.as_ref().map(name).unwrap_or_default();
+        parts.push(format!("{function}({column})"));
+    }
+    if !plan.show.is_empty() {
+        parts.push(plan.show.iter().map(name).collect::<Vec<_>>().join(", "));
+    }
+    for group in &plan.group {
+        let by = if group.by == By::Value { "" } else { " by period" };
+        parts.push(format!("per {}{by}", name(&group.column)));
+    }
+    if let Some(order) = &plan.order {
+        let arrow = if order.descending { '↓' } else { '↑' };
+        let by = match &order.by {
+            OrderBy::Measure => String::new(),
+            OrderBy::Column(column) => name(column),
+        };
+        parts.push(format!("{arrow}{by}"));
+    }
+    parts.extend(plan.limit.map(|limit| format!("limit {limit}")));
+    parts.join(" ")
+}
+
+/// A column by its name in the header.
+fn name(column: &ColumnRef) -> String {
+    let names: HashMap<String, String> = catalog()
+        .tables
+        .iter()
+        .flat_map(|view| {
+            let table = view.table.name.clone();
+            view.table
+                .columns
+                .iter()
+                .map(move |it| (format!("{table}.{}", it.sql), it.name.clone()))
+        })
+        .collect();
+    names[&format!("{}.{}", column.table, column.column)].clone()
+}
+
+fn condition(test: &TableTest) -> String {
+    let value = |value: &DataValue| match value {
+        DataValue::Empty => "nothing".to_owned(),
+        DataValue::Integer(number) => number.to_string(),
+        DataValue::Real(number) => format!("{number:?}"),
+        DataValue::Text(words) => words.clone(),
+    };
+    let values = |values: &[DataValue]| values.iter().map(value).collect::<Vec<_>>().join(" or ");
+    match test {
+        TableTest::Is(held) => format!("= {}", values(held)),
+        TableTest::IsNot(held) => format!("≠ {}", values(held)),
+        TableTest::Contains(part) => format!("~ {part}"),
+        TableTest::Within(period) => format!("in {period}"),
+        TableTest::Between { from, from_included, to, to_included } => {
+            let (from_sign, to_sign) =
+                (if *from_included { "≥" } else { ">" }, if *to_included { "≤" } else { "<" });
+            let from = from.as_ref().map(|it| format!("{from_sign} {}", value(it)));
+            let to = to.as_ref().map(|it| format!("{to_sign} {}", value(it)));
+            from.into_iter().chain(to).collect::<Vec<_>>().join(" ")
+        }
+        TableTest::IsEmpty => "is empty".to_owned(),
+        TableTest::IsFilled => "is filled".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn check(cases: &[(&str, &str)]) {
+    let found: Vec<(&str, String)> =
+        cases.iter().map(|(question, _)| (*question, shown(question))).collect();
+    let differs: Vec<String> = found
+        .iter()
+        .zip(cases)
+        .filter(|((_, found), (_, expected))| found != expected)
+        .map(|((question, found), (_, expected))| {
+            format!("{question}\n  found    {found}\n  expected {expected}")
+        })
+        .collect();
+    assert!(differs.is_empty(), "\n{}", differs.join("\n"));
+}
+
+#[test]
+fn counts_take_all_conditions() {
+    check(&[
+        (
+            "How many repairs of the Press had the fault Leak?",
+            "repairs [Machine = Press] [Fault = Leak] count()",
+        ),
+        (
+            "How many repairs of the Crane cost more than 1,500 euros?",
+            "repairs [Cost > 1500] [Machine = Crane] count()",
+        ),
+        ("Press在2021年有多少次维修？", "repairs [Date in 2021] [Machine = Press] count()"),
+    ]);
+}
+
+#[test]
+fn sums_and_means_take_a_period() {
+    check(&[
+        ("What was the total cost of repairs in 2021?", "repairs [Date in 2021] sum(Cost)"),
+        ("What was the average downtime of the Crane?", "repairs [Machine = Crane] mean(Downtime)"),
+        ("2022年的维修费用总共是多少？", "repairs [Date in 2022] sum(Cost)"),
+        ("上海市供应商的平均员工人数是多少？", "suppliers [城市 = 上海市] mean(员工人数)"),
+    ]);
+}
+
+#[test]
+fn superlatives_ask_for_a_thing_or_a_figure() {
+    check(&[
+        (
+            "Which machine had the most expensive repair?",
+            "repairs Machine, Cost ↓Cost limit 1 (things)",
+        ),
+        ("What was the longest downtime?", "repairs greatest(Downtime)"),
+        ("哪家供应商的员工人数最多？", "suppliers 名称, 员工人数 ↓员工人数 limit 1 (things)"),
+        ("成立最早的供应商是哪一家？", "suppliers 名称, 成立年份 ↑成立年份 limit 1 (things)"),
+    ]);
+}
+
+#[test]
+fn limits_and_ranks_reach_the_plan() {
+    check(&[
+        (
+            "Which three products had the highest sales in January 2023?",
+            "sales Product, January 2023 ↓January 2023 limit 3 (things)",
+        ),
+        (
+            "员工人数最多的前三家供应商是哪些？",
+            "suppliers 名称, 员工人数 ↓员工人数 limit 3 (things)",
+        ),
+        (
+            "Which machine had the second most repairs?",
+            "repairs count() per Machine ↓ limit 2 no. 2 (things)",
+        ),
+        (
+            "员工人数第二多的供应商是哪家？",
+            "suppliers 名称, 员工人数 ↓员工人数 limit 2 no. 2 (things)",
+        ),
+    ]);
+}
+
+#[test]
+fn groups_get_a_figure_each() {
+    check(&[
+        ("How many repairs were there per machine?", "repairs count() per Machine (groups)"),
+        ("What is the average cost for each fault?", "repairs mean(Cost) per Fault (groups)"),
+        ("每个城市有多少家供应商？", "suppliers count() per 城市 (groups)"),
+        ("各城市供应商的员工人数加起来是多少？", "suppliers sum(员工人数)"),
+    ]);
+}
+
+#[test]
+fn changes_take_two_plans() {
+    check(&[
+        (
+            "What is the difference in total cost between 2021 and 2022?",
+            "repairs [Date in 2021] sum(Cost) → repairs [Date in 2022] sum(Cost)",
+        ),
+        (
+            "By what percentage did the sales of the Pump grow from January 2023 to February 2023?",
+            "sales [Product = Pump] January 2023 →% sales [Product = Pump] February 2023",
+        ),
+        (
+            "华东机械和北方重工的员工人数相差多少？",
+            "suppliers [名称 = 北方重工] 员工人数 → suppliers [名称 = 华东机械] 员工人数",
+        ),
+    ]);
+}
+
+#[test]
+fn shares_divide_counts() {
+    check(&[(
+        "What percentage of the repairs were of the Press?",
+        "repairs [Machine = Press] count() of repairs count()",
+    )]);
+}
+
+#[test]
+fn two_things_are_compared() {
+    check(&[
+        (
+            "Which had more repairs, the Press or the Crane?",
+            "Press: repairs [Machine = Press] count() > Crane: repairs [Machine = Crane] count() (things)",
+        ),
+        (
+            "华东机械和西部轴承哪家员工人数更多？",
+            "华东机械: suppliers [名称 = 华东机械] 员工人数 > 西部轴承: suppliers [名称 = 西部轴承] 员工人数 (things)",
+        ),
+    ]);
+}
+
+#[test]
+fn first_times_are_ordered_by_date() {
+    check(&[(
+        "When did the cost of a repair first exceed 1000 euros?",
+        "repairs [Cost > 1000] Date ↑Date limit 1 (things)",
+    )]);
+}
+
+#[test]
+fn codes_are_looked_up() {
+    check(&[
+        ("What is the name of supplier code S2?", "suppliers [供应商代码 = S2] 名称 (things)"),
+        ("代码为S3的供应商在哪个城市？", "suppliers [供应商代码 = S3] 城市 (things)"),
+    ]);
+}
+
+#[test]
+fn joins_reach_columns_of_the_other_table() {
+    check(&[(
+        "How many repairs were done by the supplier 北方重工?",
+        "repairs + 供应商代码 [名称 = 北方重工] count()",
+    )]);
+    let found = joins(&catalog());
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn missing_values_and_negations_are_conditions() {
+    check(&[
+        ("How many repairs have no engineer recorded?", "repairs [Engineer is empty] count()"),
+        ("How many repairs were not of the Press?", "repairs [Machine ≠ Press] count()"),
+        ("不在上海市的供应商有多少家？", "suppliers [城市 ≠ 上海市] count()"),
+    ]);
+}
+
+#[test]
+fn words_without_a_place_make_a_reading_unsure() {
+    check(&[
+        (
+            "How many painted repairs of the Press had a purple Leak?",
+            "unsure repairs [Machine = Press] [Fault = Leak] count()",
+        ),
+        ("How many repairs did the Press not need?", "unsure repairs [Machine = Press] count()"),
+        (
+            "Which machine had the highest cost and the lowest downtime?",
+            "unsure repairs Machine, Cost ↓Cost limit 1 (things)",
+        ),
+        (
+            "What was the total cost in January 2021 and March 2021?",
+            "unsure repairs [Date ≥ 2021-01 ≤ 2021-03] sum(Cost)",
+        ),
+    ]);
+}
+
+#[test]
+fn months_need_more_than_a_column_of_years() {
+    let catalog = Catalog { tables: vec![table("suppliers", "供应商", SUPPLIERS)] };
+    let is_certain =
+        |question| readings(question, &catalog).first().is_some_and(Reading::is_certain);
+    assert!(is_certain("1988年有多少家供应商？"));
+    assert!(!is_certain("1988年7月有多少家供应商？"));
+}

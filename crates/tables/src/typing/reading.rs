@@ -1,0 +1,125 @@
+//! Reads the cells of a column whose kind is known.
+
+use pikerag_knowledge::data::{ColumnKind, DataValue};
+
+use super::date::{DateOrder, Moment, WrittenDate, written_date};
+use super::marks::truth;
+use super::narrow::narrowed;
+use super::number::{Amount, DecimalMark, written_number};
+use super::units::unit_key;
+
+/// How the cells of a column are read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// As they are written.
+    Text,
+    /// By words for yes and no.
+    Boolean,
+    /// As years from 1000 to 2100.
+    Year,
+    /// As dates.
+    Date {
+        order: DateOrder,
+        /// Times of day are shown; else all of them are midnight, or there are none.
+        with_time: bool,
+    },
+    /// As numbers.
+    Number(NumberRule),
+}
+
+/// Which numbers are read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NumberRule {
+    pub mark: DecimalMark,
+    /// The unit that cells may have.
+    pub unit: Option<UnitName>,
+    /// Whether numbers without a unit are read.
+    pub reads_plain: bool,
+}
+
+/// A unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct UnitName {
+    /// What all its spellings have in common.
+    pub key: String,
+    /// One of its spellings: most cells have it, and need no key.
+    pub spelling: String,
+}
+
+impl Reading {
+    /// The value of a trimmed cell; `None` where it does not read so.
+    pub(super) fn read(&self, kind: ColumnKind, cell: &str) -> Option<DataValue> {
+        let narrow = narrowed(cell);
+        match self {
+            Self::Text => Some(DataValue::Text(cell.to_owned())),
+            Self::Boolean => truth(cell).map(|truth| DataValue::Integer(i64::from(truth.is_yes))),
+            Self::Year => match written_date(&narrow)? {
+                WrittenDate::Year(year) | WrittenDate::MarkedYear(year) => {
+                    Some(DataValue::Integer(i64::from(year)))
+                }
+                _ => None,
+            },
+            Self::Date { order, .. } => {
+                let moment = match written_date(&narrow)? {
+                    WrittenDate::Fixed(moment) | WrittenDate::Compact(moment) => moment,
+                    WrittenDate::Year(year) | WrittenDate::MarkedYear(year) => {
+                        Moment::of_year(year)
+                    }
+                    WrittenDate::Slashed(date) => date.moment(*order)?,
+                };
+                Some(DataValue::Text(self.shown_moment(moment)))
+            }
+            Self::Number(rule) => match (rule.read(&narrow)?, kind) {
+                (amount, ColumnKind::Real) => Some(DataValue::Real(amount.real())),
+                (Amount::Integer(number), _) => Some(DataValue::Integer(number)),
+                (Amount::Real(number), _) => Some(DataValue::Real(number)),
+            },
+        }
+    }
+
+    pub(super) fn shown_moment(&self, moment: Moment) -> String {
+        match self {
+            Self::Date { with_time: false, .. } => moment.at(None).to_string(),
+            _ => moment.to_string(),
+        }
+    }
+}
+
+impl NumberRule {
+    fn read(&self, narrow: &str) -> Option<Amount> {
+        let number = written_number(narrow)?;
+        let is_ours = match (&number.unit, &self.unit) {
+            (None, _) => self.reads_plain,
+            (Some(unit), Some(ours)) => *unit == ours.spelling || unit_key(unit) == ours.key,
+            (Some(_), None) => false,
+        };
+        if is_ours { number.amount(self.mark) } else { None }
+    }
+}
+
+/// An amount as it is shown: all digits, a point before decimals.
+pub(super) fn shown_amount(amount: Amount) -> String {
+    match amount {
+        Amount::Integer(number) => number.to_string(),
+        Amount::Real(number) => shown_real(number),
+    }
+}
+
+/// A value as it is shown.
+pub(super) fn shown_value(value: DataValue) -> String {
+    match value {
+        DataValue::Empty => String::new(),
+        DataValue::Integer(number) => number.to_string(),
+        DataValue::Real(number) => shown_real(number),
+        DataValue::Text(text) => text,
+    }
+}
+
+fn shown_real(number: f64) -> String {
+    let size = number.abs();
+    match size == 0.0 || (1e-6..1e16).contains(&size) {
+        true => number.to_string(),
+        // Without an exponent, the least number has 300 zeros.
+        false => format!("{number:e}"),
+    }
+}
