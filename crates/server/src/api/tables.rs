@@ -1,5 +1,4 @@
 //! Typed tables of a base, and statements over them.
-#![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::extract::State;
 use axum::{Extension, Json};
