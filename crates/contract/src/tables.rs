@@ -28,6 +28,9 @@ pub struct NaiveRows {
     pub unmeasured: u64,
 }
 
+/// The keys of a group, and its rows with their places.
+type Group<'a, 'b> = (Vec<DataValue>, Vec<&'b (usize, Joined<'a>)>);
+
 /// A row of the first table, with those that are joined to it.
 type Joined<'a> = Vec<Option<&'a [DataValue]>>;
 
@@ -190,7 +193,7 @@ impl Naive<'_> {
                 by => key(by, kind, &self.read(row, &group.column)),
             }
         };
-        let mut groups: Vec<(Vec<DataValue>, Vec<&(usize, Joined<'_>)>)> = Vec::new();
+        let mut groups: Vec<Group<'_, '_>> = Vec::new();
         for row in matching {
             let keys: Vec<DataValue> =
                 plan.group.iter().map(|group| key_of(&row.1, group)).collect();
@@ -268,10 +271,10 @@ fn figure(function: Aggregate, values: Vec<DataValue>) -> DataValue {
     let numbers: Vec<f64> = values.iter().filter_map(number).collect();
     let sum = numbers.iter().sum::<f64>();
     match function {
-        Aggregate::Count => DataValue::Integer(values.len() as i64),
+        Aggregate::Count => DataValue::Integer(values.len().try_into().unwrap()),
         Aggregate::Distinct => {
             values.dedup_by(|a, b| order(a, b).is_eq());
-            DataValue::Integer(values.len() as i64)
+            DataValue::Integer(values.len().try_into().unwrap())
         }
         _ if values.is_empty() => DataValue::Empty,
         Aggregate::Sum => DataValue::Real(sum),

@@ -1,11 +1,15 @@
 //! Holds what is said of the typed tables of a base, and the plans that are worked out over them (PIKE-RAG §5.4: structuring).
 
+mod misuse;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::document::Span;
 use crate::id::{ChunkId, SourceId};
 use crate::tables::By;
+
+pub use misuse::DataError;
 
 /// The tables of one shape in a base, as one typed table: each row is a row of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -32,9 +32,9 @@ pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Que
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};
 pub use data::{
-    Aggregate, ColumnKind, ColumnRef, DataColumn, DataPart, DataTable, DataValue, OrderBy, PlanRow,
-    PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder,
-    TablePlan, TableTest,
+    Aggregate, ColumnKind, ColumnRef, DataColumn, DataError, DataPart, DataTable, DataValue,
+    OrderBy, PlanRow, PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin,
+    TableMeasure, TableOrder, TablePlan, TableTest,
 };
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
@@ -58,17 +58,16 @@ pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, CallOrigin, CallRecord, CallRef, ChargeEnd,
     ChatModel, ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList, ChunkResults, ChunkSet,
     ChunkTags, ChunksOf, Claim, CommunityReport, CorpusReader, CorpusWriter, CountedVectors,
-    DataError, DataTables, DataWriter, Embedder, ExtractBy, FileMark, FileRecord, FinishReason,
-    FoundTag, GraphReader, GraphWriter, InChunk, JobBill, JobFile, JobKind, JobQuery, JobRecord,
-    JobState, Jobs, Kept, Key, KeyCharge, KeyParams, KeyStore, KeyUse, KeyedClass, KeyedPair,
-    KnowledgeBase, KnowledgeWriter, Ledger, LeftBehind, LinkKind, Message, ModelError, ModelTexts,
-    NodeVector, Parted, PartedVectors, Picodollars, Progress, PutReport, RecordsBy, Refusal,
-    RefusalCause, RefusalCount, RefusalWriter, Relevance, Reranker, Reserved, Role, RowReader,
-    SampleKey, Schema, Scope, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots,
-    SourceSummary, SqlLimits, Stage, StoreError, StructureChange, TableShape, TagClasses, TagEdit,
-    TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,
-    VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
-    pairs_from,
+    DataTables, DataWriter, Embedder, ExtractBy, FileMark, FileRecord, FinishReason, FoundTag,
+    GraphReader, GraphWriter, InChunk, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState,
+    Jobs, Kept, Key, KeyCharge, KeyParams, KeyStore, KeyUse, KeyedClass, KeyedPair, KnowledgeBase,
+    KnowledgeWriter, Ledger, LeftBehind, LinkKind, Message, ModelError, ModelTexts, NodeVector,
+    Parted, PartedVectors, Picodollars, Progress, PutReport, RecordsBy, Refusal, RefusalCause,
+    RefusalCount, RefusalWriter, Relevance, Reranker, Reserved, Role, RowReader, SampleKey, Schema,
+    Scope, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots, SourceSummary,
+    SqlLimits, Stage, StoreError, StructureChange, TableShape, TagClasses, TagEdit, TagQuery,
+    TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader,
+    VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks, pairs_from,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,

@@ -262,7 +262,7 @@ pub enum QueryError {
     TooManyGroups,
     /// The engine failed.
     #[error("the records could not be worked out")]
-    Engine(#[source] crate::ports::Cause),
+    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Works queries out over frames.

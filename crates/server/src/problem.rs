@@ -243,9 +243,8 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         // A method or a search that there is not is a wrong request; all else may be there another day.
         "no-such-method" | "no-such-search" | "bad-questions" | "bad-sql" | "sql-not-allowed"
         | "bad-plan" => (400, Fault::Caller),
-        "sql-too-slow" => (422, Fault::Caller),
         "no-original" | "run-forgotten" => (404, Fault::Caller),
-        "file-not-read" | "unreadable-file" => (422, Fault::Caller),
+        "file-not-read" | "unreadable-file" | "sql-too-slow" => (422, Fault::Caller),
         code if code.starts_with("no-such-") => (404, Fault::Caller),
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),

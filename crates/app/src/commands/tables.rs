@@ -23,7 +23,9 @@ pub(crate) async fn tables(
             return say_json(&table);
         }
         say(&heading(&table));
-        table.columns.iter().for_each(|column| say(&described(column)));
+        for column in &table.columns {
+            say(&described(column));
+        }
         return Ok(0);
     }
     let found = pikerag_engine::tables(session).await?;
@@ -93,7 +95,9 @@ pub(crate) async fn sql(session: &Session, json: bool, arguments: &Sql) -> anyho
     if json {
         return say_json(&found);
     }
-    lines(&found).iter().for_each(|line| say(line));
+    for line in lines(&found) {
+        say(&line);
+    }
     if found.is_cut {
         note(&format!(
             "only the first {} are shown; `--most N` shows more",
@@ -124,8 +128,8 @@ fn lines(found: &SqlRows) -> Vec<String> {
         for ((cell, width), is_number) in row.iter().zip(&widths).zip(&is_number) {
             let space = " ".repeat(width.saturating_sub(cell.chars().count()));
             match is_number {
-                true => line.push_str(&format!("{space}{cell}  ")),
-                false => line.push_str(&format!("{cell}{space}  ")),
+                true => line.extend([space.as_str(), cell, "  "]),
+                false => line.extend([cell, space.as_str(), "  "]),
             }
         }
         line.trim_end().to_owned()

@@ -87,6 +87,7 @@ mod stub_workload;
 #[cfg(test)]
 mod syscalls;
 #[cfg(test)]
+mod tables;
 mod tags;
 #[cfg(test)]
 mod talker;

@@ -1,6 +1,7 @@
 //! Why did the store fail? Below every port: who records calls or tags fails as whoever reads does.
 
-use super::{Cause, DataError};
+use super::Cause;
+use crate::data::DataError;
 use crate::filter::FilterField;
 
 /// Why the store failed: one variant per decision open to the caller.

@@ -6,7 +6,6 @@ mod expressions;
 pub(super) mod functions;
 mod naming;
 mod plan;
-mod ports;
 mod settle;
 mod shown;
 mod statement;
@@ -15,5 +14,9 @@ mod sweep;
 mod values;
 mod write;
 
+pub(super) use catalogue::{entries, told};
+pub(super) use plan::{distinct, run_plan};
+pub(super) use settle::{is_behind, settle};
+pub(super) use statement::run_statement;
 pub(super) use sweep::sweep;
-pub(super) use write::put_shapes;
+pub(super) use write::{put_shapes, stale, write};

@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{
     Aggregate, ColumnRef, CorpusWriter, DataTables, DataValue, Filter, SearchWriter, Snapshots,
-    TableMeasure, TablePlan,
+    SqlLimits, TableMeasure, TablePlan,
 };
 use pikerag_store::{Base, DATABASE, Health, Repair};
 
@@ -109,10 +109,10 @@ async fn a_filter_shows_the_rows_that_it_admits() {
     assert_eq!(regions, [(text("north"), 3), (text("south"), 1)]);
     let error = seen.run_plan(&plan("wages")).await.unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");
-    let error = seen.run_sql("SELECT * FROM wages", Default::default()).await.unwrap_err();
+    let error = seen.run_sql("SELECT * FROM wages", SqlLimits::default()).await.unwrap_err();
     assert!(error.to_string().contains("no such table"), "{error}");
     let sql = format!("SELECT sum(amount), count(*) FROM {table}");
-    let rows = seen.run_sql(&sql, Default::default()).await.unwrap().rows;
+    let rows = seen.run_sql(&sql, SqlLimits::default()).await.unwrap().rows;
     assert_eq!(rows[0][1], DataValue::Integer(4));
 }
 

@@ -118,7 +118,7 @@ fn condition() -> impl Strategy<Value = TableFilter> {
         text("2014-01-01"),
         DataValue::Integer(2013),
     ];
-    let dated = || prop::sample::select(["day", "due"].map(own).to_vec());
+    let by_day = || prop::sample::select(["day", "due"].map(own).to_vec());
     let of = |column: ColumnRef, test: TableTest| TableFilter { column, test };
     prop_oneof![
         (any_column(), values())
@@ -130,11 +130,11 @@ fn condition() -> impl Strategy<Value = TableFilter> {
         prop::sample::select(vec!["NORTH", "区", "o1", ""])
             .prop_map(move |words| of(own("region"), TableTest::Contains(words.to_owned()))),
         (numeric(), between(numbers)).prop_map(move |(column, test)| of(column, test)),
-        (dated(), between(dates)).prop_map(move |(column, test)| of(column, test)),
-        (dated(), prop::sample::select(vec!["2013", "2013-07", "2013-07-05", "2013-Q3", "2014"]))
+        (by_day(), between(dates)).prop_map(move |(column, test)| of(column, test)),
+        (by_day(), prop::sample::select(vec!["2013", "2013-07", "2013-07-05", "2013-Q3", "2014"]))
             .prop_map(move |(column, period)| of(column, TableTest::Within(period.to_owned()))),
         Just(of(own("year"), TableTest::Within("2014".to_owned()))),
-        (dated(), 1..13_u8).prop_map(move |(column, month)| of(column, TableTest::InMonth(month))),
+        (by_day(), 1..13_u8).prop_map(move |(column, month)| of(column, TableTest::InMonth(month))),
         (numeric(), numeric()).prop_map(move |(one, other)| of(one, TableTest::MoreThan(other))),
         Just(of(own("due"), TableTest::MoreThan(own("day")))),
         (prop::sample::select(["amount", "price"].map(own).to_vec()), any::<bool>())

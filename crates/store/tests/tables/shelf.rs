@@ -1,6 +1,7 @@
 //! A base with documents that are tables, whose headers say what their columns are: `price:real`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, ChunkResults, ChunkSet, ColumnKind, CorpusReader, CorpusWriter,
@@ -51,7 +52,7 @@ pub(crate) fn spans(rows: &[Vec<String>]) -> Vec<Span> {
 
 fn document(uri: &str, header: &[String], rows: &[Vec<String>]) -> DocumentGraph {
     let id = SourceId::of(uri);
-    let text: String = rows.iter().map(|row| format!("{}\n", row.join(" | "))).collect();
+    let text: String = rows.iter().map(|row| row.join(" | ") + "\n").collect();
     let spans = spans(rows);
     let mut chunks = Vec::new();
     for (ordinal, (rows, lines)) in (0..).zip(rows.chunks(IN_CHUNK).zip(spans.chunks(IN_CHUNK))) {
@@ -84,7 +85,7 @@ fn document(uri: &str, header: &[String], rows: &[Vec<String>]) -> DocumentGraph
         media_type: "text/csv".to_owned(),
         hash: text.clone(),
         language: None,
-        metadata: Default::default(),
+        metadata: BTreeMap::new(),
         summary: None,
     };
     let (sections, links, figures) = (Vec::new(), Vec::new(), Vec::new());
@@ -120,12 +121,16 @@ pub(crate) async fn shown(base: &(impl DataTables + ?Sized)) -> String {
         let DataTable { name, title, rows, left_out, .. } = table;
         let mut text = format!("{name} ({title}): {rows} rows, {left_out} left out");
         for part in table.parts {
-            text.push_str(&format!("; {} {}", part.uri, part.rows));
+            let _ = write!(text, "; {} {}", part.uri, part.rows);
         }
         for column in table.columns {
             let DataColumn { sql, filled, unread, distinct, samples, .. } = column;
             let ends = [column.least, column.greatest].map(Option::unwrap_or_default).join("..");
-            text.push_str(&format!("\n  {sql} {}: {filled} filled, {unread} unread, {distinct} different, {ends} {samples:?}", column.kind.as_str()));
+            let kind = column.kind.as_str();
+            let _ = write!(
+                text,
+                "\n  {sql} {kind}: {filled} filled, {unread} unread, {distinct} different, {ends} {samples:?}"
+            );
         }
         text
     };

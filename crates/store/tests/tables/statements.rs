@@ -70,44 +70,46 @@ async fn a_select_is_run() {
     "#);
 }
 
+const REFUSED: &[&str] = &[
+    "",
+    "SELECT",
+    "SELECT colour FROM orders",
+    "SELECT * FROM invoices",
+    "SELECT * FROM chunks",
+    "SELECT * FROM main.data_1",
+    "SELECT count(*) FROM data_1",
+    "WITH orders AS (SELECT * FROM data_1) SELECT * FROM orders",
+    "WITH orders AS (SELECT * FROM chunks) SELECT * FROM orders",
+    "SELECT * FROM sqlite_schema",
+    "SELECT count(*) FROM sqlite_temp_schema",
+    "SELECT * FROM pragma_database_list",
+    "SELECT count(*) FROM pragma_table_list",
+    "SELECT * FROM dbstat",
+    "SELECT * FROM temp.admitted",
+    "PRAGMA table_info(orders)",
+    "ATTACH 'x' AS y",
+    "DETACH temp",
+    "INSERT INTO orders VALUES (1, 2, 3)",
+    "UPDATE orders SET amount = 1",
+    "DELETE FROM orders",
+    "DROP VIEW orders",
+    "CREATE TABLE x (y)",
+    "CREATE TEMP TRIGGER t AFTER INSERT ON orders BEGIN SELECT 1; END",
+    "BEGIN",
+    "VACUUM",
+    "EXPLAIN SELECT * FROM orders",
+    "SELECT load_extension('x')",
+    "SELECT randomblob(10)",
+    "SELECT first_rows(amount) FROM orders",
+    "SELECT 1; DROP TABLE chunks",
+    "SELECT zeroblob(1000000000)",
+];
+
 #[tokio::test]
 async fn nothing_else_is_run_or_read() {
     let (_folder, base) = orders().await;
     let mut said = Vec::new();
-    for sql in [
-        "",
-        "SELECT",
-        "SELECT colour FROM orders",
-        "SELECT * FROM invoices",
-        "SELECT * FROM chunks",
-        "SELECT * FROM main.data_1",
-        "SELECT count(*) FROM data_1",
-        "WITH orders AS (SELECT * FROM data_1) SELECT * FROM orders",
-        "WITH orders AS (SELECT * FROM chunks) SELECT * FROM orders",
-        "SELECT * FROM sqlite_schema",
-        "SELECT count(*) FROM sqlite_temp_schema",
-        "SELECT * FROM pragma_database_list",
-        "SELECT count(*) FROM pragma_table_list",
-        "SELECT * FROM dbstat",
-        "SELECT * FROM temp.admitted",
-        "PRAGMA table_info(orders)",
-        "ATTACH 'x' AS y",
-        "DETACH temp",
-        "INSERT INTO orders VALUES (1, 2, 3)",
-        "UPDATE orders SET amount = 1",
-        "DELETE FROM orders",
-        "DROP VIEW orders",
-        "CREATE TABLE x (y)",
-        "CREATE TEMP TRIGGER t AFTER INSERT ON orders BEGIN SELECT 1; END",
-        "BEGIN",
-        "VACUUM",
-        "EXPLAIN SELECT * FROM orders",
-        "SELECT load_extension('x')",
-        "SELECT randomblob(10)",
-        "SELECT first_rows(amount) FROM orders",
-        "SELECT 1; DROP TABLE chunks",
-        "SELECT zeroblob(1000000000)",
-    ] {
+    for sql in REFUSED {
         said.push(format!("{sql}\n  {}", run(&base, sql).await));
     }
     insta::assert_snapshot!(said.join("\n"), @r"

@@ -15,7 +15,7 @@ use crate::sqlite::rows::limit_of;
 const SURVEYED: u64 = 200_000;
 
 /// A table, without what is told from all of its rows.
-pub(super) struct Entry {
+pub(in crate::sqlite) struct Entry {
     pub(super) id: i64,
     pub(super) table: DataTable,
     /// Whether all of its rows are seen, and were surveyed.
@@ -34,7 +34,10 @@ pub(super) fn seen(is_filtered: bool, alias: &str) -> String {
 }
 
 /// All tables that hold a row which is seen, by name.
-pub(super) fn entries(connection: &Connection, is_filtered: bool) -> rusqlite::Result<Vec<Entry>> {
+pub(in crate::sqlite) fn entries(
+    connection: &Connection,
+    is_filtered: bool,
+) -> rusqlite::Result<Vec<Entry>> {
     let counts = counted(connection, "data_chunks")?;
     let whole = match is_filtered {
         true => counted(connection, "main.data_chunks")?,
@@ -143,7 +146,10 @@ pub(super) fn title_of(parts: &[Part]) -> String {
 }
 
 /// All that is told of a table.
-pub(super) fn told(connection: &Connection, entry: Entry) -> rusqlite::Result<DataTable> {
+pub(in crate::sqlite) fn told(
+    connection: &Connection,
+    entry: Entry,
+) -> rusqlite::Result<DataTable> {
     let Entry { id, mut table, is_known, is_part } = entry;
     let parts = parts(connection, id)?;
     for part in &parts {

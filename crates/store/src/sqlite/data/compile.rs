@@ -1,5 +1,7 @@
 //! Makes SQL of a plan.
 
+use std::fmt::Write;
+
 use pikerag_knowledge::{
     Aggregate, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure, TablePlan,
 };
@@ -27,7 +29,7 @@ struct Clauses {
     measures: Vec<String>,
     show: Vec<String>,
     /// What has to be there for the first measure to count a row.
-    measured: String,
+    counted_by: String,
     order: Option<String>,
     is_descending: bool,
 }
@@ -35,7 +37,7 @@ struct Clauses {
 /// The statement to be run; `writer` has the values that it binds afterwards.
 pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Statement, DataError> {
     let by = by_place(plan)?;
-    let Clauses { from, holds, keys, measures, show, measured, order, is_descending } =
+    let Clauses { from, holds, keys, measures, show, counted_by, order, is_descending } =
         clauses(writer, plan)?;
     let holds = holds.join(" AND ");
     let count = format!("SELECT count(*) FROM {from} WHERE {holds}");
@@ -54,18 +56,15 @@ pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Sta
     let width = keys.len() + measures.len();
     let list = keys.iter().chain(&measures).map(String::as_str).collect::<Vec<_>>().join(", ");
     let mut rows = format!(
-        "SELECT {list}, count(*), count({measured}), first_rows(t0.row) FROM {from} WHERE {holds}"
+        "SELECT {list}, count(*), count({counted_by}), first_rows(t0.row) FROM {from} WHERE {holds}"
     );
     if !keys.is_empty() {
         let numbers: Vec<String> = (1..=keys.len()).map(|key| key.to_string()).collect();
         let by_key = keys.iter().map(|key| format!("{key} NULLS LAST")).collect::<Vec<_>>();
         let order =
             order.map(|order| format!("{order} {direction}NULLS LAST, ")).unwrap_or_default();
-        rows.push_str(&format!(
-            " GROUP BY {} ORDER BY {order}{}",
-            numbers.join(", "),
-            by_key.join(", ")
-        ));
+        let _ =
+            write!(rows, " GROUP BY {} ORDER BY {order}{}", numbers.join(", "), by_key.join(", "));
     }
     Ok(Statement { rows, count, width, by })
 }
@@ -78,23 +77,23 @@ pub(super) fn for_people(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<St
     let list = if plan.measures.is_empty() { show } else { [keys.clone(), measures].concat() };
     let mut sql = format!("SELECT {} FROM {from}", list.join(", "));
     if !holds.is_empty() {
-        sql.push_str(&format!(" WHERE {}", holds.join(" AND ")));
+        let _ = write!(sql, " WHERE {}", holds.join(" AND "));
     }
     if !keys.is_empty() && !plan.measures.is_empty() {
-        sql.push_str(&format!(" GROUP BY {}", keys.join(", ")));
+        let _ = write!(sql, " GROUP BY {}", keys.join(", "));
     }
     match order {
         Some(order) if plan.measures.is_empty() || !keys.is_empty() => {
             let direction = if is_descending { " DESC" } else { "" };
-            sql.push_str(&format!(" ORDER BY {order}{direction} NULLS LAST"));
+            let _ = write!(sql, " ORDER BY {order}{direction} NULLS LAST");
         }
         None if !keys.is_empty() && !plan.measures.is_empty() => {
-            sql.push_str(&format!(" ORDER BY {}", keys.join(", ")));
+            let _ = write!(sql, " ORDER BY {}", keys.join(", "));
         }
         _ => {}
     }
     if let Some(limit) = plan.limit {
-        sql.push_str(&format!(" LIMIT {limit}"));
+        let _ = write!(sql, " LIMIT {limit}");
     }
     Ok(sql)
 }
@@ -124,12 +123,12 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
     let keys =
         plan.group.iter().map(|group| writer.key(group)).collect::<Result<Vec<String>, _>>()?;
     let mut measures = Vec::with_capacity(plan.measures.len());
-    let mut measured = "*".to_owned();
+    let mut counted_by = "*".to_owned();
     for (place, measure) in plan.measures.iter().enumerate() {
         let (function, counted) = figure(writer, measure)?;
         measures.push(function);
         if place == 0 {
-            measured = counted;
+            counted_by = counted;
         }
     }
     let mut show = Vec::new();
@@ -151,7 +150,7 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
         },
     };
     let is_descending = plan.order.as_ref().is_some_and(|order| order.descending);
-    Ok(Clauses { from, holds, keys, measures, show, measured, order, is_descending })
+    Ok(Clauses { from, holds, keys, measures, show, counted_by, order, is_descending })
 }
 
 /// The columns that rows are shown with: those of the plan, else all of its first table.
@@ -176,16 +175,17 @@ fn from(writer: &Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
         let rows = writer.rows(entry);
         match writer.dress {
             Dress::Names => {
-                from.push_str(&format!(" LEFT JOIN {rows} ON {} = {}", other.sql, key.sql))
+                let _ = write!(from, " LEFT JOIN {rows} ON {} = {}", other.sql, key.sql);
             }
             Dress::Numbers => {
                 let own = other.sql.split_once('.').map_or(other.sql.as_str(), |(_, own)| own);
-                from.push_str(&format!(
+                let _ = write!(
+                    from,
                     " LEFT JOIN (SELECT {own} AS value, min(row) AS row FROM {rows} WHERE {} AND {own} IS NOT NULL \
                      GROUP BY {own}) AS k{place} ON k{place}.value = {} LEFT JOIN {rows} AS t{place} ON t{place}.row = k{place}.row",
                     writer.seen(""),
                     key.sql
-                ));
+                );
             }
         }
     }
@@ -203,8 +203,7 @@ fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String
     let column = writer.column(column)?;
     let wanted = "worked out as a figure";
     let (function, value) = match measure.function {
-        Aggregate::Count => ("count", column.sql.clone()),
-        Aggregate::Distinct => ("count", column.sql.clone()),
+        Aggregate::Count | Aggregate::Distinct => ("count", column.sql.clone()),
         Aggregate::Sum if is_large(&column) => ("total", number(&column, wanted)?),
         Aggregate::Sum => ("sum", number(&column, wanted)?),
         Aggregate::Mean => ("avg", number(&column, wanted)?),

@@ -36,7 +36,9 @@ pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &
     let caption = is_short.then_some(caption);
     let about = headings.iter().cloned().chain(caption).chain([document.to_owned(), stem(uri)]);
     let mut named = Named { title, about: Vec::new() };
-    about.for_each(|words| add(&mut named.about, words));
+    for words in about {
+        add(&mut named.about, words);
+    }
     named
 }
 

@@ -22,7 +22,7 @@ const STEPS: i32 = 20_000;
 
 const DOING: &str = "working out a plan over tables";
 
-pub(super) fn run(
+pub(in crate::sqlite) fn run_plan(
     connection: &Connection,
     is_filtered: bool,
     plan: &TablePlan,
@@ -49,7 +49,7 @@ pub(super) fn run(
 }
 
 /// The different values of a column that are seen, the most frequent first.
-pub(super) fn distinct(
+pub(in crate::sqlite) fn distinct(
     connection: &Connection,
     is_filtered: bool,
     column: &ColumnRef,

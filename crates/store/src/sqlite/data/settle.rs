@@ -1,31 +1,21 @@
 //! Surveys again the tables that lost rows since they were written.
 
-use pikerag_knowledge::{DataColumn, StoreError};
+use pikerag_knowledge::DataColumn;
 use rusqlite::{Connection, Transaction, params};
 
 use super::survey::surveyed;
-use crate::error::Context;
-use crate::sqlite::inner::Inner;
 use crate::sqlite::put::json;
 use crate::sqlite::rows;
 
-impl Inner {
-    /// Does so, where there are any.
-    pub(in crate::sqlite) fn settle_tables(
-        &self,
-        connection: &Connection,
-    ) -> Result<(), StoreError> {
-        let doing = "surveying tables";
-        let is_behind = "SELECT 1 FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL";
-        let is_behind = connection.prepare_cached(is_behind).and_then(|mut sql| sql.exists([]));
-        match self.writer.is_some() && is_behind.context(doing)? {
-            true => self.transaction(doing, settle),
-            false => Ok(()),
-        }
-    }
+/// Whether there are any.
+pub(in crate::sqlite) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL")?
+        .exists([])
 }
 
-fn settle(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+/// Surveys them.
+pub(in crate::sqlite) fn settle(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let held: Vec<(i64, Vec<DataColumn>)> = tx
         .prepare_cached(
             "SELECT id, columns FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL",

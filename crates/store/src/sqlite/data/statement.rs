@@ -7,15 +7,15 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{DataError, DataTable, SqlLimits, SqlRows, StoreError};
+use pikerag_knowledge::{DataError, SqlLimits, SqlRows, StoreError};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Statement};
 
+use super::catalogue::Entry;
 use super::plan::{is_stopped, limited};
 use super::values::value;
 use crate::error::Context;
-use crate::sqlite::inner::Inner;
 use crate::sqlite::locks::locked;
 
 const DOING: &str = "running a statement over tables";
@@ -107,23 +107,17 @@ const FUNCTIONS: &[&str] = &[
     "upper",
 ];
 
-/// A table as its view is made.
-pub(super) struct Viewed {
-    pub(super) id: i64,
-    pub(super) table: DataTable,
-}
-
-/// Runs a statement. `admitted`: the chunks whose rows are seen; all of them, where it does not say.
-pub(super) fn run(
-    inner: &Inner,
-    tables: &[Viewed],
+/// Runs a statement on a connection that is used for nothing else. `admitted`: the chunks whose rows are seen; all of them, where it does not say.
+pub(in crate::sqlite) fn run_statement(
+    connection: &Connection,
+    tables: &[Entry],
     admitted: Option<&HashSet<u64>>,
     statement: &str,
     limits: SqlLimits,
 ) -> Result<SqlRows, StoreError> {
     let known: Vec<String> = tables.iter().map(|viewed| viewed.table.name.clone()).collect();
     let lower = statement.to_lowercase();
-    let named: Vec<&Viewed> =
+    let named: Vec<&Entry> =
         tables.iter().filter(|viewed| lower.contains(&viewed.table.name)).collect();
     let bad = |reason: String| DataError::BadStatement { reason, known: known.clone() };
     let said = |error: rusqlite::Error, denied: &Denied| match locked(denied).take() {
@@ -139,9 +133,9 @@ pub(super) fn run(
         return Err(DataError::NotAllowed { reason, known }.into());
     }
 
-    let connection = views(inner, &named, admitted)?;
-    let denied = watched(&connection, &named).context(DOING)?;
-    let ran = limited(&connection, limits.seconds, || {
+    views(connection, &named, admitted).context(DOING)?;
+    let denied = watched(connection, &named).context(DOING)?;
+    let ran = limited(connection, limits.seconds, || {
         let mut prepared = connection.prepare(statement)?;
         read(&mut prepared, limits)
     });
@@ -179,10 +173,10 @@ fn read(statement: &mut Statement<'_>, limits: SqlLimits) -> rusqlite::Result<Sq
 }
 
 /// A database that has tables of these names without rows, and nothing else.
-fn empty(tables: &[&Viewed]) -> rusqlite::Result<Connection> {
+fn empty(tables: &[&Entry]) -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     super::functions::add(&connection)?;
-    for Viewed { table, .. } in tables {
+    for Entry { table, .. } in tables {
         let columns: Vec<String> = table.columns.iter().map(|column| name(&column.sql)).collect();
         let sql = format!("CREATE TEMP TABLE {} ({})", name(&table.name), columns.join(", "));
         connection.execute_batch(&sql)?;
@@ -191,44 +185,37 @@ fn empty(tables: &[&Viewed]) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A connection to the base that has views of these names.
+/// Makes views of these names beside the base.
 fn views(
-    inner: &Inner,
-    tables: &[&Viewed],
+    connection: &Connection,
+    tables: &[&Entry],
     admitted: Option<&HashSet<u64>>,
-) -> Result<Connection, StoreError> {
-    let connection = inner.fresh_reader()?;
-    let make = || {
-        // What is sorted or gathered may be larger than memory.
-        connection.execute_batch("PRAGMA temp_store = FILE; BEGIN;")?;
-        let mut seen = "";
-        if let Some(admitted) = admitted {
-            seen = " WHERE chunk IN temp.\"admitted chunks\"";
-            connection.execute_batch(
-                "CREATE TEMP TABLE \"admitted chunks\" (chunk INTEGER PRIMARY KEY)",
-            )?;
-            let mut insert =
-                connection.prepare("INSERT INTO temp.\"admitted chunks\" VALUES (?1)")?;
-            let mut sorted: Vec<i64> = admitted.iter().map(|chunk| chunk.cast_signed()).collect();
-            sorted.sort_unstable();
-            for chunk in sorted {
-                insert.execute([chunk])?;
-            }
+) -> rusqlite::Result<()> {
+    // What is sorted or gathered may be larger than memory.
+    connection.execute_batch("PRAGMA temp_store = FILE; BEGIN;")?;
+    let mut seen = "";
+    if let Some(admitted) = admitted {
+        seen = " WHERE chunk IN temp.\"admitted chunks\"";
+        connection
+            .execute_batch("CREATE TEMP TABLE \"admitted chunks\" (chunk INTEGER PRIMARY KEY)")?;
+        let mut insert = connection.prepare("INSERT INTO temp.\"admitted chunks\" VALUES (?1)")?;
+        let mut sorted: Vec<i64> = admitted.iter().map(|chunk| chunk.cast_signed()).collect();
+        sorted.sort_unstable();
+        for chunk in sorted {
+            insert.execute([chunk])?;
         }
-        for Viewed { id, table } in tables {
-            let column = |(place, sql): (usize, &String)| format!("c{place} AS {}", name(sql));
-            let columns: Vec<String> =
-                table.columns.iter().map(|column| &column.sql).enumerate().map(column).collect();
-            connection.execute_batch(&format!(
-                "CREATE TEMP VIEW {} AS SELECT {} FROM main.data_{id}{seen}",
-                name(&table.name),
-                columns.join(", ")
-            ))?;
-        }
-        restrict(&connection)
-    };
-    make().context(DOING)?;
-    Ok(connection)
+    }
+    for Entry { id, table, .. } in tables {
+        let column = |(place, sql): (usize, &String)| format!("c{place} AS {}", name(sql));
+        let columns: Vec<String> =
+            table.columns.iter().map(|column| &column.sql).enumerate().map(column).collect();
+        connection.execute_batch(&format!(
+            "CREATE TEMP VIEW {} AS SELECT {} FROM main.data_{id}{seen}",
+            name(&table.name),
+            columns.join(", ")
+        ))?;
+    }
+    restrict(connection)
 }
 
 fn restrict(connection: &Connection) -> rusqlite::Result<()> {
@@ -244,7 +231,7 @@ fn name(name: &str) -> String {
 type Denied = Arc<Mutex<Option<String>>>;
 
 /// Lets the connection from now on do nothing but `SELECT` from these tables.
-fn watched(connection: &Connection, tables: &[&Viewed]) -> rusqlite::Result<Denied> {
+fn watched(connection: &Connection, tables: &[&Entry]) -> rusqlite::Result<Denied> {
     let names: HashSet<String> = tables.iter().map(|viewed| viewed.table.name.clone()).collect();
     let denied = Denied::default();
     let note = Arc::clone(&denied);

@@ -26,7 +26,8 @@ pub(super) fn value(read: ValueRef<'_>) -> DataValue {
         ValueRef::Real(number) => DataValue::Real(number),
         ValueRef::Text(text) => DataValue::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => {
-            DataValue::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            DataValue::Text(digits.concat())
         }
     }
 }

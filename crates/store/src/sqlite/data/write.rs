@@ -50,7 +50,7 @@ pub(in crate::sqlite) fn put_shapes(
     Ok(())
 }
 
-pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<TableShape>> {
+pub(in crate::sqlite) fn stale(connection: &Connection) -> rusqlite::Result<Vec<TableShape>> {
     connection
         .prepare_cached("SELECT shape FROM data_tables WHERE is_stale ORDER BY shape")?
         .query_map([], |row| rows::id(row, 0).map(TableShape))?
@@ -58,7 +58,7 @@ pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<TableShape>
 }
 
 /// Writes a table; its rows. Nothing happens to a shape that no chunk has.
-pub(super) fn write(
+pub(in crate::sqlite) fn write(
     tx: &Transaction<'_>,
     shape: TableShape,
     reader: &mut dyn RowReader,
@@ -120,7 +120,8 @@ fn store(
     reader: &dyn RowReader,
     columns: Vec<DataColumn>,
 ) -> rusqlite::Result<(u64, Vec<DataColumn>)> {
-    let list: String = (0..columns.len()).map(|place| format!(", c{place}")).collect();
+    let list: Vec<String> = (0..columns.len()).map(|place| format!(", c{place}")).collect();
+    let list = list.concat();
     // Without the number as a column of its own, VACUUM could change it.
     tx.execute_batch(&format!(
         "CREATE TABLE data_{table} (row INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, start INTEGER NOT NULL,
@@ -247,7 +248,7 @@ impl Rows {
             let first = table.lines.first().map_or(span.start, |line| line.start);
             let text = row.get_ref(5)?.as_str()?;
             let above = text.get(..first.saturating_sub(span.start)).unwrap_or_default();
-            caption = above.to_owned();
+            above.clone_into(&mut caption);
             for (place, mut cells) in table.rows.into_iter().enumerate() {
                 cells.resize(self.header.len(), String::new());
                 rows.push(cells);
@@ -277,7 +278,9 @@ impl ChunkRows {
         let Named { title, about } =
             naming::of_rows(&self.uri, &self.document, &self.headings, &self.caption);
         let held = named.entry(self.source).or_insert_with(|| Named { title, about: Vec::new() });
-        about.into_iter().for_each(|words| naming::add(&mut held.about, words));
+        for words in about {
+            naming::add(&mut held.about, words);
+        }
     }
 }
 

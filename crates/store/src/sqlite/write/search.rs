@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
 use rusqlite::params;
 
+use crate::error::Context;
 use crate::fulltext::WRITING;
 use crate::sqlite::base::Base;
-use crate::sqlite::{rows, vectors};
+use crate::sqlite::{data, rows, vectors};
 
 #[async_trait]
 impl SearchWriter for Base {
@@ -36,7 +37,10 @@ impl SearchWriter for Base {
 
     async fn refresh(&self) -> Result<(), StoreError> {
         self.reading("refreshing the derived indexes", |inner, connection| {
-            inner.settle_tables(connection)?;
+            let doing = "surveying tables";
+            if inner.writer.is_some() && data::is_behind(connection).context(doing)? {
+                inner.transaction(doing, data::settle)?;
+            }
             inner.refresh_text(WRITING)?;
             inner.refresh_codes(connection)
         })

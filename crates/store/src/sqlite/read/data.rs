@@ -1,17 +1,14 @@
-//! The [`DataTables`] and [`DataWriter`] ports.
+//! The [`DataTables`] port: typed tables, and what plans and statements over them give.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ColumnRef, DataTable, DataTables, DataValue, DataWriter, PlanRows, RowReader, SqlLimits,
-    SqlRows, StoreError, TablePlan, TableShape,
+    ColumnRef, DataTable, DataTables, DataValue, PlanRows, SqlLimits, SqlRows, StoreError,
+    TablePlan,
 };
 
-use super::catalogue::{entries, told};
-use super::statement::Viewed;
-use super::{plan, statement, write};
 use crate::error::Context;
 use crate::sqlite::base::Base;
-use crate::sqlite::threads;
+use crate::sqlite::{data, threads};
 
 #[async_trait]
 impl DataTables for Base {
@@ -19,8 +16,8 @@ impl DataTables for Base {
         let doing = "reading the tables of the base";
         self.viewing(doing, move |view| {
             let read = || -> rusqlite::Result<Vec<DataTable>> {
-                let entries = entries(view.connection, view.is_filtered())?;
-                entries.into_iter().map(|entry| told(view.connection, entry)).collect()
+                let entries = data::entries(view.connection, view.is_filtered())?;
+                entries.into_iter().map(|entry| data::told(view.connection, entry)).collect()
             };
             match view.snapshot {
                 Some(snapshot) => snapshot.tables(|| read().context(doing)),
@@ -37,7 +34,7 @@ impl DataTables for Base {
     ) -> Result<Vec<(DataValue, u64)>, StoreError> {
         let column = column.clone();
         self.viewing("reading values of a table", move |view| {
-            plan::distinct(view.connection, view.is_filtered(), &column, most)
+            data::distinct(view.connection, view.is_filtered(), &column, most)
         })
         .await
     }
@@ -45,7 +42,7 @@ impl DataTables for Base {
     async fn run_plan(&self, plan: &TablePlan) -> Result<PlanRows, StoreError> {
         let plan = plan.clone();
         self.viewing("working out a plan over tables", move |view| {
-            plan::run(view.connection, view.is_filtered(), &plan)
+            data::run_plan(view.connection, view.is_filtered(), &plan)
         })
         .await
     }
@@ -53,33 +50,15 @@ impl DataTables for Base {
     async fn run_sql(&self, sql: &str, limits: SqlLimits) -> Result<SqlRows, StoreError> {
         let (tables, admitted) = self
             .viewing("reading the tables of the base", |view| {
-                let entries = entries(view.connection, view.is_filtered())
+                let entries = data::entries(view.connection, view.is_filtered())
                     .context("reading the tables of the base")?;
-                let viewed =
-                    |entry: super::catalogue::Entry| Viewed { id: entry.id, table: entry.table };
-                let tables: Vec<Viewed> = entries.into_iter().map(viewed).collect();
-                Ok((tables, view.seen().filter(|_| view.is_filtered())))
+                Ok((entries, view.seen().filter(|_| view.is_filtered())))
             })
             .await?;
         let (inner, sql) = (self.inner.clone(), sql.to_owned());
         threads::reading("running a statement over tables", move || {
-            statement::run(&inner, &tables, admitted.as_deref(), &sql, limits)
+            data::run_statement(&inner.fresh_reader()?, &tables, admitted.as_deref(), &sql, limits)
         })
         .await
-    }
-}
-
-#[async_trait]
-impl DataWriter for Base {
-    async fn stale_tables(&self) -> Result<Vec<TableShape>, StoreError> {
-        self.looking("reading which tables are stale", write::stale).await
-    }
-
-    async fn write_table(
-        &self,
-        shape: TableShape,
-        mut reader: Box<dyn RowReader>,
-    ) -> Result<u64, StoreError> {
-        self.writing("writing a table", move |tx| write::write(tx, shape, reader.as_mut())).await
     }
 }
