@@ -692,6 +692,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bases/{base}/sql": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs a `SELECT` over the typed tables. */
+        post: operations["post_api_v1_bases_base_sql"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bases/{base}/tables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The typed tables, by name. */
+        get: operations["get_api_v1_bases_base_tables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/bases/{base}/tag-pairs": {
         parameters: {
             query?: never;
@@ -1413,6 +1447,11 @@ export interface components {
          * @enum {string}
          */
         ClassifiedBy: "rules" | "model" | "asker" | "verified";
+        /**
+         * @description What the values of a column are.
+         * @enum {string}
+         */
+        ColumnKind: "integer" | "real" | "year" | "date" | "boolean" | "identifier" | "category" | "text";
         /** @description One attribute of all things. */
         ComparedBy: {
             /** @description The attribute. */
@@ -1611,6 +1650,75 @@ export interface components {
          * @enum {string}
          */
         Criterion: "known" | "clear" | "needs_retrieval" | "relevant" | "supported" | "useful" | "sufficient" | "confident" | "promising" | "consistent";
+        /** @description A column of a [`DataTable`]. */
+        DataColumn: {
+            /**
+             * Format: int64
+             * @description Different values; counted to [`DataColumn::MOST_DISTINCT`].
+             */
+            distinct: number;
+            /**
+             * Format: int64
+             * @description Rows that have a value.
+             */
+            filled: number;
+            /** @description The greatest. */
+            greatest?: string | null;
+            /** @description What its values are. */
+            kind: components["schemas"]["ColumnKind"];
+            /** @description The least value, as it is shown; dates by ISO 8601. */
+            least?: string | null;
+            /** @description As the header writes it, without its unit. */
+            name: string;
+            /** @description The most frequent values first; at most [`DataColumn::SAMPLES`]. */
+            samples: string[];
+            /** @description Its name in SQL, unique in its table. */
+            sql: string;
+            /** @description The unit of its numbers, where the header or all cells name one. */
+            unit?: string | null;
+            /**
+             * Format: int64
+             * @description Values that do not read as the kind: they are kept as they are written, and no figure counts them.
+             */
+            unread: number;
+        };
+        /** @description The rows of one document. */
+        DataPart: {
+            /**
+             * Format: int64
+             * @description Rows of the table that it holds.
+             */
+            rows: number;
+            /** @description The document. */
+            source: components["schemas"]["SourceId"];
+            /** @description Its name. */
+            uri: string;
+        };
+        /** @description The tables of one shape in a base, as one typed table: each row is a row of a document. */
+        DataTable: {
+            /** @description Further words for what it is about: headings, captions, names of files. */
+            about: string[];
+            /** @description In the order of the header; at least one. */
+            columns: components["schemas"]["DataColumn"][];
+            /**
+             * Format: int64
+             * @description Rows of totals, notes and repeated headers, which no figure counts.
+             */
+            left_out: number;
+            /** @description Its name in SQL, unique in the base: lower-case letters, digits, `_`. */
+            name: string;
+            /** @description The documents that rows come from, by their names; at most [`DataTable::MOST_PARTS`]. */
+            parts: components["schemas"]["DataPart"][];
+            /**
+             * Format: int64
+             * @description Rows, without those of `left_out`.
+             */
+            rows: number;
+            /** @description What people call it: the caption or heading over it, else the name of its file without an ending. */
+            title: string;
+        };
+        /** @description A value of a table. */
+        DataValue: null | number | string;
         /** @description What would go with files. */
         DeletePreview: {
             /** @description Chunks of them, each with all that was made of it. */
@@ -1629,6 +1737,11 @@ export interface components {
             /** @description Whether what an earlier call had begun to forget was overwritten now. */
             finished: boolean;
             forgotten: components["schemas"]["Remains"] | null;
+            /**
+             * @description Whether what was forgotten is out of the base but not overwritten yet: a question or export that began before still
+             *     reads it.
+             */
+            overwrites_later: boolean;
             /** @description Calls and runs that hold their text, and are still there. */
             remains: components["schemas"]["Remains"];
         };
@@ -1953,6 +2066,20 @@ export interface components {
             query: components["schemas"]["RecordQuery"];
             /** @description The groups with their figures, the first ones. */
             rows: components["schemas"]["Statement_TabulatedRow"][];
+        } | {
+            /** @enum {string} */
+            event: "queried";
+            /**
+             * Format: int64
+             * @description Rows that fulfil the conditions.
+             */
+            matched: number;
+            /** @description The statements, with the names that `pikerag sql` knows. */
+            sql: string[];
+            /** @description What the tables are called. */
+            tables: string[];
+            /** @description Words of the question that had no part in it. */
+            unused: string[];
         } | {
             /** @enum {string} */
             event: "foretold";
@@ -3490,6 +3617,22 @@ export interface components {
                 ];
             };
         };
+        /** @description A statement. */
+        SqlBody: {
+            /** @description The most rows: 1 to 10,000; 1,000, if none are named. */
+            most?: number | null;
+            /** @description One `SELECT` over the tables, by their names in SQL. */
+            statement: string;
+        };
+        /** @description What came of a statement that a person wrote. */
+        SqlRows: {
+            /** @description Names of the columns. */
+            columns: string[];
+            /** @description Whether there are more rows. */
+            is_cut: boolean;
+            /** @description The rows, at most as many as were asked for. */
+            rows: components["schemas"]["DataValue"][][];
+        };
         /** @description A fact of ours, or words that somebody else wrote. */
         Statement_Note: ({
             because: components["schemas"]["Quoting"];
@@ -3543,6 +3686,10 @@ export interface components {
             last: string;
             /** @enum {string} */
             note: "counted_not_forecast";
+        } | {
+            /** @enum {string} */
+            note: "words_unused";
+            words: string[];
         } | {
             /** @enum {string} */
             note: "answers_from_memory";
@@ -3765,6 +3912,16 @@ export interface components {
             /** @enum {string} */
             reason: "records_do_not_mention";
             schema: string;
+            words: string[];
+        } | {
+            /** @enum {string} */
+            reason: "tables_answer";
+            tables: string[];
+        } | {
+            columns: string[];
+            /** @enum {string} */
+            reason: "table_unclear";
+            table: string;
             words: string[];
         } | {
             /** Format: double */
@@ -5587,6 +5744,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Reading"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_api_v1_bases_base_sql: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SqlBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SqlRows"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_bases_base_tables: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataTable"][];
                 };
             };
             404: {
