@@ -188,6 +188,9 @@ fn every_route_says_what_the_document_says() {
     for path in ["/api/v1/bases", BASE, "/api/v1/methods", "/api/v1/budget"] {
         looked.get(path);
     }
+    let tables = looked.get(&format!("{BASE}/tables"));
+    let statement = format!("SELECT * FROM {}", text(&tables[0]["name"]));
+    looked.post(&format!("{BASE}/sql"), &json!({"statement": statement, "most": 2}));
     for part in ["files", "records", "records?schema=crane", "runs", "jobs", "tags", "tag-pairs"] {
         looked.get(&format!("{BASE}/{part}"));
     }
