@@ -93,7 +93,11 @@ async fn routed(
     evidence: &Evidence,
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
-    if let Some(answer) = by_tables(ports, run, question, params, evidence).await? {
+    // Declared records go before tables that nobody declared.
+    let wanted = (params.class, params.level);
+    if evidence.understood().is_none()
+        && let Some(answer) = evidence.tables.solve(ports, run, question, wanted).await?
+    {
         return Ok(answer);
     }
     let verdict = verdict(ports, run, question, evidence, params, recall).await?;
@@ -117,28 +121,6 @@ async fn routed(
         }
     }
     Ok(of_class(lacking(run, None, language), asked))
-}
-
-/// Answers from the typed tables, where the question reads over them to its last word, nobody wants another class, and no
-/// declared records answer it.
-async fn by_tables(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    params: Params,
-    evidence: &Evidence,
-) -> Result<Option<Answer>, SolveError> {
-    if evidence.understood().is_some() {
-        return Ok(None);
-    }
-    let Some((reader, reading)) = evidence.certain() else { return Ok(None) };
-    let class = tables::class_of(reading);
-    let is_wanted = params.class.is_none_or(|wanted| wanted == class)
-        && params.level.is_none_or(|level| level == class.level());
-    if !is_wanted {
-        return Ok(None);
-    }
-    reader.answer(ports, run, question, reading, evidence.cues.ahead.is_some()).await
 }
 
 /// A class as it is told of a question that is not answered.
@@ -233,7 +215,7 @@ async fn answered(
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
-                return Ok(match evidence.unclear() {
+                return Ok(match evidence.tables.unclear() {
                     Some(unclear) => Outcome::Nothing(Some(unclear), None),
                     None => nothing(not_understood(evidence)),
                 });

@@ -60,6 +60,7 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
             json!({"model": "pikerag", "stream": false, "messages": [{"role": "user", "content": "Who built the crane?"}]})
         }
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
+        "sql" => json!({"statement": "SELECT 1"}),
         "fork" => json!({"at": 1, "change": {"text": "x"}}),
         "tag-pairs" => json!({"colloquial": "crane", "professional": "hoist"}),
         "corrections" => json!({"old": "Crane", "new": "Crane"}),

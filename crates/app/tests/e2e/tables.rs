@@ -18,12 +18,12 @@ fn tables_are_listed_and_queried() {
     place.run_to(0, &["index", "orders_2024.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
     orders  "orders": 5 rows of 2 documents
-        order text, region text, amount integer, file category
+        order_ identifier, region category, amount integer, file category
     "#);
     insta::assert_snapshot!(place.run_to(0, &["tables", "orders"]).stdout, @r#"
     orders  "orders": 5 rows of 2 documents
-        order text: 5 filled, 5 different; A-1, A-2, A-3, B-1, B-2
-        region text: 5 filled, 3 different; east, north, south
+        order_ identifier "order": 5 filled, 5 different; A-1, A-2, A-3, B-1, B-2
+        region category: 5 filled, 3 different; east, north, south
         amount integer: 5 filled, 5 different, 1 to 9; 1, 2, 5, 7, 9
         file category: 5 filled, 2 different; orders_2023.csv, orders_2024.csv
     "#);
@@ -45,7 +45,7 @@ fn tables_are_listed_and_queried() {
     place.run_to(0, &["delete", "--forget", "orders_2023.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
     orders_2024  "orders_2024": 2 rows of orders_2024.csv
-        order text, region text, amount integer, file category
+        order_ identifier, region category, amount integer, file category
     "#);
 }
 

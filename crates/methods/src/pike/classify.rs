@@ -23,7 +23,6 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::structuring::{Collection, declared, from_tables};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
-use pikerag_tables::Reading;
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
 /// Chunks that are looked at.
@@ -86,7 +85,7 @@ pub(super) struct Evidence {
     /// The largest share of the question's terms that one of them holds.
     direct: f64,
     /// How the question reads over the typed tables.
-    tables: Reader,
+    pub(super) tables: Reader,
 }
 
 impl Evidence {
@@ -112,7 +111,7 @@ impl Evidence {
                 inquiry = read(&cues, &collections);
             }
         }
-        let tables = Reader::of(ports, question).await?;
+        let tables = Reader::of(ports, question, cues.ahead.is_some()).await?;
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;
@@ -154,16 +153,6 @@ impl Evidence {
     /// An inquiry that accounts for all words of the question.
     pub(super) fn understood(&self) -> Option<(&Collection, &Inquiry)> {
         self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
-    }
-
-    /// The reading over the typed tables that accounts for the question.
-    pub(super) fn certain(&self) -> Option<(&Reader, &Reading)> {
-        Some((&self.tables, self.tables.certain()?))
-    }
-
-    /// Why there is no figure, where a typed table fits the question and not all of it was understood.
-    pub(super) fn unclear(&self) -> Option<Reason> {
-        self.tables.unclear()
     }
 
     /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records

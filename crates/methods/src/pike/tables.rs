@@ -9,8 +9,8 @@ use pikerag_knowledge::data::{
     Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan,
 };
 use pikerag_knowledge::{
-    Answer, Check, Chunk, ChunkId, Citation, ClassifiedBy, Context, Event, Note, Question, Reason,
-    TaskClass, Worked, WrittenBy,
+    Answer, Check, Chunk, ChunkId, Citation, ClassifiedBy, Context, Event, Level, Note, Question,
+    Reason, TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{Language, TwoFigures, data_rows, plan_words, two_figures};
 use pikerag_tables::{Catalog, Form, Reading, Reckoning, readings};
@@ -28,6 +28,8 @@ pub(super) struct Reader {
     catalog: Arc<Catalog>,
     /// The best first.
     readings: Vec<Reading>,
+    /// Whether the question asks for what has not happened yet.
+    looks_ahead: bool,
 }
 
 /// What came of a plan.
@@ -51,15 +53,36 @@ impl Reader {
     ///
     /// # Errors
     /// The base cannot be read.
-    pub(super) async fn of(ports: &Ports, question: &Question) -> Result<Self, SolveError> {
+    pub(super) async fn of(
+        ports: &Ports,
+        question: &Question,
+        looks_ahead: bool,
+    ) -> Result<Self, SolveError> {
         let catalog = ports.tables.catalogs.of(ports.base.as_ref()).await?;
         let readings = readings(question.query(), &catalog);
-        Ok(Self { catalog, readings })
+        Ok(Self { catalog, readings, looks_ahead })
     }
 
-    /// The reading that accounts for the question.
-    pub(super) fn certain(&self) -> Option<&Reading> {
-        self.readings.first().filter(|reading| reading.is_certain())
+    /// Answers where the question reads over the tables to its last word, and nobody wants another class or level.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub(super) async fn solve(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        question: &Question,
+        (class, level): (Option<TaskClass>, Option<Level>),
+    ) -> Result<Option<Answer>, SolveError> {
+        let certain = self.readings.first().filter(|reading| reading.is_certain());
+        let Some(reading) = certain else { return Ok(None) };
+        let own = class_of(reading);
+        if class.is_some_and(|class| class != own)
+            || level.is_some_and(|level| level != own.level())
+        {
+            return Ok(None);
+        }
+        self.answer(ports, run, question, reading).await
     }
 
     /// Why there is no figure: the table that fits best, with the words that were not understood. `None` where none fits.
@@ -83,13 +106,12 @@ impl Reader {
     ///
     /// # Errors
     /// The base cannot be read.
-    pub(super) async fn answer(
+    async fn answer(
         &self,
         ports: &Ports,
         run: &mut Run,
         question: &Question,
         reading: &Reading,
-        looks_ahead: bool,
     ) -> Result<Option<Answer>, SolveError> {
         let language = Language::of(question.query());
         let tables = self.tables(reading);
@@ -98,7 +120,7 @@ impl Reader {
             results.push(ports.base.run_plan(plan).await?);
         }
         // What the tables do not reach yet is a matter of forecasts.
-        if looks_ahead && results.iter().all(|result| result.matched == 0) {
+        if self.looks_ahead && results.iter().all(|result| result.matched == 0) {
             return Ok(None);
         }
         let Some(answered) = answered(reading, &tables, &results, language) else {
