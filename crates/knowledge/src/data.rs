@@ -3,7 +3,9 @@
 mod misuse;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::document::Span;
 use crate::id::{ChunkId, SourceId};
@@ -284,7 +286,7 @@ pub enum OrderBy {
 }
 
 /// A value of a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DataValue {
     /// None.
@@ -297,6 +299,16 @@ pub enum DataValue {
     /// A text, or a date.
     Text(String),
 }
+
+/// A number, a text or nothing: a whole number is a number, too, and one schema for each kind would fit it twice.
+impl PartialSchema for DataValue {
+    fn schema() -> RefOr<Schema> {
+        let kinds = [Type::Number, Type::String, Type::Null];
+        ObjectBuilder::new().schema_type(SchemaType::from_iter(kinds)).into()
+    }
+}
+
+impl ToSchema for DataValue {}
 
 impl std::fmt::Display for DataValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

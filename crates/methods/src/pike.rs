@@ -215,7 +215,9 @@ async fn answered(
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
-                return Ok(match evidence.tables.unclear() {
+                // A model can still read the documents.
+                let is_read = ports.models.of(Role::Decompose).is_some();
+                return Ok(match evidence.tables.unclear().filter(|_| !is_read) {
                     Some(unclear) => Outcome::Nothing(Some(unclear), None),
                     None => nothing(not_understood(evidence)),
                 });

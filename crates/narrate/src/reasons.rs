@@ -115,12 +115,12 @@ impl InWords for Reason {
             Self::TableUnclear { table, columns, words } => Words::new(
                 format!(
                     "The table `{table}` fits, but not all of the question was understood ({}), so there is no figure. Its \
-                     columns: {}. Ask with their names, or query it with `pikerag sql`.",
+                     columns: {}. Ask with their names.",
                     words.join(", "),
                     columns.join(", "),
                 ),
                 format!(
-                    "表 `{table}` 与问题相符，但问题中有内容未能理解（{}），因此不给出数字。表的列：{}。请用列名提问，或用 `pikerag sql` 查询。",
+                    "表 `{table}` 与问题相符，但问题中有内容未能理解（{}），因此不给出数字。表的列：{}。请用列名提问。",
                     words.join("、"),
                     columns.join("、"),
                 ),
