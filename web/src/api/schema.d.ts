@@ -1717,8 +1717,7 @@ export interface components {
             /** @description What people call it: the caption or heading over it, else the name of its file without an ending. */
             title: string;
         };
-        /** @description A value of a table. */
-        DataValue: null | number | string;
+        DataValue: number | string | null;
         /** @description What would go with files. */
         DeletePreview: {
             /** @description Chunks of them, each with all that was made of it. */
