@@ -294,7 +294,10 @@ mod tests {
             (DataValue::Text("lathe".to_owned()), None),
             (DataValue::Integer(330), Some("€".to_owned())),
         ];
-        assert_eq!(data_rows(&[row.clone()], 3, Language::English), "lathe (330 €); and 2 more");
+        assert_eq!(
+            data_rows(std::slice::from_ref(&row), 3, Language::English),
+            "lathe (330 €); and 2 more"
+        );
         assert_eq!(data_rows(&[row], 1, Language::Chinese), "lathe（330 €）");
         let two = |kind| two_figures(kind, 40.0, 50.0, Language::English);
         assert_eq!(two(TwoFigures::Difference), "10 (50 − 40)");

@@ -192,7 +192,8 @@ fn answered(
             quantitative(worded(two_figures(TwoFigures::Share, part, whole, language)))
         }
         Reckoning::Compare { names, greater, .. } => {
-            let (first, second) = both().filter(|(first, second)| first != second)?;
+            let (first, second) =
+                both().filter(|(first, second)| first.total_cmp(second).is_ne())?;
             let is_first = (first > second) == *greater;
             let [one, other] = names;
             let (won, lost) = if is_first { (one, other) } else { (other, one) };
