@@ -194,6 +194,7 @@ fn about(error: &(dyn Error + 'static)) -> Option<String> {
             return fixed("`ask`, `search`, `export` and `backup` work without writing");
         }
         Some(BaseProblem::Busy { .. }) => return fixed("run it again when the other is done"),
+        Some(BaseProblem::Forgotten { .. }) => return fixed("try it again"),
         Some(BaseProblem::StillRead { .. }) => {
             return fixed(
                 "run `pikerag check --repair` when that has ended: it overwrites the rest",

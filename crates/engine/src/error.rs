@@ -195,6 +195,7 @@ fn base_failed(error: &StoreError) -> &'static str {
         Some(BaseProblem::ReadOnly { .. }) => "base-read-only",
         Some(BaseProblem::Busy { .. }) => "base-busy",
         Some(BaseProblem::StillRead { .. }) => "base-still-read",
+        Some(BaseProblem::Forgotten { .. }) => "base-forgotten",
         Some(BaseProblem::Exists { .. }) => "base-exists",
         Some(BaseProblem::FileThere { .. }) => "file-exists",
         Some(BaseProblem::DamagedDatabase { .. }) => "base-damaged",

@@ -28,6 +28,8 @@ pub enum Notice {
     },
     /// A run could not be kept; its answer is not worth less for that.
     RunNotKept { reason: String },
+    /// A document was forgotten while the run went on: the run is not kept, for it may hold its text.
+    RunForgotten,
     /// The clock is far ahead of the run before: no run was deleted for its age.
     ClockLeap { days: u64 },
     /// Atoms are asked for that a model writes, and none is in use.
@@ -70,6 +72,9 @@ impl fmt::Display for Notice {
                 folder.display()
             ),
             Self::RunNotKept { reason } => write!(f, "the run could not be kept: {reason}"),
+            Self::RunForgotten => f.write_str(
+                "the run was not kept: a document was forgotten while it went on, and it may hold its text",
+            ),
             Self::ClockLeap { days } => write!(
                 f,
                 "the clock is {days} days ahead of the run before: no run was deleted for its age; check the clock"

@@ -30,6 +30,8 @@ struct Held {
     /// The names of kept responses, the oldest first, each with its bytes.
     order: VecDeque<(Instant, Name, usize)>,
     bytes: usize,
+    /// Responses to requests that began before are not kept.
+    forgettings: u64,
 }
 
 /// The caller's key, and the idempotency key.
@@ -40,6 +42,7 @@ struct Entry {
     fingerprint: blake3::Hash,
     /// None while the first request is under way.
     response: Option<Kept>,
+    began_at: u64,
 }
 
 #[derive(Clone)]
@@ -63,7 +66,8 @@ impl Responses {
         let mut held = self.held();
         held.drop_old();
         let Some(entry) = held.by_name.get(name) else {
-            held.by_name.insert(name.clone(), Entry { fingerprint, response: None });
+            let began_at = held.forgettings;
+            held.by_name.insert(name.clone(), Entry { fingerprint, response: None, began_at });
             return Ok(UnderWay { responses: self, name: name.clone() });
         };
         if entry.fingerprint != fingerprint {
@@ -73,12 +77,31 @@ impl Responses {
             return Err(Box::new(problem.into_response()));
         }
         Err(Box::new(match &entry.response {
+            Some(_) if entry.began_at < held.forgettings => {
+                Problem::new(409, "response-forgotten", Fault::Caller)
+                    .saying(
+                        "this request was made, and its response is not kept: something was forgotten since",
+                    )
+                    .hint("use a new key to make it once more")
+                    .into_response()
+            }
             Some(kept) => kept.replayed(),
             None => Problem::new(409, "under-way", Fault::Caller)
                 .saying("a request with this Idempotency-Key is under way")
                 .hint("try again in a moment")
                 .into_response(),
         }))
+    }
+
+    /// Responses may hold the text of a document that is forgotten: those that are kept or under way are not given again.
+    pub(crate) fn forget(&self) {
+        let mut held = self.held();
+        held.forgettings += 1;
+        for entry in held.by_name.values_mut() {
+            if let Some(kept) = &mut entry.response {
+                kept.body = Bytes::new();
+            }
+        }
     }
 }
 
@@ -114,7 +137,12 @@ pub(crate) struct UnderWay<'a> {
 impl UnderWay<'_> {
     pub(crate) fn keep(&self, kept: Kept) {
         let mut held = self.responses.held();
+        let forgettings = held.forgettings;
         if let Some(entry) = held.by_name.get_mut(&self.name) {
+            let kept = match entry.began_at < forgettings {
+                true => Kept { body: Bytes::new(), ..kept },
+                false => kept,
+            };
             // The name counts, too, so that empty responses are bounded.
             let bytes = kept.body.len() + 2 * LONGEST;
             entry.response = Some(kept);

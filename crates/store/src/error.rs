@@ -21,6 +21,9 @@ pub enum BaseProblem {
          reads it"
     )]
     StillRead { path: PathBuf },
+    /// Something was forgotten after what is to be kept was read: it may hold that.
+    #[error("something was forgotten meanwhile in {folder}")]
+    Forgotten { folder: PathBuf },
     /// There is a base already.
     #[error("there is a knowledge base in {folder} already, and it was left as it is")]
     Exists { folder: PathBuf },

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
-    CallOrigin, CallRecord, CorpusReader, CorpusWriter, Event, FileRecord, Ledger, NodeVector,
-    Progress, RunEvent, RunId, RunRecord, RunState, RunStore, RunsToKeep, SearchIndex,
-    SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, nearest_chunks,
+    CallOrigin, CallRecord, CorpusReader, CorpusWriter, Event, FileRecord, Judgement, Ledger,
+    NodeVector, Progress, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore, RunsToKeep,
+    SearchIndex, SearchWriter, StoreError, TextToEmbed, Usage, VectorSet, Verified, VerifiedId,
+    VerifiedWriter, nearest_chunks,
 };
 use pikerag_parse::{Limits, parse};
 use pikerag_store::{
@@ -351,6 +352,59 @@ async fn what_we_say_ourselves_is_no_sign_of_a_document() {
     assert_eq!(base.forget_files(&files, 7).await.unwrap().0.calls, 1);
     let left = base.find_all(&["asked", "other"].map(str::to_owned)).await.unwrap();
     assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+}
+
+/// What a question keeps after something was forgotten may hold that, in words of its own.
+#[tokio::test]
+async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten() {
+    let (_folder, base) = fresh();
+    put(&base, "a.txt", "The secret crane lifts nine tons.").await;
+    let question = base.for_a_question().await.unwrap();
+    let run =
+        |id: &str, state| RunRecord { id: RunId(id.to_owned()), state, ..RunRecord::default() };
+    let event = |run: &RunRecord, seq, calls: &[&str]| RunEvent {
+        run: run.id.clone(),
+        seq,
+        parent: None,
+        time: 7,
+        decision: false,
+        calls: calls.iter().map(|&key| key.to_owned()).collect(),
+        event: Event::Thought { step: 1, text: "It is heavy.".to_owned() },
+    };
+    let (going, other) = (run("going", RunState::Running), run("other", RunState::Answered));
+    question.keep_all(vec![call("early"), call("shared")]).await.unwrap();
+    question.keep_run(going.clone(), vec![event(&going, 0, &["early", "shared"])]).await.unwrap();
+    base.keep_run(other.clone(), vec![event(&other, 0, &["shared"])]).await.unwrap();
+    base.forget_files(&["a.txt".to_owned()], 7).await.unwrap();
+    question.keep_all(vec![call("late")]).await.unwrap();
+    base.for_a_question().await.unwrap().keep_all(vec![call("next")]).await.unwrap();
+    let ended = run("going", RunState::Answered);
+    question.keep_run(ended.clone(), vec![event(&ended, 1, &["late"])]).await.unwrap();
+    let keys = ["early", "shared", "late", "next"].map(str::to_owned);
+    let left = base.find_all(&keys).await.unwrap();
+    assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, true]);
+    let runs = base.runs(RunQuery::Latest(9)).await.unwrap();
+    assert_eq!(runs.into_iter().map(|run| run.id.0).collect::<Vec<_>>(), ["other"]);
+    assert!(base.forgotten_run("going").await.unwrap().is_some());
+    assert!(base.run_events(&ended.id).await.unwrap().is_empty());
+    let said = Verified {
+        id: VerifiedId(1),
+        question: "How heavy is it?".to_owned(),
+        judgement: Judgement::Accepted,
+        given: "Nine tons.".to_owned(),
+        correction: None,
+        by: "Ilse".to_owned(),
+        at: 7,
+        note: String::new(),
+        class: None,
+        method: "naive-rag".to_owned(),
+        run: None,
+        grounds: Vec::new(),
+        context: Vec::new(),
+    };
+    let refused = question.put_verified(vec![said.clone()], true).await.unwrap_err();
+    assert!(refused.to_string().contains("verified"), "{refused}");
+    base.put_verified(vec![said], true).await.unwrap();
 }
 
 /// A run that was pruned counts, too: its calls stay without it.

@@ -55,7 +55,7 @@ fn told(talker: &Talker, with: &[&str]) -> Place {
 }
 
 /// Files of the base that hold a text, as it is or escaped as JSON does.
-fn holding(place: &Place, text: &str) -> Vec<String> {
+pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
     let escaped = |text: &str| serde_json::to_string(text).unwrap().trim_matches('"').to_owned();
     let ascii = |text: &str| -> String {
         let unit = |unit: u16| match u8::try_from(unit) {

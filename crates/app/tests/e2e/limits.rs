@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::boxes::pdf;
 use crate::common::{Place, good_stub};
+use crate::keep::holding;
 use crate::serve::{finds, place, put, with_papers};
 use crate::serving::{LOG, Reply, Serving, read};
 
@@ -416,21 +417,31 @@ fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
 #[test]
 fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
     let stub = good_stub();
-    let (_place, serving) = held(&stub, "");
-    let asked = ask(&serving, 1, "*/*");
+    let (place, serving) = held(&stub, "");
+    let question = json!({"question": "Who insures the crane of Hamburg?", "method": "naive-rag"});
+    let (path, body) = (format!("{BASE}/ask"), question.to_string());
+    let headers = [JSON[0], ("Idempotency-Key", "once")];
+    let asked = serving.send("POST", &path, &headers, body.as_bytes());
     until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
-    let path = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
+    let shut = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
     let began = Instant::now();
-    let gone = serving.request("DELETE", &path, &[], b"");
+    let gone = serving.request("DELETE", &shut, &[], b"");
     assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
     assert_eq!((gone.status, &gone.json()["deleted"]["overwrites_later"]), (200, &json!(true)));
     assert!(!finds(&serving, "Zyxwort"));
     stub.answer_all();
-    assert_eq!(read(asked).status, 200);
+    let answered = read(asked);
+    assert_eq!(answered.status, 200);
+    // It was answered from the document; what it asked and found is kept nowhere.
+    assert!(answered.text.contains("Zyxwort"), "{}", answered.text);
+    assert_eq!(answered.json()["notices"], json!([{"notice": "run-forgotten"}]));
+    let run = format!("{BASE}/runs/{}", answered.json()["run"].as_str().unwrap());
+    assert_eq!(serving.get(&run, "").json()["code"], "run-forgotten");
+    let again = serving.request("POST", &path, &headers, body.as_bytes());
+    assert_eq!((again.status, &again.json()["code"]), (409, &json!("response-forgotten")));
+    until("no byte of it is left", || holding(&place, "Zyxwort").is_empty());
     // Later forgettings find nothing in their way.
-    until("it is overwritten", || {
-        let path = format!("{BASE}/files?file=docs/open/crane.md&forget=true");
-        let again = serving.request("DELETE", &path, &[], b"");
-        again.status == 404 || again.json()["deleted"]["overwrites_later"] == json!(false)
-    });
+    let open = format!("{BASE}/files?file=docs/open/crane.md&forget=true");
+    let gone = serving.request("DELETE", &open, &[], b"");
+    assert_eq!(gone.json()["deleted"]["overwrites_later"], json!(false));
 }

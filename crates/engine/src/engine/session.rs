@@ -115,6 +115,11 @@ impl Session {
         self.engine.base(&self.folder).await
     }
 
+    /// The same for a question or search that begins now: once something was forgotten since, nothing more of it is kept.
+    pub(crate) async fn base_for_a_question(&self) -> Result<Base> {
+        Ok(self.base_in_part().await?.for_a_question().await?)
+    }
+
     /// The base as it stands now, and of it what the caller may see: one state, for what reads much of it.
     pub(crate) async fn visible_base(&self) -> Result<Base> {
         let base = self.base_in_part().await?;

@@ -144,7 +144,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     if !has_word(text) {
         return Err(EngineError::Wordless(Wordless::Question));
     }
-    let base = session.base_in_part().await?;
+    let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let (ports, notices) = session.ports(&base, seen).await?;
     let method = match method {
@@ -189,7 +189,7 @@ fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
 /// There is no base, or the model's call failed.
 pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<AskRequest> {
     let turns = std::mem::take(&mut request.earlier);
-    let base = session.base_in_part().await?;
+    let base = session.base_for_a_question().await?;
     if !turns.is_empty()
         && let Some(model) = session.recorded_chat(&base, Role::Rewrite)?
     {

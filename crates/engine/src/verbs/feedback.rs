@@ -96,7 +96,7 @@ struct Line {
 /// [`EngineError::NotFound`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
 /// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
 pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<FeedbackResponse> {
-    let base = session.base().await?;
+    let base = session.base().await?.for_a_question().await?;
     let by = request.by.as_ref().or(session.settings().author.as_ref());
     let by = by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
     let run = match request.run.trim() {

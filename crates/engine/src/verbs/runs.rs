@@ -137,7 +137,7 @@ pub async fn replay_run(
     name: &str,
     request: &AskRequest,
 ) -> Result<AskResponse> {
-    let base = session.base_in_part().await?;
+    let base = session.base_for_a_question().await?;
     let (run, events) = ended(session, &base, name).await?;
     let seen = session.snapshot(&base, &run.filter).await?;
     let (mut ports, notices) = session.ports(&base, seen).await?;
@@ -155,7 +155,7 @@ pub async fn replay_run(
 /// # Errors
 /// There is no such run, or the event is no decision. What goes wrong later is in the response.
 pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskResponse> {
-    let base = session.base_in_part().await?;
+    let base = session.base_for_a_question().await?;
     let run = named(session, &base, &request.run).await?;
     let events = base.run_events(&run.id).await?;
     let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);

@@ -86,7 +86,7 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
     if !has_word(&request.query) {
         return Err(EngineError::Wordless(Wordless::Query));
     }
-    let base = session.base_in_part().await?;
+    let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let rerank = &session.settings().rerank;
     if request.rerank.is_some_and(|first| 0 < first) && matches!(rerank.by, Reranks::Off) {

@@ -22,6 +22,9 @@ impl InWords for Notice {
             Self::ReadOnly { folder } => {
                 format!("{} 不可写：运行与模型的回复都不会保留", folder.display())
             }
+            Self::RunForgotten => {
+                "此次运行未予保留：其间有文档被彻底删除，而它可能含有该文档的内容".to_owned()
+            }
             Self::RunNotKept { reason } => format!("此次运行未能保留：{reason}"),
             Self::ClockLeap { days } => {
                 format!("时钟比上一次运行超前 {days} 天：没有因时间过久而删除任何运行；请检查时钟")

@@ -186,7 +186,7 @@ fn errors_have_words() {
 fn notices_have_words() {
     let (questions, of) = (1, 2);
     check_each(
-        11,
+        12,
         &[
             Notice::OtherVectors { made_by: named(), in_use: named() },
             Notice::NoEmbedder { made_by: named() },
@@ -194,6 +194,7 @@ fn notices_have_words() {
             Notice::NoReranker { model: named() },
             Notice::ReadOnly { folder: path() },
             Notice::RunNotKept { reason: named() },
+            Notice::RunForgotten,
             Notice::ClockLeap { days: 365 },
             Notice::NoAtomizer,
             Notice::Unanswerable { path: path(), questions },

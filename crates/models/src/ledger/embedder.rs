@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{CallOrigin, CallRecord, Embedder, Ledger, ModelError, Usage, Vector};
+use pikerag_knowledge::{
+    CallOrigin, CallRecord, CountedVectors, Embedder, Ledger, ModelError, Usage, Vector,
+};
 use pikerag_language::estimate_tokens;
 use tokio::sync::OwnedMutexGuard;
 
@@ -126,16 +128,18 @@ impl<E: Embedder> RecordedEmbedder<E> {
     /// Embeds one batch and records it.
     async fn embed_batch(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
         let keys = texts.iter().map(|text| self.key_of(text)).collect();
-        let vectors = recorded_as(keys, self.inner.embed(texts)).await?;
+        let CountedVectors { vectors, prompt_tokens } =
+            recorded_as(keys, self.inner.embed_counted(texts)).await?;
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(ModelError::Broken { model: self.name().to_owned(), source: what.into() });
         }
-        let pairs = texts.iter().zip(&vectors);
-        let record = |(text, vector): (&String, &Vector)| {
-            record(self.key_of(text), self.name(), text, vector)
+        let tokens = tokens_of(texts, prompt_tokens);
+        let counted = texts.iter().zip(&vectors).zip(tokens);
+        let record = |((text, vector), tokens): ((&String, &Vector), u64)| {
+            record(self.key_of(text), self.name(), (text, tokens), vector)
         };
-        let calls: Vec<_> = pairs.map(record).collect();
+        let calls: Vec<_> = counted.map(record).collect();
         let keys: Vec<String> = calls.iter().map(|call| call.key.clone()).collect();
         self.ledger.keep_all(calls).await.map_err(ledger_error)?;
         Ok(keys.into_iter().zip(vectors).collect())
@@ -216,14 +220,41 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
     }
 }
 
-fn record(key: String, model: &str, text: &str, vector: &[f32]) -> CallRecord {
+/// The tokens of each text: what the model counted in all, in shares of the estimates. What is left of the division goes one
+/// each to the first.
+fn tokens_of(texts: &[String], counted: Option<u64>) -> Vec<u64> {
+    let mut tokens: Vec<u64> = texts.iter().map(|text| estimate_tokens(text)).collect();
+    let (Some(counted), estimated) = (counted, tokens.iter().sum::<u64>()) else { return tokens };
+    let weight = |estimate: u64| {
+        if estimated == 0 { (1, texts.len() as u64) } else { (estimate, estimated) }
+    };
+    for estimate in &mut tokens {
+        let (part, whole) = weight(*estimate);
+        let share = u128::from(counted) * u128::from(part) / u128::from(whole);
+        *estimate = u64::try_from(share).unwrap_or(u64::MAX);
+    }
+    let mut left = counted.saturating_sub(tokens.iter().sum());
+    for share in &mut tokens {
+        let one = left.min(1);
+        *share += one;
+        left -= one;
+    }
+    tokens
+}
+
+fn record(
+    key: String,
+    model: &str,
+    (text, prompt_tokens): (&str, u64),
+    vector: &[f32],
+) -> CallRecord {
     CallRecord {
         key,
         role: "embed".to_owned(),
         model: model.to_owned(),
         request: json(text),
         reply: json(&to_base64(vector)),
-        usage: Usage { prompt_tokens: estimate_tokens(text), completion_tokens: 0 },
+        usage: Usage { prompt_tokens, completion_tokens: 0 },
         unusable: false,
         origin: CallOrigin::default(),
     }
@@ -251,6 +282,20 @@ mod tests {
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(ToString::to_string).collect()
+    }
+
+    /// A call that a kill left unpaid is settled by its record: the shares are what was paid.
+    #[test]
+    fn the_tokens_of_texts_are_those_that_the_model_counted() {
+        let all = texts(&["crane", "The crane lifts forty tons.", ""]);
+        for counted in [0, 1, 7, 15, 1000] {
+            let tokens = tokens_of(&all, Some(counted));
+            assert_eq!(tokens.iter().sum::<u64>(), counted, "{tokens:?}");
+            assert!(tokens[2] <= tokens[0] && tokens[0] <= tokens[1] + 1, "{tokens:?}");
+        }
+        assert_eq!(tokens_of(&texts(&["", ""]), Some(3)), [2, 1]);
+        let estimates: Vec<u64> = all.iter().map(|text| estimate_tokens(text)).collect();
+        assert_eq!(tokens_of(&all, None), estimates);
     }
 
     /// Lets everybody else go first.

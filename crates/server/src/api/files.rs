@@ -331,6 +331,9 @@ pub(crate) async fn delete(
     let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
     let request = DeleteRequest { paths: vec![place.clone()], forget };
     let deleted = pikerag_engine::delete(&session, &request).await?;
+    if forget {
+        app.responses.forget();
+    }
     // Else it would come back with the next job.
     let was_sent = uploads_of(&session).remove(&place)?;
     if deleted.overwrites_later {

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
 use rusqlite::Connection;
 
+use super::counters::{FORGETTINGS, counter};
 use super::inner::{DATABASE, Freshness, Inner};
 use super::snapshot::{Snapshot, View};
 use super::threads::{self, Place};
@@ -19,6 +20,9 @@ pub struct Base {
     held: Option<Arc<Snapshot>>,
     /// Files whose chunks alone are pending; all, if `None`.
     only: Option<Arc<[String]>>,
+    /// How often something had been forgotten when what is kept through this handle began to be read; `None` where that does
+    /// not matter.
+    began_at: Option<i64>,
 }
 
 impl Base {
@@ -60,7 +64,7 @@ impl Base {
     }
 
     fn connected(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
-        Ok(Self { inner: Inner::open(folder, freshness)?, held: None, only: None })
+        Ok(Self { inner: Inner::open(folder, freshness)?, held: None, only: None, began_at: None })
     }
 
     /// The folder of the base.
@@ -77,6 +81,23 @@ impl Base {
     #[must_use]
     pub fn pending_of(&self, files: Vec<String>) -> Self {
         Self { only: Some(files.into()), ..self.clone() }
+    }
+
+    /// The same base, for a question that begins now. Once something was forgotten since, nothing more is kept through it: no
+    /// reply, no verified answer and not the run, for they may hold what was forgotten. [`Base::forgotten_run`] tells of the run.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn for_a_question(&self) -> Result<Self, StoreError> {
+        let began = self
+            .looking("reading the state of the base", |connection| counter(connection, FORGETTINGS))
+            .await?;
+        Ok(Self { began_at: Some(began), ..self.clone() })
+    }
+
+    /// See [`Base::for_a_question`].
+    pub(super) fn began_at(&self) -> Option<i64> {
+        self.began_at
     }
 
     /// The files that [`Base::pending_of`] names.
@@ -175,7 +196,7 @@ impl Base {
         place: Place,
     ) -> Result<Self, StoreError> {
         let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter, place)?;
-        Ok(Self { inner: Arc::clone(&self.inner), held: Some(Arc::new(snapshot)), only: None })
+        Ok(Self { held: Some(Arc::new(snapshot)), only: None, ..self.clone() })
     }
 }
 

@@ -7,7 +7,7 @@ mod traces;
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{Millis, RunId, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 
 use self::traces::{Found, Traces};
@@ -167,6 +167,33 @@ impl Inner {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// Whether something was forgotten since a question began: see [`Base::for_a_question`].
+pub(super) fn forgotten_since(
+    connection: &Connection,
+) -> rusqlite::Result<impl Fn(Option<i64>) -> bool> {
+    let now = counter(connection, FORGETTINGS)?;
+    Ok(move |began_at: Option<i64>| began_at.is_some_and(|began| began < now))
+}
+
+/// Removes a run that read what was forgotten since, and the calls that it alone rests on.
+pub(super) fn forget_run(tx: &Transaction<'_>, run: &RunId) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM calls WHERE key IN (SELECT call FROM run_calls WHERE run = ?1)
+         AND key NOT IN (SELECT call FROM run_calls WHERE run <> ?1)",
+        [&run.0],
+    )?;
+    for table in ["runs", "run_calls", "run_sources"] {
+        let column = if table == "runs" { "id" } else { "run" };
+        tx.execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [&run.0])?;
+    }
+    tx.execute(
+        "INSERT INTO forgotten_runs(id, forgotten) VALUES (?1, CAST(unixepoch('subsec') * 1000 AS INTEGER))
+         ON CONFLICT DO NOTHING",
+        [&run.0],
+    )?;
+    Ok(())
 }
 
 /// Empties the log, where nobody reads a state that lies in it, and takes the mark away; whether it did.

@@ -9,8 +9,10 @@ use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, StoreError, Usage
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::base::Base;
+use super::forget::forgotten_since;
 use super::inner::Inner;
 use super::locks::locked;
+use super::queue::Queued;
 use super::{claims, origins, rows, threads};
 use crate::error::Context;
 
@@ -156,7 +158,8 @@ impl Base {
     fn queue(&self, calls: Vec<CallRecord>) -> u64 {
         let mut waiting = locked(&self.inner.ledger.waiting);
         waiting.taken += calls.len() as u64;
-        waiting.records.extend(calls);
+        let began_at = self.began_at();
+        waiting.records.extend(calls.into_iter().map(|call| Queued { call, began_at }));
         waiting.taken
     }
 }
@@ -179,7 +182,7 @@ impl Inner {
                 waiting.written = last;
                 let mut unwritten = locked(&self.ledger.unwritten);
                 for record in &records {
-                    unwritten.remove(&record.key);
+                    unwritten.remove(&record.call.key);
                 }
                 Ok(())
             }
@@ -230,14 +233,18 @@ fn later(
 const COLUMNS: &str =
     "key, role, model, request, reply, prompt_tokens, completion_tokens, unusable";
 
-fn insert(tx: &Transaction<'_>, records: &[CallRecord]) -> rusqlite::Result<()> {
+fn insert(tx: &Transaction<'_>, records: &[Queued]) -> rusqlite::Result<()> {
+    let is_outdated = forgotten_since(tx)?;
     let mut statement = tx.prepare_cached(
         "INSERT INTO calls(key, role, model, request, reply, prompt_tokens, completion_tokens)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(key) DO NOTHING",
     )?;
     let mut ended = tx.prepare_cached("DELETE FROM claims WHERE key = ?1")?;
-    for call in records {
+    for Queued { call, began_at } in records {
         ended.execute([&call.key])?;
+        if is_outdated(*began_at) {
+            continue;
+        }
         statement.execute(params![
             call.key,
             call.role,

@@ -18,10 +18,16 @@ pub(super) struct Queue {
     pub(super) released: Mutex<Vec<(u64, String)>>,
 }
 
+/// A record, and when the question began that it is of: see [`Base::for_a_question`](super::Base::for_a_question).
+pub(super) struct Queued {
+    pub(super) call: CallRecord,
+    pub(super) began_at: Option<i64>,
+}
+
 /// Records that are not written yet.
 #[derive(Default)]
 pub(super) struct Waiting {
-    pub(super) records: Vec<CallRecord>,
+    pub(super) records: Vec<Queued>,
     /// Records taken in so far; a caller's record is safe once `written` has passed its number.
     pub(super) taken: u64,
     pub(super) written: u64,

@@ -9,6 +9,7 @@ use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
 use super::base::Base;
+use super::forget::{forget_run, forgotten_since};
 use super::origins;
 use super::put::json;
 use super::rows::{self, bad, limit_of};
@@ -16,6 +17,7 @@ use super::rows::{self, bad, limit_of};
 #[async_trait]
 impl RunStore for Base {
     async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError> {
+        let began_at = self.began_at();
         self.writing("keeping a run", move |tx| {
             // A run may be forgotten while it goes on.
             if tx
@@ -45,7 +47,12 @@ impl RunStore for Base {
                 insert.execute(params![run.id.0, event.seq, event_json])?;
                 jsons.push(event_json);
             }
-            origins::note_run(tx, &run.id, &events, &jsons)
+            origins::note_run(tx, &run.id, &events, &jsons)?;
+            // With what it rests on it goes again.
+            if forgotten_since(tx)?(began_at) {
+                forget_run(tx, &run.id)?;
+            }
+            Ok(())
         })
         .await
     }

@@ -10,8 +10,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::base::Base;
 use super::counters::{TEXT_GENERATION, counter};
+use super::forget::forgotten_since;
 use super::put::json;
 use super::rows;
+use crate::error::{BaseProblem, Context};
 
 #[async_trait]
 impl VerifiedReader for Base {
@@ -48,11 +50,19 @@ impl VerifiedReader for Base {
 #[async_trait]
 impl VerifiedWriter for Base {
     async fn put_verified(&self, all: Vec<Verified>, seen: bool) -> Result<(), StoreError> {
-        self.writing("keeping what was verified", move |tx| {
+        let (doing, began_at) = ("keeping what was verified", self.began_at());
+        let is_kept = self.writing(doing, move |tx| {
+            if forgotten_since(tx)?(began_at) {
+                return Ok(false);
+            }
             let generation = if seen { counter(tx, TEXT_GENERATION)? } else { 0 };
-            all.iter().try_for_each(|verified| put(tx, verified, generation))
-        })
-        .await
+            all.iter().try_for_each(|verified| put(tx, verified, generation))?;
+            Ok(true)
+        });
+        if is_kept.await? {
+            return Ok(());
+        }
+        Err(BaseProblem::Forgotten { folder: self.folder().to_owned() }).context(doing)
     }
 
     async fn revoke_verified(&self, id: VerifiedId) -> Result<bool, StoreError> {

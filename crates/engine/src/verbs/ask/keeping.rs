@@ -83,8 +83,11 @@ pub(in crate::verbs) async fn keep_run(
         Ok(()) => base.prune_runs(keep.at(now())).await,
         Err(error) => Err(error),
     };
-    let is_kept = is_kept && kept.is_ok();
+    let id = &finished.record.id;
+    let is_forgotten = is_kept && base.forgotten_run(&id.0).await.is_ok_and(|run| run.is_some());
+    let is_kept = is_kept && kept.is_ok() && !is_forgotten;
     let notice = match kept {
+        Ok(_) if is_forgotten => Some(Notice::RunForgotten),
         Ok(pruned) => pruned.leap.map(|leap| Notice::ClockLeap { days: leap / DAY }),
         Err(error) => Some(Notice::RunNotKept { reason: error_chain(&error) }),
     };
