@@ -212,6 +212,11 @@ async fn answered(
         TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
         TaskClass::Creative => create::answer(ports, run, question, params).await,
         TaskClass::Quantitative => {
+            if evidence.understood().is_none()
+                && let Some(answer) = evidence.tables.figure(ports, run, question).await?
+            {
+                return Ok(Outcome::Answered(answer));
+            }
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {

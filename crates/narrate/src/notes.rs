@@ -70,6 +70,10 @@ impl InWords for Note {
                 format!("The query does not use these words: {}.", words.join(", ")),
                 format!("查询没有用到这些词：{}。", words.join("、")),
             ),
+            Self::ReadingsDiffer { rules, model } => Words::new(
+                format!("The rules read the question as “{rules}”, the model as “{model}”."),
+                format!("规则把问题理解为“{rules}”，模型理解为“{model}”。"),
+            ),
             Self::AnswersFromMemory => Words::new(
                 "No relevant passage gave an answer: the model answers from memory.",
                 "相关段落均未给出答案：由模型凭自身知识作答。",

@@ -125,6 +125,17 @@ impl InWords for Reason {
                     columns.join("、"),
                 ),
             ),
+            Self::TableUndecided { readings } => Words::new(
+                format!(
+                    "It is not certain how the question is meant over the tables, so there is no figure. It may be: {}. Ask with \
+                     the names of the columns.",
+                    readings.join(" | ")
+                ),
+                format!(
+                    "无法确定问题在表中所指的是什么，因此不给出数字。可能是：{}。请用列名提问。",
+                    readings.join(" | ")
+                ),
+            ),
             Self::NoDates { field } => Words::new(
                 format!(
                     "No record that fits has a date under `{field}`, so there is no series to carry on."

@@ -97,6 +97,11 @@ impl TableView {
         self.columns.get(column).map(|view| view.words.as_slice()).unwrap_or_default()
     }
 
+    /// The different texts of a column, the most frequent first; none of a column of numbers or times.
+    pub(crate) fn values(&self, column: usize) -> &[String] {
+        self.columns.get(column).map(|view| view.values.as_slice()).unwrap_or_default()
+    }
+
     /// A column as plans name it.
     pub(crate) fn reference(&self, column: usize) -> Option<ColumnRef> {
         let column = self.table.columns.get(column)?;

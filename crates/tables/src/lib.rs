@@ -1,5 +1,6 @@
 //! Reads questions over typed tables into plans, by rules for English and Chinese (PIKE-RAG §5.4: structuring).
 
+mod by_model;
 mod catalog;
 mod compose;
 mod cues;
@@ -14,6 +15,7 @@ mod tests;
 pub mod typing;
 mod units;
 
+pub use by_model::{PlanFault, plan_properties, read_plan, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
 pub use reading::{Form, Reading, Reckoning};

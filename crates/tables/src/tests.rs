@@ -94,7 +94,7 @@ fn table(name: &str, title: &str, text: &str) -> TableView {
     TableView::new(table, values)
 }
 
-fn catalog() -> Catalog {
+pub(crate) fn catalog() -> Catalog {
     Catalog {
         tables: vec![
             table("repairs", "repairs", REPAIRS),

@@ -21,5 +21,6 @@ mod searchain;
 mod self_ask;
 mod self_rag;
 mod skr;
+mod tables;
 mod think_then_act;
 mod tree_of_thought;

@@ -350,6 +350,13 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     (said["sufficient"], said["missing"]) = (json!(false), json!([question]));
     let lacking = turn.is_multiple_of(7).then_some(&hostile);
     (said["enough"], said["lacking"]) = (json!(false), json!(lacking));
+    if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
+        // Now a plan that works, now one that names what is not there.
+        let table = tables.split(' ').next().filter(|_| turn.is_multiple_of(2));
+        said["table"] = json!(table.unwrap_or(injection));
+        said["measures"] = json!([{"what": "count", "column": ""}]);
+    }
+    said["choice"] = json!("A");
     // Of these one list is read, the first that is there.
     for key in ["factors", "classes", "tags", "pairs"] {
         if !asked.contains(&format!("{{\"{key}\":")) {

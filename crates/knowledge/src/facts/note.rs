@@ -36,6 +36,8 @@ pub enum Note {
     CountedNotForecast { last: String },
     /// These words of the question had no part in the query over the tables.
     WordsUnused { words: Vec<String> },
+    /// How the rules and the model read the question over the tables.
+    ReadingsDiffer { rules: String, model: String },
     /// No relevant passage gave an answer: the model answers from memory.
     AnswersFromMemory,
     /// The score of the answer from a passage.

@@ -71,6 +71,8 @@ pub enum Reason {
     TablesAnswer { tables: Vec<String> },
     /// A table fits the question, and these words of it were not understood; the names of its columns.
     TableUnclear { table: String, columns: Vec<String>, words: Vec<String> },
+    /// How the question may be meant over the tables; none of it was settled on.
+    TableUndecided { readings: Vec<String> },
     /// The best passage contains too small a share of the words of the question, in percent.
     TooLittleCovered { percent: f64 },
     /// The question does not name two things.

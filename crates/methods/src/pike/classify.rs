@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::recall::Recall;
-use super::tables::Reader;
+use super::tables::{Asks, Reader};
 use super::things::compared;
 use super::words;
 use crate::candidates::fetch;
@@ -102,16 +102,15 @@ impl Evidence {
             collections = declared(ports).await?;
             inquiry = read(&cues, &collections);
             if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
-                // Typed tables answer what rules understand. Forecasts and models read the tables that a question finds.
-                let reads_tables =
-                    cues.ahead.is_some() || ports.models.of(Role::Decompose).is_some();
-                if reads_tables {
+                // Typed tables answer questions. Forecasts read the tables that a question finds.
+                if cues.ahead.is_some() {
                     collections.extend(from_tables(ports, query).await?);
                 }
                 inquiry = read(&cues, &collections);
             }
         }
-        let tables = Reader::of(ports, question, cues.ahead.is_some()).await?;
+        let asks = Asks { ahead: cues.ahead.is_some(), figure: cues.wish.is_some() };
+        let tables = Reader::of(ports, question, asks).await?;
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;

@@ -38,6 +38,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   tables_answer: ({ tables }) => `the tables answer it: ${tables.join(", ")}`,
   table_unclear: ({ table, columns, words }) =>
     `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. Its columns: ${columns.join(", ")}.`,
+  table_undecided: ({ readings }) =>
+    `It is not certain how the question is meant over the tables, so there is no figure. It may be: ${readings.join(" | ")}. Ask with the names of the columns.`,
   records_do_not_mention: ({ schema, words }) => read(`no record of “${schema}” mentions ${words.join(", ")}`),
   too_little_covered: (fact) => `the best passage contains only ${percent(fact.percent)} of the question’s words`,
   not_two_things: () => read("the question does not name two things"),
@@ -108,6 +110,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   coordinator_failed: ({ error }) => `The coordinator failed: ${error}; the agents’ scores rank the ideas.`,
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
   words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
+  readings_differ: ({ rules, model }) => `The rules read the question as “${rules}”, the model as “${model}”.`,
   counted_not_forecast: ({ last }) => `The records reach to ${last}: the run counts and does not forecast.`,
   answers_from_memory: () => "No relevant passage gave an answer: the model answers from memory.",
   passage_scored: ({ title, score }) => `${title}: score ${formatNumber(score, 2)}.`,

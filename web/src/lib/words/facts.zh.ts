@@ -37,6 +37,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   tables_answer: ({ tables }) => `表中有答案：${tables.join("、")}`,
   table_unclear: ({ table, columns, words }) =>
     `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。表的列：${columns.join("、")}。`,
+  table_undecided: ({ readings }) => `无法确定问题在表中所指的是什么，因此不给出数字。可能是：${readings.join(" | ")}。请用列名提问。`,
   records_do_not_mention: ({ schema, words }) => read(`“${schema}”的记录没有提到${words.join("、")}`),
   too_little_covered: (fact) => `最相符的段落只包含问题中 ${percent(fact.percent)} 的词`,
   not_two_things: () => read("问题没有指明两件事物"),
@@ -107,6 +108,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   coordinator_failed: ({ error }) => `协调者失败：${error}；想法按智能体的评分排序。`,
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
   words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
+  readings_differ: ({ rules, model }) => `规则把问题理解为“${rules}”，模型理解为“${model}”。`,
   counted_not_forecast: ({ last }) => `记录已到 ${last}：直接计数，不作预测。`,
   answers_from_memory: () => "相关段落均未给出答案：由模型凭自身知识作答。",
   passage_scored: ({ title, score }) => `${title}：得分 ${formatNumber(score, 2)}。`,

@@ -1,0 +1,170 @@
+//! Do rules and a model find a figure over a table together? With a model that is played.
+
+use std::sync::Arc;
+
+use pikerag_baselines::Method;
+use pikerag_doubles::{ScriptedChat, prompt};
+use pikerag_indexing::Params as IngestParams;
+use pikerag_knowledge::{
+    ChatModels, ChatRequest, ClassifiedBy, Event, ModelError, Note, Question, Reason, Statement,
+};
+use pikerag_methods::{Ports, pike};
+use serde_json::{Value as Json, json};
+
+use super::fixture::hashes;
+use crate::common::{Answered, Files, Shelf, solve};
+
+const ORDERS: &str = "date,region,product,amount\n2021-01-05,North,Pump,400\n2021-03-02,South,Valve,1200\n\
+                      2021-07-19,North,Valve,900\n2022-02-11,North,Filter,250\n2022-05-30,South,Pump,1600\n\
+                      2022-11-08,East,Pump,350\n";
+
+/// What the model says, in turn: plans, and which reading is meant.
+async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc<ScriptedChat>) {
+    let choices: Vec<String> = choices.iter().map(|&choice| choice.to_owned()).collect();
+    let (mut plans, mut choices) = (plans.to_vec().into_iter(), choices.into_iter());
+    let (mut plan, mut choice) = (Json::Null, "none".to_owned());
+    let reply = std::sync::Mutex::new(move |request: &ChatRequest| {
+        let asked = prompt(request).unwrap();
+        if asked.contains("\n# Tables\n") {
+            plan = plans.next().unwrap_or_else(|| plan.clone());
+            return plan.to_string();
+        }
+        if asked.contains("\n# Readings\n") {
+            choice = choices.next().unwrap_or_else(|| choice.clone());
+            return json!({"thinking": "", "choice": choice}).to_string();
+        }
+        json!({"answer": "Nothing is known.", "class": "bridging", "sufficient": true, "facts": [], "missing": []}).to_string()
+    });
+    let chat = Arc::new(ScriptedChat::by_turn(move |_, request| {
+        Ok::<_, ModelError>(reply.lock().unwrap()(request))
+    }));
+    let shelf = Shelf::empty();
+    let files: Files =
+        [("orders.csv", ORDERS), ("memo.md", "# Memo\n\nThe lift was painted blue.\n")]
+            .into_iter()
+            .collect();
+    shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
+    let models = ChatModels { default: Some(chat.clone() as _), ..ChatModels::default() };
+    let ports = Ports::new(shelf.base.clone(), Some(hashes()), models.into());
+    let method = Method::Pike(pike::Params::default());
+    let answered = solve(&ports, &Question::new("q", question), method).await.unwrap();
+    (answered, chat)
+}
+
+fn plan(measure: &str, column: &str, filters: &[(&str, &str, &str)]) -> Json {
+    let filters = filters
+        .iter()
+        .map(|(column, is, value)| json!({"column": column, "is": is, "values": [value]}));
+    json!({
+        "fits": true, "table": "orders", "measures": [{"what": measure, "column": column}],
+        "filters": filters.collect::<Vec<_>>(),
+    })
+}
+
+fn text(answered: &Answered) -> &str {
+    &answered.answer.text
+}
+
+#[tokio::test]
+async fn what_both_say_is_the_answer() {
+    let same = plan("sum", "amount", &[("region", "=", "North")]);
+    let (answered, chat) = ask("What is the total amount in the North?", &[same], &[]).await;
+    assert_eq!(text(&answered), "1550 (sum of amount in orders; region = North)");
+    assert_eq!(chat.prompts().len(), 1);
+}
+
+#[tokio::test]
+async fn where_they_differ_the_model_chooses_in_both_orders() {
+    let question = "What is the total amount in the North?";
+    let other = || [plan("mean", "amount", &[("region", "=", "North")])];
+    let differs = |answered: &Answered| {
+        answered.events.iter().any(|event| {
+            matches!(event, Event::Noted { note } if matches!(note, Statement::Fact(Note::ReadingsDiffer { .. })))
+        })
+    };
+    // The rules' reading is the first, then the second.
+    for (choices, expected) in [
+        (["A", "B"], "1550 (sum of amount in orders; region = North)"),
+        (["B", "A"], "516.67 (mean of amount in orders; region = North)"),
+        (["A", "A"], "1550 (sum of amount in orders; region = North)"),
+    ] {
+        let (answered, chat) = ask(question, &other(), &choices).await;
+        assert_eq!(text(&answered), expected);
+        assert!(differs(&answered));
+        assert_eq!(chat.prompts().len(), 3);
+    }
+    let (answered, _) = ask(question, &other(), &["none", "none"]).await;
+    assert!(answered.answer.refused && !text(&answered).contains("550"), "{}", text(&answered));
+    assert!(
+        text(&answered).contains("sum of amount") && text(&answered).contains("mean of amount")
+    );
+}
+
+/// Words that no rule knows: the model alone reads the question, and says of its own reading whether it is right.
+#[tokio::test]
+async fn a_model_reads_what_rules_do_not() {
+    let question = "北方地区的订单一共卖了多少钱？";
+    let read = || [plan("sum", "amount", &[("region", "=", "north")])];
+    let (answered, _) = ask(question, &read(), &["A"]).await;
+    assert_eq!(text(&answered), "1550（orders：总和：amount；region = North）");
+    assert_eq!(answered.answer.citations.len(), 3);
+    let (answered, _) = ask(question, &read(), &["none"]).await;
+    assert!(answered.answer.refused && !text(&answered).contains("550"), "{}", text(&answered));
+}
+
+#[tokio::test]
+async fn a_condition_that_the_model_lost_gives_no_figure() {
+    let question = "In 2021, how much money came in through purchases by North, in orders?";
+    let lost = plan("sum", "amount", &[("region", "=", "North")]);
+    let (answered, _) = ask(question, &[lost], &["A"]).await;
+    assert!(answered.answer.refused, "{}", text(&answered));
+    let whole = plan("sum", "amount", &[("region", "=", "North"), ("date", "=", "2021")]);
+    let (answered, _) = ask(question, &[whole], &["A"]).await;
+    assert!(text(&answered).starts_with("1300 ("), "{}", text(&answered));
+}
+
+#[tokio::test]
+async fn a_plan_that_does_not_work_is_asked_for_once_more() {
+    let question = "What is the total amount in the North?";
+    let wrong = plan("sum", "turnover", &[]);
+    let right = plan("sum", "amount", &[("region", "=", "North")]);
+    let (answered, chat) = ask(question, &[wrong.clone(), right], &[]).await;
+    assert!(text(&answered).starts_with("1550 ("), "{}", text(&answered));
+    let prompts = chat.prompts();
+    assert!(prompts[1].contains("no table of the plan has a column `turnover`"), "{}", prompts[1]);
+    // The rules stand where the model makes no plan.
+    let (answered, chat) = ask(question, &[wrong], &[]).await;
+    assert!(text(&answered).starts_with("1550 ("), "{}", text(&answered));
+    assert_eq!(chat.prompts().len(), 2);
+}
+
+#[tokio::test]
+async fn where_no_table_fits_the_documents_are_read() {
+    let none = json!({"fits": false, "table": ""});
+    let question = "Who painted the lift of the North orders?";
+    let (answered, chat) = ask(question, &[none], &[]).await;
+    assert!(text(&answered).contains("Nothing is known"), "{}", text(&answered));
+    assert!(1 < chat.prompts().len());
+}
+
+/// Who read the question is told with its class.
+#[tokio::test]
+async fn the_trace_says_who_read_the_question() {
+    let by = |answered: &Answered| {
+        answered.events.iter().find_map(|event| match event {
+            Event::Classified { by, reasons, .. } => {
+                let is_table = reasons
+                    .iter()
+                    .any(|why| matches!(why, Statement::Fact(Reason::TablesAnswer { .. })));
+                Some((*by, is_table))
+            }
+            _ => None,
+        })
+    };
+    let read = || [plan("sum", "amount", &[("region", "=", "North")])];
+    let (answered, _) = ask("What is the total amount in the North?", &read(), &[]).await;
+    assert_eq!(by(&answered), Some((ClassifiedBy::Rules, true)));
+    let (answered, _) =
+        ask("How much money came in through purchases by North, in orders?", &read(), &["A"]).await;
+    assert_eq!(by(&answered), Some((ClassifiedBy::Model, true)));
+}

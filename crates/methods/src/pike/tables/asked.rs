@@ -1,0 +1,120 @@
+//! Asks a model for the plan of a question. What it names has to be there; a plan that cannot be worked out is asked for once
+//! more, with the reason.
+
+use pikerag_knowledge::{Question, Role, Schema, StoreError};
+use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape};
+use pikerag_tables::{Reading, plan_properties, read_plan, shown};
+use serde_json::Value as Json;
+
+use super::{Reader, Reckoned};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+const PROMPT: Prompt =
+    Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 900);
+/// Plans of one question: the second one with what is wrong with the first.
+const TRIES: usize = 2;
+/// Characters of all tables that are shown.
+const ROOM: usize = 9_000;
+/// Tables that are shown.
+const TABLES: usize = 8;
+
+/// What a model says of a question.
+pub(super) enum Asked {
+    /// A plan that was worked out.
+    Reckoned(Box<Reckoned>),
+    /// No table that it saw holds what is asked for.
+    NoTable,
+    /// It made no plan that works, or one without a result.
+    NoPlan,
+}
+
+impl Reader {
+    /// Asks the model of the role `decompose`.
+    ///
+    /// # Errors
+    /// See [`SolveError`].
+    pub(super) async fn asked(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        question: &Question,
+    ) -> Result<Asked, SolveError> {
+        let (told, n_shown) = shown(question.query(), &self.catalog, &self.likely(), ROOM);
+        let likely: Vec<usize> = self.likely().into_iter().take(n_shown).collect();
+        let (told, asked) = (quiet_headings(&told), quiet_headings(question.query()));
+        let (mut before, mut fault) = (String::new(), String::new());
+        for _ in 0..TRIES {
+            let inputs = [
+                ("tables", told.as_str()),
+                ("question", asked.as_str()),
+                ("before", before.as_str()),
+                ("fault", fault.as_str()),
+            ];
+            let Some(Said(reply)) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
+                return Ok(Asked::NoPlan);
+            };
+            let wrong = match read_plan(&reply, &self.catalog, &likely) {
+                Ok(None) => return Ok(Asked::NoTable),
+                Ok(Some(reading)) => match self.worked_out(ports, question, reading).await? {
+                    Ok(Some(reckoned)) => return Ok(Asked::Reckoned(Box::new(reckoned))),
+                    Ok(None) => "it has no result".to_owned(),
+                    Err(fault) => fault,
+                },
+                Err(fault) => fault.to_string(),
+            };
+            (before, fault) = (quiet_headings(&reply.to_string()), quiet_headings(&wrong));
+        }
+        Ok(Asked::NoPlan)
+    }
+
+    /// The reading with its result; `Err` with the reason where the store refuses the plan.
+    async fn worked_out(
+        &self,
+        ports: &Ports,
+        question: &Question,
+        reading: Reading,
+    ) -> Result<Result<Option<Reckoned>, String>, StoreError> {
+        match self.reckoned(ports, question, reading).await {
+            Ok(reckoned) => Ok(Ok(reckoned)),
+            Err(StoreError::Data(refused)) => Ok(Err(refused.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tables that the model is shown: those that rules read the question over, the best first, then the others.
+    fn likely(&self) -> Vec<usize> {
+        let all = self.readings.iter().flat_map(|reading| reading.tables.iter().copied());
+        let mut likely: Vec<usize> = Vec::new();
+        for table in all.chain(0..self.catalog.tables.len()) {
+            if TABLES <= likely.len() {
+                break;
+            }
+            if !likely.contains(&table) {
+                likely.push(table);
+            }
+        }
+        likely
+    }
+}
+
+/// A reply as an object; what stands in it is held against the tables later.
+struct Said(Json);
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let mut properties = serde_json::Map::new();
+        properties.insert("thinking".to_owned(), at_most(400));
+        if let Json::Object(plan) = plan_properties() {
+            properties.extend(plan);
+        }
+        Some(shape("query", Json::Object(properties)))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        object(reply, &["table", "fits"]).map(Self)
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_said: Said }

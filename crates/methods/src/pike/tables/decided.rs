@@ -1,0 +1,233 @@
+//! Decides between what rules and a model make of a question over tables. Where both give the same, that is the answer. Where
+//! they differ, the model says which of the worded readings is meant, in both orders; a model that contradicts itself is not
+//! heard.
+
+use pikerag_knowledge::data::{DataValue, TablePlan, TableTest};
+use pikerag_knowledge::{Answer, ClassifiedBy, Event, Note, Question, Reason, Role, Schema};
+use pikerag_narrate::Language;
+use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
+use serde_json::json;
+
+use super::asked::Asked;
+use super::{Reader, Reckoned};
+use crate::pike::lacking;
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+const PROMPT: Prompt =
+    Prompt::new(Role::Decompose, include_str!("../../prompts/choose_reading.md"), 300);
+
+/// What the model says of one or two readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    First,
+    Second,
+    Neither,
+}
+
+impl Reader {
+    /// Answers by what rules and the model of the role `decompose` make of the question; refuses where readings stay undecided.
+    /// `None` where no table holds what is asked for.
+    ///
+    /// # Errors
+    /// See [`SolveError`].
+    pub(super) async fn decided(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        question: &Question,
+        is_classed: bool,
+    ) -> Result<Option<Answer>, SolveError> {
+        let by_rules = match self.certain() {
+            Some(reading) => self.reckoned(ports, question, reading.clone()).await?,
+            None => None,
+        };
+        let by_model = self.asked(ports, run, question).await?;
+        let taken = match (by_rules, by_model) {
+            (Some(rules), Asked::Reckoned(model)) if rules.lead.told == model.lead.told => rules,
+            (Some(rules), Asked::Reckoned(model)) => {
+                run.push(Event::Noted {
+                    note: Note::ReadingsDiffer {
+                        rules: rules.understood.clone(),
+                        model: model.understood.clone(),
+                    }
+                    .into(),
+                });
+                match self.chosen(ports, run, question, &rules, &model).await? {
+                    Some(Choice::First) | None => rules,
+                    Some(Choice::Second) if has_numbers(question.query(), &model) => *model,
+                    Some(Choice::Second | Choice::Neither) => {
+                        let readings = vec![rules.understood, model.understood];
+                        return Ok(Some(undecided(run, question, readings)));
+                    }
+                }
+            }
+            (Some(rules), Asked::NoTable | Asked::NoPlan) => rules,
+            (None, Asked::Reckoned(model)) => {
+                let is_right = has_numbers(question.query(), &model)
+                    && self.choice(ports, run, question, &[&model]).await? == Some(Choice::First);
+                if !is_right {
+                    let readings = vec![model.understood];
+                    return Ok(Some(undecided(run, question, readings)));
+                }
+                *model
+            }
+            (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
+        };
+        let by = if self.is_by_rules(&taken) { ClassifiedBy::Rules } else { ClassifiedBy::Model };
+        Ok(Some(self.told(ports, run, taken, (!is_classed).then_some(by)).await?))
+    }
+
+    fn is_by_rules(&self, taken: &Reckoned) -> bool {
+        let plans = taken.reading.reckoning.plans();
+        self.certain().is_some_and(|certain| certain.reckoning.plans() == plans)
+    }
+
+    /// Which of two readings is meant: `None` where the model says one thing in one order and another in the other, or nothing
+    /// that can be read.
+    async fn chosen(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        question: &Question,
+        first: &Reckoned,
+        second: &Reckoned,
+    ) -> Result<Option<Choice>, SolveError> {
+        let one = self.choice(ports, run, question, &[first, second]).await?;
+        let other = self.choice(ports, run, question, &[second, first]).await?;
+        let turned = other.map(|choice| match choice {
+            Choice::First => Choice::Second,
+            Choice::Second => Choice::First,
+            Choice::Neither => Choice::Neither,
+        });
+        Ok(one.filter(|one| Some(*one) == turned))
+    }
+
+    async fn choice(
+        &self,
+        ports: &Ports,
+        run: &mut Run,
+        question: &Question,
+        readings: &[&Reckoned],
+    ) -> Result<Option<Choice>, SolveError> {
+        let lettered = ["A", "B"].iter().zip(readings);
+        let told: Vec<String> = lettered
+            .map(|(letter, reading)| {
+                format!("{letter}: {}\nIts result: {}", reading.understood, reading.lead.text)
+            })
+            .collect();
+        let (told, asked) = (quiet_headings(&told.join("\n\n")), quiet_headings(question.query()));
+        let several = if readings.len() == 1 { "" } else { "yes" };
+        let inputs =
+            [("readings", told.as_str()), ("question", asked.as_str()), ("several", several)];
+        let said = run.ask::<Said>(ports, &PROMPT, &inputs).await?;
+        Ok(said.and_then(|Said(choice)| match (choice, readings.len()) {
+            (Choice::Second, 1) => None,
+            (choice, _) => Some(choice),
+        }))
+    }
+}
+
+/// No figure, and how the question may be meant.
+fn undecided(run: &mut Run, question: &Question, readings: Vec<String>) -> Answer {
+    let why = Reason::TableUndecided { readings };
+    lacking(run, Some(&why), Language::of(question.query()))
+}
+
+/// Whether each number of the question stands in the plans of a reading, perhaps in thousands or millions: a condition that
+/// was lost makes another question of it.
+fn has_numbers(question: &str, reckoned: &Reckoned) -> bool {
+    let held: Vec<String> =
+        reckoned.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
+    let is_held = |number: &String| {
+        let scaled = [1.0, 1e-2, 1e3, 1e4, 1e6, 1e8, 1e9]
+            .map(|scale| number.parse::<f64>().map(|value| value * scale).unwrap_or(f64::NAN));
+        held.iter().any(|value| {
+            value.contains(number.as_str())
+                || value.parse::<f64>().is_ok_and(|value| {
+                    scaled.iter().any(|scaled| (value - scaled).abs() <= 1e-9 * scaled.abs())
+                })
+        })
+    };
+    numbers(question).iter().all(is_held)
+}
+
+/// The numbers of a text that stand for themselves, without marks between digits.
+fn numbers(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | '_');
+    let words = text.split(|c: char| !is_part(c));
+    let bare = words.map(|word| word.trim_matches(['.', ',']).replace([',', '_'], ""));
+    let leading = |word: String| -> String {
+        word.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect()
+    };
+    let numbers: Vec<String> = bare.map(leading).collect();
+    // The parts of a date.
+    let parts = numbers.iter().flat_map(|number| match number.matches('.').count() {
+        0 | 1 => vec![number.as_str()],
+        _ => number.split('.').collect(),
+    });
+    parts.filter(|number| !number.is_empty()).map(str::to_owned).collect()
+}
+
+/// What a plan compares with, and how many rows it takes.
+fn values_of(plan: &TablePlan) -> Vec<String> {
+    let mut values: Vec<String> = plan.limit.iter().map(usize::to_string).collect();
+    let mut add = |value: &DataValue| values.push(value.to_string());
+    for filter in &plan.filters {
+        match &filter.test {
+            TableTest::Is(all) | TableTest::IsNot(all) => all.iter().for_each(&mut add),
+            TableTest::Between { from, to, .. } => from.iter().chain(to).for_each(&mut add),
+            TableTest::Contains(text) | TableTest::Within(text) => {
+                add(&DataValue::Text(text.clone()));
+            }
+            TableTest::InMonth(month) => add(&DataValue::Integer((*month).into())),
+            TableTest::MoreThan(_)
+            | TableTest::BesideMean { .. }
+            | TableTest::IsEmpty
+            | TableTest::IsFilled => {}
+        }
+    }
+    let columns = plan.columns().map(|column| column.column.clone());
+    values.extend(columns);
+    values
+}
+
+/// What a reply chooses.
+struct Said(Choice);
+
+impl Reply for Said {
+    fn schema() -> Option<Schema> {
+        let choice = json!({"type": "string", "enum": ["A", "B", "none"]});
+        Some(shape("reading", json!({"thinking": at_most(400), "choice": choice})))
+    }
+
+    fn read(reply: &str) -> Result<Self, Unreadable> {
+        let reply = object(reply, &["choice"])?;
+        match text(&reply, "choice")?.trim().trim_matches(['"', '.']).to_lowercase().as_str() {
+            "a" => Ok(Self(Choice::First)),
+            "b" => Ok(Self(Choice::Second)),
+            "none" | "neither" => Ok(Self(Choice::Neither)),
+            _ => Err(Unreadable::key("choice", "A, B or none")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn numbers_of_a_question_stand_for_themselves() {
+        for (text, expected) in [
+            ("How many of 1,200.5 in Q3 2020, HY-65?", "1200.5 2020 65"),
+            ("2025年超过1.5万元的有几笔？top 3.", "2025 1.5 3"),
+            ("the 2010s and 3rd of 31.12.2025", "2010 3 31 12 2025"),
+            ("no number", ""),
+        ] {
+            assert_eq!(numbers(text).join(" "), expected);
+        }
+    }
+}
+
+#[cfg(test)]
+pikerag_test_support::fuzz_replies! { reply_said: Said }

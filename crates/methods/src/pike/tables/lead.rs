@@ -1,0 +1,160 @@
+//! Words what came of plans: the figures or rows that an answer leads with.
+
+use pikerag_knowledge::data::{
+    Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan,
+};
+use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
+use pikerag_tables::{Form, Reading, Reckoning};
+
+/// Rows that an answer names.
+const NAMED: usize = 100;
+
+/// What came of a reading.
+pub(super) struct Lead {
+    /// The figures or rows, as the answer begins.
+    pub(super) text: String,
+    /// The figure, or the first cell of each row: two readings that give the same answer the same.
+    pub(super) told: Vec<String>,
+    pub(super) origins: Vec<RowOrigin>,
+}
+
+/// The lead of an answer; `None` where the tables hold no figure, or more than one where one is asked for.
+pub(super) fn lead(
+    reading: &Reading,
+    tables: &[DataTable],
+    results: &[PlanRows],
+    language: Language,
+) -> Option<Lead> {
+    let plans = reading.reckoning.plans();
+    let (plan, result) = plans.first().copied().zip(results.first())?;
+    let both = || Some((figure(plan, result)?, figure(plans.get(1)?, results.get(1)?)?));
+    let rows = results.iter().flat_map(|result| &result.rows);
+    let lead = |figure: f64, text: String| {
+        let origins = rows.flat_map(|row| row.origins.clone()).collect();
+        Some(Lead { text, told: vec![number(figure)], origins })
+    };
+    match &reading.reckoning {
+        Reckoning::Difference(..) => {
+            let (first, second) = both()?;
+            lead(second - first, two_figures(TwoFigures::Difference, first, second, language))
+        }
+        Reckoning::Growth(..) => {
+            let (first, second) = both().filter(|(first, _)| *first != 0.0)?;
+            let growth = (second - first) / first;
+            lead(growth, two_figures(TwoFigures::Growth, first, second, language))
+        }
+        Reckoning::Share(..) => {
+            let (part, whole) = both().filter(|(_, whole)| *whole != 0.0)?;
+            lead(part / whole, two_figures(TwoFigures::Share, part, whole, language))
+        }
+        Reckoning::Compare { names, greater, .. } => {
+            let (first, second) =
+                both().filter(|(first, second)| first.total_cmp(second).is_ne())?;
+            let is_first = (first > second) == *greater;
+            let [one, other] = names;
+            let (won, lost) = if is_first { (one, other) } else { (other, one) };
+            let (won_by, lost_by) = if is_first { (first, second) } else { (second, first) };
+            let (won_by, lost_by) = (number(won_by), number(lost_by));
+            let text = match language {
+                Language::English => format!("{won}: {won_by}; {lost}: {lost_by}"),
+                Language::Chinese => format!("{won}：{won_by}；{lost}：{lost_by}"),
+            };
+            Some(Lead { told: vec![won.clone()], ..lead(first, text)? })
+        }
+        Reckoning::One(_) => one(reading, plan, result, tables, language),
+    }
+}
+
+fn one(
+    reading: &Reading,
+    plan: &TablePlan,
+    result: &PlanRows,
+    tables: &[DataTable],
+    language: Language,
+) -> Option<Lead> {
+    let skipped = reading.nth.map_or(0, |nth| nth.saturating_sub(1));
+    let rows: Vec<&PlanRow> = result.rows.iter().skip(skipped).collect();
+    let units = units(plan, tables);
+    let cells = |row: &PlanRow| -> Vec<(DataValue, Option<String>)> {
+        let units = units.iter().cloned().chain(std::iter::repeat(None));
+        row.cells.iter().map(rounded).zip(units).collect()
+    };
+    if reading.form == Form::Exists {
+        let text = match (0 < result.matched, language) {
+            (true, Language::English) => format!("Yes: {} rows", result.matched),
+            (false, Language::English) => "No: there is no such row".to_owned(),
+            (true, Language::Chinese) => format!("有：{} 行", result.matched),
+            (false, Language::Chinese) => "没有：没有这样的行".to_owned(),
+        };
+        let origins = rows.iter().flat_map(|row| row.origins.clone()).collect();
+        return Some(Lead { told: vec![text.clone()], text, origins });
+    }
+    let is_count = plan
+        .measures
+        .first()
+        .is_some_and(|measure| matches!(measure.function, Aggregate::Count | Aggregate::Distinct));
+    // A mean or an extreme of nothing is no figure.
+    let has_value = rows.iter().any(|row| row.cells.iter().any(|cell| *cell != DataValue::Empty));
+    if rows.is_empty() || !has_value || (result.matched == 0 && !is_count) {
+        return None;
+    }
+    let shown: Vec<Vec<(DataValue, Option<String>)>> =
+        rows.iter().take(NAMED).map(|row| cells(row)).collect();
+    let mut seen = Vec::new();
+    for row in shown {
+        if !seen.contains(&row) {
+            seen.push(row);
+        }
+    }
+    let all = if rows.len() <= NAMED { seen.len() } else { rows.len() };
+    let origins = rows.iter().flat_map(|row| row.origins.clone()).collect();
+    // Of what is ranked or shown, the thing; of figures, all of them.
+    let n_told = if plan.measures.is_empty() || plan.limit.is_some() { 1 } else { usize::MAX };
+    let cells = seen.iter().flat_map(|row| row.iter().take(n_told));
+    let told = cells.map(|(value, _)| data_value(value, None, language)).collect();
+    Some(Lead { text: data_rows(&seen, all, language), told, origins })
+}
+
+/// The one number that a plan gives.
+fn figure(plan: &TablePlan, result: &PlanRows) -> Option<f64> {
+    let mut numbers = result.rows.iter().map(|row| row.cells.last().and_then(as_number));
+    let first = numbers.next()??;
+    // Several rows with the same value tell one figure, if no measure made one of them.
+    let is_one = numbers.all(|other| other == Some(first));
+    let is_told = plan.measures.is_empty() || result.rows.len() == 1;
+    (is_one && is_told).then_some(first)
+}
+
+fn as_number(value: &DataValue) -> Option<f64> {
+    match value {
+        DataValue::Integer(whole) => Some(*whole as f64),
+        DataValue::Real(real) => Some(*real),
+        DataValue::Empty | DataValue::Text(_) => None,
+    }
+}
+
+/// A figure without the digits that only the reckoning made.
+fn rounded(value: &DataValue) -> DataValue {
+    let DataValue::Real(real) = value else { return value.clone() };
+    let digits = if real.abs() < 0.01 { 1e9 } else { 1e4 };
+    let rounded = (real * digits).round() / digits;
+    match rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+        true => DataValue::Integer(rounded as i64),
+        false => DataValue::Real(rounded),
+    }
+}
+
+/// The unit of each cell of a row, in order.
+fn units(plan: &TablePlan, tables: &[DataTable]) -> Vec<Option<String>> {
+    let unit = |column: &ColumnRef| {
+        let table = tables.iter().find(|table| table.name == column.table)?;
+        table.column(&column.column)?.unit.clone()
+    };
+    let groups = plan.group.iter().map(|group| unit(&group.column));
+    let measures = plan.measures.iter().map(|measure| {
+        let counts = matches!(measure.function, Aggregate::Count | Aggregate::Distinct);
+        measure.column.as_ref().filter(|_| !counts).and_then(&unit)
+    });
+    let shown = plan.show.iter().map(&unit);
+    groups.chain(measures).chain(shown).collect()
+}

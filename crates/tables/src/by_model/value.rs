@@ -1,0 +1,134 @@
+//! Reads the values of a filter as its column stores them.
+
+use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue, TableTest};
+use pikerag_language::fold::fold;
+
+use super::fault::PlanFault;
+use super::{Column, TESTS};
+use crate::catalog::stored_value;
+use crate::pieces::pieces;
+
+/// Values that a fault names.
+const NEAR: usize = 8;
+
+/// What has to hold for the values of a column.
+pub(super) fn test(
+    column: &Column<'_>,
+    is: &str,
+    values: &[String],
+) -> Result<TableTest, PlanFault> {
+    let first = || values.first().map(String::as_str).unwrap_or_default();
+    let between = |from: Option<DataValue>, to: Option<DataValue>, included: bool| {
+        let (from_included, to_included) = (from.is_some() && included, to.is_some() && included);
+        TableTest::Between { from, from_included, to, to_included }
+    };
+    Ok(match is {
+        "=" | "==" | "in" => equal(column, values)?,
+        "!=" | "<>" | "not in" => match equal(column, values)? {
+            TableTest::Is(values) => TableTest::IsNot(values),
+            _ => return Err(wrong(column, first())),
+        },
+        ">" => between(Some(end(column, first())?), None, false),
+        ">=" => between(Some(end(column, first())?), None, true),
+        "<" => between(None, Some(end(column, first())?), false),
+        "<=" => between(None, Some(end(column, first())?), true),
+        "contains" if !column.told.kind.is_numeric() && !first().is_empty() => {
+            TableTest::Contains(first().to_owned())
+        }
+        "contains" => return Err(wrong(column, first())),
+        "month" => {
+            let month = first().parse().ok().filter(|month| (1..=12).contains(month));
+            TableTest::InMonth(month.ok_or_else(|| wrong(column, first()))?)
+        }
+        "empty" => TableTest::IsEmpty,
+        "filled" => TableTest::IsFilled,
+        "above_mean" => TableTest::BesideMean { above: true },
+        "below_mean" => TableTest::BesideMean { above: false },
+        other => {
+            let known = TESTS.iter().map(|it| (*it).to_owned()).collect();
+            return Err(PlanFault::NoWord { key: "is", word: other.to_owned(), known });
+        }
+    })
+}
+
+/// One of these values. A part of a date is a period.
+fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault> {
+    match (column.told.kind, values) {
+        (_, []) => Err(wrong(column, "")),
+        (ColumnKind::Date, [period]) => {
+            let is_period = matches!(period.len(), 4 | 7 | 10)
+                && period.split('-').all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+            match is_period {
+                true => Ok(TableTest::Within(period.clone())),
+                false => Err(wrong(column, period)),
+            }
+        }
+        (ColumnKind::Date, [first, ..]) => Err(wrong(column, first)),
+        _ => {
+            let values = values.iter().map(|value| one(column, value));
+            Ok(TableTest::Is(values.collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// A value that rows have. Of a column with more values than are known, any text.
+fn one(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
+    let told = column.told;
+    if told.kind.is_numeric() {
+        return number(column, value);
+    }
+    let known = column.table.view.values(column.place);
+    let wanted = fold(value);
+    if let Some(found) = known.iter().find(|it| *it == value) {
+        return Ok(DataValue::Text(found.clone()));
+    }
+    if let Some(found) = known.iter().find(|it| fold(it) == wanted) {
+        return Ok(DataValue::Text(found.clone()));
+    }
+    if (known.len() as u64) < told.distinct {
+        return Ok(DataValue::Text(value.to_owned()));
+    }
+    let words: Vec<String> = pieces(value).into_iter().map(|piece| piece.stem).collect();
+    let shares = |it: &&String| pieces(it).iter().any(|piece| words.contains(&piece.stem));
+    let alike: Vec<String> = known.iter().filter(shares).take(NEAR).cloned().collect();
+    let near = if alike.is_empty() { known.iter().take(NEAR).cloned().collect() } else { alike };
+    Err(PlanFault::NoValue { column: told.sql.clone(), value: value.to_owned(), near })
+}
+
+/// A number as the column stores it; yes and no are 1 and 0.
+fn number(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
+    let bare: String = value.chars().filter(|c| !matches!(c, ',' | '_' | ' ')).collect();
+    let kind = column.told.kind;
+    let truth = match fold(value).as_str() {
+        "yes" | "true" | "y" | "是" => Some(1),
+        "no" | "false" | "n" | "否" => Some(0),
+        _ => None,
+    };
+    match stored_value(kind, &bare) {
+        _ if kind == ColumnKind::Boolean => {
+            let written = bare.parse().ok().filter(|it| matches!(it, 0 | 1));
+            truth.or(written).map(DataValue::Integer).ok_or_else(|| wrong(column, value))
+        }
+        DataValue::Text(_) | DataValue::Empty => Err(wrong(column, value)),
+        DataValue::Real(real) if !real.is_finite() => Err(wrong(column, value)),
+        number => Ok(number),
+    }
+}
+
+/// One end of a range: a number, or a date as far as it is written.
+fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
+    match column.told.kind {
+        ColumnKind::Date if value.starts_with(|c: char| c.is_ascii_digit()) => {
+            Ok(DataValue::Text(value.to_owned()))
+        }
+        // The year of a whole date.
+        ColumnKind::Year => number(column, value.get(..4).unwrap_or(value)),
+        kind if kind.is_numeric() => number(column, value),
+        _ => Err(wrong(column, value)),
+    }
+}
+
+fn wrong(column: &Column<'_>, value: &str) -> PlanFault {
+    let DataColumn { sql, kind, .. } = column.told;
+    PlanFault::WrongValue { column: sql.clone(), value: value.to_owned(), kind: kind.as_str() }
+}
