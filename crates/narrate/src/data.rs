@@ -8,7 +8,7 @@ use pikerag_knowledge::data::{
 use pikerag_knowledge::tables::By;
 
 use crate::language::Language;
-use crate::numbers::{amount, number};
+use crate::numbers::{amount, number, with_unit};
 
 /// Values of one filter that are named; of more, their number.
 const NAMED: usize = 6;
@@ -18,9 +18,21 @@ pub fn data_value(value: &DataValue, unit: Option<&str>, language: Language) -> 
     match value {
         DataValue::Empty => language.either("no value", "无值").to_owned(),
         DataValue::Integer(whole) => amount(*whole as f64, unit),
-        DataValue::Real(real) => amount(*real, unit),
+        DataValue::Real(real) => with_unit(exact(*real), unit),
         DataValue::Text(text) => text.clone(),
     }
+}
+
+/// A number with all digits that it has.
+fn exact(value: f64) -> String {
+    let is_plain = value.fract() != 0.0 && (1e-9..1e15).contains(&value.abs());
+    if is_plain { value.to_string() } else { number(value) }
+}
+
+/// A figure worked out of others, without the digits that only the reckoning made.
+fn figure(value: f64) -> String {
+    let digits = if value.abs() < 0.01 { 1e9 } else { 1e4 };
+    exact((value * digits).round() / digits)
 }
 
 /// What a plan works out, in words: `mean of wind in seattle-weather; date in 2014`.
@@ -192,10 +204,10 @@ pub fn data_rows(
 
 /// A figure worked out of two.
 pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language) -> String {
-    let (first_shown, second_shown) = (number(first), number(second));
+    let (first_shown, second_shown) = (figure(first), figure(second));
     match kind {
         TwoFigures::Difference => {
-            format!("{} ({second_shown} − {first_shown})", number(second - first))
+            format!("{} ({second_shown} − {first_shown})", figure(second - first))
         }
         TwoFigures::Growth => {
             format!(

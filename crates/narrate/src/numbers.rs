@@ -4,10 +4,15 @@ pub use pikerag_language::format_number as number;
 
 /// A number with its unit.
 pub fn amount(value: f64, unit: Option<&str>) -> String {
+    with_unit(number(value), unit)
+}
+
+/// A number that is written already, with its unit.
+pub(crate) fn with_unit(number: String, unit: Option<&str>) -> String {
     match unit {
-        Some(unit) if unit.starts_with(['%', '‰', '°']) => format!("{}{unit}", number(value)),
-        Some(unit) => format!("{} {unit}", number(value)),
-        None => number(value),
+        Some(unit) if unit.starts_with(['%', '‰', '°']) => format!("{number}{unit}"),
+        Some(unit) => format!("{number} {unit}"),
+        None => number,
     }
 }
 

@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use pikerag_knowledge::data::{ColumnKind, ColumnRef, DataColumn, DataTable, DataValue};
 
+use pikerag_language::stem;
+
 use crate::lexicon::{Meaning, known_length, meanings};
 use crate::pieces::{han_run, pieces};
 use values::ValueIndex;
@@ -49,6 +51,10 @@ pub(crate) struct ColumnWord {
 /// The shortest part of a compound word.
 const LEAST_PART: usize = 3;
 
+/// The lengths of beginnings that names of a table share, and how many names do.
+const PREFIXES: std::ops::RangeInclusive<usize> = 3..=5;
+const ALIKE: usize = 4;
+
 /// Words of names that carry no meaning by themselves.
 const EMPTY_WORDS: [&str; 11] =
     ["of", "the", "in", "per", "for", "and", "a", "to", "by", "at", "de"];
@@ -64,17 +70,18 @@ impl TableView {
     /// none.
     pub fn new(table: DataTable, values: Vec<Vec<String>>) -> Self {
         let values = values.into_iter().chain(std::iter::repeat_with(Vec::new));
+        let prefixes = shared_prefixes(&table);
         let columns: Vec<ColumnView> = table
             .columns
             .iter()
             .zip(values)
-            .map(|(column, values)| ColumnView { words: words_of(&column.name), values })
+            .map(|(column, values)| ColumnView { words: words_of(&column.name, &prefixes), values })
             .collect();
         let index = ValueIndex::of(&columns);
         let mut about = HashSet::new();
         let mut about_meanings = BTreeSet::new();
         for text in table.about.iter().chain([&table.title]) {
-            for word in words_of(text) {
+            for word in words_of(text, &[]) {
                 about_meanings.extend(word.meanings);
                 about.insert(word.stem);
             }
@@ -167,8 +174,33 @@ fn compound(stem: &str) -> Option<(&str, &str)> {
         .find(|(first, second)| is_part(first) && is_part(second))
 }
 
-/// The words of a name; Chinese ones as the lexicon splits them.
-fn words_of(name: &str) -> Vec<ColumnWord> {
+/// The beginnings that at least [`ALIKE`] names of a table share where they are one word each: `pop` of `poptotal`, `popwhite`,
+/// …; the longest first.
+fn shared_prefixes(table: &DataTable) -> Vec<String> {
+    let names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| column.name.to_lowercase())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase()))
+        .collect();
+    let sharing = |prefix: &str| {
+        let is_longer = |name: &&String| prefix.len() + LEAST_PART <= name.len();
+        names.iter().filter(is_longer).filter(|name| name.starts_with(prefix)).count()
+    };
+    let mut prefixes: Vec<String> = Vec::new();
+    for length in PREFIXES.rev() {
+        for prefix in names.iter().filter_map(|name| name.get(..length)) {
+            let is_known = prefixes.iter().any(|longer| longer.starts_with(prefix));
+            if !is_known && ALIKE <= sharing(prefix) {
+                prefixes.push(prefix.to_owned());
+            }
+        }
+    }
+    prefixes
+}
+
+/// The words of a name; Chinese ones as the lexicon splits them, and those that begin as others of the table do in two.
+fn words_of(name: &str, prefixes: &[String]) -> Vec<ColumnWord> {
     let pieces = pieces(name);
     let mut words = Vec::new();
     let mut at = 0;
@@ -181,7 +213,14 @@ fn words_of(name: &str) -> Vec<ColumnWord> {
             continue;
         }
         at += 1;
-        if let Some((first, second)) = compound(&piece.stem) {
+        let prefix =
+            prefixes.iter().find(|prefix| pieces.len() == 1 && piece.folded.starts_with(*prefix));
+        if let Some(prefix) = prefix
+            && let Some(rest) =
+                piece.folded.get(prefix.len()..).filter(|rest| LEAST_PART <= rest.len())
+        {
+            words.extend([prefix.as_str(), rest].map(|part| ColumnWord::of(stem(part))));
+        } else if let Some((first, second)) = compound(&piece.stem) {
             words.extend([first, second].map(|part| ColumnWord::of(part.to_owned())));
         } else if !EMPTY_WORDS.contains(&piece.folded.as_str()) {
             words.push(ColumnWord::of(piece.stem.clone()));

@@ -59,9 +59,18 @@ struct Composer<'a> {
 pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     let links = link(cues, scope);
     let mut unclaimed = links.columns.clone();
-    // A word for the whole table is no part of a column's name.
+    // A word for the whole table is no part of a column's name, unless it is what `which` asks for.
+    let is_asked = |mention: &ColumnMention| {
+        cues.which.as_ref().is_some_and(|which| {
+            which.start <= mention.span.start
+                && mention.span.start <= which.end
+                && !mention.columns.iter().any(|place| scope.is_unique(*place))
+        })
+    };
     unclaimed.retain(|mention| {
-        mention.is_whole() || !mention.span.clone().all(|at| links.topic.contains(&at))
+        mention.is_whole()
+            || is_asked(mention)
+            || !mention.span.clone().all(|at| links.topic.contains(&at))
     });
     let used = cues.used.clone();
     let mut composer = Composer {

@@ -15,7 +15,7 @@ use pikerag_language::Regex;
 use crate::pieces::{Piece, pieces};
 pub(crate) use bounds::{Bound, BoundTest};
 pub(crate) use extremes::{Direction, Extreme, Ranked};
-pub(crate) use noise::{is_change, is_weighty, noise_length};
+pub(crate) use noise::{is_change, noise_length};
 pub(crate) use periods::Period;
 
 /// The cues of a question, before any table is known. Spans count pieces.

@@ -34,6 +34,22 @@ static NAMES: LazyLock<HashMap<&'static str, Vec<String>>> = LazyLock::new(|| {
     names
 });
 
+/// The Chinese names of things, by their English names.
+static CHINESE: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut chinese: HashMap<String, Vec<&str>> = HashMap::new();
+    for (name, english) in NAMES.iter() {
+        for english in english {
+            chinese.entry(english.clone()).or_default().push(name);
+            let plural = format!("{english}s");
+            chinese.entry(plural).or_default().push(name);
+        }
+    }
+    for names in chinese.values_mut() {
+        names.sort_unstable();
+    }
+    chinese
+});
+
 /// The meanings of a stem or of a Chinese word; none where the lexicon does not know it.
 pub(crate) fn meanings(stem: &str) -> &'static [Meaning] {
     BY_WORD.get(stem).map(Vec::as_slice).unwrap_or_default()
@@ -42,6 +58,11 @@ pub(crate) fn meanings(stem: &str) -> &'static [Meaning] {
 /// The English names for a Chinese name.
 pub(crate) fn english_names(chinese: &str) -> &'static [String] {
     NAMES.get(chinese).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The Chinese names for an English name, also in the plural.
+pub(crate) fn chinese_names(english: &str) -> &'static [&'static str] {
+    CHINESE.get(english).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The length of the longest known Chinese word that a text begins with, in characters; 0 where no known word begins it.

@@ -1,10 +1,7 @@
 //! Holds one reading of a question: its plans, the form of the answer and how sure the reading is.
 
 use pikerag_knowledge::data::TablePlan;
-use pikerag_language::{is_chinese, stem};
-
-use crate::cues::is_weighty;
-use crate::lexicon::meanings;
+use pikerag_language::is_chinese;
 
 /// A question as plans over tables.
 #[derive(Clone, Debug)]
@@ -30,23 +27,10 @@ pub struct Reading {
 /// Stands for a condition without a place, among unused words.
 pub(crate) const UNPLACED: &str = "…";
 
-/// A reading with fewer used words is certain only where it uses all words.
-const LEAST_USED: usize = 5;
-
 impl Reading {
-    /// Whether its result answers the question: no word is unused, or one word that no table knows, in a question that
-    /// otherwise fits.
+    /// Whether its result answers the question: something of the table is named, and all words have a part in the plans.
     pub fn is_certain(&self) -> bool {
-        let is_unknown = |word: &String| {
-            let stem = stem(&word.to_lowercase());
-            let has_digit = word.chars().any(|c| c.is_ascii_digit());
-            meanings(&stem).is_empty() && word != UNPLACED && !has_digit && !is_weighty(&stem)
-        };
-        let has_one_unknown = self.is_grounded
-            && self.unused_weight() <= 1
-            && LEAST_USED <= self.n_used
-            && self.unused_words.iter().all(is_unknown);
-        self.unused_words.is_empty() || has_one_unknown
+        self.is_grounded && self.unused_words.is_empty()
     }
 
     /// The number of unused words; two Chinese characters count as one word.

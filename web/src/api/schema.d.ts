@@ -2934,6 +2934,9 @@ export interface components {
             notice: "run-not-kept";
             reason: string;
         } | {
+            /** @enum {string} */
+            notice: "run-forgotten";
+        } | {
             /** Format: int64 */
             days: number;
             /** @enum {string} */
@@ -3690,6 +3693,11 @@ export interface components {
             note: "words_unused";
             words: string[];
         } | {
+            model: string;
+            /** @enum {string} */
+            note: "readings_differ";
+            rules: string;
+        } | {
             /** @enum {string} */
             note: "answers_from_memory";
         } | {
@@ -3922,6 +3930,10 @@ export interface components {
             reason: "table_unclear";
             table: string;
             words: string[];
+        } | {
+            readings: string[];
+            /** @enum {string} */
+            reason: "table_undecided";
         } | {
             /** Format: double */
             percent: number;

@@ -85,7 +85,7 @@ async fn where_they_differ_the_model_chooses_in_both_orders() {
     // The rules' reading is the first, then the second.
     for (choices, expected) in [
         (["A", "B"], "1550 (sum of amount in orders; region = North)"),
-        (["B", "A"], "516.67 (mean of amount in orders; region = North)"),
+        (["B", "A"], "516.6667 (mean of amount in orders; region = North)"),
         (["A", "A"], "1550 (sum of amount in orders; region = North)"),
     ] {
         let (answered, chat) = ask(question, &other(), &choices).await;

@@ -5,11 +5,14 @@ use std::collections::{HashMap, HashSet};
 use pikerag_knowledge::data::ColumnKind;
 
 use super::{ColumnView, TableView};
-use crate::lexicon::english_names;
+use crate::lexicon::{chinese_names, english_names};
 use crate::pieces::{Piece, key, pieces};
 
 /// Codes up to this length are common words, too: they count only as they are written.
 const SHORT_CODE: usize = 3;
+
+/// Values of a column that tells the sex: both, unknown and the like.
+const MOST_SEXES: usize = 5;
 
 /// Endings that people leave out of Chinese names: `江苏` for `江苏省`, `宁夏` for `宁夏回族自治区`.
 const ENDINGS: [&str; 14] = [
@@ -72,6 +75,19 @@ impl TableView {
                 found.extend(full_names.flat_map(|name| self.values_of_key(&key(&pieces(&name)))));
             }
         }
+        if found.is_empty() && span.iter().all(|piece| !piece.is_han) {
+            found.extend(
+                chinese_names(&key(span))
+                    .iter()
+                    .flat_map(|name| self.values_of_key(&key(&pieces(name)))),
+            );
+        }
+        if let ([piece], true) = (span, found.is_empty()) {
+            found = self.values_of_plural(piece);
+        }
+        if let ([piece], true) = (span, found.is_empty()) {
+            return self.values_of_sex(piece);
+        }
         if let [piece] = span
             && piece.raw.chars().count() <= SHORT_CODE
             && !piece.is_han
@@ -104,6 +120,35 @@ impl TableView {
     fn values_of_key(&self, key: &str) -> Vec<(usize, String)> {
         let places = self.index.by_key.get(key).map(Vec::as_slice).unwrap_or_default();
         places.iter().filter_map(|place| Some((place.0, self.value(*place)?.to_owned()))).collect()
+    }
+
+    /// The values of one word that the question has in the plural: `township` for `townships`.
+    fn values_of_plural(&self, piece: &Piece) -> Vec<(usize, String)> {
+        let singulars =
+            [("ies", "y"), ("s", ""), ("es", "")].into_iter().filter_map(|(end, with)| {
+                let stem = piece.folded.strip_suffix(end).filter(|stem| SHORT_CODE < stem.len())?;
+                Some(format!("{stem}{with}"))
+            });
+        singulars
+            .map(|word| self.values_of_key(&word))
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The code of a sex, in a column that has both and little else: `F` for `females`.
+    fn values_of_sex(&self, piece: &Piece) -> Vec<(usize, String)> {
+        let of = |words: &[&str]| words.contains(&piece.stem.as_str());
+        let [own, other] = match () {
+            () if of(&["male", "man", "men", "boy", "雄", "公", "男"]) => ["m", "f"],
+            () if of(&["female", "woman", "women", "girl", "雌", "母", "女"]) => ["f", "m"],
+            () => return Vec::new(),
+        };
+        let is_sex = |(column, _): &(usize, String)| {
+            let values = self.values(*column);
+            values.len() <= MOST_SEXES
+                && values.iter().any(|value| value.eq_ignore_ascii_case(other))
+        };
+        self.values_of_key(own).into_iter().filter(is_sex).collect()
     }
 
     fn value(&self, (column, at): ValuePlace) -> Option<&str> {

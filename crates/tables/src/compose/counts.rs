@@ -1,5 +1,7 @@
 //! Composes counts: of rows, of different values, and totals that `how many` asks for.
 
+use std::ops::Range;
+
 use pikerag_knowledge::data::Aggregate;
 
 use super::{Composed, Composer};
@@ -21,11 +23,39 @@ impl Composer<'_> {
         if let Some(found) = noun.and_then(|noun| self.count_noun(noun)) {
             return Some(found);
         }
+        if let Some(found) = self.count_people(&count) {
+            return Some(found);
+        }
         if self.cues.has(Cue::Sum) && self.has_measure() {
             return self.aggregate(Aggregate::Sum);
         }
         let plan = Self::counted(self.plan());
         Some((Reckoning::One(plan), Form::Figure))
+    }
+
+    /// The sum of a column that counts people, where the question counts them and says of what: `死于地震的有多少人`.
+    fn count_people(&mut self, count: &Range<usize>) -> Option<Composed> {
+        const PEOPLE: [&str; 5] = ["people", "persons", "victims", "deaths", "人"];
+        let asks = (count.start..count.end + 2).any(|at| PEOPLE.contains(&self.cues.folded(at)));
+        let place = if asks { self.people_column()? } else { return None };
+        let plan = self.measured(self.plan(), Aggregate::Sum, place);
+        Some((Reckoning::One(plan), Form::Figure))
+    }
+
+    /// The column that counts the people that the question speaks of, also where the table as a whole is about them.
+    pub(super) fn people_column(&mut self) -> Option<ColumnPlace> {
+        let counts_people = |place: &ColumnPlace| {
+            self.scope.is_measure(*place)
+                && ["population", "mortality"]
+                    .iter()
+                    .any(|word| self.scope.has_meaning(*place, word))
+        };
+        let mention = self.links.columns.iter().find(|it| it.columns.iter().any(counts_people))?;
+        let span = mention.span.clone();
+        let place = self.choose(mention, None).filter(counts_people)?;
+        self.unclaimed.retain(|mention| mention.span != span);
+        self.mark(span);
+        Some(place)
     }
 
     /// The answer by the noun behind `how many`; `None` where it names the rows.

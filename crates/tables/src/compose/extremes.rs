@@ -15,11 +15,15 @@ impl Composer<'_> {
             () if self.cues.has(Cue::Where) => self.scope.location_column(),
             () => None,
         });
-        let measure = match self.counts_rows(extreme) {
+        let named = match self.counts_rows(extreme) {
             true => None,
             false => self
                 .take_measure(Some(&extreme.span), Some(extreme.direction))
                 .or_else(|| self.dimension(extreme)),
+        };
+        let measure = match named {
+            None if extreme.can_count() => self.people_column(),
+            named => named,
         };
         let limit = self.cues.limit.or(self.cues.nth).unwrap_or(1);
         let measure = match measure {

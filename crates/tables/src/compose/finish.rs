@@ -1,5 +1,6 @@
 //! Collects the unused words of a composition and scores it.
 
+use pikerag_knowledge::data::{ColumnRef, TableTest};
 use pikerag_language::is_stop_word;
 
 use super::{Composed, Composer};
@@ -19,6 +20,7 @@ impl Composer<'_> {
         }
         self.mark_redundant(&reckoning);
         self.n_unplaced += usize::from(self.has_period_gap);
+        self.n_unplaced += usize::from(says_nothing(&reckoning));
         let nth = self.placed_nth(&reckoning);
         let mut unused_words = self.unused_words();
         let score = self.score(unused_words.len());
@@ -133,4 +135,23 @@ impl Composer<'_> {
             .flat_map(|(piece, _)| piece.raw.chars())
             .collect()
     }
+}
+
+/// Characters of a whole day: `2013-07-05`.
+const DAY: usize = 10;
+
+/// Whether a plan shows only what its own conditions say: the year of rows of 2015.
+fn says_nothing(reckoning: &Reckoning) -> bool {
+    let Reckoning::One(plan) = reckoning else { return false };
+    let is_fixed = |column: &ColumnRef| {
+        plan.filters.iter().any(|filter| {
+            let names_one = match &filter.test {
+                TableTest::Is(values) => values.len() == 1,
+                TableTest::Within(period) => period.len() == DAY,
+                _ => false,
+            };
+            names_one && filter.column == *column
+        })
+    };
+    plan.measures.is_empty() && !plan.show.is_empty() && plan.show.iter().all(is_fixed)
 }

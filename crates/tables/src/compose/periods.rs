@@ -5,6 +5,7 @@ use pikerag_language::month_named;
 
 use super::{Composer, Filter};
 use crate::cues::Period;
+use crate::pieces::pieces;
 use crate::scope::ColumnPlace;
 
 /// The months of a quarter.
@@ -16,7 +17,8 @@ impl Composer<'_> {
         // The year of quarters and months in columns of their own: one year at most keeps them together.
         let mut years: Vec<(ColumnPlace, TableTest)> = Vec::new();
         for period in &self.cues.periods {
-            let is_column = self.links.columns.iter().any(|it| it.span == period.span);
+            let is_column = self.links.columns.iter().any(|it| it.span == period.span)
+                || self.is_in_a_name(period);
             if is_column {
                 self.mark(period.span.clone());
                 continue;
@@ -36,6 +38,23 @@ impl Composer<'_> {
         }
         self.has_period_gap = years.windows(2).any(|pair| pair.first() != pair.last());
         self.merge_periods();
+    }
+
+    /// Whether the period is a part of the name of a column that the question names: `Population 2021`.
+    fn is_in_a_name(&self, period: &Period) -> bool {
+        let Some(wanted) = period.from.as_deref().filter(|_| period.from == period.to) else {
+            return false;
+        };
+        let has_it = |place: &ColumnPlace| {
+            self.scope.column(*place).is_some_and(|column| {
+                pieces(&column.name).iter().any(|piece| piece.folded == wanted)
+            })
+        };
+        self.links.columns.iter().any(|mention| {
+            let mut spans = mention.further_spans.iter().chain([&mention.span]);
+            spans.any(|span| span.start <= period.span.start && period.span.end <= span.end)
+                && mention.columns.iter().all(has_it)
+        })
     }
 
     /// Merges periods of one column that the question names one by one.

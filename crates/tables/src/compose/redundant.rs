@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pikerag_knowledge::data::{ColumnRef, TableTest};
+use pikerag_knowledge::data::{ColumnRef, OrderBy, TableTest};
 
 use super::Composer;
 use crate::lexicon::{known_length, meanings};
@@ -17,6 +17,9 @@ const LABELS: [&str; 24] = [
     "城市",
 ];
 
+/// Labels that may be what is asked for.
+const CODES: [&str; 6] = ["code", "codes", "cod", "代码", "编号", "号码"];
+
 /// The longest gloss, in pieces.
 const MOST_GLOSS: usize = 6;
 
@@ -29,6 +32,7 @@ const MOST_ROW_NOUN: usize = 4;
 impl Composer<'_> {
     /// Marks words that repeat a part of the plan.
     pub(super) fn mark_redundant(&mut self, reckoning: &Reckoning) {
+        self.mark_named_again(reckoning);
         let units = self.units(reckoning);
         let linked: Vec<Range<usize>> = self
             .filters
@@ -45,6 +49,36 @@ impl Composer<'_> {
             }
         }
         self.mark_row_noun();
+    }
+
+    /// Marks mentions of what the plan works out, shows or orders by already: `风最大的那天风速`.
+    fn mark_named_again(&mut self, reckoning: &Reckoning) {
+        let named: Vec<ColumnRef> = reckoning
+            .plans()
+            .iter()
+            .flat_map(|plan| {
+                let by = plan.order.iter().filter_map(|order| match &order.by {
+                    OrderBy::Column(column) => Some(column),
+                    OrderBy::Measure => None,
+                });
+                let measured = plan.measures.iter().filter_map(|measure| measure.column.as_ref());
+                by.chain(measured).chain(&plan.show).cloned()
+            })
+            .collect();
+        let again: Vec<usize> = (0..self.unclaimed.len())
+            .rev()
+            .filter(|at| {
+                self.unclaimed.get(*at).is_some_and(|mention| {
+                    mention
+                        .columns
+                        .iter()
+                        .any(|place| named.contains(&self.scope.reference(*place)))
+                })
+            })
+            .collect();
+        for at in again {
+            self.claim(at);
+        }
     }
 
     /// The redundant words that begin at a piece.
@@ -67,7 +101,11 @@ impl Composer<'_> {
         let is_unit = unit_of(&word).is_some_and(|unit| {
             units.iter().any(|own| own.as_deref().is_none_or(|own| own == unit))
         });
-        let is_label = LABELS.contains(&word.as_str())
+        // A code that has no part in the plan is asked for.
+        let is_code = CODES.contains(&word.as_str())
+            && self.unclaimed.iter().any(|mention| mention.span.contains(&at));
+        let is_label = !is_code
+            && LABELS.contains(&word.as_str())
             && linked.iter().any(|near| {
                 near.end == span.start || span.end == near.start || self.is_near(near, &span, 1)
             });

@@ -10,7 +10,7 @@ use super::Cues;
 
 pattern!(
     NOISE,
-    r"\b(?:please|quickly|tell me|just out of curiosity|out of curiosity|do you know|can you|could you|thank you|thanks|hello|hi|according to|going by|in the data|in the (?:list|table|record|file|dataset)|in this (?:list|table|record|file|dataset)|on record|recorded|listed|measured|measurements?|data|full name|ever|in all|by name|there|exist|they|give|altogether|stand for|possible|whole|entire|really|actually|exactly|figures?|happened?|occurr?(?:ed|s)?|took place|take place|reach(?:es|ed)?|carr(?:y|ies|ied)|lies?|located|live[sd]?|gets?|got|buil[dt]s?|operate[sd]?|fl[ye]w?|flown|fly|departed|observed?|go(?:es)?|went|come[s]?|came|makes?|made|takes?|took|used?|uses|exist(?:s|ed)?|hit|seen?|show[ns]?|showed|appear(?:s|ed)?|becom(?:e|es|ing)|became|belongs?|contains?|includes?|hold[s]?|held|run[s]?|ran|sold|bought|began|begin[s]?|started?|ends?|ended|do|done|among|out|daily|yearly|years?|months?|days?|two-letter|three-letter|letters?|persons?|people|kinds?|different|both|all|over|early|late|off|public)\b"
+    r"\b(?:please|quickly|tell me|just out of curiosity|out of curiosity|do you know|can you|could you|thank you|thanks|hello|hi|according to|going by|in the data|in the (?:list|table|record|file|dataset)|in this (?:list|table|record|file|dataset)|on record|recorded|listed|measured|measurements?|data|full name|ever|in all|by name|there|exist|they|give|altogether|stand for|possible|whole|entire|really|actually|exactly|figures?|happened?|occurr?(?:ed|s)?|took place|take place|reach(?:es|ed)?|carr(?:y|ies|ied)|lies?|located|live[sd]?|gets?|got|buil[dt]s?|operate[sd]?|fl[ye]w?|flown|fly|departed|observed?|go(?:es)?|went|come[s]?|came|makes?|made|takes?|took|used?|uses|exist(?:s|ed)?|hit|seen?|show[ns]?|showed|appear(?:s|ed)?|becom(?:e|es|ing)|became|belongs?|contains?|includes?|hold[s]?|held|run[s]?|ran|sold|bought|began|begin[s]?|started?|ends?|ended|do|done|among|out|sell|sells|shop|ledger|race|cast|listed|received|receive|sit|sat|dated|daily|yearly|years?|months?|days?|two-letter|three-letter|letters?|persons?|people|kinds?|different|both|all|over|early|late|off|public)\b"
 );
 
 /// The longest word of [`NOISE_ZH`], in characters.
@@ -30,6 +30,7 @@ const NOISE_ZH: &str = "\
     想 这 名 年 属 占 及 为 里 飞 使 吗 能 含 座 之 把 才 还 了 有 吧 和 \
     已 家 仍 共 等 次 由 按 中 或 我 哪 又 叫 会 以 请 算 天 则 要 各 再 \
     月 架 起 去 呢 其 几 日 被 个 在 刚 的 种 将 都 也 到 项 人 所 就 当 \
+    天 份 款 批 卖 卖出 卖了 收 收了 上 里面 牌子 其他 他 夺走 下 那款 \
     台 位 只 与 那 并 从 便 曾 件 查 说 让 是 来 于";
 
 /// Words for a change. Where a question asks for a difference, they add nothing.
@@ -60,13 +61,6 @@ const CHANGES: [&str; 24] = [
     "brought",
 ];
 
-/// Stems of words that change what is asked, even where no table knows them.
-const WEIGHTY: [&str; 35] = [
-    "not", "without", "except", "half", "doubl", "twice", "rest", "other", "less", "more", "first",
-    "last", "next", "previous", "most", "two", "three", "four", "five", "six", "seven", "eight",
-    "nine", "ten", "无", "非", "半", "倍", "其他", "其余", "上", "下", "第", "亡", "放",
-];
-
 impl Cues {
     /// The spans of English words that carry no condition.
     pub(crate) fn noise(&self) -> Vec<Range<usize>> {
@@ -84,11 +78,6 @@ pub(crate) fn noise_length(text: &[char]) -> usize {
             WORDS.contains(word.as_str())
         })
         .unwrap_or(0)
-}
-
-/// Whether a word changes what is asked, even where no table knows it.
-pub(crate) fn is_weighty(stem: &str) -> bool {
-    WEIGHTY.contains(&stem) || is_change(stem)
 }
 
 /// Whether a word names a change.

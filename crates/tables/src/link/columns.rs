@@ -113,6 +113,9 @@ fn matches_of(word: &Word, cues: &Cues, scope: &Scope<'_>, links: &Links) -> Vec
     if links.values.iter().any(|value| value.span.contains(&start)) || is_stop_word(&word.stem) {
         return Vec::new();
     }
+    if is_classifier(word, cues) {
+        return Vec::new();
+    }
     // `maximum` names a column `temp_max`; `highest` names no column `high school`.
     let is_extreme = cues.extremes.iter().any(|extreme| extreme.span.contains(&start));
     let mut found = Vec::new();
@@ -125,6 +128,17 @@ fn matches_of(word: &Word, cues: &Cues, scope: &Scope<'_>, links: &Links) -> Vec
         }
     }
     found
+}
+
+/// Whether a character counts what stands behind or before it: `哪款`, `几种`. Then it is no part of a name.
+fn is_classifier(word: &Word, cues: &Cues) -> bool {
+    const CLASSIFIERS: &str = "款种位家个只件项条批份次名台座辆";
+    const BEFORE: &str = "哪几一这那";
+    let before = word.span.start.checked_sub(1).map(|at| cues.folded(at)).unwrap_or_default();
+    word.span.len() == 1
+        && CLASSIFIERS.contains(&word.stem)
+        && !before.is_empty()
+        && BEFORE.contains(before)
 }
 
 fn is_same(word: &Word, named: &ColumnWord) -> bool {

@@ -18,7 +18,7 @@ const LONGEST_GROUP: usize = 10;
 ///
 /// - The first filled cell of a **total** names one, and all other cells are numbers or missing. `Total`, `Average` or `合计`
 ///   must be alone or beside a period (`Total 2019`), words of the header (`Total sales`) or `all`. `Subtotal`, `Grand
-///   total`, `小计` and `合计` may name any group. `East Total` is one where other columns of texts, of which `kinds` shows at
+///   total`, `小计`, `合计` and `全部` may name any group. `East Total` is one where other columns of texts, of which `kinds` shows at
 ///   least one, are all missing. So `Total Energies` and `Average Joe's` are rows of the table.
 /// - A **note** has one filled cell in a table of several columns, which begins with `Note:`, `Source:`, `注：` or a star.
 /// - A **repeated header** has no cell that differs from its header.
@@ -277,6 +277,10 @@ fn is_chinese_total(text: &str) -> bool {
     const AVERAGES: [&str; 5] = ["平均值", "平均数", "平均", "均值", "总和"];
     let text: String = text.chars().filter(|c| !c.is_whitespace() && *c != ':').collect();
     let beside = |word: &&str| text.strip_suffix(*word).or_else(|| text.strip_prefix(*word));
+    // 全部自然灾害
+    if let Some(group) = text.strip_prefix("全部").or_else(|| text.strip_prefix("所有")) {
+        return group.chars().count() <= LONGEST_GROUP;
+    }
     if let Some(group) = TOTALS.iter().find_map(&beside) {
         return group.chars().count() <= LONGEST_GROUP;
     }

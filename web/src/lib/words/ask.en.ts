@@ -151,6 +151,7 @@ export const en = {
       "no-reranker": "The reranker could not be used.",
       "read-only": "The base cannot be written to: this run is not kept.",
       "run-not-kept": "This run could not be kept.",
+      "run-forgotten": "The run was not kept: a document was forgotten while it went on, and it may hold its text.",
       "clock-leap": "The clock is far ahead of the last run: no run was deleted for its age. Check the clock.",
       "no-atomizer": "No model makes questions of passages here; sentences stand in.",
       unanswerable: "Questions without an answer are left out, as the data set says.",

@@ -182,6 +182,7 @@ export const zh: typeof en = {
       "no-reranker": "重排序模型无法使用。",
       "read-only": "知识库不可写，此次运行没有保存。",
       "run-not-kept": "此次运行未能保存。",
+      "run-forgotten": "此次运行未予保留：其间有文档被彻底删除，而它可能含有该文档的内容。",
       "clock-leap": "系统时钟比上一次运行超前太多：没有运行因过期而被删除。请检查时钟。",
       "no-atomizer": "没有模型为段落生成问题，以句子代替。",
       unanswerable: "按数据集的说明，略过没有答案的问题。",

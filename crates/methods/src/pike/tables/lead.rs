@@ -1,7 +1,7 @@
 //! Words what came of plans: the figures or rows that an answer leads with.
 
 use pikerag_knowledge::data::{
-    Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan,
+    Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan, TableTest,
 };
 use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
 use pikerag_tables::{Form, Reading, Reckoning};
@@ -95,7 +95,10 @@ fn one(
         .is_some_and(|measure| matches!(measure.function, Aggregate::Count | Aggregate::Distinct));
     // A mean or an extreme of nothing is no figure.
     let has_value = rows.iter().any(|row| row.cells.iter().any(|cell| *cell != DataValue::Empty));
-    if rows.is_empty() || !has_value || (result.matched == 0 && !is_count) {
+    // None of what a part of a name found is a sign that the question was misread.
+    let is_by_part =
+        plan.filters.iter().any(|filter| matches!(filter.test, TableTest::Contains(_)));
+    if rows.is_empty() || !has_value || (result.matched == 0 && (!is_count || is_by_part)) {
         return None;
     }
     let shown: Vec<Vec<(DataValue, Option<String>)>> =

@@ -157,11 +157,16 @@ impl<'a> Writer<'a> {
             let end = self.bind(end);
             return Ok(format!("{} {sign} {end}", number(column, "compared with a number")?));
         }
+        let is_date = column.told.kind == ColumnKind::Date;
+        let end = if is_date { month_of_end(end, sign) } else { end };
         let length = end.to_string().len();
         let end = self.bind(end);
         Ok(match column.told.kind {
             ColumnKind::Date => {
-                let date = date(column);
+                let date = match holds_quarters(column.told) {
+                    true => format!("({})", month_of(&date(column))),
+                    false => date(column),
+                };
                 format!("substr({date}, 1, {length}) {sign} substr({end}, 1, length({date}))")
             }
             _ => format!("{} {sign} {end}", column.sql),
@@ -221,9 +226,32 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The quarter of a date that has a month: `2010-Q3`.
+/// The quarter of a date that has a month, or is a quarter: `2010-Q3`.
 fn quarter_of(date: &str) -> String {
-    format!("substr({date}, 1, 4) || '-Q' || ((CAST(substr({date}, 6, 2) AS INTEGER) + 2) / 3)")
+    format!(
+        "CASE WHEN substr({date}, 6, 1) = 'Q' THEN substr({date}, 1, 7) ELSE \
+         substr({date}, 1, 4) || '-Q' || ((CAST(substr({date}, 6, 2) AS INTEGER) + 2) / 3) END"
+    )
+}
+
+/// A date that may be a quarter, as its first month.
+fn month_of(date: &str) -> String {
+    format!(
+        "CASE WHEN substr({date}, 6, 1) = 'Q' THEN substr({date}, 1, 5) || \
+         printf('%02d', 3 * CAST(substr({date}, 7, 1) AS INTEGER) - 2) ELSE {date} END"
+    )
+}
+
+/// An end of a range as dates are compared with it: of a quarter its first month, or its last one.
+fn month_of_end(end: DataValue, sign: &str) -> DataValue {
+    let DataValue::Text(text) = &end else { return end };
+    let quarter = text.split_once("-Q").and_then(|(year, quarter)| {
+        let quarter = quarter.parse::<u8>().ok().filter(|quarter| (1..=4).contains(quarter))?;
+        Some((year, quarter))
+    });
+    let Some((year, quarter)) = quarter else { return end };
+    let month = if matches!(sign, "<=" | ">") { 3 * quarter } else { 3 * quarter - 2 };
+    DataValue::Text(format!("{year}-{month:02}"))
 }
 
 fn column_of<'a>(entry: &'a Entry, name: &str) -> Result<(usize, &'a DataColumn), DataError> {
@@ -263,6 +291,12 @@ pub(super) fn sortable(column: &Column<'_>) -> String {
 
 fn date(column: &Column<'_>) -> String {
     guarded(&column.sql, column.told)
+}
+
+/// Whether some of a column's dates are quarters.
+fn holds_quarters(told: &DataColumn) -> bool {
+    let ends = [&told.least, &told.greatest].into_iter().flatten();
+    ends.chain(&told.samples).any(|value| value.contains("-Q"))
 }
 
 fn guarded(sql: &str, told: &DataColumn) -> String {
