@@ -26,6 +26,7 @@ use tracing::{Span, instrument};
 
 pub use self::classify::Classifier;
 use self::classify::{Evidence, Verdict, classify};
+use self::figures::as_figures;
 pub use self::params::{Params, Unsettled};
 use self::predict::Ahead;
 use self::recall::Recall;
@@ -94,9 +95,9 @@ async fn routed(
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
     // Declared records go before tables that nobody declared.
-    let wanted = (params.class, params.level);
     if evidence.understood().is_none()
-        && let Some(answer) = evidence.tables.solve(ports, run, question, wanted).await?
+        && let Some(answer) =
+            evidence.tables.solve(ports, run, question, (params.class, params.level)).await?
     {
         return Ok(answer);
     }
@@ -200,9 +201,9 @@ async fn answered(
     class: TaskClass,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
-    let is_read =
-        matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative);
-    if is_read && let Some(why) = evidence.lacks(params.coverage) {
+    if matches!(class, TaskClass::Factual | TaskClass::Bridging | TaskClass::Comparative)
+        && let Some(why) = evidence.lacks(params.coverage)
+    {
         return Ok(Outcome::Nothing(Some(why), None));
     }
     match class {
@@ -213,16 +214,16 @@ async fn answered(
         TaskClass::Creative => create::answer(ports, run, question, params).await,
         TaskClass::Quantitative => {
             if evidence.understood().is_none()
-                && let Some(answer) = evidence.tables.figure(ports, run, question).await?
+                && let Some(told) = evidence.tables.figure(ports, run, question).await?
             {
-                return Ok(Outcome::Answered(answer));
+                return Ok(Outcome::Answered(told));
             }
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
                 // A model can still read the documents.
-                let is_read = ports.models.of(Role::Decompose).is_some();
-                return Ok(match evidence.tables.unclear().filter(|_| !is_read) {
+                let is_unread = ports.models.of(Role::Decompose).is_none();
+                return Ok(match evidence.tables.unclear().filter(|_| is_unread) {
                     Some(unclear) => Outcome::Nothing(Some(unclear), None),
                     None => nothing(not_understood(evidence)),
                 });
@@ -332,33 +333,6 @@ async fn understood<'a>(
     let said = inquire(model, question, &sources, run).await?;
     let said = said.filter(fits);
     Ok(said.and_then(|inquiry| Some((evidence.collections.get(inquiry.schema)?, inquiry))))
-}
-
-/// What was to be carried on, counted: what is asked for lies within the records.
-fn as_figures(inquiry: &Inquiry) -> Inquiry {
-    let mut counted = Inquiry { form: Form::Figures, ..inquiry.clone() };
-    if let Form::Series { date, by, until: Some(until), .. } = &inquiry.form {
-        let from = match by {
-            pikerag_knowledge::tables::By::Month => {
-                until.get(..7).map(|month| format!("{month}-01"))
-            }
-            pikerag_knowledge::tables::By::Quarter => until.get(..7).and_then(quarter_start),
-            _ => until.get(..4).map(|year| format!("{year}-01-01")),
-        };
-        let test = pikerag_knowledge::tables::Test::Between { from, to: Some(until.clone()) };
-        counted
-            .query
-            .conditions
-            .push(pikerag_knowledge::tables::Condition { field: date.clone(), test });
-    }
-    counted
-}
-
-/// The first day of the quarter that ends with a month.
-fn quarter_start(month: &str) -> Option<String> {
-    let (year, month) = month.split_once('-')?;
-    let month: u32 = month.parse().ok()?;
-    Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
 }
 
 fn not_understood(evidence: &Evidence) -> Reason {

@@ -21,7 +21,8 @@ const ORDERS: &str = "date,region,product,amount\n2021-01-05,North,Pump,400\n202
 /// What the model says, in turn: plans, and which reading is meant.
 async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc<ScriptedChat>) {
     let choices: Vec<String> = choices.iter().map(|&choice| choice.to_owned()).collect();
-    let (mut plans, mut choices) = (plans.to_vec().into_iter(), choices.into_iter());
+    let plans = plans.to_vec();
+    let (mut plans, mut choices) = (plans.into_iter(), choices.into_iter());
     let (mut plan, mut choice) = (Json::Null, "none".to_owned());
     let reply = std::sync::Mutex::new(move |request: &ChatRequest| {
         let asked = prompt(request).unwrap();

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pikerag_baselines::Method;
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
@@ -351,10 +352,12 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let lacking = turn.is_multiple_of(7).then_some(&hostile);
     (said["enough"], said["lacking"]) = (json!(false), json!(lacking));
     if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
-        // Now a plan that works, now one that names what is not there.
-        let table = tables.split(' ').next().filter(|_| turn.is_multiple_of(2));
-        said["table"] = json!(table.unwrap_or(injection));
+        // In turns a plan that works, none, and one that names what is not there.
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
+        said["table"] = json!(tables.split(' ').next().filter(|_| nth != 2).unwrap_or(injection));
         said["measures"] = json!([{"what": "count", "column": ""}]);
+        said["fits"] = json!(nth != 1);
     }
     said["choice"] = json!("A");
     // Of these one list is read, the first that is there.

@@ -96,21 +96,22 @@ impl Evidence {
     pub(super) async fn gather(ports: &Ports, question: &Question) -> Result<Self, SolveError> {
         let query = question.query();
         let cues = Cues::of(query);
-        let mut collections = Vec::new();
-        let mut inquiry = None;
+        let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
+        let asks = Asks { ahead: cues.ahead.is_some(), figure };
+        let tables = Reader::of(ports, question, asks).await?;
+        let (mut collections, mut inquiry) = (Vec::new(), None);
         if cues.wish.is_some() || cues.ahead.is_some() {
             collections = declared(ports).await?;
             inquiry = read(&cues, &collections);
             if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
-                // Typed tables answer questions. Forecasts read the tables that a question finds.
-                if cues.ahead.is_some() {
+                // Forecasts, and models over a base without typed tables, read the tables that a question finds.
+                let is_read = !tables.has_tables() && ports.models.of(Role::Decompose).is_some();
+                if cues.ahead.is_some() || is_read {
                     collections.extend(from_tables(ports, query).await?);
                 }
                 inquiry = read(&cues, &collections);
             }
         }
-        let asks = Asks { ahead: cues.ahead.is_some(), figure: cues.wish.is_some() };
-        let tables = Reader::of(ports, question, asks).await?;
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;

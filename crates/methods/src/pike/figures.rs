@@ -257,3 +257,30 @@ async fn cited(
     pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;
     Ok((context, citations))
 }
+
+/// What was to be carried on, counted: what is asked for lies within the records.
+pub(super) fn as_figures(inquiry: &Inquiry) -> Inquiry {
+    let mut counted = Inquiry { form: Form::Figures, ..inquiry.clone() };
+    if let Form::Series { date, by, until: Some(until), .. } = &inquiry.form {
+        let from = match by {
+            pikerag_knowledge::tables::By::Month => {
+                until.get(..7).map(|month| format!("{month}-01"))
+            }
+            pikerag_knowledge::tables::By::Quarter => until.get(..7).and_then(quarter_start),
+            _ => until.get(..4).map(|year| format!("{year}-01-01")),
+        };
+        let test = pikerag_knowledge::tables::Test::Between { from, to: Some(until.clone()) };
+        counted
+            .query
+            .conditions
+            .push(pikerag_knowledge::tables::Condition { field: date.clone(), test });
+    }
+    counted
+}
+
+/// The first day of the quarter that ends with a month.
+fn quarter_start(month: &str) -> Option<String> {
+    let (year, month) = month.split_once('-')?;
+    let month: u32 = month.parse().ok()?;
+    Some(format!("{year}-{:02}-01", month.saturating_sub(1) / 3 * 3 + 1))
+}

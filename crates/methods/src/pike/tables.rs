@@ -79,6 +79,11 @@ impl Reader {
         Ok(Self { catalog, readings, asks })
     }
 
+    /// Whether the base has typed tables.
+    pub(super) fn has_tables(&self) -> bool {
+        !self.catalog.tables.is_empty()
+    }
+
     /// Answers where the question reads over the tables, and nobody wants another class or level: by rules, to its last word;
     /// with a model, as both say.
     ///
@@ -96,9 +101,9 @@ impl Reader {
             class.is_none_or(|class| class == own) && level.is_none_or(|level| level == own.level())
         };
         if self.is_for_model(ports) {
-            // Without a reading by rules the class is not known yet.
-            let is_fit = self.certain().is_none_or(fits) && (class, level) == (None, None);
-            return match is_fit || self.certain().is_some_and(fits) {
+            // The class of what the model reads is known once it has read it.
+            let is_fit = self.certain().map_or((class, level) == (None, None), fits);
+            return match is_fit {
                 true => self.decided(ports, run, question, false).await,
                 false => Ok(None),
             };
@@ -125,7 +130,7 @@ impl Reader {
         question: &Question,
     ) -> Result<Option<Answer>, SolveError> {
         let is_asked = self.is_for_model(ports) || ports.models.of(Role::Decompose).is_none();
-        if is_asked || self.catalog.tables.is_empty() || self.asks.ahead {
+        if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
         }
         self.decided(ports, run, question, true).await
@@ -156,7 +161,7 @@ impl Reader {
         };
         ports.models.of(Role::Decompose).is_some()
             && !self.asks.ahead
-            && !self.catalog.tables.is_empty()
+            && self.has_tables()
             && (self.asks.figure || self.readings.first().is_some_and(names_some))
     }
 

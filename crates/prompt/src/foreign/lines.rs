@@ -5,7 +5,7 @@ use super::tokens::plain;
 use pikerag_language::is_unseen;
 
 /// Headings of our templates, letters and digits only. A test compares them with the templates.
-pub(super) const HEADINGS: [&str; 61] = [
+pub(super) const HEADINGS: [&str; 64] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
@@ -41,6 +41,7 @@ pub(super) const HEADINGS: [&str; 61] = [
     "points",
     "question",
     "rationalesofar",
+    "readings",
     "record",
     "records",
     "referencecontextforyourquestion",
@@ -50,6 +51,7 @@ pub(super) const HEADINGS: [&str; 61] = [
     "settledsofar",
     "subquestions",
     "table",
+    "tables",
     "tagsofthepassage",
     "tagsofthequestion",
     "task",
@@ -67,6 +69,7 @@ pub(super) const HEADINGS: [&str; 61] = [
     "whatislefttodo",
     "whatthecollectionoffers",
     "wordsofthereaderandofthedocuments",
+    "yourquerybefore",
 ];
 
 /// Who speaks in a chat: before a colon, and in headings of any level (`### System:`).

@@ -23,7 +23,7 @@ const TABLES: usize = 8;
 pub(super) enum Asked {
     /// A plan that was worked out.
     Reckoned(Box<Reckoned>),
-    /// No table that it saw holds what is asked for.
+    /// No table that it saw holds what is asked for, or the reply cannot be read.
     NoTable,
     /// It made no plan that works, or one without a result.
     NoPlan,
@@ -52,7 +52,7 @@ impl Reader {
                 ("fault", fault.as_str()),
             ];
             let Some(Said(reply)) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
-                return Ok(Asked::NoPlan);
+                return Ok(Asked::NoTable);
             };
             let wrong = match read_plan(&reply, &self.catalog, &likely) {
                 Ok(None) => return Ok(Asked::NoTable),

@@ -17,6 +17,9 @@ use crate::run::Run;
 const PROMPT: Prompt =
     Prompt::new(Role::Decompose, include_str!("../../prompts/choose_reading.md"), 300);
 
+/// What a number of a question is multiplied with in a plan: percent, thousands, 万, millions, 亿, billions.
+const SCALES: [f64; 7] = [1.0, 1e-2, 1e3, 1e4, 1e6, 1e8, 1e9];
+
 /// What the model says of one or two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
@@ -26,8 +29,9 @@ enum Choice {
 }
 
 impl Reader {
-    /// Answers by what rules and the model of the role `decompose` make of the question; refuses where readings stay undecided.
-    /// `None` where no table holds what is asked for.
+    /// Answers by what rules and the model of the role `decompose` make of the question; refuses where readings stay undecided,
+    /// and where a figure is asked for, a table fits and the model makes no plan that works. `None` where no table holds what is
+    /// asked for.
     ///
     /// # Errors
     /// See [`SolveError`].
@@ -71,6 +75,10 @@ impl Reader {
                     return Ok(Some(undecided(run, question, readings)));
                 }
                 *model
+            }
+            (None, Asked::NoPlan) if self.asks.figure => {
+                let refused = |why| lacking(run, Some(&why), Language::of(question.query()));
+                return Ok(self.unclear().map(refused));
             }
             (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
         };
@@ -140,14 +148,12 @@ fn has_numbers(question: &str, reckoned: &Reckoned) -> bool {
     let held: Vec<String> =
         reckoned.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
     let is_held = |number: &String| {
-        let scaled = [1.0, 1e-2, 1e3, 1e4, 1e6, 1e8, 1e9]
-            .map(|scale| number.parse::<f64>().map(|value| value * scale).unwrap_or(f64::NAN));
-        held.iter().any(|value| {
-            value.contains(number.as_str())
-                || value.parse::<f64>().is_ok_and(|value| {
-                    scaled.iter().any(|scaled| (value - scaled).abs() <= 1e-9 * scaled.abs())
-                })
-        })
+        let scaled: Vec<f64> = match number.parse::<f64>() {
+            Ok(value) => SCALES.iter().map(|scale| value * scale).collect(),
+            Err(_) => Vec::new(),
+        };
+        let is_near = |value: f64| scaled.iter().any(|it| (value - it).abs() <= 1e-9 * it.abs());
+        held.iter().any(|value| value.contains(number.as_str()) || value.parse().is_ok_and(is_near))
     };
     numbers(question).iter().all(is_held)
 }
