@@ -1,5 +1,6 @@
 //! Reads questions over three small tables: repairs of machines, suppliers, sales by month.
 
+mod elsewhere;
 mod survive;
 
 use std::collections::HashMap;

@@ -2,6 +2,7 @@
 //! cannot be written?
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
@@ -54,6 +55,14 @@ fn told(talker: &Talker, with: &[&str]) -> Place {
     place
 }
 
+/// What was read, `None` where it is gone.
+fn there<T>(read: io::Result<T>) -> Option<T> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.unwrap()),
+    }
+}
+
 /// Files of the base that hold a text, as it is or escaped as JSON does.
 pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
     let escaped = |text: &str| serde_json::to_string(text).unwrap().trim_matches('"').to_owned();
@@ -68,11 +77,13 @@ pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
     let forms = [text.to_owned(), escaped(&once), ascii(text), once];
     let mut files = Vec::new();
     for entry in walkdir::WalkDir::new(place.path("base")) {
-        let entry = entry.unwrap();
-        if !entry.file_type().is_file() {
+        // What goes while a server writes the base anew holds nothing any more.
+        let Some(entry) =
+            there(entry.map_err(Into::into)).filter(|entry| entry.file_type().is_file())
+        else {
             continue;
-        }
-        let bytes = fs::read(entry.path()).unwrap();
+        };
+        let Some(bytes) = there(fs::read(entry.path())) else { continue };
         let holds = |form: &String| bytes.windows(form.len()).any(|at| at == form.as_bytes());
         if forms.iter().any(holds) {
             files.push(entry.path().display().to_string());

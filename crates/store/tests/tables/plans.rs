@@ -9,7 +9,7 @@ use pikerag_knowledge::{
 };
 use proptest::prelude::*;
 
-use super::shelf::{base, columns, file_column, filter, index, put_rows, read, spans};
+use super::shelf::{base, columns, file_column, filter, index, put, put_rows, read, spans};
 
 const ORDERS: &[&str] = &[
     "id:identifier",
@@ -307,4 +307,48 @@ async fn same_for_people(
     if keys.len() == customers.len() && plan.limit.is_none() {
         assert_eq!(ran.rows.len(), rows.len(), "{}", found.sql);
     }
+}
+
+/// A quarter is no month: as text it would come after all months of its year.
+#[tokio::test]
+async fn quarters_are_compared_by_their_months() {
+    let (_folder, base) = base();
+    let rows =
+        &["state:category, day:date", "a, 2010-Q4", "b, 2011-Q1", "c, 2011-Q4", "d, 2011-08"];
+    put(&base, "rates.csv", rows).await;
+    let day = || ColumnRef { table: "rates".to_owned(), column: "day".to_owned() };
+    let ends = |from: Option<&str>, to: Option<&str>, is_in: bool| TableTest::Between {
+        from: from.map(text),
+        from_included: is_in,
+        to: to.map(text),
+        to_included: is_in,
+    };
+    for (test, expected) in [
+        (TableTest::Within("2011-Q4".to_owned()), "c"),
+        (TableTest::Within("2011-Q3".to_owned()), "d"),
+        (TableTest::Within("2011".to_owned()), "b c d"),
+        (ends(Some("2011-07"), None, true), "c d"),
+        (ends(None, Some("2011-03"), true), "a b"),
+        (ends(Some("2011-Q2"), None, false), "c d"),
+        (ends(None, Some("2011-Q4"), false), "a b d"),
+    ] {
+        let plan = TablePlan {
+            table: "rates".to_owned(),
+            filters: vec![TableFilter { column: day(), test: test.clone() }],
+            show: vec![ColumnRef { table: "rates".to_owned(), column: "state".to_owned() }],
+            ..TablePlan::default()
+        };
+        let rows = base.run_plan(&plan).await.unwrap().rows;
+        let states: Vec<String> = rows.iter().map(|row| row.cells[0].to_string()).collect();
+        assert_eq!(states.join(" "), expected, "{test:?}");
+    }
+    let plan = TablePlan {
+        table: "rates".to_owned(),
+        group: vec![TableGroup { column: day(), by: By::Quarter }],
+        measures: vec![TableMeasure { function: Aggregate::Count, column: None }],
+        ..TablePlan::default()
+    };
+    let rows = base.run_plan(&plan).await.unwrap().rows;
+    let quarters: Vec<String> = rows.iter().map(|row| row.cells[0].to_string()).collect();
+    assert_eq!(quarters.join(" "), "2010-Q4 2011-Q1 2011-Q3 2011-Q4");
 }

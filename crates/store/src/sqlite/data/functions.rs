@@ -43,9 +43,13 @@ pub(super) fn contains(text: &str, words: &str) -> bool {
     }
 }
 
-/// Whether a text is a date or a period as they are stored: `2013`, `2013-07`, `2013-07-05`, `2013-07-05 14:30:00`.
+/// Whether a text is a date or a period as they are stored: `2013`, `2013-Q3`, `2013-07`, `2013-07-05`, `2013-07-05 14:30:00`.
 pub(super) fn is_date(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00 00:00:00";
+    if let Some((year, quarter)) = text.split_once("-Q") {
+        let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+        return is_year && matches!(quarter, "1" | "2" | "3" | "4");
+    }
     let fits = text.bytes().zip(FORM).all(|(byte, form)| match form {
         b'0' => byte.is_ascii_digit(),
         form => byte == *form,
@@ -137,12 +141,21 @@ mod tests {
 
     #[test]
     fn dates_are_told_by_their_form() {
-        for date in ["2013", "2013-07", "2013-07-05", "2013-07-05 14:30", "2013-07-05 14:30:00"] {
+        for date in
+            ["2013", "2013-Q3", "2013-07", "2013-07-05", "2013-07-05 14:30", "2013-07-05 14:30:00"]
+        {
             assert!(is_date(date), "{date}");
         }
-        for other in
-            ["", "201", "2013-7", "2013-07-05 14", "unknown", "2013 or so", "2013-07-05T14:30"]
-        {
+        for other in [
+            "",
+            "201",
+            "2013-Q5",
+            "2013-7",
+            "2013-07-05 14",
+            "unknown",
+            "2013 or so",
+            "2013-07-05T14:30",
+        ] {
             assert!(!is_date(other), "{other}");
         }
     }
