@@ -407,6 +407,34 @@ async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten
     base.put_verified(vec![said], true).await.unwrap();
 }
 
+/// Not for a moment: another process, which overwrites nothing, would leave the bytes in its database.
+#[tokio::test]
+async fn a_question_of_another_process_writes_nothing_of_what_was_forgotten() {
+    const SECRET: &str = "The secret crane lifts nine tons.";
+    let (folder, base) = fresh();
+    put(&base, "a.txt", SECRET).await;
+    let other = Base::open(folder.path()).unwrap();
+    let question = other.for_a_question().await.unwrap();
+    base.forget_files(&["a.txt".to_owned()], 7).await.unwrap();
+    let run = RunRecord { id: RunId("r".to_owned()), ..RunRecord::default() };
+    let event = RunEvent {
+        run: run.id.clone(),
+        seq: 0,
+        parent: None,
+        time: 7,
+        decision: false,
+        calls: vec!["late".to_owned()],
+        event: Event::Thought { step: 1, text: SECRET.to_owned() },
+    };
+    question
+        .keep_all(vec![CallRecord { request: SECRET.to_owned(), ..call("late") }])
+        .await
+        .unwrap();
+    question.keep_run(run, vec![event]).await.unwrap();
+    let is_in = |bytes: &Vec<u8>| bytes.windows(SECRET.len()).any(|at| at == SECRET.as_bytes());
+    assert!(!files(folder.path()).values().any(is_in));
+}
+
 /// A run that was pruned counts, too: its calls stay without it.
 #[tokio::test]
 async fn calls_made_of_an_earlier_version_are_forgotten() {

@@ -179,21 +179,17 @@ pub(super) fn forgotten_since(
 
 /// Removes a run that read what was forgotten since, and the calls that it alone rests on.
 pub(super) fn forget_run(tx: &Transaction<'_>, run: &RunId) -> rusqlite::Result<()> {
-    tx.execute(
-        "DELETE FROM calls WHERE key IN (SELECT call FROM run_calls WHERE run = ?1)
-         AND key NOT IN (SELECT call FROM run_calls WHERE run <> ?1)",
-        [&run.0],
-    )?;
-    for table in ["runs", "run_calls", "run_sources"] {
-        let column = if table == "runs" { "id" } else { "run" };
-        tx.execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [&run.0])?;
-    }
-    tx.execute(
-        "INSERT INTO forgotten_runs(id, forgotten) VALUES (?1, CAST(unixepoch('subsec') * 1000 AS INTEGER))
-         ON CONFLICT DO NOTHING",
-        [&run.0],
-    )?;
-    Ok(())
+    let calls = tx
+        .prepare_cached(
+            "SELECT call FROM run_calls WHERE run = ?1
+             AND call NOT IN (SELECT call FROM run_calls WHERE run <> ?1)",
+        )?
+        .query_map([&run.0], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let found =
+        Found { calls, runs: vec![run.0.clone()], pruned: Vec::new(), verified: Vec::new() };
+    let now = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+    found.remove(tx, tx.query_row(now, [], |row| rows::id(row, 0))?)
 }
 
 /// Empties the log, where nobody reads a state that lies in it, and takes the mark away; whether it did.

@@ -26,6 +26,11 @@ impl RunStore for Base {
             {
                 return Ok(());
             }
+            if forgotten_since(tx)?(began_at) {
+                // Only the names of its calls are written, so that these are deleted too.
+                origins::note_run(tx, &run.id, &events, &[])?;
+                return forget_run(tx, &run.id);
+            }
             let record = json(&run)?;
             tx.prepare_cached(
                 "INSERT INTO runs(id, started, state, record) VALUES (?1, ?2, ?3, ?4)
@@ -47,12 +52,7 @@ impl RunStore for Base {
                 insert.execute(params![run.id.0, event.seq, event_json])?;
                 jsons.push(event_json);
             }
-            origins::note_run(tx, &run.id, &events, &jsons)?;
-            // With what it rests on it goes again.
-            if forgotten_since(tx)?(began_at) {
-                forget_run(tx, &run.id)?;
-            }
-            Ok(())
+            origins::note_run(tx, &run.id, &events, &jsons)
         })
         .await
     }
