@@ -1,6 +1,7 @@
 //! PIKE: which kind of question is it, and what is the way to answer that kind? The class is told from the question and
 //! from what the base offers; the scheme is made anew when a step comes to nothing (PIKE-RAG §3.2, §3.3, §4.1).
 
+mod cited;
 mod classify;
 mod compare;
 mod create;

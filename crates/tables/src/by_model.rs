@@ -51,17 +51,10 @@ const PERIODS: [(&str, By); 4] =
     [("value", By::Value), ("year", By::Year), ("quarter", By::Quarter), ("month", By::Month)];
 const BESIDE: [&str; 4] = ["none", "difference", "growth", "share"];
 
-/// The properties of a reply with a plan, as JSON Schema.
-pub fn plan_properties() -> Json {
+/// The properties of a reply with a plan, as JSON Schema; `object` makes an object of properties.
+pub fn plan_properties(object: fn(Json) -> Json) -> Json {
     let text = || json!({"type": "string"});
     let list = |items: Json| json!({"type": "array", "items": items});
-    let object = |properties: Json| {
-        let keys: Vec<String> =
-            properties.as_object().into_iter().flat_map(|it| it.keys().cloned()).collect();
-        json!({
-            "type": "object", "properties": properties, "required": keys, "additionalProperties": false,
-        })
-    };
     let one_of = |names: &[&str]| json!({"type": "string", "enum": names});
     let measures: Vec<&str> = MEASURES.iter().map(|it| it.0).collect();
     let periods: Vec<&str> = PERIODS.iter().map(|it| it.0).collect();

@@ -77,7 +77,7 @@ pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
     let forms = [text.to_owned(), escaped(&once), ascii(text), once];
     let mut files = Vec::new();
     for entry in walkdir::WalkDir::new(place.path("base")) {
-        // What goes while a server writes the base anew holds nothing any more.
+        // A file that the server removes meanwhile contains nothing.
         let Some(entry) =
             there(entry.map_err(Into::into)).filter(|entry| entry.file_type().is_file())
         else {

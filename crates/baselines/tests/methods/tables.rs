@@ -148,7 +148,7 @@ async fn where_no_table_fits_the_documents_are_read() {
     assert!(1 < chat.prompts().len());
 }
 
-/// Who read the question is told with its class.
+/// The event with the class names who read the question.
 #[tokio::test]
 async fn the_trace_says_who_read_the_question() {
     let by = |answered: &Answered| {

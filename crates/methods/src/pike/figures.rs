@@ -1,23 +1,19 @@
 //! How are things counted, summed, ranked and listed? By an engine, over all records of a kind; each figure names the
 //! records that it rests on (PIKE-RAG §3.2, quantitative questions).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use super::cited::cited;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structuring::Collection;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
-use pikerag_knowledge::{
-    Answer, Check, Chunk, ChunkId, Citation, Context, Event, Question, TaskClass, Value, Worked,
-    WrittenBy,
-};
+use pikerag_knowledge::{Answer, Event, Question, TaskClass, Value, Worked, WrittenBy};
 use pikerag_narrate::{Language, coverage, figure_row, listed, query};
 use pikerag_records::inquiry::{Form, Inquiry};
 
-/// Records that are cited with their words; all of them stand among the figures.
-const CITED: usize = 40;
 /// Groups, or things, that an answer tells in words.
 const TOLD: usize = 200;
 /// Groups that the trace tells.
@@ -200,8 +196,9 @@ pub(super) async fn reckoned(
     rationale: String,
     worked: Worked,
 ) -> Result<Answer, SolveError> {
-    let places = worked.figures.as_ref().map(|figures| figures.records.as_slice());
-    let (context, citations) = cited(ports, places.unwrap_or_default()).await?;
+    let records = worked.figures.iter().flat_map(|figures| &figures.records);
+    let places = records.map(|record| (record.chunk, record.span));
+    let (context, citations) = cited(ports, places).await?;
     run.push(Event::Answered { answer: text.clone() });
     Ok(Answer {
         text,
@@ -213,49 +210,6 @@ pub(super) async fn reckoned(
         context,
         worked: Some(Box::new(worked)),
     })
-}
-
-/// Citations of records, with the chunks that hold them.
-async fn cited(
-    ports: &Ports,
-    places: &[RecordPlace],
-) -> Result<(Context, Vec<Citation>), SolveError> {
-    let places = places.get(..places.len().min(CITED)).unwrap_or(places);
-    let mut ids: Vec<ChunkId> = Vec::new();
-    for place in places {
-        if !ids.contains(&place.chunk) {
-            ids.push(place.chunk);
-        }
-    }
-    let chunks: BTreeMap<ChunkId, Chunk> =
-        ports.base.chunks(&ids).await?.into_iter().map(|chunk| (chunk.id, chunk)).collect();
-    let mut context = Context::default();
-    for id in &ids {
-        if let Some(chunk) = chunks.get(id) {
-            context.add(1, chunk.clone());
-        }
-    }
-    let mut citations = Vec::new();
-    for place in places {
-        let Some(chunk) = chunks.get(&place.chunk) else { continue };
-        let start = place.span.start.checked_sub(chunk.span.start);
-        let end = place.span.end.checked_sub(chunk.span.start);
-        let quote = start.zip(end).and_then(|(start, end)| chunk.text.get(start..end));
-        let boxes = chunk.boxes.iter().filter_map(|line| line.within(place.span)).collect();
-        citations.push(Citation {
-            number: citations.len() + 1,
-            chunk: place.chunk,
-            uri: place.uri.clone(),
-            title: chunk.full_title(),
-            page: place.page,
-            span: place.span,
-            boxes,
-            quote: quote.unwrap_or_default().to_owned(),
-            check: if quote.is_some() { Check::Verified } else { Check::NotFound },
-        });
-    }
-    pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;
-    Ok((context, citations))
 }
 
 /// What was to be carried on, counted: what is asked for lies within the records.

@@ -3,7 +3,6 @@
 //! questions). A question that is not understood to its last word gets no figure.
 
 mod asked;
-mod cited;
 mod decided;
 mod lead;
 
@@ -17,8 +16,8 @@ use pikerag_knowledge::{
 use pikerag_narrate::{Language, plan_words};
 use pikerag_tables::{Catalog, Reading, Reckoning, readings};
 
-use self::cited::cited;
 use self::lead::{Lead, lead};
+use super::cited::cited;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -43,7 +42,7 @@ pub(super) struct Asks {
 }
 
 /// A reading that was worked out.
-struct Reckoned {
+struct Computed {
     reading: Reading,
     tables: Vec<DataTable>,
     results: Vec<PlanRows>,
@@ -109,17 +108,17 @@ impl Reader {
             };
         }
         let Some(reading) = self.certain().filter(|reading| fits(reading)) else { return Ok(None) };
-        let reckoned = self.reckoned(ports, question, reading.clone()).await?;
-        match reckoned {
-            Some(reckoned) => {
+        let computed = self.computed(ports, question, reading.clone()).await?;
+        match computed {
+            Some(computed) => {
                 let by = Some(ClassifiedBy::Rules);
-                Ok(Some(self.told(ports, run, reckoned, by).await?))
+                Ok(Some(self.answer(ports, run, computed, by).await?))
             }
             None => Ok(None),
         }
     }
 
-    /// Answers a question that is told to be quantitative, where [`Reader::solve`] did not ask the model.
+    /// Answers a question that is classified as quantitative, where [`Reader::solve`] did not ask the model.
     ///
     /// # Errors
     /// See [`SolveError`].
@@ -175,12 +174,12 @@ impl Reader {
     ///
     /// # Errors
     /// The base cannot be read; [`StoreError::Data`] where a plan does not fit the tables.
-    async fn reckoned(
+    async fn computed(
         &self,
         ports: &Ports,
         question: &Question,
         reading: Reading,
-    ) -> Result<Option<Reckoned>, StoreError> {
+    ) -> Result<Option<Computed>, StoreError> {
         let language = Language::of(question.query());
         let tables = self.tables(&reading);
         let mut results = Vec::new();
@@ -201,18 +200,18 @@ impl Reader {
             Language::Chinese => format!("{}（{first}）", lead.text),
         };
         let understood = understood.join(language.separator());
-        Ok(Some(Reckoned { reading, tables, results, lead, understood, text }))
+        Ok(Some(Computed { reading, tables, results, lead, understood, text }))
     }
 
-    /// The answer of a reading, with its trace; `by` tells who read the question, where its class is not told yet.
-    async fn told(
+    /// The answer of a reading, with its trace. `by` names who read the question, if its class is not in the trace yet.
+    async fn answer(
         &self,
         ports: &Ports,
         run: &mut Run,
-        reckoned: Reckoned,
+        computed: Computed,
         by: Option<ClassifiedBy>,
     ) -> Result<Answer, SolveError> {
-        let Reckoned { reading, tables, results, lead, understood, text } = reckoned;
+        let Computed { reading, tables, results, lead, understood, text } = computed;
         let titles: Vec<String> = tables.iter().map(|table| table.title.clone()).collect();
         if let Some(by) = by {
             let why = Reason::TablesAnswer { tables: titles.clone() };
@@ -229,7 +228,7 @@ impl Reader {
                 note: Note::WordsUnused { words: reading.unused_words.clone() }.into(),
             });
         }
-        let (context, citations) = cited(ports, &lead.origins).await?;
+        let (context, citations) = cited(ports, lead.places()).await?;
         run.push(Event::Answered { answer: text.clone() });
         Ok(Answer {
             text,

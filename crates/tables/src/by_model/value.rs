@@ -56,8 +56,10 @@ fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault>
     match (column.told.kind, values) {
         (_, []) => Err(wrong(column, "")),
         (ColumnKind::Date, [period]) => {
+            let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+            let is_quarter = |part: &str| matches!(part, "Q1" | "Q2" | "Q3" | "Q4");
             let is_period = matches!(period.len(), 4 | 7 | 10)
-                && period.split('-').all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+                && period.split('-').all(|part| is_number(part) || is_quarter(part));
             match is_period {
                 true => Ok(TableTest::Within(period.clone())),
                 false => Err(wrong(column, period)),

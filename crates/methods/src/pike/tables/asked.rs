@@ -2,11 +2,11 @@
 //! more, with the reason.
 
 use pikerag_knowledge::{Question, Role, Schema, StoreError};
-use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape};
+use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, closed, object, quiet_headings, shape};
 use pikerag_tables::{Reading, plan_properties, read_plan, shown};
 use serde_json::Value as Json;
 
-use super::{Reader, Reckoned};
+use super::{Computed, Reader};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -22,7 +22,7 @@ const TABLES: usize = 8;
 /// What a model says of a question.
 pub(super) enum Asked {
     /// A plan that was worked out.
-    Reckoned(Box<Reckoned>),
+    Plan(Box<Computed>),
     /// No table that it saw holds what is asked for, or the reply cannot be read.
     NoTable,
     /// It made no plan that works, or one without a result.
@@ -40,13 +40,14 @@ impl Reader {
         run: &mut Run,
         question: &Question,
     ) -> Result<Asked, SolveError> {
-        let (told, n_shown) = shown(question.query(), &self.catalog, &self.likely(), ROOM);
-        let likely: Vec<usize> = self.likely().into_iter().take(n_shown).collect();
-        let (told, asked) = (quiet_headings(&told), quiet_headings(question.query()));
+        let mut likely = self.likely();
+        let (tables, n_shown) = shown(question.query(), &self.catalog, &likely, ROOM);
+        likely.truncate(n_shown);
+        let (tables, asked) = (quiet_headings(&tables), quiet_headings(question.query()));
         let (mut before, mut fault) = (String::new(), String::new());
         for _ in 0..TRIES {
             let inputs = [
-                ("tables", told.as_str()),
+                ("tables", tables.as_str()),
                 ("question", asked.as_str()),
                 ("before", before.as_str()),
                 ("fault", fault.as_str()),
@@ -57,7 +58,7 @@ impl Reader {
             let wrong = match read_plan(&reply, &self.catalog, &likely) {
                 Ok(None) => return Ok(Asked::NoTable),
                 Ok(Some(reading)) => match self.worked_out(ports, question, reading).await? {
-                    Ok(Some(reckoned)) => return Ok(Asked::Reckoned(Box::new(reckoned))),
+                    Ok(Some(computed)) => return Ok(Asked::Plan(Box::new(computed))),
                     Ok(None) => "it has no result".to_owned(),
                     Err(fault) => fault,
                 },
@@ -74,9 +75,9 @@ impl Reader {
         ports: &Ports,
         question: &Question,
         reading: Reading,
-    ) -> Result<Result<Option<Reckoned>, String>, StoreError> {
-        match self.reckoned(ports, question, reading).await {
-            Ok(reckoned) => Ok(Ok(reckoned)),
+    ) -> Result<Result<Option<Computed>, String>, StoreError> {
+        match self.computed(ports, question, reading).await {
+            Ok(computed) => Ok(Ok(computed)),
             Err(StoreError::Data(refused)) => Ok(Err(refused.to_string())),
             Err(error) => Err(error),
         }
@@ -98,14 +99,14 @@ impl Reader {
     }
 }
 
-/// A reply as an object; what stands in it is held against the tables later.
+/// A reply as an object; its names are checked against the tables later.
 struct Said(Json);
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
         let mut properties = serde_json::Map::new();
         properties.insert("thinking".to_owned(), at_most(400));
-        if let Json::Object(plan) = plan_properties() {
+        if let Json::Object(plan) = plan_properties(closed) {
             properties.extend(plan);
         }
         Some(shape("query", Json::Object(properties)))

@@ -9,7 +9,7 @@ use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings,
 use serde_json::json;
 
 use super::asked::Asked;
-use super::{Reader, Reckoned};
+use super::{Computed, Reader};
 use crate::pike::lacking;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -43,13 +43,13 @@ impl Reader {
         is_classed: bool,
     ) -> Result<Option<Answer>, SolveError> {
         let by_rules = match self.certain() {
-            Some(reading) => self.reckoned(ports, question, reading.clone()).await?,
+            Some(reading) => self.computed(ports, question, reading.clone()).await?,
             None => None,
         };
         let by_model = self.asked(ports, run, question).await?;
         let taken = match (by_rules, by_model) {
-            (Some(rules), Asked::Reckoned(model)) if rules.lead.told == model.lead.told => rules,
-            (Some(rules), Asked::Reckoned(model)) => {
+            (Some(rules), Asked::Plan(model)) if rules.lead.values == model.lead.values => rules,
+            (Some(rules), Asked::Plan(model)) => {
                 run.push(Event::Noted {
                     note: Note::ReadingsDiffer {
                         rules: rules.understood.clone(),
@@ -67,7 +67,7 @@ impl Reader {
                 }
             }
             (Some(rules), Asked::NoTable | Asked::NoPlan) => rules,
-            (None, Asked::Reckoned(model)) => {
+            (None, Asked::Plan(model)) => {
                 let is_right = has_numbers(question.query(), &model)
                     && self.choice(ports, run, question, &[&model]).await? == Some(Choice::First);
                 if !is_right {
@@ -83,10 +83,10 @@ impl Reader {
             (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
         };
         let by = if self.is_by_rules(&taken) { ClassifiedBy::Rules } else { ClassifiedBy::Model };
-        Ok(Some(self.told(ports, run, taken, (!is_classed).then_some(by)).await?))
+        Ok(Some(self.answer(ports, run, taken, (!is_classed).then_some(by)).await?))
     }
 
-    fn is_by_rules(&self, taken: &Reckoned) -> bool {
+    fn is_by_rules(&self, taken: &Computed) -> bool {
         let plans = taken.reading.reckoning.plans();
         self.certain().is_some_and(|certain| certain.reckoning.plans() == plans)
     }
@@ -98,8 +98,8 @@ impl Reader {
         ports: &Ports,
         run: &mut Run,
         question: &Question,
-        first: &Reckoned,
-        second: &Reckoned,
+        first: &Computed,
+        second: &Computed,
     ) -> Result<Option<Choice>, SolveError> {
         let one = self.choice(ports, run, question, &[first, second]).await?;
         let other = self.choice(ports, run, question, &[second, first]).await?;
@@ -116,18 +116,19 @@ impl Reader {
         ports: &Ports,
         run: &mut Run,
         question: &Question,
-        readings: &[&Reckoned],
+        readings: &[&Computed],
     ) -> Result<Option<Choice>, SolveError> {
         let lettered = ["A", "B"].iter().zip(readings);
-        let told: Vec<String> = lettered
+        let lines: Vec<String> = lettered
             .map(|(letter, reading)| {
                 format!("{letter}: {}\nIts result: {}", reading.understood, reading.lead.text)
             })
             .collect();
-        let (told, asked) = (quiet_headings(&told.join("\n\n")), quiet_headings(question.query()));
+        let (shown, asked) =
+            (quiet_headings(&lines.join("\n\n")), quiet_headings(question.query()));
         let several = if readings.len() == 1 { "" } else { "yes" };
         let inputs =
-            [("readings", told.as_str()), ("question", asked.as_str()), ("several", several)];
+            [("readings", shown.as_str()), ("question", asked.as_str()), ("several", several)];
         let said = run.ask::<Said>(ports, &PROMPT, &inputs).await?;
         Ok(said.and_then(|Said(choice)| match (choice, readings.len()) {
             (Choice::Second, 1) => None,
@@ -144,18 +145,20 @@ fn undecided(run: &mut Run, question: &Question, readings: Vec<String>) -> Answe
 
 /// Whether each number of the question stands in the plans of a reading, perhaps in thousands or millions: a condition that
 /// was lost makes another question of it.
-fn has_numbers(question: &str, reckoned: &Reckoned) -> bool {
-    let held: Vec<String> =
-        reckoned.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
-    let is_held = |number: &String| {
+fn has_numbers(question: &str, computed: &Computed) -> bool {
+    let values: Vec<String> =
+        computed.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
+    let is_in_plan = |number: &String| {
         let scaled: Vec<f64> = match number.parse::<f64>() {
             Ok(value) => SCALES.iter().map(|scale| value * scale).collect(),
             Err(_) => Vec::new(),
         };
         let is_near = |value: f64| scaled.iter().any(|it| (value - it).abs() <= 1e-9 * it.abs());
-        held.iter().any(|value| value.contains(number.as_str()) || value.parse().is_ok_and(is_near))
+        values
+            .iter()
+            .any(|value| value.contains(number.as_str()) || value.parse().is_ok_and(is_near))
     };
-    numbers(question).iter().all(is_held)
+    numbers(question).iter().all(is_in_plan)
 }
 
 /// The numbers of a text that stand for themselves, without marks between digits.

@@ -1,8 +1,11 @@
 //! Words what came of plans: the figures or rows that an answer leads with.
 
+use std::collections::HashSet;
+
 use pikerag_knowledge::data::{
     Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan, TableTest,
 };
+use pikerag_knowledge::{ChunkId, Span};
 use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
 use pikerag_tables::{Form, Reading, Reckoning};
 
@@ -14,8 +17,17 @@ pub(super) struct Lead {
     /// The figures or rows, as the answer begins.
     pub(super) text: String,
     /// The figure, or the first cell of each row: two readings that give the same answer the same.
-    pub(super) told: Vec<String>,
+    pub(super) values: Vec<String>,
     pub(super) origins: Vec<RowOrigin>,
+}
+
+impl Lead {
+    /// Where the rows are, each place once.
+    pub(super) fn places(&self) -> impl Iterator<Item = (ChunkId, Span)> {
+        let mut seen = HashSet::new();
+        let places = self.origins.iter().map(|origin| (origin.chunk, origin.span));
+        places.filter(move |place| seen.insert(*place))
+    }
 }
 
 /// The lead of an answer; `None` where the tables hold no figure, or more than one where one is asked for.
@@ -31,7 +43,7 @@ pub(super) fn lead(
     let rows = results.iter().flat_map(|result| &result.rows);
     let lead = |figure: f64, text: String| {
         let origins = rows.flat_map(|row| row.origins.clone()).collect();
-        Some(Lead { text, told: vec![number(figure)], origins })
+        Some(Lead { text, values: vec![number(figure)], origins })
     };
     match &reading.reckoning {
         Reckoning::Difference(..) => {
@@ -59,7 +71,7 @@ pub(super) fn lead(
                 Language::English => format!("{won}: {won_by}; {lost}: {lost_by}"),
                 Language::Chinese => format!("{won}：{won_by}；{lost}：{lost_by}"),
             };
-            Some(Lead { told: vec![won.clone()], ..lead(first, text)? })
+            Some(Lead { values: vec![won.clone()], ..lead(first, text)? })
         }
         Reckoning::One(_) => one(reading, plan, result, tables, language),
     }
@@ -87,7 +99,7 @@ fn one(
             (false, Language::Chinese) => "没有：没有这样的行".to_owned(),
         };
         let origins = rows.iter().flat_map(|row| row.origins.clone()).collect();
-        return Some(Lead { told: vec![text.clone()], text, origins });
+        return Some(Lead { values: vec![text.clone()], text, origins });
     }
     let is_count = plan
         .measures
@@ -114,8 +126,8 @@ fn one(
     // Of what is ranked or shown, the thing; of figures, all of them.
     let n_told = if plan.measures.is_empty() || plan.limit.is_some() { 1 } else { usize::MAX };
     let cells = seen.iter().flat_map(|row| row.iter().take(n_told));
-    let told = cells.map(|(value, _)| data_value(value, None, language)).collect();
-    Some(Lead { text: data_rows(&seen, all, language), told, origins })
+    let values = cells.map(|(value, _)| data_value(value, None, language)).collect();
+    Some(Lead { text: data_rows(&seen, all, language), values, origins })
 }
 
 /// The one number that a plan gives.

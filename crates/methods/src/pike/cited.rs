@@ -1,33 +1,27 @@
-//! Cites the rows that an answer rests on.
+//! Cites places of documents that an answer was computed from.
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::data::RowOrigin;
-use pikerag_knowledge::{Check, Chunk, ChunkId, Citation, Context};
+use pikerag_knowledge::{Check, Chunk, ChunkId, Citation, Context, Span};
 
 use crate::ports::{Ports, SolveError};
 
-/// Rows of tables that are cited.
+/// Places that are cited, at most.
 const CITED: usize = 40;
 
-/// Citations of rows, with the chunks that hold them.
+/// The citations of the first places, in order, with the chunks that contain them. A place whose chunk is gone is left out.
+///
+/// # Errors
+/// The base cannot be read.
 pub(super) async fn cited(
     ports: &Ports,
-    origins: &[RowOrigin],
+    places: impl IntoIterator<Item = (ChunkId, Span)>,
 ) -> Result<(Context, Vec<Citation>), SolveError> {
-    let mut places: Vec<RowOrigin> = Vec::new();
-    for origin in origins {
-        if CITED <= places.len() {
-            break;
-        }
-        if !places.contains(origin) {
-            places.push(*origin);
-        }
-    }
+    let places: Vec<(ChunkId, Span)> = places.into_iter().take(CITED).collect();
     let mut ids: Vec<ChunkId> = Vec::new();
-    for place in &places {
-        if !ids.contains(&place.chunk) {
-            ids.push(place.chunk);
+    for (chunk, _) in &places {
+        if !ids.contains(chunk) {
+            ids.push(*chunk);
         }
     }
     let chunks: BTreeMap<ChunkId, Chunk> =
@@ -39,19 +33,19 @@ pub(super) async fn cited(
         }
     }
     let mut citations = Vec::new();
-    for place in &places {
-        let Some(chunk) = chunks.get(&place.chunk) else { continue };
-        let start = place.span.start.checked_sub(chunk.span.start);
-        let end = place.span.end.checked_sub(chunk.span.start);
+    for (id, span) in places {
+        let Some(chunk) = chunks.get(&id) else { continue };
+        let start = span.start.checked_sub(chunk.span.start);
+        let end = span.end.checked_sub(chunk.span.start);
         let quote = start.zip(end).and_then(|(start, end)| chunk.text.get(start..end));
-        let boxes = chunk.boxes.iter().filter_map(|line| line.within(place.span)).collect();
+        let boxes = chunk.boxes.iter().filter_map(|line| line.within(span)).collect();
         citations.push(Citation {
             number: citations.len() + 1,
-            chunk: place.chunk,
+            chunk: id,
             uri: chunk.uri.clone(),
             title: chunk.full_title(),
             page: chunk.page,
-            span: place.span,
+            span,
             boxes,
             quote: quote.unwrap_or_default().to_owned(),
             check: if quote.is_some() { Check::Verified } else { Check::NotFound },
