@@ -254,6 +254,12 @@ fn assistants_call_tools() {
     assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
     let wrong = ask("", "???").json();
     assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    // A filter under another name would be no filter.
+    let misspelt =
+        json!({"name": "search", "arguments": {"query": "crane", "filters": ["folder=open"]}});
+    let refused = serving.mcp("", "tools/call", &misspelt).json();
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    assert!(refused.to_string().contains("unknown field `filters`"), "{refused}");
     // Over standard streams, with the handshake of the protocol before this one.
     let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
     let mut child =

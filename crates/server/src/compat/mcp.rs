@@ -1,12 +1,13 @@
 //! The Model Context Protocol: tools for assistants, over HTTP without sessions and over standard streams. What comes back is
 //! structured, the same as text, and a link for each passage.
 
+mod arguments;
 mod tools;
 
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use pikerag_engine::knowledge::{Check, Chunk, ChunkId, Filter};
+use pikerag_engine::knowledge::{Check, Chunk, ChunkId};
 use pikerag_engine::narrate::Language;
 use pikerag_engine::settings::DEFAULT_BASE;
 use pikerag_engine::{AskRequest, GraphAroundRequest, SearchRequest, Session};
@@ -21,6 +22,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
+use self::arguments::read;
 use crate::api::look::no_such;
 use crate::api::search::found;
 use crate::app::{App, Caller};
@@ -59,17 +61,17 @@ impl Mcp {
     async fn called(
         &self,
         name: &str,
-        given: &JsonObject,
+        mut given: JsonObject,
         caller: &Caller,
     ) -> Result<Told, Problem> {
-        let base = text(given, "base")?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
+        let base = arguments::base(&mut given)?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
         let session = self.app.base(caller, &base)?;
         match name {
-            tools::ASK => self.ask(caller, &base, session, given).await,
-            tools::SEARCH => self.search(&base, &session, given).await,
-            tools::GET_CHUNK => self.chunk(&base, &session, given).await,
-            tools::LIST_SOURCES => sources(&session, given).await,
-            tools::GRAPH_NEIGHBOURS => self.neighbours(session, given).await,
+            tools::ASK => self.ask(caller, &base, session, read(given)?).await,
+            tools::SEARCH => self.search(&base, &session, read(given)?).await,
+            tools::GET_CHUNK => self.chunk(&base, &session, read(given)?).await,
+            tools::LIST_SOURCES => sources(&session, read(given)?).await,
+            tools::GRAPH_NEIGHBOURS => self.neighbours(session, read(given)?).await,
             other => Err(no_such("tool", other)),
         }
     }
@@ -79,12 +81,12 @@ impl Mcp {
         caller: &Caller,
         base: &str,
         session: Session,
-        given: &JsonObject,
+        given: arguments::Ask,
     ) -> Result<Told, Problem> {
         let request = AskRequest {
-            question: needed(given, "question")?,
-            method: text(given, "method")?.unwrap_or_default(),
-            filter: filter(given)?,
+            question: given.question,
+            method: given.method.unwrap_or_default(),
+            filter: given.filter.unwrap_or_default(),
             ..AskRequest::default()
         };
         self.app.within(&[&request.question], &request.filter.conditions)?;
@@ -117,17 +119,10 @@ impl Mcp {
         &self,
         base: &str,
         session: &Session,
-        given: &JsonObject,
+        given: arguments::Search,
     ) -> Result<Told, Problem> {
-        let k = match given.get("k") {
-            None | Some(Value::Null) => None,
-            Some(k) => Some(
-                k.as_u64()
-                    .and_then(|k| usize::try_from(k).ok())
-                    .ok_or_else(|| wrong("k", "a number"))?,
-            ),
-        };
-        let (query, filter) = (needed(given, "query")?, filter(given)?);
+        let arguments::Search { query, k, filter } = given;
+        let filter = filter.unwrap_or_default();
         let request = SearchRequest { query, k, filter, ..SearchRequest::default() };
         let found = found(&self.app, base, session, &request).await?;
         let links =
@@ -150,9 +145,9 @@ impl Mcp {
         &self,
         base: &str,
         session: &Session,
-        given: &JsonObject,
+        given: arguments::GetChunk,
     ) -> Result<Told, Problem> {
-        let name = needed(given, "chunk")?;
+        let name = given.chunk;
         let id: ChunkId = name.parse().map_err(|_| no_such("chunk", &name))?;
         let chunk = pikerag_engine::chunk(session, id).await?;
         let url = self.app.permalink(base, id);
@@ -160,12 +155,17 @@ impl Mcp {
         Ok(Told { told: passage(&chunk, &url), links })
     }
 
-    async fn neighbours(&self, session: Session, given: &JsonObject) -> Result<Told, Problem> {
-        let of = needed(given, "of")?;
+    async fn neighbours(
+        &self,
+        session: Session,
+        given: arguments::GraphNeighbours,
+    ) -> Result<Told, Problem> {
+        let (of, depth) = (given.of, given.depth.unwrap_or(1));
         self.app.within(&[&of], &[])?;
-        let depth = given.get("depth").and_then(Value::as_u64).unwrap_or(1).clamp(1, 3);
-        let request =
-            GraphAroundRequest { of, depth: u8::try_from(depth).unwrap_or(1), most: usize::MAX };
+        if !(1..=3).contains(&depth) {
+            return Err(Problem::bad_request("`depth` is to be 1, 2 or 3"));
+        }
+        let request = GraphAroundRequest { of, depth, most: usize::MAX };
         let around = pikerag_engine::graph_around(&session, request).await?;
         Ok(Told { told: json!(around), links: Vec::new() })
     }
@@ -196,9 +196,9 @@ fn passage(chunk: &Chunk, url: &str) -> Value {
     })
 }
 
-async fn sources(session: &Session, given: &JsonObject) -> Result<Told, Problem> {
-    let all = pikerag_engine::sources(session, &filter(given)?).await?;
-    let from = match text(given, "after")? {
+async fn sources(session: &Session, given: arguments::ListSources) -> Result<Told, Problem> {
+    let all = pikerag_engine::sources(session, &given.filter.unwrap_or_default()).await?;
+    let from = match given.after {
         None => 0,
         Some(after) => {
             all.iter().position(|source| source.uri == after).map_or(all.len(), |at| at + 1)
@@ -217,30 +217,6 @@ async fn sources(session: &Session, given: &JsonObject) -> Result<Told, Problem>
         .collect();
     let left = all.len().saturating_sub(from + page.len());
     Ok(Told { told: json!({ "sources": page, "left": left }), links: Vec::new() })
-}
-
-fn wrong(name: &str, what: &str) -> Problem {
-    Problem::bad_request(format!("`{name}` is to be {what}"))
-}
-
-fn text(given: &JsonObject, name: &str) -> Result<Option<String>, Problem> {
-    match given.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(wrong(name, "text")),
-    }
-}
-
-fn needed(given: &JsonObject, name: &str) -> Result<String, Problem> {
-    text(given, name)?.ok_or_else(|| Problem::bad_request(format!("`{name}` is missing")))
-}
-
-fn filter(given: &JsonObject) -> Result<Filter, Problem> {
-    let Some(conditions) = given.get("filter").filter(|value| !value.is_null()) else {
-        return Ok(Filter::default());
-    };
-    serde_json::from_value(conditions.clone())
-        .map_err(|error| Problem::bad_request(error.to_string()))
 }
 
 impl ServerHandler for Mcp {
@@ -276,7 +252,7 @@ impl ServerHandler for Mcp {
             ));
         }
         let given = request.arguments.unwrap_or_default();
-        let work = self.called(&request.name, &given, caller);
+        let work = self.called(&request.name, given, caller);
         let came = tokio::select! {
             came = work => came,
             // Dropped with it, the run stops.

@@ -1,0 +1,124 @@
+//! The arguments of the tools. An argument that a tool does not have is refused, so that a misspelt filter never means
+//! that everything may be seen; `null` is the same as an argument that is absent.
+
+use pikerag_engine::knowledge::Filter;
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::problem::Problem;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ask {
+    pub(super) question: String,
+    pub(super) method: Option<String>,
+    pub(super) filter: Option<Filter>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    pub(super) query: String,
+    pub(super) k: Option<usize>,
+    pub(super) filter: Option<Filter>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetChunk {
+    pub(super) chunk: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListSources {
+    pub(super) after: Option<String>,
+    pub(super) filter: Option<Filter>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GraphNeighbours {
+    pub(super) of: String,
+    pub(super) depth: Option<u8>,
+}
+
+/// Takes `base`, which every tool has, out of the arguments.
+///
+/// # Errors
+/// `base` is no text.
+pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
+    match given.remove("base") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name)),
+        Some(_) => Err(Problem::bad_request("`base` is to be text")),
+    }
+}
+
+/// Reads the arguments that are left.
+///
+/// # Errors
+/// The first argument that is missing, unknown or of another type, by its name.
+pub(super) fn read<T: DeserializeOwned>(given: JsonObject) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
+        let argument = error.path().to_string();
+        let problem = error.into_inner();
+        // The path of what is missing or unknown is the whole object, or the message names it again.
+        match argument == "." || problem.to_string().contains(&format!("`{argument}`")) {
+            true => Problem::bad_request(problem.to_string()),
+            false => Problem::bad_request(format!("`{argument}`: {problem}")),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::compat::mcp::tools;
+
+    fn refused<T: DeserializeOwned>(given: &Value) -> String {
+        let given = given.as_object().unwrap().clone();
+        read::<T>(given).err().map(|problem| json!(problem).to_string()).expect("it is refused")
+    }
+
+    #[test]
+    fn names_the_argument_that_is_wrong() {
+        for (given, named) in [
+            (json!({}), "missing field `question`"),
+            (json!({"question": "q", "filters": ["folder=law"]}), "unknown field `filters`"),
+            (json!({"question": 3}), "`question`: invalid type"),
+            (json!({"question": "q", "filter": ["no condition"]}), "`filter"),
+        ] {
+            let refused = refused::<Ask>(&given);
+            assert!(refused.contains(named), "{refused}");
+        }
+        assert!(refused::<Search>(&json!({"query": "q", "k": -1})).contains("`k`: invalid value"));
+        let absent = json!({"question": "q", "method": null, "filter": null});
+        assert!(read::<Ask>(absent.as_object().unwrap().clone()).is_ok());
+    }
+
+    /// What a tool is said to take, it reads.
+    #[test]
+    fn reads_every_argument_that_a_tool_is_said_to_have() {
+        for tool in tools::all() {
+            for name in tool.input_schema["properties"].as_object().unwrap().keys() {
+                let mut given = JsonObject::from_iter([(name.clone(), Value::Null)]);
+                assert_eq!(base(&mut given).ok(), Some(None));
+                let problem = match &*tool.name {
+                    tools::ASK => read::<Ask>(given).err(),
+                    tools::SEARCH => read::<Search>(given).err(),
+                    tools::GET_CHUNK => read::<GetChunk>(given).err(),
+                    tools::LIST_SOURCES => read::<ListSources>(given).err(),
+                    tools::GRAPH_NEIGHBOURS => read::<GraphNeighbours>(given).err(),
+                    other => panic!("{other} reads nothing"),
+                };
+                let problem = problem.map(|problem| json!(problem).to_string()).unwrap_or_default();
+                assert!(!problem.contains("unknown field"), "{}: {problem}", tool.name);
+            }
+        }
+    }
+}
