@@ -28,6 +28,11 @@ pub fn hold_at_most(states: usize) -> usize {
     before.min(states)
 }
 
+/// States that are held now, of all bases.
+pub(super) fn n_held() -> usize {
+    HELD_AT_MOST.load(Ordering::Acquire).saturating_sub(HELD.available_permits())
+}
+
 /// The place of a state that is held.
 pub(super) type Place = SemaphorePermit<'static>;
 
