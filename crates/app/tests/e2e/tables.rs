@@ -65,3 +65,31 @@ fn records_of_one_file_are_a_table() {
     Bealin  B        2014
     ");
 }
+
+/// Lines of plain data, without a text and without titles.
+#[test]
+fn lines_of_data_are_a_table() {
+    let place = Place::new();
+    place.write("pikerag.toml", SETTINGS);
+    place.write(
+        "recent_quakes.jsonl",
+        "{\"id\": \"us1\", \"magnitude\": 5.3, \"place\": \"Sangiang\", \"felt\": 4}\n\
+         {\"id\": \"us2\", \"magnitude\": 4.7, \"place\": \"Raoul\", \"felt\": null}\n",
+    );
+    place.write(
+        "staff.json",
+        "[{\"name\": \"Ada\", \"born\": 1815}, {\"name\": \"Bob\", \"born\": 1820}]",
+    );
+    place.run_to(0, &["index", "recent_quakes.jsonl", "staff.json"]);
+    // The name is no title besides.
+    insta::assert_snapshot!(place.run_to(0, &["sql", "SELECT * FROM staff"]).stdout, @r"
+    born  name
+    1815  Ada
+    1820  Bob
+    ");
+    insta::assert_snapshot!(place.run_to(0, &["sql", "SELECT * FROM recent_quakes"]).stdout, @r"
+    felt  id   magnitude  place
+       4  us1        5.3  Sangiang
+          us2        4.7  Raoul
+    ");
+}

@@ -76,10 +76,12 @@ impl<'a> Records<'a> {
         let id = take_first(&mut fields, &IDS, |value| {
             word(value).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty())
         });
+        let (id_name, id) = id.unzip();
         let title = TITLES.iter().find_map(|name| fields.get(*name)?.as_str().and_then(one_line));
         let text = take_first(&mut fields, &TEXTS, |value| {
             value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
         });
+        let text = text.map(|(_, text)| text);
         if text.is_some() && title.is_some() {
             fields.shift_remove("title");
         }
@@ -90,8 +92,15 @@ impl<'a> Records<'a> {
             let lines: Vec<_> =
                 fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
             let text = lines.join("\n");
-            let ours = LONGEST_GIVEN < text.len();
-            (text, if ours { Chunking::Free } else { Chunking::Given }, BTreeMap::new())
+            match LONGEST_GIVEN < text.len() {
+                true => (text, Chunking::Free, BTreeMap::new()),
+                // A row of data. Its title is the document's.
+                false => {
+                    let own = fields.into_iter().filter(|(name, _)| name != "title");
+                    let id = id_name.map(str::to_owned).zip(id.clone());
+                    (text, Chunking::Given, own.chain(id).collect())
+                }
+            }
         };
         let mut blocks = Vec::new();
         add_block(&mut blocks, &text, BlockKind::Paragraph, Span { start: 0, end: text.len() });
@@ -119,15 +128,15 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Takes the first of the named fields that reads as what is wanted.
+/// Takes the first of the named fields that reads as what is wanted, with its name.
 fn take_first(
     fields: &mut Map<String, Value>,
-    names: &[&str],
+    names: &[&'static str],
     read: impl Fn(&Value) -> Option<String>,
-) -> Option<String> {
+) -> Option<(&'static str, String)> {
     let (name, value) = names.iter().find_map(|name| Some((*name, read(fields.get(*name)?)?)))?;
     fields.shift_remove(name);
-    Some(value)
+    Some((name, value))
 }
 
 /// A text, number or truth value as a word.

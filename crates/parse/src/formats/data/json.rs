@@ -179,6 +179,7 @@ mod tests {
         page = 3
         == No text #0 (given)
         p "title: No text"
+        idx = 0
         == my corpus 5 #5 (given)
         p "no title, no id"
         == my corpus 6 #6 (given)
@@ -210,8 +211,13 @@ mod tests {
         insta::assert_snapshot!(run("staff.json", r#"[{"name": "Ada", "born": 1815, "langs": ["en", "fr"], "a": {"b": true}}, {"x": "y"}]"#), @r#"
         == Ada #1 (given)
         p "name: Ada\nborn: 1815\nlangs: en, fr\na.b: true"
+        a.b = true
+        born = 1815
+        langs = en, fr
+        name = Ada
         == staff 2 #2 (given)
         p "x: y"
+        x = y
         "#);
     }
 

@@ -166,6 +166,8 @@ struct Rows {
     header: Vec<String>,
     /// Whether rows are what documents say of themselves.
     is_of_records: bool,
+    /// Whether the first column of such rows is the title of the document.
+    has_title: bool,
 }
 
 /// The rows of one chunk.
@@ -198,12 +200,14 @@ impl Rows {
             }
             None => None,
         };
+        let is_of_records = cells.is_none();
+        let has_title = is_of_records && has_titles(connection, table)?;
         let mut header = match &cells {
             Some(cells) => from_json::<Table>(cells)?.header,
-            None => fields(connection, table)?,
+            None => fields(connection, table, has_title)?,
         };
         header.truncate(DataTable::MOST_COLUMNS);
-        Ok(Self { chunks, header, is_of_records: cells.is_none() })
+        Ok(Self { chunks, header, is_of_records, has_title })
     }
 
     /// Hands on the rows chunk by chunk, each with as many cells as there are columns.
@@ -238,8 +242,9 @@ impl Rows {
         if self.is_of_records {
             let said: BTreeMap<String, String> = from_json(json)?;
             let value = |name: &String| said.get(name).cloned().unwrap_or_default();
-            let values = self.header.iter().skip(1).map(value);
-            rows.push(std::iter::once(document.clone()).chain(values).collect());
+            let title = self.has_title.then(|| document.clone());
+            let values = self.header.iter().skip(usize::from(self.has_title)).map(value);
+            rows.push(title.into_iter().chain(values).collect());
             spans.push(span);
         } else {
             let table: Table = from_json(json)?;
@@ -284,8 +289,8 @@ impl ChunkRows {
     }
 }
 
-/// The title, and all that documents of a shape say of themselves.
-fn fields(connection: &Connection, table: i64) -> rusqlite::Result<Vec<String>> {
+/// All that documents of a shape say of themselves, the title first if it is a column.
+fn fields(connection: &Connection, table: i64, has_title: bool) -> rusqlite::Result<Vec<String>> {
     let names: BTreeSet<String> = connection
         .prepare_cached(
             "SELECT DISTINCT j.key FROM data_chunks d JOIN sources s ON s.id = d.source, json_each(s.metadata) j
@@ -293,7 +298,35 @@ fn fields(connection: &Connection, table: i64) -> rusqlite::Result<Vec<String>> 
         )?
         .query_map([table], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(std::iter::once("title".to_owned()).chain(names).collect())
+    Ok(has_title.then(|| "title".to_owned()).into_iter().chain(names).collect())
+}
+
+/// Whether a record of a shape has a title of its own. The others are called by their file and place (`earthquakes 17`) or by
+/// their field `name`.
+fn has_titles(connection: &Connection, table: i64) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT s.uri, s.title FROM data_chunks d JOIN sources s ON s.id = d.source
+         WHERE d.data = ?1 AND json_extract(s.metadata, '$.name') IS NOT s.title",
+    )?;
+    let mut rows = statement.query([table])?;
+    while let Some(row) = rows.next()? {
+        let (uri, title) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+        if !is_by_place(uri, title) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a title is the name of a record's file with a number.
+fn is_by_place(uri: &str, title: &str) -> bool {
+    let file = file_part(uri);
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+    title.rsplit_once(' ').is_some_and(|(before, number)| {
+        number.bytes().all(|byte| byte.is_ascii_digit()) && letters(before) == letters(stem)
+    })
 }
 
 fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
