@@ -5,11 +5,18 @@ use std::collections::{HashMap, HashSet};
 use pikerag_knowledge::data::ColumnKind;
 
 use super::{ColumnView, TableView};
-use crate::lexicon::{chinese_names, english_names};
+use crate::lexicon::{chinese_names, english_names, meanings};
 use crate::pieces::{Piece, key, pieces};
 
 /// Codes up to this length are common words, too: they count only as they are written.
 const SHORT_CODE: usize = 3;
+
+/// The letters that a word shares at least with a value that it is a form of, and the longest endings of both.
+const LEAST_SHARED: usize = 5;
+const MOST_ENDING: (usize, usize) = (4, 2);
+
+/// A column with more values holds names, of which forms are other names.
+const MOST_CATEGORIES: usize = 40;
 
 /// Values of a column that tells the sex: both, unknown and the like.
 const MOST_SEXES: usize = 5;
@@ -86,6 +93,9 @@ impl TableView {
             found = self.values_of_plural(piece);
         }
         if let ([piece], true) = (span, found.is_empty()) {
+            found = self.values_of_relative(piece);
+        }
+        if let ([piece], true) = (span, found.is_empty()) {
             return self.values_of_sex(piece);
         }
         if let [piece] = span
@@ -133,6 +143,33 @@ impl TableView {
             .map(|word| self.values_of_key(&word))
             .find(|found| !found.is_empty())
             .unwrap_or_default()
+    }
+
+    /// The one value of a category that differs from a word in its ending only: `Democratic` for `Democrats`.
+    fn values_of_relative(&self, piece: &Piece) -> Vec<(usize, String)> {
+        let word = piece.folded.as_str();
+        let names_column =
+            || self.columns().any(|(_, _, view)| view.words.iter().any(|it| it.stem == piece.stem));
+        let is_letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if !is_letters || !meanings(&piece.stem).is_empty() || names_column() {
+            return Vec::new();
+        }
+        let is_relative = |value: &String| {
+            let value = value.to_lowercase();
+            let shared =
+                word.bytes().zip(value.bytes()).take_while(|(one, other)| one == other).count();
+            LEAST_SHARED <= shared
+                && word.len() - shared <= MOST_ENDING.0
+                && value.len() - shared <= MOST_ENDING.1
+        };
+        let mut found = Vec::new();
+        for (column, data, view) in self.columns() {
+            if data.kind == ColumnKind::Category && view.values.len() <= MOST_CATEGORIES {
+                let own = view.values.iter().filter(|value| is_relative(value));
+                found.extend(own.map(|value| (column, value.clone())));
+            }
+        }
+        if found.len() == 1 { found } else { Vec::new() }
     }
 
     /// The code of a sex, in a column that has both and little else: `F` for `females`.

@@ -6,20 +6,25 @@ use pikerag_knowledge::data::Aggregate;
 
 use super::{Composed, Composer};
 use crate::cues::Cue;
+use crate::link::ColumnMention;
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
 /// The greatest number of pieces between `how many` and what it counts.
 const MOST_BEHIND: usize = 3;
 
+/// The greatest number of pieces between a noun and the count behind it: `一共有`.
+const MOST_BEFORE: usize = 3;
+
 impl Composer<'_> {
     /// The answer to `how many`.
     pub(super) fn count(&mut self) -> Option<Composed> {
         let count = self.cues.count.clone()?;
-        let noun = self.unclaimed.iter().position(|mention| {
+        let behind = self.unclaimed.iter().position(|mention| {
             let start = mention.span.start;
             count.end.saturating_sub(1) <= start && start <= count.end + MOST_BEHIND
         });
+        let noun = behind.or_else(|| self.noun_before(&count));
         if let Some(found) = noun.and_then(|noun| self.count_noun(noun)) {
             return Some(found);
         }
@@ -31,6 +36,16 @@ impl Composer<'_> {
         }
         let plan = Self::counted(self.plan());
         Some((Reckoning::One(plan), Form::Figure))
+    }
+
+    /// The noun before a Chinese count: `超过100的年份有多少个`. It begins the sentence, or follows its conditions.
+    fn noun_before(&self, count: &Range<usize>) -> Option<usize> {
+        let is_noun = |mention: &ColumnMention| {
+            let span = &mention.span;
+            let follows = span.start.checked_sub(1).is_none_or(|at| self.cues.folded(at) == "的");
+            follows && span.end <= count.start && self.is_near(span, count, MOST_BEFORE)
+        };
+        self.unclaimed.iter().position(is_noun)
     }
 
     /// The sum of a column that counts people, where the question counts them and says of what: `死于地震的有多少人`.

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use pikerag_knowledge::data::{ColumnRef, OrderBy, TableTest};
+use pikerag_knowledge::data::{Aggregate, ColumnKind, ColumnRef, OrderBy, TableTest};
 
 use super::Composer;
 use crate::lexicon::{known_length, meanings};
+use crate::link::ColumnMention;
 use crate::pieces::{Piece, han_run};
 use crate::reading::Reckoning;
+use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
 /// Words for the kind of a value beside it: `code` of `code B6`.
@@ -19,6 +21,12 @@ const LABELS: [&str; 24] = [
 
 /// Labels that may be what is asked for.
 const CODES: [&str; 6] = ["code", "codes", "cod", "代码", "编号", "号码"];
+
+/// Words for the count of rows, which may also hold the name of a column: the date of `天数`.
+const COUNTS: [&str; 8] = ["天数", "次数", "个数", "件数", "数量", "笔数", "场数", "年数"];
+
+/// Words for the values of the column before them: `engine type`.
+pub(super) const KINDS: [&str; 6] = ["type", "types", "kind", "kinds", "类型", "种类"];
 
 /// The longest gloss, in pieces.
 const MOST_GLOSS: usize = 6;
@@ -65,20 +73,44 @@ impl Composer<'_> {
                 by.chain(measured).chain(&plan.show).cloned()
             })
             .collect();
+        let counts_rows = reckoning.plans().iter().all(|plan| {
+            let function = plan.measures.first().map(|measure| measure.function);
+            function == Some(Aggregate::Count)
+        });
         let again: Vec<usize> = (0..self.unclaimed.len())
             .rev()
             .filter(|at| {
                 self.unclaimed.get(*at).is_some_and(|mention| {
-                    mention
-                        .columns
-                        .iter()
-                        .any(|place| named.contains(&self.scope.reference(*place)))
+                    let is_named =
+                        |place: &ColumnPlace| named.contains(&self.scope.reference(*place));
+                    mention.columns.iter().any(is_named)
+                        || (counts_rows
+                            && COUNTS.contains(&self.cues.text_of(mention.span.clone())))
+                        || self.names_kind(mention)
                 })
             })
             .collect();
         for at in again {
             self.claim(at);
         }
+    }
+
+    /// Whether a word only says that the values of the column before it are kinds.
+    fn names_kind(&self, mention: &ColumnMention) -> bool {
+        KINDS.contains(&self.cues.text_of(mention.span.clone()))
+            && self.links.columns.iter().any(|before| {
+                before.span.end == mention.span.start
+                    && before.span.clone().all(|at| self.is_used(at))
+                    && self.has_kinds(before)
+            })
+    }
+
+    /// Whether a mention is the whole name of a column with few different values.
+    pub(super) fn has_kinds(&self, mention: &ColumnMention) -> bool {
+        let is_category = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Category;
+        mention.is_whole()
+            && mention.columns.iter().all(is_category)
+            && !mention.span.clone().all(|at| self.links.topic.contains(&at))
     }
 
     /// The redundant words that begin at a piece.
@@ -173,14 +205,19 @@ impl Composer<'_> {
             (filter.value.is_some() && filter.is_exact)
                 || matches!(filter.test, TableTest::IsEmpty | TableTest::IsFilled)
         });
-        let rest = self.cues.pieces.get(count.end..).unwrap_or_default();
+        // `How many XL pizzas`: a value may stand before the noun.
+        let is_value =
+            |at: &usize| self.filters.iter().any(|it| it.value.is_some() && it.span.contains(at));
+        let behind = count.end..self.cues.pieces.len();
+        let start = count.end + behind.take_while(is_value).count();
+        let rest = self.cues.pieces.get(start..).unwrap_or_default();
         let is_han = rest.first().is_some_and(|piece| piece.is_han);
         let most = if is_han { MOST_ROW_NOUN } else { 1 };
         let is_unknown = |at: usize, piece: &Piece| match is_han {
             true => known_length(&han_run(rest.get(at..).unwrap_or_default())) == 0,
             false => meanings(&piece.stem).is_empty(),
         };
-        let used = self.used.get(count.end..).unwrap_or_default();
+        let used = self.used.get(start..).unwrap_or_default();
         let length = rest
             .iter()
             .zip(used)
@@ -191,10 +228,10 @@ impl Composer<'_> {
             })
             .count();
         // `How many painted repairs`: a name of the rows follows, so the word is a condition.
-        let end = count.end + length;
+        let end = start + length;
         let is_adjective = !is_han && self.links.topic.contains(&end);
         if is_selected && !is_adjective {
-            self.mark_only(count.end..end);
+            self.mark_only(start..end);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Chooses the column of the things that a question asks for.
 
 use super::Composer;
+use super::redundant::KINDS;
 use crate::link::ColumnMention;
 use crate::scope::ColumnPlace;
 use pikerag_knowledge::data::TableTest;
@@ -88,6 +89,8 @@ impl Composer<'_> {
                 && other.span != *span
                 && span.end < self.cues.pieces.len()
                 && self.cues.text_between(last, span.end).is_empty()
+                && !(KINDS.contains(&self.cues.text_of(other.span.clone()))
+                    && self.has_kinds(mention))
         };
         before_of.or_else(|| self.unclaimed.iter().position(is_next))
     }

@@ -51,7 +51,7 @@ pattern!(
 pattern!(WHERE, r"\bwhere\b|哪里|哪儿|何处|在哪");
 pattern!(
     TOP,
-    r"\b(?:top|first)\s+(\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)\b|\b(?:the |which |what |are the )?(two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\s+(?:\w+\s+){0,3}?(?:highest|lowest|largest|smallest|biggest|longest|shortest|most|fewest|best|oldest|newest|heaviest|tallest|cheapest)|前\s*(\d{1,3}|[一二三四五六七八九十两]{1,2})\s*(?:名|个|家|位|大|款|种|项|座)?|(?:最\S{1,2}的)([二三四五六七八九十两]|\d{1,2})(?:个|家|位|名|座|种)"
+    r"\b(?:top|first)\s+(\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)\b|\b(?:the |which |what |are the )?(two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\s+(?:\w+\s+){0,5}?(?:highest|lowest|largest|smallest|biggest|longest|shortest|most|fewest|best|oldest|newest|heaviest|tallest|cheapest)|前\s*(\d{1,3}|[一二三四五六七八九十两]{1,2})\s*(?:名|个|家|位|大|款|种|项|座)?|(?:最\S{1,2}的)([二三四五六七八九十两]|\d{1,2})(?:个|家|位|名|座|种)"
 );
 pattern!(
     RANK,

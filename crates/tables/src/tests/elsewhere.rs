@@ -32,6 +32,12 @@ Ottawa|city|934243|1017449
 Brant|city|36707|39474
 Alnwick|township|6869|7473";
 
+const PRESIDENTS: &str = "\
+president:identifier|party:category|days:integer|fur:category
+Kennedy|Democratic|1036|short
+Nixon|Republican|2027|short
+Carter|Democratic|1461|long";
+
 /// The best reading: its tables, conditions and columns, by their places; `unsure` before one that is not certain.
 fn shown(question: &str) -> String {
     let tables: Vec<TableView> = vec![
@@ -39,6 +45,7 @@ fn shown(question: &str) -> String {
         table("disasters", "自然灾害死亡人数", DISASTERS),
         table("catches", "animals", CATCHES),
         table("towns", "municipalities", TOWNS),
+        table("presidents", "presidents", PRESIDENTS),
     ];
     let best = readings(question, &Catalog { tables }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
@@ -102,4 +109,31 @@ fn codes_plurals_and_years_in_names_are_found() {
 #[test]
 fn a_year_of_rows_of_that_year_is_no_answer() {
     assert!(shown("2010年的年份是多少？").starts_with("unsure"));
+}
+
+/// No noun of a question says what its rows are; the value before it does.
+#[test]
+fn the_noun_behind_a_value_names_the_rows() {
+    assert_eq!(
+        shown("How many township dwellings are there?"),
+        "towns [c1 = township] Count(rows)"
+    );
+}
+
+#[test]
+fn a_form_of_one_value_stands_for_it() {
+    let democrats = "presidents [c1 = Democratic] Count(rows)";
+    assert_eq!(shown("How many of the presidents were Democrats?"), democrats);
+    // Two values share the beginning of this one, or none does.
+    assert!(shown("How many of the presidents were demonstrators?").starts_with("unsure"));
+}
+
+#[test]
+fn a_noun_before_a_chinese_count_is_counted() {
+    assert_eq!(shown("死亡人数超过10000的年份有多少个？"), "disasters [c2 > 10000] Count(rows)");
+}
+
+#[test]
+fn three_of_several_words_are_so_many() {
+    assert_eq!(shown("Which three of these presidents had the most days?"), "presidents c0 c2");
 }
