@@ -24,7 +24,12 @@ const CITED: usize = 8;
 pub(crate) fn conclusion(answer: &Answer, spent: &Spent) -> String {
     let mut shown = String::new();
     if answer.written_by == WrittenBy::Quotation {
-        let _ = writeln!(shown, "\n{}", passages(answer));
+        if !answer.rationale.is_empty() {
+            let _ = writeln!(shown, "\n{}", answer.rationale);
+        }
+        if answer.rationale.is_empty() || !answer.citations.is_empty() {
+            let _ = writeln!(shown, "\n{}", passages(answer));
+        }
         shown.push_str(&recalled(answer));
         let _ = writeln!(shown, "\n{}; {}", written_by(answer), self::spent(spent));
         return shown;

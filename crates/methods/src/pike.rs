@@ -112,7 +112,16 @@ async fn routed(
         let steps = steps(ports, class, evidence).into_iter().map(Statement::from).collect();
         run.push(Event::Planned { round, because, steps });
         match answered(ports, run, question, params, class, evidence).await? {
-            Outcome::Answered(answer) => return Ok(of_class(answer, class)),
+            Outcome::Answered(mut answer) => {
+                // Rows of a table are no figure.
+                if answer.written_by == WrittenBy::Quotation
+                    && answer.rationale.is_empty()
+                    && let Some(advice) = evidence.tables.advice(ports, question).await?
+                {
+                    answer.rationale = advice;
+                }
+                return Ok(of_class(answer, class));
+            }
             Outcome::Nothing(why, Some(next)) if round < ROUNDS => {
                 because = why.into_iter().map(Statement::from).collect();
                 class = next;
@@ -224,7 +233,11 @@ async fn answered(
             else {
                 // A model can still read the documents.
                 let is_unread = ports.models.of(Role::Decompose).is_none();
-                return Ok(match evidence.tables.unclear().filter(|_| is_unread) {
+                let unclear = match is_unread {
+                    true => evidence.tables.unclear(ports, question).await?,
+                    false => None,
+                };
+                return Ok(match unclear {
                     Some(unclear) => Outcome::Nothing(Some(unclear), None),
                     None => nothing(not_understood(evidence)),
                 });

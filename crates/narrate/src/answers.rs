@@ -2,6 +2,7 @@
 //! wording.
 
 use crate::language::{InWords, Words};
+use crate::reasons::nearest;
 
 /// An answer, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,17 @@ pub enum Sentence<'a> {
     IsSame(bool),
     /// The reply of the model could not be read.
     ReplyUnreadable,
+    /// A table may have the answer.
+    TableMayAnswer {
+        /// Its title.
+        table: &'a str,
+        /// Words that were not understood.
+        words: &'a [String],
+        /// How the question reads without them, the nearest first.
+        readings: &'a [String],
+        /// The statement of each reading.
+        statements: &'a [String],
+    },
 }
 
 impl InWords for Sentence<'_> {
@@ -44,6 +56,20 @@ impl InWords for Sentence<'_> {
             Self::IsSame(false) => Words::new("No", "否"),
             Self::ReplyUnreadable => {
                 Words::new("The model's reply could not be read.", "模型的回复无法解析。")
+            }
+            Self::TableMayAnswer { table, words, readings, statements } => {
+                let nearest = nearest(readings, statements);
+                Words::new(
+                    format!(
+                        "The table `{table}` may have the answer, but this was not understood: {}. The nearest reading: \
+                         {nearest}. `pikerag sql` gives the result of such a statement.",
+                        words.join(", ")
+                    ),
+                    format!(
+                        "表 `{table}` 中可能有答案，但以下内容未能理解：{}。最接近的理解：{nearest}。`pikerag sql` 可给出这样的语句的结果。",
+                        words.join("、")
+                    ),
+                )
             }
         }
     }

@@ -112,30 +112,36 @@ impl InWords for Reason {
                     format!("表中有答案：{tables}"),
                 )
             }
-            Self::TableUnclear { table, columns, words } => Words::new(
-                format!(
-                    "The table `{table}` fits, but not all of the question was understood ({}), so there is no figure. Its \
-                     columns: {}. Ask with their names.",
-                    words.join(", "),
-                    columns.join(", "),
-                ),
-                format!(
-                    "表 `{table}` 与问题相符，但问题中有内容未能理解（{}），因此不给出数字。表的列：{}。请用列名提问。",
-                    words.join("、"),
-                    columns.join("、"),
-                ),
-            ),
-            Self::TableUndecided { readings } => Words::new(
-                format!(
-                    "It is not certain how the question is meant over the tables, so there is no figure. It may be: {}. Ask with \
-                     the names of the columns.",
-                    readings.join(" | ")
-                ),
-                format!(
-                    "无法确定问题在表中所指的是什么，因此不给出数字。可能是：{}。请用列名提问。",
-                    readings.join(" | ")
-                ),
-            ),
+            Self::TableUnclear { table, columns, words, readings, statements } => {
+                let nearest = nearest(readings, statements);
+                Words::new(
+                    format!(
+                        "The table `{table}` fits, but not all of the question was understood ({}), so there is no figure. \
+                         {}Its columns: {}. Ask with their names.",
+                        words.join(", "),
+                        after("The nearest reading: ", &nearest, ". "),
+                        columns.join(", "),
+                    ),
+                    format!(
+                        "表 `{table}` 与问题相符，但问题中有内容未能理解（{}），因此不给出数字。{}表的列：{}。请用列名提问。",
+                        words.join("、"),
+                        after("最接近的理解：", &nearest, "。"),
+                        columns.join("、"),
+                    ),
+                )
+            }
+            Self::TableUndecided { readings, statements } => {
+                let nearest = nearest(readings, statements);
+                Words::new(
+                    format!(
+                        "It is not certain how the question is meant over the tables, so there is no figure. It may be: \
+                         {nearest}. Ask with the names of the columns."
+                    ),
+                    format!(
+                        "无法确定问题在表中所指的是什么，因此不给出数字。可能是：{nearest}。请用列名提问。"
+                    ),
+                )
+            }
             Self::NoDates { field } => Words::new(
                 format!(
                     "No record that fits has a date under `{field}`, so there is no series to carry on."
@@ -209,6 +215,21 @@ impl InWords for Reason {
 /// The next plan reads the documents.
 fn read_instead(english: &str, chinese: &str) -> Words {
     Words::new(format!("{english}, so the documents are read"), format!("{chinese}，因此阅读文档"))
+}
+
+/// Readings with the statements that give their results.
+pub(crate) fn nearest(readings: &[String], statements: &[String]) -> String {
+    let statements = statements.iter().map(Some).chain(std::iter::repeat(None));
+    let worded = readings.iter().zip(statements).map(|(reading, statement)| match statement {
+        Some(statement) => format!("{reading} [{statement}]"),
+        None => reading.clone(),
+    });
+    worded.collect::<Vec<_>>().join(" | ")
+}
+
+/// A text between two others; nothing where it is empty.
+fn after(before: &str, text: &str, end: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{before}{text}{end}") }
 }
 
 fn covered(percent: f64) -> Words {

@@ -40,6 +40,7 @@ fn check(shown: impl Debug, in_words: impl Fn(Language) -> String) {
         "Token",
         "kar3",
         "`pikerag schema propose`",
+        "`pikerag sql`",
         "`[[records]]`",
         "`reason`",
         "`[models.reason]`",
@@ -145,8 +146,14 @@ fn reasons_have_words() {
             Reason::RecordsLackAnswer,
             Reason::RecordsDoNotMention { schema: schema(), words: words() },
             Reason::TablesAnswer { tables: words() },
-            Reason::TableUnclear { table: schema(), columns: words(), words: words() },
-            Reason::TableUndecided { readings: words() },
+            Reason::TableUnclear {
+                table: schema(),
+                columns: words(),
+                words: words(),
+                readings: words(),
+                statements: words(),
+            },
+            Reason::TableUndecided { readings: words(), statements: Vec::new() },
             Reason::TooLittleCovered { percent },
             Reason::NotTwoThings,
             Reason::NothingToCompare,
@@ -368,7 +375,9 @@ fn events_have_words() {
 
 #[test]
 fn sentences_have_words() {
+    let words = &[NAMED.to_owned()];
     let all = [
+        Sentence::TableMayAnswer { table: NAMED, words, readings: words, statements: words },
         Sentence::Insufficient(NAMED),
         Sentence::MostLikely(NAMED),
         Sentence::MissingKnowledge(NAMED),

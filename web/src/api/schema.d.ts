@@ -3926,14 +3926,20 @@ export interface components {
             tables: string[];
         } | {
             columns: string[];
+            /** @description Absent in runs of earlier versions. */
+            readings?: string[];
             /** @enum {string} */
             reason: "table_unclear";
+            /** @description For each reading, the `SELECT` that gives its result. */
+            statements?: string[];
             table: string;
             words: string[];
         } | {
             readings: string[];
             /** @enum {string} */
             reason: "table_undecided";
+            /** @description For each reading, the `SELECT` that gives its result. Absent in runs of earlier versions. */
+            statements?: string[];
         } | {
             /** Format: double */
             percent: number;

@@ -90,6 +90,19 @@ fn what_is_not_understood_gets_no_figure() {
     assert_ne!(answer["written_by"]["kind"], "reckoning", "{answer}");
 }
 
+/// What one word short of a figure would be is said, with the statement that gives it.
+#[test]
+fn what_is_nearly_understood_gets_the_nearest_reading() {
+    let place = asked();
+    let answer = answer(&place, "How many critical tickets were escalated?");
+    assert_eq!(answer["written_by"]["kind"], "quotation", "{answer}");
+    let advice = answer["rationale"].as_str().unwrap();
+    assert!(advice.contains("not understood: escalated."), "{advice}");
+    let statement = advice.split(['[', ']']).nth(1).unwrap();
+    assert!(statement.starts_with("SELECT count(*) FROM tickets"), "{advice}");
+    assert_eq!(place.run_to(0, &["sql", statement]).stdout.lines().last(), Some("       3"));
+}
+
 /// Questions about texts are answered from texts as before.
 #[test]
 fn questions_about_texts_are_not_taken_for_tables() {

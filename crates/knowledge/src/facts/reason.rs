@@ -69,10 +69,26 @@ pub enum Reason {
     RecordsDoNotMention { schema: String, words: Vec<String> },
     /// These tables answer the question.
     TablesAnswer { tables: Vec<String> },
-    /// A table fits the question, and these words of it were not understood; the names of its columns.
-    TableUnclear { table: String, columns: Vec<String>, words: Vec<String> },
+    /// A table fits the question, and these words of it were not understood; the names of its columns, and how the question
+    /// reads without these words.
+    TableUnclear {
+        table: String,
+        columns: Vec<String>,
+        words: Vec<String>,
+        /// Absent in runs of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        readings: Vec<String>,
+        /// For each reading, the `SELECT` that gives its result.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        statements: Vec<String>,
+    },
     /// How the question may be meant over the tables; none of it was settled on.
-    TableUndecided { readings: Vec<String> },
+    TableUndecided {
+        readings: Vec<String>,
+        /// For each reading, the `SELECT` that gives its result. Absent in runs of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        statements: Vec<String>,
+    },
     /// The best passage contains too small a share of the words of the question, in percent.
     TooLittleCovered { percent: f64 },
     /// The question does not name two things.

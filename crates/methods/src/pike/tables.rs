@@ -13,7 +13,7 @@ use pikerag_knowledge::{
     Answer, ClassifiedBy, Event, Level, Note, Question, Reason, Role, StoreError, TaskClass,
     Worked, WrittenBy,
 };
-use pikerag_narrate::{Language, plan_words};
+use pikerag_narrate::{InWords, Language, Sentence, plan_words};
 use pikerag_tables::{Catalog, Reading, Reckoning, readings};
 
 use self::lead::{Lead, lead};
@@ -23,6 +23,12 @@ use crate::run::Run;
 
 /// Columns that a message names.
 const NAMED: usize = 100;
+
+/// Readings that a message names.
+const NEAREST: usize = 2;
+
+/// How many times as many words have a part in a near reading as have none.
+const NEAR: usize = 2;
 
 /// How a question reads over the tables of the base.
 pub(super) struct Reader {
@@ -51,6 +57,19 @@ struct Computed {
     understood: String,
     /// The answer: the lead with what was understood.
     text: String,
+}
+
+impl Computed {
+    /// The statements that give its result.
+    fn statement(&self) -> String {
+        let statements: Vec<&str> = self.results.iter().map(|result| result.sql.as_str()).collect();
+        statements.join("; ")
+    }
+}
+
+/// Whether somebody may mean a reading: it names something of its table, and lacks few words.
+fn is_near(reading: &Reading) -> bool {
+    reading.is_grounded && NEAR * reading.unused_weight() <= reading.n_used
 }
 
 /// The class of a question that reads so: what a cell tells is a fact, all else is worked out.
@@ -135,15 +154,67 @@ impl Reader {
         self.decided(ports, run, question, true).await
     }
 
-    /// Why there is no figure: the table that fits best, with the words that were not understood. `None` where none fits.
-    pub(super) fn unclear(&self) -> Option<Reason> {
-        let reading = self.readings.first().filter(|reading| reading.is_grounded)?;
-        let table = self.tables(reading).into_iter().next()?;
-        Some(Reason::TableUnclear {
+    /// Why there is no figure: the table that fits best, with the words that were not understood, and how the question reads
+    /// without them. `None` where no table fits.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub(super) async fn unclear(
+        &self,
+        ports: &Ports,
+        question: &Question,
+    ) -> Result<Option<Reason>, SolveError> {
+        let Some(reading) = self.readings.first().filter(|reading| reading.is_grounded) else {
+            return Ok(None);
+        };
+        let Some(table) = self.tables(reading).into_iter().next() else { return Ok(None) };
+        let (mut readings, mut statements) = (Vec::new(), Vec::new());
+        for near in self.readings.iter().filter(|near| is_near(near)).take(NEAREST) {
+            if let Some(computed) = self.computed(ports, question, near.clone()).await? {
+                readings.push(computed.understood.clone());
+                statements.push(computed.statement());
+            }
+        }
+        Ok(Some(Reason::TableUnclear {
             table: table.title,
             columns: table.columns.into_iter().take(NAMED).map(|column| column.name).collect(),
             words: reading.unused_words.clone(),
-        })
+            readings,
+            statements,
+        }))
+    }
+
+    /// What a person may do about a question that passages were quoted for, where its nearest reading is a figure over a table;
+    /// `None` where there is a model, which would have made a plan of it.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub(super) async fn advice(
+        &self,
+        ports: &Ports,
+        question: &Question,
+    ) -> Result<Option<String>, SolveError> {
+        let is_figure =
+            |reading: &Reading| is_near(reading) && class_of(reading) == TaskClass::Quantitative;
+        let may_advise = ports.models.of(Role::Decompose).is_none()
+            && !self.asks.ahead
+            && self.readings.first().is_some_and(is_figure);
+        if !may_advise {
+            return Ok(None);
+        }
+        let Some(Reason::TableUnclear { table, words, readings, statements, .. }) =
+            self.unclear(ports, question).await?
+        else {
+            return Ok(None);
+        };
+        let advice = Sentence::TableMayAnswer {
+            table: &table,
+            words: &words,
+            readings: &readings,
+            statements: &statements,
+        };
+        let has_readings = !readings.is_empty();
+        Ok(has_readings.then(|| advice.in_words(Language::of(question.query()))))
     }
 
     /// The reading that rules are sure of.

@@ -1,5 +1,6 @@
 // The facts of a run in English, by their tags.
 import { formatNumber } from "../format";
+import { nearest } from "./readings";
 import type { Dictionary, FactsOf, LeftOut, Schemas } from "./facts";
 
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -36,10 +37,10 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   no_matching_records: () => read("the base has no matching records"),
   records_lack_answer: () => read("no record contains the answer"),
   tables_answer: ({ tables }) => `the tables answer it: ${tables.join(", ")}`,
-  table_unclear: ({ table, columns, words }) =>
-    `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. Its columns: ${columns.join(", ")}.`,
-  table_undecided: ({ readings }) =>
-    `It is not certain how the question is meant over the tables, so there is no figure. It may be: ${readings.join(" | ")}. Ask with the names of the columns.`,
+  table_unclear: ({ table, columns, words, readings, statements }) =>
+    `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. ${nearest("The nearest reading: ", readings, statements, ". ")}Its columns: ${columns.join(", ")}.`,
+  table_undecided: ({ readings, statements }) =>
+    `It is not certain how the question is meant over the tables, so there is no figure. ${nearest("It may be: ", readings, statements, ". ")}Ask with the names of the columns.`,
   records_do_not_mention: ({ schema, words }) => read(`no record of “${schema}” mentions ${words.join(", ")}`),
   too_little_covered: (fact) => `the best passage contains only ${percent(fact.percent)} of the question’s words`,
   not_two_things: () => read("the question does not name two things"),

@@ -1,5 +1,6 @@
 // The facts of a run in Chinese, by their tags.
 import { formatNumber } from "../format";
+import { nearest } from "./readings";
 import type { Dictionary, FactsOf, LeftOut, Schemas } from "./facts";
 
 const percent = (percent: number) => `${formatNumber(percent, 0)}%`;
@@ -35,9 +36,9 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   no_matching_records: () => read("知识库没有相符的记录"),
   records_lack_answer: () => read("没有记录包含答案"),
   tables_answer: ({ tables }) => `表中有答案：${tables.join("、")}`,
-  table_unclear: ({ table, columns, words }) =>
-    `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。表的列：${columns.join("、")}。`,
-  table_undecided: ({ readings }) => `无法确定问题在表中所指的是什么，因此不给出数字。可能是：${readings.join(" | ")}。请用列名提问。`,
+  table_unclear: ({ table, columns, words, readings, statements }) =>
+    `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。${nearest("最接近的理解：", readings, statements, "。")}表的列：${columns.join("、")}。`,
+  table_undecided: ({ readings, statements }) => `无法确定问题在表中所指的是什么，因此不给出数字。${nearest("可能是：", readings, statements, "。")}请用列名提问。`,
   records_do_not_mention: ({ schema, words }) => read(`“${schema}”的记录没有提到${words.join("、")}`),
   too_little_covered: (fact) => `最相符的段落只包含问题中 ${percent(fact.percent)} 的词`,
   not_two_things: () => read("问题没有指明两件事物"),

@@ -61,8 +61,7 @@ impl Reader {
                     Some(Choice::First) | None => rules,
                     Some(Choice::Second) if has_numbers(question.query(), &model) => *model,
                     Some(Choice::Second | Choice::Neither) => {
-                        let readings = vec![rules.understood, model.understood];
-                        return Ok(Some(undecided(run, question, readings)));
+                        return Ok(Some(undecided(run, question, &[rules, *model])));
                     }
                 }
             }
@@ -71,14 +70,13 @@ impl Reader {
                 let is_right = has_numbers(question.query(), &model)
                     && self.choice(ports, run, question, &[&model]).await? == Some(Choice::First);
                 if !is_right {
-                    let readings = vec![model.understood];
-                    return Ok(Some(undecided(run, question, readings)));
+                    return Ok(Some(undecided(run, question, &[*model])));
                 }
                 *model
             }
             (None, Asked::NoPlan) if self.asks.figure => {
                 let refused = |why| lacking(run, Some(&why), Language::of(question.query()));
-                return Ok(self.unclear().map(refused));
+                return Ok(self.unclear(ports, question).await?.map(refused));
             }
             (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
         };
@@ -138,8 +136,11 @@ impl Reader {
 }
 
 /// No figure, and how the question may be meant.
-fn undecided(run: &mut Run, question: &Question, readings: Vec<String>) -> Answer {
-    let why = Reason::TableUndecided { readings };
+fn undecided(run: &mut Run, question: &Question, readings: &[Computed]) -> Answer {
+    let why = Reason::TableUndecided {
+        readings: readings.iter().map(|reading| reading.understood.clone()).collect(),
+        statements: readings.iter().map(Computed::statement).collect(),
+    };
     lacking(run, Some(&why), Language::of(question.query()))
 }
 
