@@ -103,6 +103,21 @@ fn what_is_nearly_understood_gets_the_nearest_reading() {
     assert_eq!(place.run_to(0, &["sql", statement]).stdout.lines().last(), Some("       3"));
 }
 
+/// Two tables fit alike and say different things: neither is told as the fact.
+#[test]
+fn tables_that_contradict_each_other_leave_a_question_undecided() {
+    let place = Place::new();
+    place.write("docs/catalogue.csv", "product,price,stock\nPump,12,3\nValve,20,5\n");
+    place.write("docs/offers.csv", "product,price\nPump,10\nValve,20\n");
+    place.run_to(0, &["--offline", "index", "docs"]);
+    let differ = answer(&place, "What is the price of the Pump?");
+    let text = differ["text"].as_str().unwrap();
+    assert_eq!(differ["refused"], true, "{differ}");
+    assert!(text.contains("in catalogue") && text.contains("in offers"), "{text}");
+    let agree = answer(&place, "What is the price of the Valve?");
+    assert!(agree["text"].as_str().unwrap().starts_with("20 ("), "{agree}");
+}
+
 /// Questions about texts are answered from texts as before.
 #[test]
 fn questions_about_texts_are_not_taken_for_tables() {

@@ -16,6 +16,7 @@ use pikerag_knowledge::{
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
 use pikerag_tables::{Catalog, Reading, Reckoning, readings};
 
+use self::decided::undecided;
 use self::lead::{Lead, lead};
 use super::cited::cited;
 use crate::ports::{Ports, SolveError};
@@ -26,6 +27,9 @@ const NAMED: usize = 100;
 
 /// Readings that a message names.
 const NEAREST: usize = 2;
+
+/// By how much the score of a rival may be less than that of the best reading.
+const RIVAL: i64 = 4;
 
 /// How many times as many words have a part in a near reading as have none.
 const NEAR: usize = 2;
@@ -127,14 +131,16 @@ impl Reader {
             };
         }
         let Some(reading) = self.certain().filter(|reading| fits(reading)) else { return Ok(None) };
-        let computed = self.computed(ports, question, reading.clone()).await?;
-        match computed {
-            Some(computed) => {
-                let by = Some(ClassifiedBy::Rules);
-                Ok(Some(self.answer(ports, run, computed, by).await?))
-            }
-            None => Ok(None),
+        let Some(computed) = self.computed(ports, question, reading.clone()).await? else {
+            return Ok(None);
+        };
+        if let Some(rival) = self.rival()
+            && let Some(rival) = self.computed(ports, question, rival.clone()).await?
+            && rival.lead.values != computed.lead.values
+        {
+            return Ok(Some(undecided(run, question, &[computed, rival])));
         }
+        Ok(Some(self.answer(ports, run, computed, Some(ClassifiedBy::Rules)).await?))
     }
 
     /// Answers a question that is classified as quantitative, where [`Reader::solve`] did not ask the model.
@@ -215,6 +221,17 @@ impl Reader {
         };
         let has_readings = !readings.is_empty();
         Ok(has_readings.then(|| advice.in_words(Language::of(question.query()))))
+    }
+
+    /// A reading over another table that is about as sure as the best one.
+    fn rival(&self) -> Option<&Reading> {
+        let (best, others) = self.readings.split_first()?;
+        others.iter().find(|other| {
+            other.is_certain()
+                && other.tables.len() == best.tables.len()
+                && other.tables.first() != best.tables.first()
+                && best.score <= other.score + RIVAL
+        })
     }
 
     /// The reading that rules are sure of.

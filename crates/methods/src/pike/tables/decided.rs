@@ -136,7 +136,7 @@ impl Reader {
 }
 
 /// No figure, and how the question may be meant.
-fn undecided(run: &mut Run, question: &Question, readings: &[Computed]) -> Answer {
+pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed]) -> Answer {
     let why = Reason::TableUndecided {
         readings: readings.iter().map(|reading| reading.understood.clone()).collect(),
         statements: readings.iter().map(Computed::statement).collect(),
