@@ -135,7 +135,7 @@ impl Reader {
             return Ok(None);
         };
         if let Some(rival) = self.rival()
-            && let Some(rival) = self.computed(ports, question, rival.clone()).await?
+            && let Ok(Some(rival)) = self.worked_out(ports, question, rival.clone()).await?
             && rival.lead.values != computed.lead.values
         {
             return Ok(Some(undecided(run, question, &[computed, rival])));
@@ -176,7 +176,8 @@ impl Reader {
         let Some(table) = self.tables(reading).into_iter().next() else { return Ok(None) };
         let (mut readings, mut statements) = (Vec::new(), Vec::new());
         for near in self.readings.iter().filter(|near| is_near(near)).take(NEAREST) {
-            if let Some(computed) = self.computed(ports, question, near.clone()).await? {
+            // A reading that lacks words may make a plan that does not fit the table.
+            if let Ok(Some(computed)) = self.worked_out(ports, question, near.clone()).await? {
                 readings.push(computed.understood.clone());
                 statements.push(computed.statement());
             }

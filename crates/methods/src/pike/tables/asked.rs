@@ -70,7 +70,7 @@ impl Reader {
     }
 
     /// The reading with its result; `Err` with the reason where the store refuses the plan.
-    async fn worked_out(
+    pub(super) async fn worked_out(
         &self,
         ports: &Ports,
         question: &Question,
