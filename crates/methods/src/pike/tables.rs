@@ -29,7 +29,7 @@ const NAMED: usize = 100;
 const NEAREST: usize = 2;
 
 /// By how much the score of a rival may be less than that of the best reading.
-const RIVAL: i64 = 4;
+const RIVAL: i64 = 1;
 
 /// How many times as many words have a part in a near reading as have none.
 const NEAR: usize = 2;
