@@ -362,15 +362,7 @@ async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten
     let question = base.for_a_question().await.unwrap();
     let run =
         |id: &str, state| RunRecord { id: RunId(id.to_owned()), state, ..RunRecord::default() };
-    let event = |run: &RunRecord, seq, calls: &[&str]| RunEvent {
-        run: run.id.clone(),
-        seq,
-        parent: None,
-        time: 7,
-        decision: false,
-        calls: calls.iter().map(|&key| key.to_owned()).collect(),
-        event: Event::Thought { step: 1, text: "It is heavy.".to_owned() },
-    };
+    let event = |run: &RunRecord, seq, calls: &[&str]| thought(run, seq, calls, "It is heavy.");
     let (going, other) = (run("going", RunState::Running), run("other", RunState::Answered));
     question.keep_all(vec![call("early"), call("shared")]).await.unwrap();
     question.keep_run(going.clone(), vec![event(&going, 0, &["early", "shared"])]).await.unwrap();
@@ -417,15 +409,7 @@ async fn a_question_of_another_process_writes_nothing_of_what_was_forgotten() {
     let question = other.for_a_question().await.unwrap();
     base.forget_files(&["a.txt".to_owned()], 7).await.unwrap();
     let run = RunRecord { id: RunId("r".to_owned()), ..RunRecord::default() };
-    let event = RunEvent {
-        run: run.id.clone(),
-        seq: 0,
-        parent: None,
-        time: 7,
-        decision: false,
-        calls: vec!["late".to_owned()],
-        event: Event::Thought { step: 1, text: SECRET.to_owned() },
-    };
+    let event = thought(&run, 0, &["late"], SECRET);
     question
         .keep_all(vec![CallRecord { request: SECRET.to_owned(), ..call("late") }])
         .await
@@ -452,15 +436,7 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
     for (id, chunk, key) in [("1", secret, "reworded"), ("2", open, "other")] {
         let (id, state) = (RunId(id.to_owned()), RunState::Answered);
         let run = RunRecord { id, state, ..RunRecord::default() };
-        let event = RunEvent {
-            run: run.id.clone(),
-            seq: 0,
-            parent: None,
-            time: 7,
-            decision: false,
-            calls: vec![key.to_owned()],
-            event: Event::Thought { step: 1, text: format!("{:016x}", chunk.0) },
-        };
+        let event = thought(&run, 0, &[key], &format!("{:016x}", chunk.0));
         base.keep_run(run, vec![event]).await.unwrap();
     }
     let keep = RunsToKeep { now: 0, age: 1_000, number: 0 };
@@ -787,6 +763,18 @@ async fn damaged_originals_are_found() {
 }
 
 // The fixture.
+
+fn thought(run: &RunRecord, seq: u32, calls: &[&str], text: &str) -> RunEvent {
+    RunEvent {
+        run: run.id.clone(),
+        seq,
+        parent: None,
+        time: 7,
+        decision: false,
+        calls: calls.iter().map(|&key| key.to_owned()).collect(),
+        event: Event::Thought { step: 1, text: text.to_owned() },
+    }
+}
 
 fn fresh() -> (TempDir, Base) {
     let folder = tempfile::tempdir().unwrap();

@@ -103,7 +103,7 @@ fn what_is_nearly_understood_gets_the_nearest_reading() {
     assert_eq!(place.run_to(0, &["sql", statement]).stdout.lines().last(), Some("       3"));
 }
 
-/// Two tables fit alike and say different things: neither is told as the fact.
+/// Two tables fit equally well and contain different values: the answer gives neither.
 #[test]
 fn tables_that_contradict_each_other_leave_a_question_undecided() {
     let place = Place::new();

@@ -10,7 +10,7 @@ use pikerag_test_support::{Server, oracle};
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
-use crate::serving::{Serving, read};
+use crate::serving::{DEADLINE, Serving, read};
 
 /// A document that everybody may see, and one that not everybody may.
 pub(crate) fn place() -> Place {
@@ -485,12 +485,14 @@ fn files_come_in_and_go() {
     let held = serving.until(held, "", |told| told["held"] == 20);
     assert_eq!(held["is_whole"], false);
     // The server may still be about to end the request whose connection broke.
+    let asked = Instant::now();
     let wrong = loop {
         let reply =
             put(&serving, "files/a/sensor.md?upload=ada", Some("bytes 25-50/51"), &text[25..]);
         if reply.json()["code"] != "under-way" {
             break reply;
         }
+        assert!(asked.elapsed() < DEADLINE, "{reply:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!((wrong.status, wrong.json()["code"].as_str()), (409, Some("out-of-order")));

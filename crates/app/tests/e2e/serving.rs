@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::common::Place;
 
 /// No request takes longer, even where the machine has other work.
-const DEADLINE: Duration = Duration::from_mins(2);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// Where a server logs.
 pub(crate) const LOG: &str = "server.log";

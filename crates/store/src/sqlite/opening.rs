@@ -170,13 +170,22 @@ const WRITING: &str =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
     PRAGMA wal_autocheckpoint = 8192;";
 
+/// The page cache of a connection that reads, in KiB.
+pub(super) const PAGE_CACHE: u32 = 16_384;
+
 pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(LOCKED_FOR)?;
     connection.set_prepared_statement_cache_capacity(64);
     functions::add(connection)?;
     connection.execute_batch(
-        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
-    )
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY;",
+    )?;
+    set_page_cache(connection, PAGE_CACHE)
+}
+
+/// Limits the pages that a connection keeps in memory, in KiB.
+pub(super) fn set_page_cache(connection: &Connection, kibibytes: u32) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!("PRAGMA cache_size = -{kibibytes};"))
 }
 
 #[cfg(test)]

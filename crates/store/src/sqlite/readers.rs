@@ -7,15 +7,14 @@ use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OpenFlags};
 
 use super::inner::{DATABASE, Inner};
-use super::opening::{self, tune};
+use super::opening::{self, PAGE_CACHE, set_page_cache, tune};
 use super::threads;
 use crate::error::Context;
 
-/// Up to so many states that are held at a time have a page cache of 16 MiB each, all further ones one of 2 MiB: a burst of
-/// requests does not fill the memory with copies of the same pages.
+/// Up to so many states that are held at a time have a whole page cache each, all further ones a small one: a burst of requests
+/// does not fill the memory with copies of the same pages.
 const FEW: usize = 8;
-const PAGE_CACHE: &str = "PRAGMA cache_size = -16384;";
-const SMALL_PAGE_CACHE: &str = "PRAGMA cache_size = -2048;";
+const SMALL_PAGE_CACHE: u32 = 2_048;
 
 /// How long a connection is kept for the next read, and how often that is looked at.
 const IDLE: Duration = Duration::from_secs(5);
@@ -44,7 +43,7 @@ impl Inner {
             None => self.fresh_reader()?,
         };
         let cache = if threads::n_held() <= FEW { PAGE_CACHE } else { SMALL_PAGE_CACHE };
-        connection.execute_batch(cache).context("setting the page cache")?;
+        set_page_cache(&connection, cache).context("setting the page cache")?;
         Ok(connection)
     }
 
@@ -115,13 +114,13 @@ mod tests {
             base.inner.put_back(connection);
             -size
         };
-        assert_eq!(kibibytes(), 16_384);
+        assert_eq!(kibibytes(), i64::from(PAGE_CACHE));
         let mut held = Vec::new();
         for _ in 0..=FEW {
             held.push(threads::place().await.unwrap());
         }
-        assert_eq!(kibibytes(), 2_048);
+        assert_eq!(kibibytes(), i64::from(SMALL_PAGE_CACHE));
         drop(held);
-        assert_eq!(kibibytes(), 16_384);
+        assert_eq!(kibibytes(), i64::from(PAGE_CACHE));
     }
 }

@@ -38,6 +38,12 @@ Kennedy|Democratic|1036|short
 Nixon|Republican|2027|short
 Carter|Democratic|1461|long";
 
+const PLANES: &str = "\
+tail:identifier|type:category|engine:category|date:date
+N1|wing|jet|2024-01-03
+N2|wing|fan|2024-01-04
+N3|rotor|jet|2024-02-01";
+
 /// The best reading: its tables, conditions and columns, by their places; `unsure` before one that is not certain.
 fn shown(question: &str) -> String {
     let tables: Vec<TableView> = vec![
@@ -46,6 +52,7 @@ fn shown(question: &str) -> String {
         table("catches", "animals", CATCHES),
         table("towns", "municipalities", TOWNS),
         table("presidents", "presidents", PRESIDENTS),
+        table("planes", "planes", PLANES),
     ];
     let best = readings(question, &Catalog { tables }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
@@ -61,6 +68,9 @@ fn shown(question: &str) -> String {
                 other => format!("{other:?}"),
             };
             let _ = write!(told, " [{} {test}]", filter.column.column);
+        }
+        for group in &plan.group {
+            let _ = write!(told, " by {}", group.column.column);
         }
         for measure in &plan.measures {
             let column = measure.column.as_ref().map_or("rows", |column| &column.column);
@@ -136,4 +146,19 @@ fn a_noun_before_a_chinese_count_is_counted() {
 #[test]
 fn three_of_several_words_are_so_many() {
     assert_eq!(shown("Which three of these presidents had the most days?"), "presidents c0 c2");
+}
+
+/// There is a column `type`, too.
+#[test]
+fn types_of_a_column_are_its_values() {
+    let by_engine = "planes by c2 Count(rows)";
+    assert_eq!(shown("Which engine type is most common?"), by_engine);
+    assert_eq!(shown("哪种发动机类型的飞机最多？"), by_engine);
+    assert_eq!(shown("Which type is most common among the planes?"), "planes by c1 Count(rows)");
+}
+
+/// The word for a count of days has the word for a date in it.
+#[test]
+fn days_that_are_counted_are_rows() {
+    assert_eq!(shown("出现天数最多的是哪种发动机？"), "planes by c2 Count(rows)");
 }

@@ -53,7 +53,7 @@ pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
     match given.remove("base") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) => Ok(Some(name)),
-        Some(_) => Err(Problem::bad_request("`base` is to be text")),
+        Some(_) => Err(Problem::bad_request("`base` must be text")),
     }
 }
 
