@@ -118,6 +118,22 @@ fn tables_that_contradict_each_other_leave_a_question_undecided() {
     assert!(agree["text"].as_str().unwrap().starts_with("20 ("), "{agree}");
 }
 
+/// Of tables in both languages, a question asks for those in its own.
+#[test]
+fn a_table_in_the_language_of_the_question_is_preferred() {
+    let place = Place::new();
+    place.write("docs/repairs.csv", "order,date,hours\nA1,2024-01-05,7\nA2,2024-02-08,2\n");
+    place.write(
+        "docs/维修.csv",
+        "工单,日期,小时\nB1,2024-03-04,3\nB2,2024-03-05,3\nB3,2024-03-06,4\n",
+    );
+    place.run_to(0, &["--offline", "index", "docs"]);
+    let english = answer(&place, "How many repairs were there in 2024?");
+    assert!(english["text"].as_str().unwrap().starts_with("2 ("), "{english}");
+    let chinese = answer(&place, "2024年有多少次维修？");
+    assert!(chinese["text"].as_str().unwrap().starts_with("3（"), "{chinese}");
+}
+
 /// Questions about texts are answered from texts as before.
 #[test]
 fn questions_about_texts_are_not_taken_for_tables() {

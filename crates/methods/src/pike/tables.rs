@@ -76,6 +76,14 @@ fn is_near(reading: &Reading) -> bool {
     reading.is_grounded && NEAR * reading.unused_weight() <= reading.n_used
 }
 
+/// Whether a reading over another table is about as sure as the best one.
+fn is_rival(best: &Reading, other: &Reading) -> bool {
+    other.is_certain()
+        && other.tables.len() == best.tables.len()
+        && other.tables.first() != best.tables.first()
+        && best.score <= other.score + RIVAL
+}
+
 /// The class of a question that reads so: what a cell tells is a fact, all else is worked out.
 pub(super) fn class_of(reading: &Reading) -> TaskClass {
     match &reading.reckoning {
@@ -98,7 +106,9 @@ impl Reader {
     ) -> Result<Self, SolveError> {
         let catalog = ports.tables.catalogs.of(ports.base.as_ref()).await?;
         let readings = readings(question.query(), &catalog);
-        Ok(Self { catalog, readings, asks })
+        let mut reader = Self { catalog, readings, asks };
+        reader.prefer(Language::of(question.query()));
+        Ok(reader)
     }
 
     /// Whether the base has typed tables.
@@ -134,7 +144,7 @@ impl Reader {
         let Some(computed) = self.computed(ports, question, reading.clone()).await? else {
             return Ok(None);
         };
-        if let Some(rival) = self.rival()
+        if let Some(rival) = self.rival(Language::of(question.query()))
             && let Ok(Some(rival)) = self.worked_out(ports, question, rival.clone()).await?
             && rival.lead.values != computed.lead.values
         {
@@ -224,15 +234,31 @@ impl Reader {
         Ok(has_readings.then(|| advice.in_words(Language::of(question.query()))))
     }
 
-    /// A reading over another table that is about as sure as the best one.
-    fn rival(&self) -> Option<&Reading> {
+    /// Puts a reading over a table in the language of the question before a better one that it rivals.
+    fn prefer(&mut self, language: Language) {
+        let is_asked = |reading: &Reading| self.language_of(reading) == Some(language);
+        let Some(best) = self.readings.first().filter(|best| !is_asked(best)) else { return };
+        let is_preferred = |other: &Reading| is_rival(best, other) && is_asked(other);
+        if let Some(place) = self.readings.iter().position(is_preferred) {
+            let preferred = self.readings.remove(place);
+            self.readings.insert(0, preferred);
+        }
+    }
+
+    /// A reading that rivals the best one: over a table in the language of the question, unless the best one's table is not in
+    /// it either.
+    fn rival(&self, language: Language) -> Option<&Reading> {
         let (best, others) = self.readings.split_first()?;
-        others.iter().find(|other| {
-            other.is_certain()
-                && other.tables.len() == best.tables.len()
-                && other.tables.first() != best.tables.first()
-                && best.score <= other.score + RIVAL
-        })
+        let is_asked = |reading: &Reading| self.language_of(reading) == Some(language);
+        others.iter().find(|other| is_rival(best, other) && (is_asked(other) || !is_asked(best)))
+    }
+
+    /// The language of a reading's table, by its title and its columns.
+    fn language_of(&self, reading: &Reading) -> Option<Language> {
+        let table = &self.catalog.tables.get(*reading.tables.first()?)?.table;
+        let columns = table.columns.iter().map(|column| column.name.as_str());
+        let names: Vec<&str> = columns.chain([table.title.as_str()]).collect();
+        Some(Language::of(&names.join(" ")))
     }
 
     /// The reading that rules are sure of.
