@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use blake3::Hasher;
 
@@ -17,6 +18,9 @@ const CHECKSUM: usize = blake3::OUT_LEN;
 
 /// Writes codes so that a crash leaves either the old file or the new one.
 pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> io::Result<()> {
+    // Of this process one at a time: the draft has its number.
+    static SAVING: Mutex<()> = Mutex::new(());
+    let _saving = SAVING.lock().unwrap_or_else(PoisonError::into_inner);
     // Two processes may save at once: each its own draft, and the last rename wins.
     let draft = path.with_extension(format!("draft{}", std::process::id()));
     let saved = write(&draft, stamp, codes).and_then(|()| fs::rename(&draft, path));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use pikerag_knowledge::StoreError;
@@ -318,16 +319,20 @@ impl Inner {
     }
 
     /// Drafts of processes that died, and indexes of earlier versions; nothing that is called otherwise than ours,
-    /// for the folder may be somebody's.
+    /// for the folder may be somebody's. A draft that gets its name meanwhile is none.
     pub(super) fn leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let doing = "listing the folder of the base";
         let text = folder_of(&self.folder);
         let mut left = Vec::new();
         for entry in fs::read_dir(&self.folder).context(doing)? {
             let entry = entry.context(doing)?;
-            let (path, kind) = (entry.path(), entry.file_type().context(doing)?);
-            let name = entry.file_name();
+            let (path, name) = (entry.path(), entry.file_name());
             let Some(name) = name.to_str() else { continue };
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error).context(doing),
+            };
             let version = name.strip_prefix("fulltext-v");
             let is_older = version.is_some_and(is_number) && path != text;
             if kind.is_file() && is_draft(name) || kind.is_dir() && is_older {
@@ -342,7 +347,11 @@ impl Inner {
         for path in self.leftovers()? {
             let removed =
                 if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.context(&format!("removing {}", path.display()))?;
+            if let Err(error) = removed
+                && error.kind() != ErrorKind::NotFound
+            {
+                return Err(error).context(&format!("removing {}", path.display()));
+            }
         }
         Ok(())
     }
