@@ -229,6 +229,18 @@ impl Uploads {
         Ok(true)
     }
 
+    /// Removes a file as [`Uploads::remove`] does, and what came of it in uploads that were cut off: no text of it is left here.
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn forget(&self, at: &Path) -> Result<bool, UploadError> {
+        let was_sent = self.remove(at)?;
+        if let Some(name) = self.name_of(at) {
+            self.drop_parts_of(&name).map_err(UploadError::NotListed)?;
+        }
+        Ok(was_sent)
+    }
+
     fn part(&self, name: &str, id: &UploadId) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
         hasher.update(name.as_bytes()).update(b"\0").update(id.as_str().as_bytes());
@@ -382,6 +394,31 @@ mod tests {
         assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
         let folder = uploads.folder().join(PARTS);
         assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left of them");
+    }
+
+    #[tokio::test]
+    async fn a_file_is_forgotten_with_what_was_cut_off_of_it() {
+        let (_folder, uploads) = uploads();
+        let send = async |name: &str, by: &str| {
+            let mut part = uploads.begin(name, &id(by), 0, 9).unwrap();
+            part.take(b"abc").await.unwrap();
+            part
+        };
+        let place = send("a.md", "one").await.finish(None).await.unwrap();
+        for (name, by) in [("a.md", "two"), ("b.md", "two"), ("c.md", "two")] {
+            send(name, by).await.keep().await.unwrap();
+        }
+        // As a loss of power leaves them: a part whose name is lost, a name whose part is.
+        fs::write(uploads.part("c.md", &id("two")).with_extension(NAME), "").unwrap();
+        fs::remove_file(uploads.part("b.md", &id("two"))).unwrap();
+        let under_way = send("a.md", "three").await;
+        assert!(uploads.forget(&place).unwrap());
+        let left: Vec<String> =
+            uploads.parts().unwrap().into_iter().map(|part| part.file).collect();
+        assert_eq!(left, ["a.md"], "what is being sent now");
+        under_way.discard();
+        assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
+        assert_eq!(fs::read_dir(uploads.folder().join(PARTS)).unwrap().count(), 0);
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Takes files piece by piece: each sender's pieces apart from those of others, none in its place before it is whole.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -206,14 +207,31 @@ impl Uploads {
     /// # Errors
     /// They cannot be listed.
     pub fn drop_parts(&self, is_old: impl Fn(Duration) -> bool) -> io::Result<usize> {
+        self.drop_idle(|path| {
+            let held = fs::metadata(path).or_else(|_| fs::metadata(path.with_extension(NAME)));
+            let changed = held.and_then(|held| held.modified());
+            changed.is_ok_and(|changed| is_old(changed.elapsed().unwrap_or_default()))
+        })
+    }
+
+    /// Drops the parts of a file, and those of which nobody knows the file any more, since a loss of power took its name.
+    pub(super) fn drop_parts_of(&self, name: &str) -> io::Result<usize> {
+        self.drop_idle(|path| {
+            let file = fs::read_to_string(path.with_extension(NAME)).unwrap_or_default();
+            file == name || file.is_empty()
+        })
+    }
+
+    /// Drops some of the parts that nobody is sending. How many went.
+    fn drop_idle(&self, goes: impl Fn(&Path) -> bool) -> io::Result<usize> {
+        let is_idle = |path: &Path| match fs::File::open(path) {
+            Ok(part) => part.try_lock().is_ok(),
+            // Its name alone is left.
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
         let mut dropped = 0;
         for path in self.paths_of_parts()? {
-            let age = fs::metadata(&path)
-                .and_then(|held| held.modified())
-                .map(|changed| changed.elapsed().unwrap_or_default());
-            let Ok(age) = age else { continue };
-            let is_idle = || fs::File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-            if is_old(age) && is_idle() {
+            if goes(&path) && is_idle(&path) {
                 remove(&path);
                 dropped += 1;
             }
@@ -221,28 +239,28 @@ impl Uploads {
         Ok(dropped)
     }
 
-    fn paths_of_parts(&self) -> io::Result<Vec<PathBuf>> {
+    /// Where the parts lie, also those of which the name alone is left.
+    fn paths_of_parts(&self) -> io::Result<BTreeSet<PathBuf>> {
         let entries = match fs::read_dir(self.folder.join(PARTS)) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
             Err(error) => return Err(error),
         };
-        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-        let is_part = |path: &io::Result<PathBuf>| {
-            path.as_ref().map_or(true, |path| path.extension().is_none())
-        };
-        paths.filter(is_part).collect()
+        entries.map(|entry| entry.map(|entry| entry.path().with_extension(""))).collect()
     }
 }
 
-/// Removes a part, if it is still there, and what says which file it belongs to.
+/// Removes a part, if it is still there, and what says which file it belongs to. Neither is back after a loss of power.
 pub(super) fn remove(path: &Path) {
-    for path in [path, &path.with_extension(NAME)] {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(path = %path.display(), %error, "a part of an upload is not removed");
-            }
-            _ => {}
+    let failed = |path: &Path, error: io::Error| {
+        if error.kind() != ErrorKind::NotFound {
+            tracing::warn!(path = %path.display(), %error, "a part of an upload is not removed");
         }
+    };
+    for path in [path, &path.with_extension(NAME)] {
+        fs::remove_file(path).unwrap_or_else(|error| failed(path, error));
+    }
+    if let Some(folder) = path.parent() {
+        sync(folder).unwrap_or_else(|error| failed(folder, error));
     }
 }

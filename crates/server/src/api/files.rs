@@ -335,7 +335,8 @@ pub(crate) async fn delete(
         app.responses.forget();
     }
     // Else it would come back with the next job.
-    let was_sent = uploads_of(&session).remove(&place)?;
+    let uploads = uploads_of(&session);
+    let was_sent = if forget { uploads.forget(&place)? } else { uploads.remove(&place)? };
     if deleted.overwrites_later {
         tokio::spawn(overwrite_later(app, session));
     }
