@@ -124,8 +124,11 @@ impl FullText {
     /// An empty index in place of what stands there.
     pub(crate) fn create(base: &Path, _turn: &Turn) -> Result<Self, StoreError> {
         let folder = folder_of(base);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).context("clearing the full-text folder")?;
+        if folder.exists()
+            && let Err(error) = std::fs::remove_dir_all(&folder)
+            && !holds_open_files_alone(&folder)
+        {
+            return Err(error).context("clearing the full-text folder");
         }
         std::fs::create_dir_all(&folder).context("creating the full-text folder")?;
         let place = Place::open(&folder, Access::Write).context("creating the full-text index")?;
@@ -302,6 +305,16 @@ fn fields() -> (Schema, Field, Field) {
 /// The folder of the index in a base's folder.
 pub(crate) fn folder_of(base: &Path) -> PathBuf {
     base.join(format!("fulltext-v{VERSION}"))
+}
+
+/// Whether all that is left in a folder are files that somebody still reads, under the names that FUSE and NFS keep them by
+/// until they are closed.
+fn holds_open_files_alone(folder: &Path) -> bool {
+    let is_open = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        name.is_ok_and(|name| name.starts_with(".fuse_hidden") || name.starts_with(".nfs"))
+    };
+    std::fs::read_dir(folder).is_ok_and(|mut left| left.all(is_open))
 }
 
 fn lock_of(base: &Path) -> PathBuf {

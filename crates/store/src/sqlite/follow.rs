@@ -109,13 +109,12 @@ impl Inner {
 
     /// The full-text index, opened on first use: most commands need none.
     fn text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
-        let mut held = locked(&self.fulltext);
-        if let Some(index) = held.as_ref() {
+        if let Some(index) = locked(&self.fulltext).as_ref() {
             return Ok(Arc::clone(index));
         }
+        // May wait for the turn: whoever has it must be able to set the index meanwhile.
         let index = Arc::new(FullText::open(&self.folder, patience)?);
-        *held = Some(Arc::clone(&index));
-        Ok(index)
+        Ok(Arc::clone(locked(&self.fulltext).get_or_insert(index)))
     }
 
     /// Commits to full text what changed since its last commit, or all if it cannot be followed; all of it
@@ -211,4 +210,25 @@ fn is_whole(index: &FullText) -> Result<bool, StoreError> {
 /// What full text and embedders see of a chunk: title, headings, text.
 pub(super) fn searchable(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.searched_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Base;
+
+    /// One thread waits for its turn to make the index that is missing, while the one whose turn it is makes it.
+    #[test]
+    fn the_index_is_made_while_another_thread_waits_for_its_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let turn = turn_in(folder.path(), SEARCHING).unwrap();
+        let inner = Arc::clone(&base.inner);
+        let waiting = std::thread::spawn(move || inner.refresh_text(SEARCHING).map(drop));
+        // Long enough for the other thread to ask for its turn; where it is slower, less is tested.
+        std::thread::sleep(Duration::from_millis(100));
+        base.inner.make_text_in(&turn).unwrap();
+        drop(turn);
+        waiting.join().unwrap().unwrap();
+    }
 }
