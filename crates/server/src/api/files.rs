@@ -329,14 +329,15 @@ pub(crate) async fn delete(
     let place = place_of(&session, &file).await?;
     // No job that was asked for before brings it back, and none is at work on it.
     let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
-    let request = DeleteRequest { paths: vec![place.clone()], forget };
+    // Before it goes from the base: else it would come back with the next job, and where something fails the file could not be
+    // named any more.
+    let uploads = uploads_of(&session);
+    let was_sent = if forget { uploads.forget(&place)? } else { uploads.remove(&place)? };
+    let request = DeleteRequest { paths: vec![place], forget };
     let deleted = pikerag_engine::delete(&session, &request).await?;
     if forget {
         app.responses.forget();
     }
-    // Else it would come back with the next job.
-    let uploads = uploads_of(&session);
-    let was_sent = if forget { uploads.forget(&place)? } else { uploads.remove(&place)? };
     if deleted.overwrites_later {
         tokio::spawn(overwrite_later(app, session));
     }
