@@ -4,7 +4,7 @@ use csv::{ReaderBuilder, StringRecord};
 use pikerag_knowledge::{Block, BlockKind, Document, Span, Table};
 
 use crate::ParseError;
-use crate::document::cells::{named_row, split_header};
+use crate::document::cells::{named_row, names_columns, split_header};
 use crate::document::file::TextFile;
 use crate::problems::Problems;
 
@@ -17,6 +17,9 @@ pub(crate) enum Delimiter {
 
 /// Bytes and rows that the delimiter is told from.
 const SAMPLE: (usize, usize) = (64 << 10, 100);
+/// Rows at the top that may be titles, and the least number of columns below one that is followed by empty cells.
+const MOST_TITLES: usize = 5;
+const LEAST_BELOW: usize = 3;
 /// A cell with more line breaks than this was most likely never meant to be one.
 const MOST_BREAKS: usize = 50;
 
@@ -32,15 +35,57 @@ pub(crate) fn read(
         Delimiter::Tab => b'\t',
         Delimiter::Sniffed => declared.unwrap_or_else(|| sniff(content)),
     };
-    let rows = rows_of(file, content, delimiter, problems);
-    let (header, rows) = split_header(rows);
-    let (text, table) = render(header, rows, file.text.len());
-    if table.lines.is_empty() {
+    let mut rows = rows_of(file, content, delimiter, problems);
+    let mut document = Writer::default();
+    let n_titles = titles(&rows);
+    for title in rows.drain(..n_titles) {
+        document.caption(&title.cells.concat());
+    }
+    count_ragged(&rows, problems);
+    let (header, rows) = split_header(rows.into_iter().map(|row| row.cells).collect());
+    document.table(header, rows, file.text.len());
+    let is_empty = |block: &Block| match &block.kind {
+        BlockKind::Table(table) => table.lines.is_empty(),
+        _ => false,
+    };
+    if document.blocks.iter().any(is_empty) {
         return Err(ParseError::NothingInside { name: file.name.to_owned() });
     }
-    let span = Span { start: 0, end: text.len() };
-    let block = Block::new(BlockKind::Table(table), span);
-    Ok(file.document(None, text, vec![block], Vec::new()))
+    Ok(file.document(None, document.text, document.blocks, Vec::new()))
+}
+
+/// A row, and the line of the file that it begins at.
+struct Row {
+    line: u64,
+    cells: Vec<String>,
+}
+
+/// How many rows at the top are titles of the table, as spreadsheets write them: one cell, above the names of several columns.
+fn titles(rows: &[Row]) -> usize {
+    let filled = |row: &Row| row.cells.iter().filter(|cell| !cell.is_empty()).count();
+    let is_title =
+        |row: &&Row| filled(row) == 1 && row.cells.first().is_some_and(|first| !first.is_empty());
+    let found = rows.iter().take(MOST_TITLES).take_while(is_title).count();
+    let is_bare = rows.iter().take(found).all(|title| title.cells.len() == 1);
+    let Some([names, first, ..]) = rows.get(found..) else { return 0 };
+    let cells: Vec<&str> = names.cells.iter().map(String::as_str).collect();
+    let is_above = names_columns(&cells)
+        && filled(names) == names.cells.len()
+        && (is_bare || LEAST_BELOW <= filled(names))
+        && 1 < filled(first);
+    if is_above { found } else { 0 }
+}
+
+/// Tells of rows that are longer or shorter than the first.
+fn count_ragged(rows: &[Row], problems: &mut Problems) {
+    let Some(first) = rows.first() else { return };
+    let is_ragged = |row: &&Row| row.cells.len() != first.cells.len();
+    let mut ragged = rows.iter().filter(is_ragged);
+    let Some(Row { line, .. }) = ragged.next() else { return };
+    let n = ragged.count() + 1;
+    let n_cells = first.cells.len();
+    let reason = format!("{n} rows have more or fewer than {n_cells} cells, as the first row has");
+    problems.add(format!("line {line}"), reason);
 }
 
 /// Excel's first line `sep=;`, and what follows it.
@@ -87,16 +132,9 @@ fn builder(delimiter: u8) -> ReaderBuilder {
     builder
 }
 
-fn rows_of(
-    file: &TextFile,
-    content: &str,
-    delimiter: u8,
-    problems: &mut Problems,
-) -> Vec<Vec<String>> {
-    let mut rows: Vec<Vec<String>> = Vec::new();
+fn rows_of(file: &TextFile, content: &str, delimiter: u8, problems: &mut Problems) -> Vec<Row> {
+    let mut rows = Vec::new();
     let mut n_cells = 0;
-    let mut ragged = 0usize;
-    let mut first_ragged = None;
     let first_line = 1 + u64::from(content.len() < file.text.len());
     let mut reader = builder(delimiter).from_reader(content.as_bytes());
     let mut record = StringRecord::new();
@@ -120,46 +158,51 @@ fn rows_of(
                 "a quoted cell goes on for many lines: is a closing quotation mark missing?";
             problems.add(format!("line {line}"), reason);
         }
-        if rows.first().is_some_and(|first| first.len() != row.len()) {
-            ragged += 1;
-            first_ragged.get_or_insert(line);
-        }
-        rows.push(row);
-    }
-    if let (Some(line), Some(first)) = (first_ragged, rows.first()) {
-        let reason = format!(
-            "{ragged} rows have more or fewer than {} cells, as the first row has",
-            first.len()
-        );
-        problems.add(format!("line {line}"), reason);
+        rows.push(Row { line, cells: row });
     }
     rows
 }
 
-fn render(header: Vec<String>, rows: Vec<Vec<String>>, size: usize) -> (String, Table) {
-    let mut text = String::new();
-    let mut lines = Vec::new();
-    if !header.is_empty() {
-        add_line(&mut text, &mut lines, &header.join(" | "));
-    }
-    // Names are repeated in every row; long names over many short cells must not multiply.
-    let most = size.saturating_mul(16).saturating_add(1 << 16);
-    for row in &rows {
-        let named = !header.is_empty() && text.len() < most;
-        let line = if named { named_row(&header, row) } else { row.join(" | ") };
-        add_line(&mut text, &mut lines, &line);
-    }
-    (text, Table { header, rows, lines })
+/// The text of the document, and its blocks.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    blocks: Vec<Block>,
 }
 
-/// Adds a line, line breaks inside its cells as spaces.
-fn add_line(text: &mut String, lines: &mut Vec<Span>, line: &str) {
-    if !text.is_empty() {
-        text.push('\n');
+impl Writer {
+    fn caption(&mut self, title: &str) {
+        let span = self.line(title);
+        self.blocks.push(Block::new(BlockKind::Caption, span));
     }
-    let start = text.len();
-    text.extend(line.trim().chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
-    lines.push(Span { start, end: text.len() });
+
+    fn table(&mut self, header: Vec<String>, rows: Vec<Vec<String>>, size: usize) {
+        let mut lines = Vec::new();
+        if !header.is_empty() {
+            lines.push(self.line(&header.join(" | ")));
+        }
+        // Names are repeated in every row; long names over many short cells must not multiply.
+        let most = size.saturating_mul(16).saturating_add(1 << 16);
+        for row in &rows {
+            let named = !header.is_empty() && self.text.len() < most;
+            let line = if named { named_row(&header, row) } else { row.join(" | ") };
+            lines.push(self.line(&line));
+        }
+        let start = lines.first().map_or(self.text.len(), |first| first.start);
+        let span = Span { start, end: self.text.len() };
+        self.blocks.push(Block::new(BlockKind::Table(Table { header, rows, lines }), span));
+    }
+
+    /// Adds a line, line breaks inside its cells as spaces.
+    fn line(&mut self, line: &str) -> Span {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        let line = line.trim().chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c });
+        self.text.extend(line);
+        Span { start, end: self.text.len() }
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +218,40 @@ mod tests {
           header ["名称", "Born", "Note"]
           row ["Ada", "1815", "wrote, \"first\"\nprogram"]
           row ["Alan", "1912", ""]
+        "#);
+    }
+
+    /// Spreadsheets put titles above the table; a table without one looks alike where names are missing.
+    #[test]
+    fn titles_above_a_table_are_captions() {
+        insta::assert_snapshot!(run("a.csv", "\"Votes, 2013\",,\n,,\nDistrict,Votes,Winner\nNorth,7,Ada\nSouth,9,Bob\n"), @r#"
+        == a
+        caption "Votes, 2013"
+        table "District | Votes | Winner\nDistrict: North; Votes: 7; Winner: Ada\nDistrict: South; Votes: 9; Winner: Bob"
+          header ["District", "Votes", "Winner"]
+          row ["North", "7", "Ada"]
+          row ["South", "9", "Bob"]
+        "#);
+        insta::assert_snapshot!(run("a.csv", "Votes by district\nDistrict,Votes\nNorth,7\n"), @r#"
+        == a
+        caption "Votes by district"
+        table "District | Votes\nDistrict: North; Votes: 7"
+          header ["District", "Votes"]
+          row ["North", "7"]
+        "#);
+        insta::assert_snapshot!(run("a.csv", "name,,\nAda,1815,x\nBob,1912,y\n"), @r#"
+        == a
+        table "name\nname: Ada; 1815; x\nname: Bob; 1912; y"
+          header ["name"]
+          row ["Ada", "1815", "x"]
+          row ["Bob", "1912", "y"]
+        "#);
+        insta::assert_snapshot!(run("a.csv", "name,\nAda,London\nBob,Paris\n"), @r#"
+        == a
+        table "name\nname: Ada; London\nname: Bob; Paris"
+          header ["name"]
+          row ["Ada", "London"]
+          row ["Bob", "Paris"]
         "#);
     }
 
