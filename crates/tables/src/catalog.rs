@@ -9,7 +9,7 @@ use pikerag_knowledge::data::{ColumnKind, ColumnRef, DataColumn, DataTable, Data
 use pikerag_language::stem;
 
 use crate::lexicon::{Meaning, known_length, meanings};
-use crate::pieces::{han_run, pieces};
+use crate::pieces::{Piece, han_run, pieces};
 use values::ValueIndex;
 
 /// The tables that a question can be about.
@@ -163,15 +163,17 @@ pub(crate) fn stored_value(kind: ColumnKind, text: &str) -> DataValue {
     number.unwrap_or_else(|| DataValue::Text(text.to_owned()))
 }
 
-/// The parts of an unknown word that joins two known ones: `wind` and `speed` of `windspeed`.
-fn compound(stem: &str) -> Option<(&str, &str)> {
-    if !stem.is_ascii() || !meanings(stem).is_empty() {
+/// The stems of the parts of an unknown word that joins two known ones: `wind` and `speed` of `windspeed`.
+fn compound(word: &Piece) -> Option<[String; 2]> {
+    if !word.folded.is_ascii() || !meanings(&word.stem).is_empty() {
         return None;
     }
-    let is_part = |part: &str| LEAST_PART <= part.len() && !meanings(part).is_empty();
-    (LEAST_PART..stem.len())
-        .filter_map(|at| stem.split_at_checked(at))
-        .find(|(first, second)| is_part(first) && is_part(second))
+    let is_part = |part: &&str| LEAST_PART <= part.len() && !meanings(&stem(part)).is_empty();
+    (LEAST_PART..word.folded.len())
+        .filter_map(|at| word.folded.split_at_checked(at))
+        .map(<[&str; 2]>::from)
+        .find(|parts| parts.iter().all(is_part))
+        .map(|parts| parts.map(stem))
 }
 
 /// The beginnings that at least [`ALIKE`] names of a table share where they are one word each: `pop` of `poptotal`, `popwhite`,
@@ -220,8 +222,8 @@ fn words_of(name: &str, prefixes: &[String]) -> Vec<ColumnWord> {
                 piece.folded.get(prefix.len()..).filter(|rest| LEAST_PART <= rest.len())
         {
             words.extend([prefix.as_str(), rest].map(|part| ColumnWord::of(stem(part))));
-        } else if let Some((first, second)) = compound(&piece.stem) {
-            words.extend([first, second].map(|part| ColumnWord::of(part.to_owned())));
+        } else if let Some(parts) = compound(piece) {
+            words.extend(parts.map(ColumnWord::of));
         } else if !EMPTY_WORDS.contains(&piece.folded.as_str()) {
             words.push(ColumnWord::of(piece.stem.clone()));
         }

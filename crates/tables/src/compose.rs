@@ -201,7 +201,7 @@ impl Composer<'_> {
             self.cues.is_used(at)
                 || self.cues.pieces.get(at).is_some_and(|piece| {
                     is_stop_word(&piece.folded)
-                        || piece.is_han && "的为是在代码有".contains(&piece.raw)
+                        || piece.is_han && "的为是在代码有这那些两三四五种类个".contains(&piece.raw)
                 })
         };
         between.len() <= most && between.into_iter().all(is_small)

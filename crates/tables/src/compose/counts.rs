@@ -38,11 +38,15 @@ impl Composer<'_> {
         Some((Reckoning::One(plan), Form::Figure))
     }
 
-    /// The noun before a Chinese count: `超过100的年份有多少个`. It begins the sentence, or follows its conditions.
+    /// The noun before a Chinese count: `超过100的年份有多少个`. It begins the sentence, or follows its conditions or values.
     fn noun_before(&self, count: &Range<usize>) -> Option<usize> {
         let is_noun = |mention: &ColumnMention| {
             let span = &mention.span;
-            let follows = span.start.checked_sub(1).is_none_or(|at| self.cues.folded(at) == "的");
+            let is_value = |at: usize| self.filters.iter().any(|it| it.span.contains(&at));
+            let follows = span
+                .start
+                .checked_sub(1)
+                .is_none_or(|at| self.cues.folded(at) == "的" || is_value(at));
             follows && span.end <= count.start && self.is_near(span, count, MOST_BEFORE)
         };
         self.unclaimed.iter().position(is_noun)

@@ -1,9 +1,13 @@
 //! Composes superlatives: the heaviest thing, the highest figure, the most frequent value.
 
+use std::ops::Range;
+
 use pikerag_knowledge::data::{Aggregate, ColumnKind};
 
+use super::redundant::COUNTS;
 use super::{Composed, Composer};
 use crate::cues::{Cue, Direction, Extreme, Goal, Ranked};
+use crate::link::ColumnMention;
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
@@ -15,7 +19,11 @@ impl Composer<'_> {
             () if self.cues.has(Cue::Where) => self.scope.location_column(),
             () => None,
         });
-        let named = match self.counts_rows(extreme) {
+        let count = self.count_before(extreme);
+        if let Some(span) = &count {
+            self.mark_only(span.clone());
+        }
+        let named = match count.is_some() || self.counts_rows(extreme) {
             true => None,
             false => self
                 .take_measure(Some(&extreme.span), Some(extreme.direction))
@@ -53,6 +61,17 @@ impl Composer<'_> {
             }
         };
         Some((Reckoning::One(plan), Form::Things))
+    }
+
+    /// A word for the count of rows before the extreme, where no column has its name: `款数最多`.
+    fn count_before(&self, extreme: &Extreme) -> Option<Range<usize>> {
+        let end = extreme.span.start;
+        let span = end.checked_sub(2)?..end;
+        let is_column = |mention: &ColumnMention| mention.is_whole() && mention.span.end == end;
+        let is_count = COUNTS.contains(&self.cues.text_of(span.clone()))
+            && extreme.can_count()
+            && !self.links.columns.iter().any(is_column);
+        is_count.then_some(span)
     }
 
     /// Whether the extreme ranks by the count of rows: `most common`, or `the most flights` in a table of flights.

@@ -23,7 +23,10 @@ const LABELS: [&str; 24] = [
 const CODES: [&str; 6] = ["code", "codes", "cod", "代码", "编号", "号码"];
 
 /// Words for the count of rows, which may also hold the name of a column: the date of `天数`.
-const COUNTS: [&str; 8] = ["天数", "次数", "个数", "件数", "数量", "笔数", "场数", "年数"];
+pub(super) const COUNTS: [&str; 14] = [
+    "天数", "次数", "个数", "件数", "数量", "笔数", "场数", "年数", "款数", "部数", "条数", "起数",
+    "篇数", "项数",
+];
 
 /// Words for the values of the column before them: `engine type`.
 pub(super) const KINDS: [&str; 6] = ["type", "types", "kind", "kinds", "类型", "种类"];

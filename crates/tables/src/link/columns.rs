@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use pikerag_language::is_stop_word;
 use pikerag_language::periods::stretches;
+use pikerag_language::{is_chinese, is_stop_word};
 
 use super::{ColumnMention, Links, Word};
 use crate::catalog::ColumnWord;
@@ -91,16 +91,17 @@ pub(super) fn link_columns(cues: &Cues, scope: &Scope<'_>, words: &[Word], links
                 at += 1;
                 continue;
             };
+            at = to;
             if let Some(next) = words.get(to)
                 && next.span.start == mention.span.end
                 && MEASURE_WORDS.contains(&next.stem.as_str())
                 && !cues.is_used(next.span.start)
-                && matches.of(to).is_empty()
+                && !matches.names_whole(to)
             {
                 mention.span.end = next.span.end;
+                at += 1;
             }
             links.columns.push(mention);
-            at = to;
         }
     }
     links.columns.sort_by_key(|mention| mention.span.start);
@@ -165,6 +166,17 @@ impl Matches<'_> {
         self.by_word.get(word).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Whether a span is one Chinese character that no list knows: `款` of `款数` does not mean `年款`.
+    fn is_lone_character(&self, span: Range<usize>) -> bool {
+        let words = self.words.get(span).unwrap_or_default();
+        matches!(words, [word] if word.meanings.is_empty() && word.stem.chars().all(is_chinese))
+    }
+
+    /// Whether a word alone is the name of a column.
+    fn names_whole(&self, word: usize) -> bool {
+        self.of(word).iter().any(|(place, _)| self.scope.n_words(*place) == 1)
+    }
+
     /// The matches of words that match something.
     fn of_matching(&self, words: Range<usize>) -> impl Iterator<Item = &Vec<WordOfColumn>> {
         let matches = self.by_word.get(words).unwrap_or_default();
@@ -211,6 +223,9 @@ impl Matches<'_> {
         let n_matched = matched.values().map(Vec::len).max()?;
         matched.retain(|_, words| words.len() == n_matched);
         let n_words = matched.keys().map(|place| self.scope.n_words(*place)).min()?;
+        if n_matched < n_words && self.is_lone_character(span.clone()) {
+            return None;
+        }
         let mut columns: Vec<ColumnPlace> = matched
             .into_keys()
             // Among names that the question has in part only, none is better.

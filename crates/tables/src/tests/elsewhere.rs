@@ -125,7 +125,7 @@ fn a_year_of_rows_of_that_year_is_no_answer() {
 #[test]
 fn the_noun_behind_a_value_names_the_rows() {
     assert_eq!(
-        shown("How many township dwellings are there?"),
+        shown("How many township homesteads are there?"),
         "towns [c1 = township] Count(rows)"
     );
 }
