@@ -2,6 +2,7 @@
 import { deflateSync } from "node:zlib";
 
 import { gate } from "./browser.mjs";
+import { tableAnswers } from "./knowledge-tables.mjs";
 import { sendProblem } from "./serve.mjs";
 
 const EVIL = "<img src=x onerror=alert(1)>";
@@ -77,7 +78,7 @@ function page() {
 
 /** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`, what was `sent`, gates: the `ending` of a job, `estimating`, and the `beginning` of a job. */
 export function mock() {
-  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, noBudget: false, ending: gate(), estimating: gate(), beginning: gate() };
+  const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, noBudget: false, ending: gate(), running: gate(), estimating: gate(), beginning: gate() };
   const told = (name, answer) => async (request, response) => {
     state.asked.push([name, ["GET", "DELETE"].includes(request.method) ? Object.fromEntries(queryOf(request)) : await json(request)]);
     return typeof answer === "function" ? answer(request, response) : answer;
@@ -196,7 +197,8 @@ export function mock() {
     [`GET ${at("empty", "/sent")}`]: () => state.sent,
     [`GET ${at("empty", "/jobs")}`]: [],
   };
-  for (const rest of ["", "/sources", "/files", "/records", "/tags", "/tag-pairs", "/feedback"]) {
+  Object.assign(answers, tableAnswers(at("law"), state, told));
+  for (const rest of ["", "/sources", "/files", "/tables", "/records", "/tags", "/tag-pairs", "/feedback"]) {
     answers[`GET ${at("empty", rest)}`] = noBase;
   }
   // serve.mjs knows exact addresses: files that are sent, and jobs, are looked up here.

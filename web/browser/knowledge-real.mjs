@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { open } from "./browser.mjs";
+import { realTables } from "./knowledge-tables.mjs";
 import { startServer } from "./real.mjs";
 import { through } from "./through.mjs";
 
@@ -80,6 +81,7 @@ async function walk(page, url, isSound, shoot) {
   await page.getByText(/^300 nodes/).waitFor();
   await isSound(page);
   await shoot(page, "real-graph");
+  await realTables(page, place, isSound, shoot);
   await page.goto(`${place}/records/repair`);
   await page.getByText("71 rows").waitFor();
   await page.goto(`${place}/tags`);

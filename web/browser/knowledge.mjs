@@ -9,6 +9,7 @@ import { DESKTOP, PHONE, becomes, isSound as isSoundBut, launch, open, settled, 
 import { DEAR, FAILED, FREE, job, mock } from "./knowledge-mock.mjs";
 import { real } from "./knowledge-real.mjs";
 import { waits } from "./knowledge-sent.mjs";
+import { typedTables } from "./knowledge-tables.mjs";
 import { serve } from "./serve.mjs";
 
 const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
@@ -19,7 +20,7 @@ const LAW = "#/knowledge/law";
 const DOCUMENT = `${LAW}/documents/0000000000000001`;
 
 async function looks(browser, url) {
-  const places = { documents: LAW, document: `${DOCUMENT}?chunk=00000000000000c2`, graph: `${LAW}/graph?overview=1`, records: `${LAW}/records`, tags: `${LAW}/tags`, class: `${LAW}/tags/fault`, verified: `${LAW}/verified`, empty: "#/knowledge/empty" };
+  const places = { documents: LAW, document: `${DOCUMENT}?chunk=00000000000000c2`, graph: `${LAW}/graph?overview=1`, tables: `${LAW}/tables`, table: `${LAW}/tables/cranes`, records: `${LAW}/records`, tags: `${LAW}/tags`, class: `${LAW}/tags/fault`, verified: `${LAW}/verified`, empty: "#/knowledge/empty" };
   for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     for (const colorScheme of ["light", "dark"]) {
       for (const locale of ["en-US", "zh-CN"]) {
@@ -227,7 +228,7 @@ async function leadsOn(browser, url, state) {
   await page.context().close();
 }
 
-async function tables(browser, url) {
+async function records(browser, url) {
   const page = await open(browser, `${url}${LAW}/records`);
   await page.getByText("3 rows").waitFor();
   await page.getByRole("button", { name: "load" }).click();
@@ -315,7 +316,7 @@ const browser = await launch();
 try {
   const { state, answers } = mock();
   const { url, close } = await serve(dist, answers);
-  for (const part of [...(process.env.QUICK ? [] : [looks]), bringsIn, (...given) => waits(...given, isSound, shoot), lists, reads, leadsOn, tables, words, showsWhatAKeyMay, onePaneOnAPhone]) {
+  for (const part of [...(process.env.QUICK ? [] : [looks]), bringsIn, (...given) => waits(...given, isSound, shoot), lists, reads, leadsOn, (...given) => typedTables(...given, isSound, shoot), records, words, showsWhatAKeyMay, onePaneOnAPhone]) {
     await part(browser, url, state);
   }
   close();

@@ -42,6 +42,7 @@ export const ICONS = {
   settings: "M3.5 6h6M13.5 6h3M11.5 4v4M3.5 14h3M10.5 14h6M8.5 12v4",
   stop: "M6 6h8v8H6z",
   system: "M3 4h14v9H3zM7 16.5h6M10 13v3.5",
+  table: "M3 4.5h14v11H3zM3 8.2h14M3 11.9h14M8 8.2v7.3",
   tag: "M3.5 3.5h6.5l6.5 6.5-6.5 6.5L3.5 10zM7 7v.1",
   thumbDown: "M7 11V4H4v7zM7 11l3 5.5c1.5 0 2-1 1.7-2.3l-.5-2.2h4.3c.8 0 1.2-.7 1-1.4L15 5c-.2-.7-.6-1-1.3-1H7",
   thumbUp: "M7 9v7H4V9zM7 9l3-5.5c1.5 0 2 1 1.7 2.3L11.2 8h4.3c.8 0 1.2.7 1 1.4L15 15c-.2.7-.6 1-1.3 1H7",

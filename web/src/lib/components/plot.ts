@@ -31,12 +31,16 @@ export type PlotData = {
   formatY?: (value: number) => string;
   /** From 0 to this, whatever the figures are. */
   yMost?: number;
+  /** The axis begins here, not at 0. */
+  yLeast?: number;
 };
 
 export type PlotColours = { ink: string; line: string; back: string; font: string; series: string[] };
 
 /** Ticks of more letters in all are tilted. */
 const MOST_LETTERS = 70;
+/** Lines of more figures are drawn without a mark at each. */
+const MOST_POINTS = 150;
 
 /** Draws it into `box`; `onpoint` reports the place of the pointer. */
 export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, height: number, onpoint: ((index: number | null) => void) | null): uPlot {
@@ -48,7 +52,7 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
   if (data.stacked) {
     order.reverse();
   }
-  const drawn = order.flatMap((index) => partsOf(data.kind, data.series[index], rows[index] ?? [], colours, colours.series[index % colours.series.length] ?? colours.ink));
+  const drawn = order.flatMap((index) => partsOf(data, index, rows[index] ?? [], colours));
   const isTilted = data.kind === "bars" && !data.stacked && data.ticks !== undefined && MOST_LETTERS < data.ticks.length * Math.max(...data.ticks.map((tick) => tick.length));
   const options: uPlot.Options = {
     width: box.clientWidth,
@@ -57,7 +61,7 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
     cursor: { show: onpoint !== null, drag: { x: false, y: false }, y: false, points: { show: data.kind !== "bars" && data.series.length < 8 } },
     scales: {
       x: { time: false, range: rangeOfX(data) },
-      y: { range: (_, least, most) => [Math.min(0, least), data.yMost ?? (most > 0 ? most * 1.08 : 1)] },
+      y: { range: (_, least, most) => [data.yLeast ?? Math.min(0, least), data.yMost ?? (most > 0 ? most + 0.08 * (most - (data.yLeast ?? 0)) : 1)] },
     },
     axes: [
       { ...axis, label: data.xLabel, size: isTilted ? 64 : 30, rotate: isTilted ? -28 : 0, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
@@ -75,9 +79,11 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
 }
 
 /** The lines of uPlot that show one row of figures: past, expected, and the ends of its intervals, which the scale has to hold. */
-function partsOf(kind: PlotData["kind"], one: PlotSeries | undefined, values: Values, colours: PlotColours, colour: string): [uPlot.Series, Values][] {
+function partsOf(data: PlotData, index: number, values: Values, colours: PlotColours): [uPlot.Series, Values][] {
+  const one = data.series[index];
+  const colour = colours.series[index % colours.series.length] ?? colours.ink;
   const known = one?.known ?? values.length;
-  const parts: [uPlot.Series, Values][] = [[lookOf(kind, colour, colours.back), values.map((value, at) => (at < known ? value : null))]];
+  const parts: [uPlot.Series, Values][] = [[lookOf(data, index, colour, colours.back), values.map((value, at) => (at < known ? value : null))]];
   if (known < values.length) {
     const look = { stroke: colours.ink, width: 2, dash: [5, 4], points: { show: true, size: 8, fill: colours.ink, stroke: colours.back } };
     // It begins where the past ends, so that the line goes on.
@@ -111,14 +117,23 @@ function places(ticks: string[], width: number, room: number): number[] {
   return ticks.map((_, at) => at).filter((at) => (ticks.length - 1 - at) % step === 0);
 }
 
-function lookOf(kind: PlotData["kind"], colour: string, back: string): uPlot.Series {
-  if (kind === "bars") {
-    return { stroke: colour, fill: colour, width: 0, paths: uPlot.paths.bars?.({ size: [0.7, 48], radius: 0.12 }), points: { show: false } };
+function lookOf(data: PlotData, index: number, colour: string, back: string): uPlot.Series {
+  if (data.kind === "bars") {
+    const isGrouped = !data.stacked && 1 < data.series.length;
+    const bars = isGrouped ? besides(data, index) : { size: [0.7, 48] as [number, number], radius: 0.12 };
+    return { stroke: colour, fill: colour, width: 0, paths: uPlot.paths.bars?.(bars), points: { show: false } };
   }
-  if (kind === "line") {
-    return { stroke: colour, width: 2, points: { show: true, size: 6, fill: back, stroke: colour } };
+  if (data.kind === "line") {
+    return { stroke: colour, width: 2, points: { show: data.x.length <= MOST_POINTS, size: 6, fill: back, stroke: colour } };
   }
   return { stroke: colour, paths: () => null, points: { show: true, size: 11, width: 1.5, fill: colour, stroke: back } };
+}
+
+/** The bars of one series, beside those of the others at the same place. */
+function besides({ x, series }: PlotData, index: number): uPlot.Series.BarsPathBuilderOpts {
+  const width = (x.length < 5 ? 0.5 : 0.8) / series.length;
+  const unit = 1 as uPlot.Series.BarsPathBuilderFacetUnit.ScaleValue;
+  return { size: [1, Infinity], disp: { x0: { unit, values: () => x.map((at) => at + (index - series.length / 2) * width) }, size: { unit, values: () => [0.92 * width] } } };
 }
 
 function widest(values: string[] | null, font: string): number {

@@ -44,6 +44,9 @@ export const en = {
   problems: {
     unreachable: { title: "The server cannot be reached", hint: "Check that it runs and that you are connected, then try again." },
     unreadable: { title: "The server’s answer cannot be read", hint: "The page and the server may be of different versions. Reload the page." },
+    "bad-sql": { title: "The statement has an error", hint: "Check the names of the tables and columns: this page lists them." },
+    "sql-not-allowed": { title: "The statement is not allowed", hint: "Write one SELECT over the tables; nothing else runs." },
+    "sql-too-slow": { title: "The statement takes too long", hint: "Add conditions, or group the rows." },
     "page-defect": { title: "Something went wrong in this page", hint: "Reload the page." },
   } as Record<string, { title: string; hint: string }>,
   faults: { caller: "Request", model: "Model", server: "Server" },

@@ -46,6 +46,9 @@ export const zh: typeof en = {
   problems: {
     unreachable: { title: "无法连接服务器", hint: "请确认服务器正在运行且网络正常，然后重试。" },
     unreadable: { title: "无法读取服务器的响应", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
+    "bad-sql": { title: "语句有误", hint: "请检查表名和列名，本页列有全部表和列。" },
+    "sql-not-allowed": { title: "不允许执行此语句", hint: "请写一条对这些表的 SELECT 语句，其他语句不会执行。" },
+    "sql-too-slow": { title: "语句耗时过长", hint: "请添加条件，或将行分组汇总。" },
     "page-defect": { title: "页面出错", hint: "请重新加载页面。" },
   },
   faults: { caller: "请求", model: "模型", server: "服务器" },
