@@ -173,10 +173,10 @@ def forget(server, state, admin, draw):
     with state.lock:
         if status == 200:
             state.forgotten.add(text)
-        elif status != 0:
-            # It was not in the base yet.
+        elif 0 < status < 500:
+            # It was not in the base yet. After an error of the server nobody knows how far it came.
             state.files[name] = text
-        if status:
+        if 0 < status < 500:
             state.forgetting.discard(text)
 
 

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::class::TaskClass;
 use crate::document::Span;
+use crate::facts::Reason;
 use crate::id::{ChunkId, RecordId};
 use crate::tables::RecordQuery;
 use crate::verified::Recalled;
@@ -37,6 +38,11 @@ pub struct Worked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub recalled: Option<Recalled>,
+    /// Why there is no answer, where one was refused: for a question over tables with its readings to choose from. Absent in runs
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub refusal: Option<Reason>,
 }
 
 impl Worked {
@@ -50,6 +56,7 @@ impl Worked {
             comparison: None,
             ideas: Vec::new(),
             recalled: None,
+            refusal: None,
         }
     }
 }

@@ -113,6 +113,9 @@ async fn routed(
         run.push(Event::Planned { round, because, steps });
         match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(mut answer) => {
+                if let Some(why) = evidence.tables.excerpted(ports, question, &answer).await? {
+                    return Ok(lacking(run, asked, Some(why), language));
+                }
                 // Rows of a table are no figure.
                 if answer.written_by == WrittenBy::Quotation
                     && answer.rationale.is_empty()
@@ -127,11 +130,11 @@ async fn routed(
                 class = next;
             }
             Outcome::Nothing(why, _) => {
-                return Ok(of_class(lacking(run, why.as_ref(), language), asked));
+                return Ok(lacking(run, asked, why, language));
             }
         }
     }
-    Ok(of_class(lacking(run, None, language), asked))
+    Ok(lacking(run, asked, None, language))
 }
 
 /// A class as it is told of a question that is not answered.
@@ -362,24 +365,24 @@ fn not_understood(evidence: &Evidence) -> Reason {
 }
 
 /// No answer: what it would take.
-fn lacking(run: &mut Run, why: Option<&Reason>, language: Language) -> Answer {
-    let why = match why {
+fn lacking(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Language) -> Answer {
+    let text = match &why {
         Some(few @ Reason::TooLittleCovered { .. }) => {
             Sentence::Insufficient(&few.in_words(language)).in_words(language)
         }
         Some(why) => why.in_words(language),
         None => String::new(),
     };
-    run.push(Event::Answered { answer: why.clone() });
+    run.push(Event::Answered { answer: text.clone() });
     Answer {
-        missing: vec![why.clone()],
-        text: why,
+        missing: vec![text.clone()],
+        text,
         rationale: String::new(),
         refused: true,
         written_by: WrittenBy::Reckoning,
         citations: Vec::new(),
         context: Context::default(),
-        worked: None,
+        worked: Some(Box::new(Worked { refusal: why, ..Worked::of(class) })),
     }
 }
 

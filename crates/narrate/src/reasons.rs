@@ -130,6 +130,22 @@ impl InWords for Reason {
                     ),
                 )
             }
+            Self::TableExcerpt { table, columns, read, rows, readings, statements } => {
+                let nearest = nearest(readings, statements);
+                Words::new(
+                    format!(
+                        "Only {read} of the {rows} rows of the table `{table}` were read, and the question asks over all of \
+                         them, so there is no figure. {}Its columns: {}. Ask with their names.",
+                        after("The nearest reading: ", &nearest, ". "),
+                        columns.join(", "),
+                    ),
+                    format!(
+                        "表 `{table}` 共有 {rows} 行，只读取了其中 {read} 行，而问题涉及所有行，因此不给出数字。{}表的列：{}。请用列名提问。",
+                        after("最接近的理解：", &nearest, "。"),
+                        columns.join("、"),
+                    ),
+                )
+            }
             Self::TableUndecided { readings, statements } => {
                 let nearest = nearest(readings, statements);
                 Words::new(

@@ -8,6 +8,7 @@ mod sound;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ const WRITER_BYTES: usize = 64 << 20;
 pub(crate) const SEARCHING: Duration = Duration::from_secs(3);
 /// How long one who has to write waits.
 pub(crate) const WRITING: Duration = Duration::from_mins(10);
+/// How often an index that is in the way is removed before that counts as failed.
+const CLEARINGS: usize = 50;
 
 /// Whether the folder of the index can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,12 +127,7 @@ impl FullText {
     /// An empty index in place of what stands there.
     pub(crate) fn create(base: &Path, _turn: &Turn) -> Result<Self, StoreError> {
         let folder = folder_of(base);
-        if folder.exists()
-            && let Err(error) = std::fs::remove_dir_all(&folder)
-            && !holds_open_files_alone(&folder)
-        {
-            return Err(error).context("clearing the full-text folder");
-        }
+        clear(&folder).context("clearing the full-text folder")?;
         std::fs::create_dir_all(&folder).context("creating the full-text folder")?;
         let place = Place::open(&folder, Access::Write).context("creating the full-text index")?;
         let index = Index::create(place, fields().0, IndexSettings::default())
@@ -305,6 +303,21 @@ fn fields() -> (Schema, Field, Field) {
 /// The folder of the index in a base's folder.
 pub(crate) fn folder_of(base: &Path) -> PathBuf {
     base.join(format!("fulltext-v{VERSION}"))
+}
+
+/// Removes a folder. Who reads the index makes a file in it for a moment, which may come between its last file and its end.
+fn clear(folder: &Path) -> std::io::Result<()> {
+    let mut tries = 0..CLEARINGS;
+    loop {
+        tries.next();
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => return Err(error),
+            Err(_) if holds_open_files_alone(folder) => return Ok(()),
+            Err(_) if !tries.is_empty() => std::thread::sleep(Duration::from_millis(5)),
+            removed => return removed,
+        }
+    }
 }
 
 /// Whether all that is left in a folder are files that somebody still reads, under the names that FUSE and NFS keep them by

@@ -21,7 +21,7 @@ pub use joins::joins;
 pub use reading::{Form, Reading, Reckoning};
 
 use compose::compose;
-use cues::Cues;
+use cues::{Cue, Cues, Goal};
 use scope::Scope;
 
 /// The readings of a question over each table and over each pair of tables that can be joined, the best first.
@@ -40,4 +40,14 @@ pub fn readings(question: &str, catalog: &Catalog) -> Vec<Reading> {
         (reading.unused_weight(), reading.tables.len(), -reading.score)
     });
     readings
+}
+
+/// Whether a question asks for what only all rows of a table tell: a count, a total, a mean, a share, or what is greatest. A value
+/// of one row, or a list of values, is not.
+pub fn asks_over_all_rows(question: &str) -> bool {
+    let cues = Cues::of(question);
+    let is_worked_out =
+        matches!(cues.goal, Goal::Count | Goal::Sum | Goal::Mean | Goal::Median | Goal::Share);
+    let is_aggregate = [Cue::Mean, Cue::Sum, Cue::Distinct].into_iter().any(|cue| cues.has(cue));
+    is_worked_out || is_aggregate || cues.count.is_some() || !cues.extremes.is_empty()
 }

@@ -3240,6 +3240,203 @@ export interface components {
             /** @description Its text, in which the spans of its passages count; with the corrections that were made when it was last indexed. */
             text: string;
         };
+        /** @description A reason for a class or a plan. */
+        Reason: {
+            /** @enum {string} */
+            reason: "asks_for_ideas";
+        } | {
+            /** @enum {string} */
+            reason: "compares_named";
+            things: string[];
+        } | {
+            /** @enum {string} */
+            reason: "asks_about_future";
+        } | {
+            /** @enum {string} */
+            reason: "records_cover_period";
+            schema: string;
+        } | {
+            count: number;
+            last: string | null;
+            /** @enum {string} */
+            reason: "records_allow_forecast";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "no_records_for_forecast";
+        } | {
+            /** @enum {string} */
+            reason: "one_document_lists";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_list";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_figure";
+        } | {
+            count: number;
+            /** @enum {string} */
+            reason: "needs_calculation";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_summary";
+        } | {
+            /** @enum {string} */
+            reason: "compares";
+        } | {
+            /** @enum {string} */
+            reason: "words_not_in_records";
+            schema: string;
+            words: string[];
+        } | {
+            /** @enum {string} */
+            reason: "is_chain";
+        } | {
+            /** @enum {string} */
+            reason: "is_scattered";
+        } | {
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "best_passage_covers";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_fact";
+        } | {
+            /** @enum {string} */
+            reason: "class_requested";
+        } | {
+            level: components["schemas"]["Level"];
+            /** @enum {string} */
+            reason: "level_requested";
+        } | {
+            by: string;
+            /** @enum {string} */
+            reason: "verified_same_question";
+        } | {
+            question: string;
+            /** @enum {string} */
+            reason: "verified_similar_question";
+        } | {
+            documents: number;
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "base_offers";
+            records: components["schemas"]["OfferedRecords"][];
+            titles: string[];
+        } | {
+            /** @enum {string} */
+            reason: "no_matching_records";
+        } | {
+            /** @enum {string} */
+            reason: "records_lack_answer";
+        } | {
+            /** @enum {string} */
+            reason: "records_do_not_mention";
+            schema: string;
+            words: string[];
+        } | {
+            /** @enum {string} */
+            reason: "tables_answer";
+            tables: string[];
+        } | {
+            columns: string[];
+            /** @description Absent in runs of earlier versions. */
+            readings?: string[];
+            /** @enum {string} */
+            reason: "table_unclear";
+            /** @description For each reading, the `SELECT` that gives its result. */
+            statements?: string[];
+            table: string;
+            words: string[];
+        } | {
+            columns: string[];
+            /**
+             * Format: int64
+             * @description Rows that were read, and rows of the table in that document.
+             */
+            read: number;
+            readings: string[];
+            /** @enum {string} */
+            reason: "table_excerpt";
+            /** Format: int64 */
+            rows: number;
+            /** @description For each reading, the `SELECT` that gives its result. */
+            statements: string[];
+            table: string;
+        } | {
+            readings: string[];
+            /** @enum {string} */
+            reason: "table_undecided";
+            /** @description For each reading, the `SELECT` that gives its result. Absent in runs of earlier versions. */
+            statements?: string[];
+        } | {
+            /** Format: double */
+            percent: number;
+            /** @enum {string} */
+            reason: "too_little_covered";
+        } | {
+            /** @enum {string} */
+            reason: "not_two_things";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_compare";
+        } | {
+            /** @enum {string} */
+            reason: "table_unreadable";
+        } | {
+            /** @enum {string} */
+            reason: "fewer_than_two_described";
+        } | {
+            /** @enum {string} */
+            reason: "no_part_summarized";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_summarize";
+        } | {
+            /** @enum {string} */
+            reason: "no_sentences";
+        } | {
+            /** @enum {string} */
+            reason: "no_ideas";
+        } | {
+            /** @enum {string} */
+            reason: "ideas_need_model";
+        } | {
+            /** @enum {string} */
+            reason: "forecast_needs_records";
+        } | {
+            field: string;
+            /** @enum {string} */
+            reason: "no_dates";
+        } | {
+            /** @enum {string} */
+            reason: "mixed_units";
+        } | {
+            field: string;
+            /** @enum {string} */
+            reason: "dates_too_far_apart";
+        } | {
+            known: number;
+            least: number;
+            period: components["schemas"]["GroupBy"];
+            /** @enum {string} */
+            reason: "too_few_periods";
+        } | {
+            farthest: number;
+            last: string;
+            /** @enum {string} */
+            reason: "too_far_ahead";
+            steps: number;
+        } | {
+            known: number;
+            least: number;
+            /** @enum {string} */
+            reason: "too_few_cases";
+        };
         /** @description How an answer of today stands to what people had said of the question before. */
         Recalled: components["schemas"]["KeptVerified"] & {
             /** @description What became of it. */
@@ -3935,6 +4132,21 @@ export interface components {
             table: string;
             words: string[];
         } | {
+            columns: string[];
+            /**
+             * Format: int64
+             * @description Rows that were read, and rows of the table in that document.
+             */
+            read: number;
+            readings: string[];
+            /** @enum {string} */
+            reason: "table_excerpt";
+            /** Format: int64 */
+            rows: number;
+            /** @description For each reading, the `SELECT` that gives its result. */
+            statements: string[];
+            table: string;
+        } | {
             readings: string[];
             /** @enum {string} */
             reason: "table_undecided";
@@ -4388,6 +4600,11 @@ export interface components {
             outlook?: components["schemas"]["Outcome"][];
             /** @description What people had said of the question before; none where nobody did. */
             recalled?: components["schemas"]["Recalled"];
+            /**
+             * @description Why there is no answer, where one was refused: for a question over tables with its readings to choose from. Absent in runs
+             *     of earlier versions.
+             */
+            refusal?: components["schemas"]["Reason"];
         };
         /** @description Who wrote an answer. */
         WrittenBy: {

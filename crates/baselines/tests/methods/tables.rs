@@ -20,6 +20,15 @@ const ORDERS: &str = "date,region,product,amount\n2021-01-05,North,Pump,400\n202
 
 /// What the model says, in turn: plans, and which reading is meant.
 async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc<ScriptedChat>) {
+    ask_over(ORDERS, question, plans, choices).await
+}
+
+async fn ask_over(
+    orders: &str,
+    question: &str,
+    plans: &[Json],
+    choices: &[&str],
+) -> (Answered, Arc<ScriptedChat>) {
     let choices: Vec<String> = choices.iter().map(|&choice| choice.to_owned()).collect();
     let plans = plans.to_vec();
     let (mut plans, mut choices) = (plans.into_iter(), choices.into_iter());
@@ -41,7 +50,7 @@ async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc
     }));
     let shelf = Shelf::empty();
     let files: Files =
-        [("orders.csv", ORDERS), ("memo.md", "# Memo\n\nThe lift was painted blue.\n")]
+        [("orders.csv", orders), ("memo.md", "# Memo\n\nThe lift was painted blue.\n")]
             .into_iter()
             .collect();
     shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
@@ -146,6 +155,29 @@ async fn where_no_table_fits_the_documents_are_read() {
     let (answered, chat) = ask(question, &[none], &[]).await;
     assert!(text(&answered).contains("Nothing is known"), "{}", text(&answered));
     assert!(1 < chat.prompts().len());
+}
+
+/// Rows that a search found are not all rows: what a model counts of them is no figure.
+#[tokio::test]
+async fn what_is_counted_off_some_rows_is_no_figure() {
+    let none = || [json!({"fits": false, "table": ""})];
+    let row = |n: usize| format!("2021-01-{:02},North,Pump {n},{n}00\n", n % 28 + 1);
+    let many: String = std::iter::once("date,region,product,amount\n".to_owned())
+        .chain((1..200).map(row))
+        .collect();
+    let question = "How many orders of the North did the buyers praise most?";
+    let (answered, _) = ask_over(&many, question, &none(), &[]).await;
+    let refusal = answered.answer.worked.as_ref().and_then(|worked| worked.refusal.clone());
+    let Some(Reason::TableExcerpt { table, read, rows, .. }) = refusal else {
+        panic!("{:?}: {}", refusal, text(&answered));
+    };
+    assert!(answered.answer.refused && table == "orders" && 0 < read && read < rows);
+    assert_eq!(rows, 199);
+    // A value of one row is no figure over the table; nor is anything where all rows were read.
+    let (answered, _) = ask_over(&many, "Who praised the orders of the North?", &none(), &[]).await;
+    assert_eq!(text(&answered), "Nothing is known.");
+    let (answered, _) = ask(question, &none(), &[]).await;
+    assert_eq!(text(&answered), "Nothing is known.");
 }
 
 /// The event with the class names who read the question.

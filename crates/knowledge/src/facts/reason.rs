@@ -82,6 +82,17 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         statements: Vec<String>,
     },
+    /// The question asks for what all rows of a table tell, and the answer was read off so many of them.
+    TableExcerpt {
+        table: String,
+        columns: Vec<String>,
+        /// Rows that were read, and rows of the table in that document.
+        read: u64,
+        rows: u64,
+        readings: Vec<String>,
+        /// For each reading, the `SELECT` that gives its result.
+        statements: Vec<String>,
+    },
     /// How the question may be meant over the tables; none of it was settled on.
     TableUndecided {
         readings: Vec<String>,

@@ -4,6 +4,7 @@
 
 mod asked;
 mod decided;
+mod excerpt;
 mod lead;
 
 use std::sync::Arc;
@@ -82,6 +83,11 @@ fn is_rival(best: &Reading, other: &Reading) -> bool {
         && other.tables.len() == best.tables.len()
         && other.tables.first() != best.tables.first()
         && best.score <= other.score + RIVAL
+}
+
+/// The names of columns that a message lists.
+fn names_of_columns(table: &DataTable) -> Vec<String> {
+    table.columns.iter().take(NAMED).map(|column| column.name.clone()).collect()
 }
 
 /// The class of a question that reads so: what a cell tells is a fact, all else is worked out.
@@ -184,6 +190,22 @@ impl Reader {
             return Ok(None);
         };
         let Some(table) = self.tables(reading).into_iter().next() else { return Ok(None) };
+        let (readings, statements) = self.nearest(ports, question).await?;
+        Ok(Some(Reason::TableUnclear {
+            columns: names_of_columns(&table),
+            table: table.title,
+            words: reading.unused_words.clone(),
+            readings,
+            statements,
+        }))
+    }
+
+    /// The nearest readings in words, with the `SELECT` of each.
+    async fn nearest(
+        &self,
+        ports: &Ports,
+        question: &Question,
+    ) -> Result<(Vec<String>, Vec<String>), SolveError> {
         let (mut readings, mut statements) = (Vec::new(), Vec::new());
         for near in self.readings.iter().filter(|near| is_near(near)).take(NEAREST) {
             // A reading that lacks words may make a plan that does not fit the table.
@@ -192,13 +214,7 @@ impl Reader {
                 statements.push(computed.statement());
             }
         }
-        Ok(Some(Reason::TableUnclear {
-            table: table.title,
-            columns: table.columns.into_iter().take(NAMED).map(|column| column.name).collect(),
-            words: reading.unused_words.clone(),
-            readings,
-            statements,
-        }))
+        Ok((readings, statements))
     }
 
     /// What a person may do about a question that passages were quoted for, where its nearest reading is a figure over a table;

@@ -3,13 +3,15 @@
 //! heard.
 
 use pikerag_knowledge::data::{DataValue, TablePlan, TableTest};
-use pikerag_knowledge::{Answer, ClassifiedBy, Event, Note, Question, Reason, Role, Schema};
+use pikerag_knowledge::{
+    Answer, ClassifiedBy, Event, Note, Question, Reason, Role, Schema, TaskClass,
+};
 use pikerag_narrate::Language;
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
 use serde_json::json;
 
 use super::asked::Asked;
-use super::{Computed, Reader};
+use super::{Computed, Reader, class_of};
 use crate::pike::lacking;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -75,8 +77,11 @@ impl Reader {
                 *model
             }
             (None, Asked::NoPlan) if self.asks.figure => {
-                let refused = |why| lacking(run, Some(&why), Language::of(question.query()));
-                return Ok(self.unclear(ports, question).await?.map(refused));
+                let language = Language::of(question.query());
+                let why = self.unclear(ports, question).await?;
+                return Ok(
+                    why.map(|why| lacking(run, TaskClass::Quantitative, Some(why), language))
+                );
             }
             (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
         };
@@ -141,7 +146,8 @@ pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed
         readings: readings.iter().map(|reading| reading.understood.clone()).collect(),
         statements: readings.iter().map(Computed::statement).collect(),
     };
-    lacking(run, Some(&why), Language::of(question.query()))
+    let class = readings.first().map_or(TaskClass::Quantitative, |first| class_of(&first.reading));
+    lacking(run, class, Some(why), Language::of(question.query()))
 }
 
 /// Whether each number of the question stands in the plans of a reading, perhaps in thousands or millions: a condition that
