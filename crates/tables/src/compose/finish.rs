@@ -3,7 +3,7 @@
 use pikerag_knowledge::data::{ColumnRef, TableTest};
 use pikerag_language::is_stop_word;
 
-use super::{Composed, Composer};
+use super::{Composed, Composer, Filter};
 use crate::cues::{Goal, is_change, noise_length};
 use crate::lexicon::known_length;
 use crate::pieces::Piece;
@@ -21,6 +21,7 @@ impl Composer<'_> {
         self.mark_redundant(&reckoning);
         self.n_unplaced += usize::from(self.has_period_gap);
         self.n_unplaced += usize::from(says_nothing(&reckoning));
+        self.n_unplaced += usize::from(self.filters.iter().any(|it| self.is_column_too(it)));
         let nth = self.placed_nth(&reckoning);
         let mut unused_words = self.unused_words();
         let score = self.score(unused_words.len());
@@ -37,6 +38,16 @@ impl Composer<'_> {
             is_grounded: self.is_grounded(),
             nth,
         }
+    }
+
+    /// Whether a value is also the name of a measure: the votes of Ada, or the districts that she won.
+    fn is_column_too(&self, filter: &Filter) -> bool {
+        let is_named = |value: &String| {
+            self.scope.columns().any(|(place, column, _)| {
+                self.scope.is_measure(place) && column.name.eq_ignore_ascii_case(value)
+            })
+        };
+        filter.value.as_ref().is_some_and(is_named)
     }
 
     /// The rank that the question asks for, where the plan has it. A rank or limit that it lacks stays unplaced.
