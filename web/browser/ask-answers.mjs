@@ -62,7 +62,17 @@ const forecast = { model: "drift", points: [{ period: "2024-05", value: 6, low: 
 const ideas = [{ title: "Heat the cabin", text: "It keeps the discs dry.", perspectives: ["Engineer"], citations: [1], dissent: ["It costs power."], gaps: [{ missing: "How much power.", next_step: "Measure it." }] }];
 const comparison = { things: ["A", "B"], rows: [{ attribute: "built", cells: [{ text: "2009", citation: 1 }, null] }] };
 const recalled = { id: "v0", at: 1, by: "Ada", given: "5 mm", correction: "6 mm", grounds: [], judgement: "corrected", question: "?", changed: ["docs/old.md"], agreement: "other", newer: 2 };
+export const READINGS = [`the mean of load over cranes ${HOSTILE}`, "the loads of cranes, by harbour", "the cranes of 1899", "the weight of cranes"];
+/** The statements of the readings, with what they give; the last one is wrong. */
+export const STATEMENTS = ["SELECT avg(load) FROM cranes", "SELECT 港口, load FROM cranes WHERE note = 'a&b=c#?'", "SELECT * FROM cranes WHERE year = 1899", "SELECT weight FROM cranes"];
+const RESULTS = [
+  { columns: ["avg(load)"], rows: [[1234.5]], is_cut: false },
+  { columns: ["港口", "load"], rows: [[HOSTILE, 9], ["甲港", null]], is_cut: true },
+  { columns: ["year"], rows: [], is_cut: false },
+];
+const unclear = { reason: "table_unclear", table: "cranes", columns: ["year", "load"], words: ["heavy"], readings: [...READINGS, "a reading of an earlier version"], statements: STATEMENTS };
 const WORKED = {
+  readings: { class: "quantitative", refusal: unclear },
   figures: { class: "predictive", figures, forecast },
   ideas: { class: "creative", ideas, comparison, recalled },
 };
@@ -141,7 +151,7 @@ export function answersOf() {
     } else {
       await answering.passed();
       const worked = Object.entries(WORKED).find(([name]) => question.includes(name))?.[1];
-      const refused = question.includes("refuse") ? { refused: true, text: "The documents do not tell the colour.", citations: [], rationale: "" } : {};
+      const refused = /refuse|readings/.test(question) ? { refused: true, text: "The documents do not tell the colour.", citations: [], rationale: "" } : {};
       const answer = answerOf({ ...(worked ? { worked } : {}), ...(question.includes("missing") ? { missing: ["the price"] } : {}), ...refused });
       kept.set(run, { id: run, method, question: { id: "asked", text: stated }, state: "answered", started: 1, ended: 1500, cost: { spent: answer.spent, paid: answer.spent }, usd: USD, answer, error: null, forked, parameters: {}, process: 1, interrupted: false, events });
       send("answer", { run, is_kept: true, question: stated, method, answer, usd: USD, notices: [{ notice: "no-embedder", made_by: "x" }], links: [] });
@@ -172,6 +182,11 @@ export function answersOf() {
       return { method: name, ...(base === "empty" ? forecastOf(0, 0, { typical: null, most: null }) : (forecasts[name] ?? forecasts.pike)) };
     };
   }
+  answers["POST /api/v1/bases/default/sql"] = async (request, response) => {
+    const body = await bodyOf(request);
+    asked.push(body);
+    return RESULTS[STATEMENTS.indexOf(body.statement)] ?? sendProblem(response, 400, "bad-sql", { title: "bad sql", detail: "no such column: weight" });
+  };
   answers["POST /api/v1/bases/default/ask"] = async (request, response) => {
     const body = await bodyOf(request);
     asked.push(body);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { answersOf } from "./ask-answers.mjs";
+import { offersReadings } from "./ask-readings.mjs";
 import { sources } from "./ask-sources.mjs";
 import { DESKTOP, PHONE, becomes, isSound, launch, open, settled, shooter } from "./browser.mjs";
 import { baseFolder, startServer } from "./real.mjs";
@@ -341,6 +342,7 @@ try {
   await ends(browser, url, made);
   await decides(browser, url, made);
   await remembers(browser, url, made);
+  await offersReadings(browser, url, made, ask, shoot);
   await isQuick(browser, url);
   await looks(browser, url);
   close();

@@ -159,6 +159,7 @@ export const en = {
       "evidence-not-indexed": "The base does not hold the gold evidence of some questions; they count as not found.",
     } satisfies Record<Schemas["Notice"]["notice"], string>,
   },
+  readings: { title: "Did you mean:", open: "Open in tables" },
   worked: {
     classes: { factual: "factual", bridging: "bridging", comparative: "comparative", quantitative: "quantitative", summarizing: "summarizing", predictive: "predictive", creative: "creative" } satisfies Record<Schemas["TaskClass"], string>,
     figures: "Figures",

@@ -190,6 +190,7 @@ export const zh: typeof en = {
       "evidence-not-indexed": "知识库中没有部分问题的标准证据，算作未找到。",
     },
   },
+  readings: { title: "您是指：", open: "在表格中打开" },
   worked: {
     classes: { factual: "事实", bridging: "关联", comparative: "对比", quantitative: "统计", summarizing: "总结", predictive: "预测", creative: "创想" },
     figures: "数据",

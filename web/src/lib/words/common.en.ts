@@ -14,7 +14,7 @@ export const en = {
   theme: { system: "System theme", light: "Light theme", dark: "Dark theme" },
   themeChange: (now: string) => `${now}. Change`,
   help: "Keyboard shortcuts",
-  helpKeys: { input: "Go to the main input", help: "Show this help", then: "then", close: "Close a dialog" },
+  helpKeys: { input: "Go to the main input", help: "Show this help", choice: "Choose a reading of the question", then: "then", close: "Close a dialog" },
   helpSwitch: "Use single-key shortcuts",
   loading: "Loading…",
   retry: "Try again",

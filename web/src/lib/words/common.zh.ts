@@ -16,7 +16,7 @@ export const zh: typeof en = {
   theme: { system: "跟随系统", light: "浅色主题", dark: "深色主题" },
   themeChange: (now) => `${now}，点击切换`,
   help: "键盘快捷键",
-  helpKeys: { input: "跳到主输入框", help: "显示此帮助", then: "然后", close: "关闭对话框" },
+  helpKeys: { input: "跳到主输入框", help: "显示此帮助", choice: "选择对问题的一种理解", then: "然后", close: "关闭对话框" },
   helpSwitch: "启用单键快捷键",
   loading: "加载中…",
   retry: "重试",

@@ -39,6 +39,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   tables_answer: ({ tables }) => `the tables answer it: ${tables.join(", ")}`,
   table_unclear: ({ table, columns, words, readings, statements }) =>
     `The table “${table}” fits, but not all of the question was understood (${words.join(", ")}), so there is no figure. ${nearest("The nearest reading: ", readings, statements, ". ")}Its columns: ${columns.join(", ")}.`,
+  table_excerpt: ({ table, columns, read, rows, readings, statements }) =>
+    `Only ${formatNumber(read)} of the ${formatNumber(rows)} rows of the table “${table}” were read, and the question asks over all of them, so there is no figure. ${nearest("The nearest reading: ", readings, statements, ". ")}Its columns: ${columns.join(", ")}.`,
   table_undecided: ({ readings, statements }) =>
     `It is not certain how the question is meant over the tables, so there is no figure. ${nearest("It may be: ", readings, statements, ". ")}Ask with the names of the columns.`,
   records_do_not_mention: ({ schema, words }) => read(`no record of “${schema}” mentions ${words.join(", ")}`),

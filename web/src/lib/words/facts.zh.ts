@@ -38,6 +38,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   tables_answer: ({ tables }) => `表中有答案：${tables.join("、")}`,
   table_unclear: ({ table, columns, words, readings, statements }) =>
     `表“${table}”与问题相符，但问题中有内容未能理解（${words.join("、")}），因此不给出数字。${nearest("最接近的理解：", readings, statements, "。")}表的列：${columns.join("、")}。`,
+  table_excerpt: ({ table, columns, read, rows, readings, statements }) =>
+    `表“${table}”共有 ${formatNumber(rows)} 行，只读取了其中 ${formatNumber(read)} 行，而问题涉及所有行，因此不给出数字。${nearest("最接近的理解：", readings, statements, "。")}表的列：${columns.join("、")}。`,
   table_undecided: ({ readings, statements }) => `无法确定问题在表中所指的是什么，因此不给出数字。${nearest("可能是：", readings, statements, "。")}请用列名提问。`,
   records_do_not_mention: ({ schema, words }) => read(`“${schema}”的记录没有提到${words.join("、")}`),
   too_little_covered: (fact) => `最相符的段落只包含问题中 ${percent(fact.percent)} 的词`,

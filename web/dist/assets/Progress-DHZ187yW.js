@@ -1,1 +1,0 @@
-import{At as e,_t as t,it as n,nt as r,q as i,yt as a}from"./index-s2wgVYjM.js";var o=a(`<progress class="svelte-pyqjfx"></progress>`);function s(a,s){let c=i(s,`max`,3,1);var l=o();e(()=>{r(l,`aria-label`,s.label),n(l,s.value),r(l,`max`,c())}),t(a,l)}export{s as t};
