@@ -157,6 +157,30 @@ async fn where_no_table_fits_the_documents_are_read() {
     assert!(1 < chat.prompts().len());
 }
 
+/// The model is shown a table that a search finds, though no rule reads the question over it and others come before it.
+#[tokio::test]
+async fn a_table_that_a_search_finds_is_shown() {
+    let shelf = Shelf::empty();
+    let rota = "duty,minutes\nfeeding the grey pelican at noon,20\nsweeping the yard,15\n";
+    let mut files: Files = [("rota.csv", rota)].into_iter().collect();
+    for name in ["alder", "birch", "cedar", "elm", "fir", "larch", "maple", "oak"] {
+        let rows = format!("{name},felled\nold {name},3\nyoung {name},4\n");
+        files.0.insert(format!("{name}.csv"), rows);
+    }
+    shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
+    let chat = Arc::new(ScriptedChat::by_turn(|_, _| {
+        Ok::<_, ModelError>(
+            json!({"fits": false, "table": "", "answer": "20", "class": "bridging"}).to_string(),
+        )
+    }));
+    let models = ChatModels { default: Some(chat.clone() as _), ..ChatModels::default() };
+    let ports = Ports::new(shelf.base.clone(), Some(hashes()), models.into());
+    let question = Question::new("q", "How many visitors may feed a pelican?");
+    solve(&ports, &question, Method::Pike(pike::Params::default())).await.unwrap();
+    let shown = &chat.prompts()[0];
+    assert!(shown.contains("# Tables") && shown.contains("feeding the grey pelican"), "{shown}");
+}
+
 /// Rows that a search found are not all rows: what a model counts of them is no figure.
 #[tokio::test]
 async fn what_is_counted_off_some_rows_is_no_figure() {

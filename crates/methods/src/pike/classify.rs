@@ -140,7 +140,7 @@ impl Evidence {
             collections,
             inquiry,
             days,
-            tables,
+            tables: tables.beside(&chunks),
         })
     }
 

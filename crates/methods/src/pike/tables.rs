@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use pikerag_knowledge::data::{DataTable, PlanRows};
 use pikerag_knowledge::{
-    Answer, ClassifiedBy, Event, Level, Note, Question, Reason, Role, StoreError, TaskClass,
-    Worked, WrittenBy,
+    Answer, Chunk, ClassifiedBy, Event, Level, Note, Question, Reason, Role, SourceId, StoreError,
+    TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
 use pikerag_tables::{Catalog, Reading, Reckoning, readings};
@@ -41,6 +41,8 @@ pub(super) struct Reader {
     /// The best first.
     readings: Vec<Reading>,
     asks: Asks,
+    /// The documents of the passages that fit the question best, the best first.
+    found: Vec<SourceId>,
 }
 
 /// What the words of a question say, whatever the tables are.
@@ -112,9 +114,14 @@ impl Reader {
     ) -> Result<Self, SolveError> {
         let catalog = ports.tables.catalogs.of(ports.base.as_ref()).await?;
         let readings = readings(question.query(), &catalog);
-        let mut reader = Self { catalog, readings, asks };
+        let mut reader = Self { catalog, readings, asks, found: Vec::new() };
         reader.prefer(Language::of(question.query()));
         Ok(reader)
+    }
+
+    /// The same, beside the passages that fit the question best, the best first.
+    pub(super) fn beside(self, passages: &[Chunk]) -> Self {
+        Self { found: passages.iter().map(|passage| passage.source).collect(), ..self }
     }
 
     /// Whether the base has typed tables.

@@ -1,9 +1,9 @@
 //! Asks a model for the plan of a question. What it names has to be there; a plan that cannot be worked out is asked for once
 //! more, with the reason.
 
-use pikerag_knowledge::{Question, Role, Schema, StoreError};
+use pikerag_knowledge::{Question, Role, Schema, SourceId, StoreError};
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, closed, object, quiet_headings, shape};
-use pikerag_tables::{Reading, plan_properties, read_plan, shown};
+use pikerag_tables::{Reading, TableView, plan_properties, read_plan, shown};
 use serde_json::Value as Json;
 
 use super::{Computed, Reader};
@@ -15,9 +15,10 @@ const PROMPT: Prompt =
 /// Plans of one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
 /// Characters of all tables that are shown.
-const ROOM: usize = 9_000;
-/// Tables that are shown.
-const TABLES: usize = 8;
+const ROOM: usize = 6_000;
+/// Tables that are shown, and those of them that rules chose.
+const TABLES: usize = 5;
+const BY_RULES: usize = 3;
 
 /// What a model says of a question.
 pub(super) enum Asked {
@@ -83,19 +84,32 @@ impl Reader {
         }
     }
 
-    /// The tables that the model is shown: those that rules read the question over, the best first, then the others.
+    /// The tables that the model is shown: the first that rules read the question over, then those that a search finds passages
+    /// of, then the others in these orders.
     fn likely(&self) -> Vec<usize> {
-        let all = self.readings.iter().flat_map(|reading| reading.tables.iter().copied());
-        let mut likely: Vec<usize> = Vec::new();
-        for table in all.chain(0..self.catalog.tables.len()) {
-            if TABLES <= likely.len() {
-                break;
-            }
-            if !likely.contains(&table) {
+        let read: Vec<usize> =
+            self.readings.iter().flat_map(|reading| reading.tables.iter().copied()).collect();
+        let mut likely = Vec::new();
+        let mut add = |table: usize, most: usize| {
+            if likely.len() < most && !likely.contains(&table) {
                 likely.push(table);
             }
+        };
+        for table in &read {
+            add(*table, BY_RULES);
+        }
+        let found = self.found.iter().flat_map(|source| self.tables_of(*source));
+        for table in found.chain(read).chain(0..self.catalog.tables.len()) {
+            add(table, TABLES);
         }
         likely
+    }
+
+    /// The tables that rows of a document went into.
+    fn tables_of(&self, source: SourceId) -> impl Iterator<Item = usize> {
+        let is_of = move |view: &TableView| view.table.parts.iter().any(|it| it.source == source);
+        let tables = self.catalog.tables.iter().enumerate();
+        tables.filter(move |(_, view)| is_of(view)).map(|(at, _)| at)
     }
 }
 
