@@ -112,7 +112,7 @@ impl Inner {
         if let Some(index) = locked(&self.fulltext).as_ref() {
             return Ok(Arc::clone(index));
         }
-        // May wait for the turn: whoever has it must be able to set the index meanwhile.
+        // This may wait for a thread that makes the index, and that thread puts it here before it gives up its turn.
         let index = Arc::new(FullText::open(&self.folder, patience)?);
         Ok(Arc::clone(locked(&self.fulltext).get_or_insert(index)))
     }

@@ -1,4 +1,4 @@
-//! Tells answers that a model read off some rows of a table from those that all rows bear out.
+//! Finds answers that a model read off some rows of a table though the question asks over all of them.
 
 use pikerag_knowledge::data::DataTable;
 use pikerag_knowledge::{Answer, Chunk, Question, Reason, SourceId, WrittenBy};

@@ -36,6 +36,9 @@ pub(crate) fn read(
         Delimiter::Sniffed => declared.unwrap_or_else(|| sniff(content)),
     };
     let mut rows = rows_of(file, content, delimiter, problems);
+    if rows.is_empty() {
+        return Err(ParseError::NothingInside { name: file.name.to_owned() });
+    }
     let mut document = Writer::default();
     let n_titles = titles(&rows);
     for title in rows.drain(..n_titles) {
@@ -44,13 +47,6 @@ pub(crate) fn read(
     count_ragged(&rows, problems);
     let (header, rows) = split_header(rows.into_iter().map(|row| row.cells).collect());
     document.table(header, rows, file.text.len());
-    let is_empty = |block: &Block| match &block.kind {
-        BlockKind::Table(table) => table.lines.is_empty(),
-        _ => false,
-    };
-    if document.blocks.iter().any(is_empty) {
-        return Err(ParseError::NothingInside { name: file.name.to_owned() });
-    }
     Ok(file.document(None, document.text, document.blocks, Vec::new()))
 }
 
@@ -76,7 +72,7 @@ fn titles(rows: &[Row]) -> usize {
     if is_above { found } else { 0 }
 }
 
-/// Tells of rows that are longer or shorter than the first.
+/// Counts the rows that are longer or shorter than the first, and names the line of one.
 fn count_ragged(rows: &[Row], problems: &mut Problems) {
     let Some(first) = rows.first() else { return };
     let is_ragged = |row: &&Row| row.cells.len() != first.cells.len();
