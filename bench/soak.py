@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a server under load for some minutes and prints its memory, descriptors and threads over time, as JSON.
+"""Runs a server under load for some minutes and prints its memory, descriptors, threads and the log of its database over
+time, as JSON.
 
     cargo build --release
     python3 bench/soak.py --program target/release/pikerag --minutes 60 > soak.json
@@ -58,8 +59,8 @@ def vector(text):
     return [drawn.uniform(-1, 1) for _ in range(64)]
 
 
-def figures(process):
-    """Resident memory in MiB, open descriptors, threads, children."""
+def figures(process, folder):
+    """Resident memory in MiB, open descriptors, threads, children, and the log of the database in MiB."""
     status = pathlib.Path(f"/proc/{process}/status").read_text()
     field = lambda name: int(next(line.split()[1] for line in status.splitlines() if line.startswith(name)))
     children = pathlib.Path(f"/proc/{process}/task/{process}/children")
@@ -68,6 +69,7 @@ def figures(process):
         "descriptors": len(os.listdir(f"/proc/{process}/fd")),
         "threads": field("Threads:"),
         "children": len(children.read_text().split()) if children.exists() else None,
+        "log_mib": round(pathlib.Path(folder, "base", "base.sqlite-wal").stat().st_size / 2**20, 1),
     }
 
 
@@ -171,18 +173,18 @@ def main():
         )
         try:
             address = serving.stdout.readline().split()[2].rstrip(";").removeprefix("http://")
-            looks = [{"at_s": 0, **figures(serving.pid)}]
+            looks = [{"at_s": 0, **figures(serving.pid, folder)}]
             load, began = Load(address, arguments.clients), time.monotonic()
             while time.monotonic() - began < 60 * arguments.minutes:
                 time.sleep(arguments.every)
-                looks.append({"at_s": round(time.monotonic() - began), **figures(serving.pid), **load.took()})
+                looks.append({"at_s": round(time.monotonic() - began), **figures(serving.pid, folder), **load.took()})
                 print(looks[-1], file=sys.stderr)
             load.stopped.set()
             for thread in load.threads:
                 thread.join(10)
             # What was taken for the load is given back.
             time.sleep(15)
-            looks.append({"at_s": round(time.monotonic() - began), "idle": True, **figures(serving.pid), **load.took()})
+            looks.append({"at_s": round(time.monotonic() - began), "idle": True, **figures(serving.pid, folder), **load.took()})
             json.dump({"clients": arguments.clients, "looks": looks}, sys.stdout, indent=1)
             print()
         finally:

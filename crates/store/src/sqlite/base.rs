@@ -8,6 +8,7 @@ use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
 use rusqlite::Connection;
 
 use super::counters::{FORGETTINGS, counter};
+use super::gate::Held;
 use super::inner::{DATABASE, Freshness, Inner};
 use super::snapshot::{Snapshot, View};
 use super::threads::{self, Place};
@@ -181,10 +182,11 @@ impl Base {
         visible: &Filter,
         filter: &Filter,
     ) -> Result<Self, StoreError> {
+        let held = Held::of(&self.inner.gate).await;
         let place = threads::place().await?;
         let (base, visible, filter) = (self.clone(), visible.clone(), filter.clone());
         threads::reading("taking a snapshot of the base", move || {
-            base.at_a_state(&visible, &filter, place)
+            base.at_a_state(&visible, &filter, (held, place))
         })
         .await
     }
@@ -193,7 +195,7 @@ impl Base {
         &self,
         visible: &Filter,
         filter: &Filter,
-        place: Place,
+        place: (Held, Place),
     ) -> Result<Self, StoreError> {
         let snapshot = Snapshot::take(Arc::clone(&self.inner), visible, filter, place)?;
         Ok(Self { held: Some(Arc::new(snapshot)), only: None, ..self.clone() })

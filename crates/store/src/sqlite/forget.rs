@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use self::traces::{Found, Traces};
 use super::base::Base;
-use super::busy::{LOCKED_FOR, is_busy};
 use super::codes::sets;
 use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
 use super::inner::Inner;
 use super::locks::locked;
+use super::log::{SHORT_WAIT, emptied};
 use super::{corrections, jobs, put, rows, threads};
 use crate::error::Context;
 use crate::fulltext::WRITING;
@@ -156,9 +156,16 @@ impl Inner {
             .execute_batch("PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;")
             .context(doing)?;
         let began = Instant::now();
+        // Where questions overlap, one always reads: new ones wait a moment.
+        self.gate.close(SHORT_WAIT);
+        let is_done = finish(&locked(writer));
+        self.gate.open();
+        if is_done.context(doing)? {
+            return Ok(Overwriting::Done);
+        }
         loop {
             // The lock is held for one look only: who reads an old state may need the writer to come to its end.
-            if emptied(&locked(writer)).context(doing)? {
+            if finish(&locked(writer)).context(doing)? {
                 return Ok(Overwriting::Done);
             }
             if PATIENCE <= began.elapsed() {
@@ -193,16 +200,10 @@ pub(super) fn forget_run(tx: &Transaction<'_>, run: &RunId) -> rusqlite::Result<
 }
 
 /// Empties the log, where nobody reads a state that lies in it, and takes the mark away; whether it did.
-fn emptied(writer: &Connection) -> rusqlite::Result<bool> {
-    writer.busy_timeout(Duration::ZERO)?;
-    let looked = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-    writer.busy_timeout(LOCKED_FOR)?;
-    let is_busy: bool = match looked {
-        Err(error) if is_busy(&error) => true,
-        looked => looked?,
-    };
-    if !is_busy {
+fn finish(writer: &Connection) -> rusqlite::Result<bool> {
+    let is_emptied = emptied(writer, Duration::ZERO)?;
+    if is_emptied {
         writer.execute("DELETE FROM meta WHERE key = ?1", [UNFINISHED])?;
     }
-    Ok(!is_busy)
+    Ok(is_emptied)
 }

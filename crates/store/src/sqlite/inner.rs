@@ -10,6 +10,7 @@ use tokio::sync::RwLock;
 
 use super::claims::Who;
 use super::data;
+use super::gate::Gate;
 use super::idle::Idle;
 use super::loaded::Loaded;
 use super::locks::locked;
@@ -51,6 +52,7 @@ pub(super) struct Inner {
     pub(super) names: Borne,
     pub(super) ledger: Queue,
     pub(super) who: Who,
+    pub(super) gate: Arc<Gate>,
     /// Held by each write of a port while it lasts.
     pub(super) under_way: Arc<RwLock<()>>,
 }
@@ -94,6 +96,7 @@ impl Inner {
             names: Borne::default(),
             ledger: Queue::default(),
             who: Who::this_process(),
+            gate: Gate::of(folder),
             under_way: Arc::default(),
         }))
     }
@@ -112,6 +115,8 @@ impl Inner {
         let result = work(&transaction).context(what)?;
         data::sweep(&transaction).context(what)?;
         transaction.commit().context(what)?;
+        drop(writer);
+        self.look_at_log();
         Ok(result)
     }
 
@@ -137,6 +142,8 @@ impl Inner {
             Ok::<T, rusqlite::Error>(result)
         })();
         writer.pragma_update(None, "synchronous", "FULL").context(what)?;
+        drop(writer);
+        self.look_at_log();
         done.context(what)
     }
 

@@ -8,6 +8,7 @@ use pikerag_knowledge::{DataTable, Filter, StoreError, VectorSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::{TEXT_GENERATION, counter};
+use super::gate::Held;
 use super::inner::Inner;
 use super::locks::locked;
 use super::threads::Place;
@@ -30,8 +31,8 @@ pub(super) struct Snapshot {
     is_filtered: bool,
     /// The typed tables, once somebody asked for them.
     tables: Mutex<Option<Vec<DataTable>>>,
-    /// Free for the next once this one's connection is.
-    _place: Place,
+    /// Goes after the connection: free for the next, and no longer waited for.
+    _place: (Held, Place),
 }
 
 /// Found by codes before the exact scores decide.
@@ -45,7 +46,7 @@ impl Snapshot {
         inner: Arc<Inner>,
         visible: &Filter,
         filter: &Filter,
-        place: Place,
+        place: (Held, Place),
     ) -> Result<Self, StoreError> {
         let doing = "taking a snapshot of the base";
         let connection = inner.reader()?;
