@@ -1,6 +1,7 @@
 //! Holds what is said of the typed tables of a base, and the plans that are worked out over them (PIKE-RAG §5.4: structuring).
 
 mod misuse;
+mod plan;
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
@@ -9,9 +10,12 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::document::Span;
 use crate::id::{ChunkId, SourceId};
-use crate::tables::By;
 
 pub use misuse::DataError;
+pub use plan::{
+    Aggregate, Arithmetic, OrderBy, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder,
+    TablePlan, TableTerm, TableTest,
+};
 
 /// The tables of one shape in a base, as one typed table: each row is a row of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -150,141 +154,6 @@ pub struct ColumnRef {
     pub column: String,
 }
 
-/// A query over typed tables. Nothing in it is SQL: names are looked up, values are bound.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TablePlan {
-    /// The table that rows are taken from, by its name in SQL.
-    pub table: String,
-    /// Tables that are joined to it, each row with at most one of theirs.
-    pub joins: Vec<TableJoin>,
-    /// All of them hold for what is taken.
-    pub filters: Vec<TableFilter>,
-    /// What is told apart.
-    pub group: Vec<TableGroup>,
-    /// What is worked out for each group, or over all; where there is none, rows are shown.
-    pub measures: Vec<TableMeasure>,
-    /// The columns that rows are shown with, where there is no measure.
-    pub show: Vec<ColumnRef>,
-    /// The order; by groups or as in the documents, where there is none.
-    pub order: Option<TableOrder>,
-    /// Rows or groups at most. With an order, those as large as the last one stay too.
-    pub limit: Option<usize>,
-}
-
-/// Another table whose rows are put beside those of the first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TableJoin {
-    /// A column of a table that is in the plan already.
-    pub from: ColumnRef,
-    /// The column of the joined table that has the same values; each value once.
-    pub to: ColumnRef,
-}
-
-/// What has to hold for a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TableFilter {
-    /// Whose value is looked at.
-    pub column: ColumnRef,
-    /// What has to hold.
-    pub test: TableTest,
-}
-
-/// What has to hold for a value. A row without a value fulfils [`TableTest::IsEmpty`] alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TableTest {
-    /// It is one of these.
-    Is(Vec<DataValue>),
-    /// It has a value, and it is none of these.
-    IsNot(Vec<DataValue>),
-    /// These words stand in it, whatever their case.
-    Contains(String),
-    /// It lies between two values, both included where `included` says so; open where one is missing.
-    Between {
-        /// The lower end.
-        from: Option<DataValue>,
-        /// Whether the lower end itself is in.
-        from_included: bool,
-        /// The upper end.
-        to: Option<DataValue>,
-        /// Whether the upper end itself is in.
-        to_included: bool,
-    },
-    /// A date within this period: `2013`, `2013-07`, `2013-07-05`.
-    Within(String),
-    /// A date in this month of any year, from 1 to 12.
-    InMonth(u8),
-    /// It is compared with another column of the same row.
-    MoreThan(ColumnRef),
-    /// It is above the mean of its column, or below.
-    BesideMean {
-        /// Above it.
-        above: bool,
-    },
-    /// It has no value.
-    IsEmpty,
-    /// It has one.
-    IsFilled,
-}
-
-/// What tells groups apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TableGroup {
-    /// The column.
-    pub column: ColumnRef,
-    /// How finely; a date's period, else the value as it is.
-    pub by: By,
-}
-
-/// What is worked out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TableMeasure {
-    /// How.
-    pub function: Aggregate,
-    /// Of which values; `None` for the count of rows.
-    pub column: Option<ColumnRef>,
-}
-
-/// How values become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregate {
-    /// How many rows; of a column: how many have a value.
-    #[default]
-    Count,
-    /// How many different values.
-    Distinct,
-    /// The sum.
-    Sum,
-    /// The mean.
-    Mean,
-    /// The value in the middle; of an even number the mean of both.
-    Median,
-    /// The least.
-    Least,
-    /// The greatest.
-    Greatest,
-}
-
-/// The order of groups or rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TableOrder {
-    /// What they are ordered by; rows or groups without it come last, and are not the first of anything.
-    pub by: OrderBy,
-    /// The greatest first.
-    pub descending: bool,
-}
-
-/// What groups or rows are ordered by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OrderBy {
-    /// The first measure.
-    Measure,
-    /// A column of the row, or of the group.
-    Column(ColumnRef),
-}
-
 /// A value of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -373,26 +242,4 @@ pub struct SqlRows {
     pub rows: Vec<Vec<DataValue>>,
     /// Whether there are more rows.
     pub is_cut: bool,
-}
-
-impl TablePlan {
-    /// All columns that it names, without those of its joins.
-    pub fn columns(&self) -> impl Iterator<Item = &ColumnRef> {
-        let filters = self.filters.iter().flat_map(|filter| {
-            let other = match &filter.test {
-                TableTest::MoreThan(column) => Some(column),
-                _ => None,
-            };
-            [Some(&filter.column), other].into_iter().flatten()
-        });
-        let order = self.order.iter().filter_map(|order| match &order.by {
-            OrderBy::Column(column) => Some(column),
-            OrderBy::Measure => None,
-        });
-        filters
-            .chain(self.group.iter().map(|group| &group.column))
-            .chain(self.measures.iter().filter_map(|measure| measure.column.as_ref()))
-            .chain(&self.show)
-            .chain(order)
-    }
 }

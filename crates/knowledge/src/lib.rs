@@ -32,9 +32,9 @@ pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Que
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};
 pub use data::{
-    Aggregate, ColumnKind, ColumnRef, DataColumn, DataError, DataPart, DataTable, DataValue,
-    OrderBy, PlanRow, PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin,
-    TableMeasure, TableOrder, TablePlan, TableTest,
+    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataError, DataPart, DataTable,
+    DataValue, OrderBy, PlanRow, PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin,
+    TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::data::{
-    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, TableFilter, TablePlan, TableTest,
+    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, TableFilter, TablePlan, TableTerm,
+    TableTest,
 };
 use pikerag_knowledge::tables::By;
 
@@ -41,7 +42,15 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
         .measures
         .iter()
         .map(|measure| {
-            let column = measure.column.as_ref().map(|column| name(column, tables));
+            let column = measure.column.as_ref().map(|column| {
+                let own = name(column, tables);
+                match &measure.with {
+                    Some(TableTerm { by, column }) => {
+                        format!("{own} {} {}", by.sign(), name(column, tables))
+                    }
+                    None => own,
+                }
+            });
             aggregate(measure.function, column.as_deref(), language)
         })
         .collect();
@@ -220,6 +229,9 @@ pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language
             number(first / second * 100.0),
             language.either("of", "/"),
         ),
+        TwoFigures::Ratio => {
+            format!("{} ({first_shown} / {second_shown})", figure(first / second))
+        }
     }
 }
 
@@ -232,6 +244,8 @@ pub enum TwoFigures {
     Growth,
     /// The first in percent of the second.
     Share,
+    /// The first divided by the second.
+    Ratio,
 }
 
 #[cfg(test)]
@@ -284,7 +298,11 @@ mod tests {
                 },
             ],
             group: vec![TableGroup { column: of("date"), by: By::Year }],
-            measures: vec![TableMeasure { function: Aggregate::Sum, column: Some(of("cost")) }],
+            measures: vec![TableMeasure {
+                function: Aggregate::Sum,
+                column: Some(of("cost")),
+                with: None,
+            }],
             order: Some(TableOrder { by: OrderBy::Measure, descending: true }),
             limit: Some(1),
             ..TablePlan::default()
@@ -315,5 +333,6 @@ mod tests {
         assert_eq!(two(TwoFigures::Difference), "10 (50 − 40)");
         assert_eq!(two(TwoFigures::Growth), "25% (40 → 50)");
         assert_eq!(two(TwoFigures::Share), "80% (40 of 50)");
+        assert_eq!(two(TwoFigures::Ratio), "0.8 (40 / 50)");
     }
 }

@@ -1,4 +1,5 @@
-//! Reads questions over typed tables into plans, by rules for English and Chinese (PIKE-RAG §5.4: structuring).
+//! Reads questions over typed tables into plans, by rules for English and Chinese, and the statements that models write
+//! (PIKE-RAG §5.4: structuring).
 
 mod by_model;
 mod catalog;
@@ -15,7 +16,7 @@ mod tests;
 pub mod typing;
 mod units;
 
-pub use by_model::{PlanFault, plan_properties, read_plan, shown};
+pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
 pub use reading::{Form, Reading, Reckoning};

@@ -54,6 +54,8 @@ pub enum Reckoning {
     Growth(TablePlan, TablePlan),
     /// The first figure in percent of the second.
     Share(TablePlan, TablePlan),
+    /// The first figure divided by the second.
+    Ratio(TablePlan, TablePlan),
     /// The name with the greater figure, or with the lesser.
     Compare {
         /// What is compared.
@@ -72,7 +74,8 @@ impl Reckoning {
             Self::One(plan) => vec![plan],
             Self::Difference(first, second)
             | Self::Growth(first, second)
-            | Self::Share(first, second) => vec![first, second],
+            | Self::Share(first, second)
+            | Self::Ratio(first, second) => vec![first, second],
             Self::Compare { plans, .. } => plans.iter().collect(),
         }
     }

@@ -118,6 +118,7 @@ fn shown(question: &str) -> String {
         Reckoning::Difference(first, second) => format!("{} → {}", plan(first), plan(second)),
         Reckoning::Growth(first, second) => format!("{} →% {}", plan(first), plan(second)),
         Reckoning::Share(part, whole) => format!("{} of {}", plan(part), plan(whole)),
+        Reckoning::Ratio(first, second) => format!("{} / {}", plan(first), plan(second)),
         Reckoning::Compare { names: [first, second], plans, greater } => {
             let sign = if *greater { '>' } else { '<' };
             format!("{first}: {} {sign} {second}: {}", plan(&plans[0]), plan(&plans[1]))
@@ -133,7 +134,7 @@ fn shown(question: &str) -> String {
     format!("{sure}{plans}{nth}{form}")
 }
 
-fn plan(plan: &TablePlan) -> String {
+pub(crate) fn plan(plan: &TablePlan) -> String {
     let mut parts = vec![plan.table.clone()];
     parts.extend(plan.joins.iter().map(|join| format!("+ {}", name(&join.to))));
     for filter in &plan.filters {
@@ -150,7 +151,9 @@ fn plan(plan: &TablePlan) -> String {
             Aggregate::Greatest => "greatest",
         };
         let column = measure.column.as_ref().map(name).unwrap_or_default();
-        parts.push(format!("{function}({column})"));
+        let with = measure.with.as_ref();
+        let with = with.map(|with| format!(" {} {}", with.by.sign(), name(&with.column)));
+        parts.push(format!("{function}({column}{})", with.unwrap_or_default()));
     }
     if !plan.show.is_empty() {
         parts.push(plan.show.iter().map(name).collect::<Vec<_>>().join(", "));

@@ -355,9 +355,9 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         // In turns a plan that works, none, and one that names what is not there.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
         let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
-        said["table"] = json!(tables.split(' ').next().filter(|_| nth != 2).unwrap_or(injection));
-        said["measures"] = json!([{"what": "count", "column": ""}]);
-        said["fits"] = json!(nth != 1);
+        let table = tables.split(' ').next().filter(|_| nth != 2).unwrap_or(injection);
+        let statement = format!("SELECT count(*) FROM {table}");
+        said["sql"] = json!(if nth == 1 { String::new() } else { statement });
     }
     said["choice"] = json!("A");
     // Of these one list is read, the first that is there.

@@ -144,7 +144,7 @@ fn condition() -> impl Strategy<Value = TableFilter> {
 
 fn measure() -> impl Strategy<Value = TableMeasure> {
     use Aggregate::{Count, Distinct, Greatest, Least, Mean, Median, Sum};
-    let of = |function, column| TableMeasure { function, column };
+    let of = |function, column| TableMeasure { function, column, with: None };
     prop_oneof![
         Just(of(Count, None)),
         (prop::sample::select(vec![Count, Distinct]), any_column())
@@ -345,7 +345,7 @@ async fn quarters_are_compared_by_their_months() {
     let plan = TablePlan {
         table: "rates".to_owned(),
         group: vec![TableGroup { column: day(), by: By::Quarter }],
-        measures: vec![TableMeasure { function: Aggregate::Count, column: None }],
+        measures: vec![TableMeasure::default()],
         ..TablePlan::default()
     };
     let rows = base.run_plan(&plan).await.unwrap().rows;

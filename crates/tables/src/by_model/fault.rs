@@ -1,15 +1,19 @@
-//! Says what is wrong with a plan of a model, in words that the model can go by.
+//! Says what is wrong with a statement of a model, in words that the model can go by.
 
-/// Why a plan cannot be worked out.
+/// Why a statement cannot be worked out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum PlanFault {
     #[error("there is no table `{name}`; there are {}", known.join(", "))]
     NoTable { name: String, known: Vec<String> },
-    #[error("no table of the plan has a column `{name}`; they have {}", listed(known))]
+    #[error("no table of the query has a column `{name}`; they have {}", listed(known))]
     NoColumn { name: String, known: Vec<String> },
-    #[error("`{word}` is no value of `{key}`; it is one of {}", known.join(", "))]
-    NoWord { key: &'static str, word: String, known: Vec<String> },
+    #[error("it is no SQL that SQLite reads: {0}")]
+    NoSql(String),
+    #[error("it has more than {most} words and signs")]
+    TooLong { most: usize },
+    #[error("`{part}`: {hint}")]
+    Unsupported { part: String, hint: &'static str },
     /// The values that are alike, or some that there are.
     #[error("no row has the value `{value}` in `{column}`; it has values such as {}", near.join(" | "))]
     NoValue { column: String, value: String, near: Vec<String> },
@@ -19,12 +23,19 @@ pub enum PlanFault {
     ManyRows { column: String },
     #[error("`{from}` and `{to}` are not columns of two tables")]
     NoJoin { from: String, to: String },
-    #[error("the plan has neither `measures` nor `show`")]
+    #[error("it selects nothing")]
     Nothing,
 }
 
+/// Characters of an expression that a message shows.
+const SHOWN: usize = 120;
 /// Columns that a message lists.
 const LISTED: usize = 40;
+
+/// A fault that shows a part of the statement, and says what may stand in its place.
+pub(super) fn unsupported(part: &(impl ToString + ?Sized), hint: &'static str) -> PlanFault {
+    PlanFault::Unsupported { part: part.to_string().chars().take(SHOWN).collect(), hint }
+}
 
 fn listed(known: &[String]) -> String {
     let shown = known.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");

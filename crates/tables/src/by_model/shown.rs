@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::data::DataColumn;
+use pikerag_language::fold::fold;
 
 use crate::catalog::{Catalog, TableView};
 use crate::cues::Cues;
@@ -70,7 +71,12 @@ fn line(column: &DataColumn) -> String {
     let cut = |value: &String| -> String {
         value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
     };
-    let mut told = format!("{} \"{}\" ({}", column.sql, cut(&column.name), column.kind.as_str());
+    let mut told = column.sql.clone();
+    // A name that says no more than the one in SQL is left out.
+    if fold(&column.name).replace(|c: char| !c.is_alphanumeric(), "_") != column.sql {
+        let _ = write!(told, " \"{}\"", cut(&column.name));
+    }
+    let _ = write!(told, " ({}", column.kind.as_str());
     if let Some(unit) = &column.unit {
         let _ = write!(told, ", in {}", cut(unit));
     }

@@ -1,87 +1,129 @@
-//! Reads plans as models write them, over the tables of the other tests.
+//! Reads statements as models write them, over the tables of the other tests.
 
-use serde_json::{Value as Json, json};
+use super::{PlanFault, read_statement, shown};
+use crate::reading::{Form, Reading, Reckoning};
+use crate::tests::{catalog, plan};
 
-use super::{PlanFault, plan_properties, read_plan, shown};
-use crate::reading::{Reading, Reckoning};
-use crate::tests::catalog;
-
-fn read(reply: &Json) -> Result<Option<Reading>, PlanFault> {
-    read_plan(reply, &catalog(), &[0, 1, 2])
+fn read(statement: &str) -> Result<Option<Reading>, PlanFault> {
+    read_statement(statement, &catalog(), &[0, 1, 2])
 }
 
-/// A reading as short text: its plans, as JSON without what is empty.
-fn told(reply: &Json) -> String {
-    let reading = match read(reply) {
-        Ok(None) => return "no table fits".to_owned(),
+/// A statement and what was read of it, in two lines.
+fn told(statement: &&str) -> String {
+    let reading = match read(statement) {
+        Ok(None) => return format!("{statement}\n  no table fits"),
         Ok(Some(reading)) => reading,
-        Err(fault) => return fault.to_string(),
+        Err(fault) => return format!("{statement}\n  {fault}"),
     };
     let kind = match &reading.reckoning {
-        Reckoning::One(_) => "one",
-        Reckoning::Difference(..) => "difference",
-        Reckoning::Growth(..) => "growth",
-        Reckoning::Share(..) => "share",
-        Reckoning::Compare { .. } => "compare",
+        Reckoning::One(_) => "",
+        Reckoning::Difference(..) => "second minus first: ",
+        Reckoning::Growth(..) => "growth: ",
+        Reckoning::Share(..) => "percent: ",
+        Reckoning::Ratio(..) => "ratio: ",
+        Reckoning::Compare { .. } => "greater: ",
     };
-    let plans = reading.reckoning.plans().into_iter().map(|plan| {
-        let mut plan = serde_json::to_value(plan).unwrap();
-        let empty = [json!([]), json!(null)];
-        plan.as_object_mut().unwrap().retain(|_, part| !empty.contains(part));
-        plan.to_string()
-    });
-    format!(
-        "{kind} {:?} {:?} {}",
-        reading.tables,
-        reading.nth,
-        plans.collect::<Vec<_>>().join(" / ")
-    )
+    let plans: Vec<String> = reading.reckoning.plans().into_iter().map(plan).collect();
+    let form = if reading.form == Form::Exists { "exists: " } else { "" };
+    let nth = reading.nth.map(|nth| format!(" #{nth}")).unwrap_or_default();
+    let joined = if reading.tables.len() == 1 { "" } else { " (joined)" };
+    format!("{statement}\n  {form}{kind}{}{nth}{joined}", plans.join("; "))
+}
+
+fn all_told(statements: &[&str]) -> String {
+    statements.iter().map(told).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn plans_are_read_as_they_are_written() {
-    let plans = [
-        json!({"fits": false}),
-        json!({"table": "repairs", "measures": [{"what": "count", "column": ""}],
-            "filters": [{"column": "machine", "is": "=", "values": ["press"]}]}),
-        json!({"table": "Repairs", "measures": [{"what": "sum", "column": "repairs.Cost"}], "limit": 1, "rank": 2,
-            "group": [{"column": "date", "by": "year"}], "order": {"by": "measure", "descending": true}}),
-        json!({"table": "repairs", "show": ["date"], "limit": 0, "order": {"by": "", "descending": false},
-            "filters": [{"column": "Downtime", "is": ">=", "values": ["7"]}, {"column": "Engineer", "is": "empty", "values": []},
-                {"column": "date", "is": "=", "values": ["2022-05"]}, {"column": "date", "is": "=", "values": ["2022-Q2"]}, {"column": "date", "is": "<", "values": ["2022-06-01"]}]}),
-        json!({"table": "repairs", "join": [{"from": "repairs.c3", "to": "suppliers.c0"}],
-            "measures": [{"what": "mean", "column": "cost"}],
-            "filters": [{"column": "suppliers.城市", "is": "!=", "values": ["上海市", "广州市"]}]}),
-        json!({"table": "repairs", "measures": [{"what": "count", "column": ""}],
-            "filters": [{"column": "machine", "is": "=", "values": ["Press"]}], "beside": {"what": "share", "filters": []}}),
-    ];
-    let told: Vec<String> = plans.iter().map(told).collect();
-    insta::assert_snapshot!(told.join("\n"));
+fn statements_are_read_as_plans() {
+    let told = all_told(&[
+        "",
+        "SELECT COUNT(*) FROM repairs WHERE machine = 'press';",
+        "SELECT machine FROM repairs GROUP BY machine ORDER BY SUM(cost) DESC LIMIT 1 OFFSET 1",
+        "SELECT strftime('%Y', date) AS year, SUM(cost) AS total FROM repairs GROUP BY year ORDER BY total DESC",
+        "SELECT date FROM repairs WHERE c5 >= 7 AND engineer IS NULL AND date = '2022-Q2' AND date < '2022-06-01'",
+        "SELECT AVG(r.cost) FROM repairs r JOIN suppliers AS s ON r.c3 = s.c0 WHERE s.城市 NOT IN ('上海市', '广州市')",
+        "SELECT COUNT(*) FROM suppliers JOIN repairs ON suppliers.c0 = repairs.c3 WHERE 城市 = '上海市'",
+        "SELECT 名称 FROM suppliers WHERE 成立年份 BETWEEN 1980 AND 1999 AND 名称 LIKE '华东%'",
+        "SELECT COUNT(DISTINCT machine) FROM repairs WHERE substr(date, 1, 4) = '2022' AND strftime('%m', date) = '05'",
+        "SELECT machine FROM repairs WHERE cost = (SELECT MAX(cost) FROM repairs)",
+        "SELECT machine, MAX(cost) FROM repairs",
+        "SELECT machine FROM repairs WHERE cost > (SELECT AVG(cost) FROM repairs) OR 1 = 1 AND cost > 1",
+        "SELECT COUNT(*) FROM repairs WHERE cost > (SELECT AVG(cost) FROM repairs) AND CAST(date AS TEXT) LIKE '2022-0%'",
+        "SELECT COUNT(*) FROM repairs WHERE machine = 'Press' OR LOWER(machine) = \"crane\"",
+        "SELECT DISTINCT fault FROM repairs WHERE NOT machine = 'Crane' AND c2 LIKE '%o%'",
+        "SELECT EXISTS (SELECT 1 FROM repairs WHERE engineer = 'Brandt')",
+        "SELECT product FROM sales WHERE \"January 2023\" > \"February 2023\"",
+        "SELECT COUNT(*), SUM(cost), MEDIAN(cost) FROM repairs",
+        "SELECT machine, fault FROM repairs ORDER BY date DESC LIMIT 3",
+        "SELECT SUM(cost * downtime), AVG(cost / downtime) FROM repairs",
+        "SELECT product FROM sales ORDER BY c3 - c2 DESC LIMIT 1",
+        "SELECT product, c3 - c2 AS d FROM sales ORDER BY d LIMIT 2",
+        "SELECT c3 - c2 FROM sales WHERE product = 'Pump'",
+        "SELECT COUNT(*) FROM repairs LEFT JOIN suppliers ON c3 = suppliers.c0",
+    ]);
+    insta::assert_snapshot!(told);
 }
 
 #[test]
-fn a_plan_that_names_what_is_not_there_says_so() {
-    let count = json!([{"what": "count", "column": ""}]);
-    let filter = |column: &str, is: &str, value: &str| json!({"table": "repairs", "measures": count, "filters": [{"column": column, "is": is, "values": [value]}]});
-    let plans = [
-        json!({"table": "machines"}),
-        json!({"table": "repairs"}),
-        json!({"table": "repairs", "show": ["price"]}),
-        json!({"table": "repairs", "measures": [{"what": "mode", "column": "cost"}]}),
-        json!({"table": "repairs", "measures": count, "join": [{"from": "c3", "to": "suppliers.城市"}]}),
-        json!({"table": "repairs", "measures": count, "join": [{"from": "c3", "to": "nowhere.c0"}]}),
-        filter("machine", "=", "Crane of Hamburg"),
-        filter("machine", ">", "Crane"),
-        filter("cost", ">", "much"),
-        filter("cost", "contains", "4"),
-        filter("cost", "like", "4"),
-        filter("date", "=", "last year"),
-        filter("date", "=", "2021-Q5"),
-        filter("date", "month", "13"),
-        filter("cost", "=", ""),
-    ];
-    let told: Vec<String> = plans.iter().map(told).collect();
-    insta::assert_snapshot!(told.join("\n"));
+fn figures_of_two_are_read() {
+    let told = all_told(&[
+        "SELECT (SELECT SUM(cost) FROM repairs WHERE machine = 'Press') - (SELECT SUM(cost) FROM repairs WHERE machine = 'Crane')",
+        "SELECT SUM(CASE WHEN machine = 'Press' THEN cost ELSE 0 END) - SUM(CASE WHEN machine = 'Crane' THEN cost END) AS d FROM repairs",
+        "SELECT (SELECT c4 FROM repairs WHERE date = '2021-01-10') - (SELECT c4 FROM repairs WHERE date = '2021-03-02')",
+        "SELECT ROUND(100.0 * SUM(CASE WHEN machine = 'Press' THEN 1 ELSE 0 END) / COUNT(*), 1) FROM repairs",
+        "SELECT COUNT(*) * 100.0 / (SELECT COUNT(*) FROM repairs) FROM repairs WHERE machine = 'Press'",
+        "SELECT AVG(machine = 'Press') * 100 FROM repairs WHERE date >= '2022'",
+        "SELECT SUM(cost) * 1.0 / COUNT(DISTINCT machine) FROM repairs",
+        "SELECT (SUM(CASE WHEN strftime('%Y', date) = '2022' THEN cost END) - SUM(CASE WHEN strftime('%Y', date) = '2021' THEN cost END)) * 100.0 / SUM(CASE WHEN strftime('%Y', date) = '2021' THEN cost END) FROM repairs",
+        "SELECT ((SELECT SUM(cost) FROM repairs WHERE date = '2022') * 1.0 / (SELECT SUM(cost) FROM repairs WHERE date = '2021') - 1) * 100",
+        "SELECT ABS(MAX(cost) - MIN(cost)) FROM repairs",
+        "SELECT COUNT(*) FILTER (WHERE cost > 500) FROM repairs",
+        "SELECT SUM(cost) / 1000 FROM repairs",
+        "SELECT SUM(cost * downtime * 2) FROM repairs",
+        "SELECT SUM(cost) + COUNT(*) FROM repairs",
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_statement_that_names_what_is_not_there_says_so() {
+    let told = all_told(&[
+        "SELECT COUNT(*) FROM machines",
+        "SELECT price FROM repairs",
+        "SELECT COUNT(*) FROM sales JOIN repairs ON sales.c0 = repairs.c1",
+        "SELECT COUNT(*) FROM repairs, suppliers",
+        "SELECT COUNT(*) FROM repairs WHERE machine = 'Crane of Hamburg'",
+        "SELECT COUNT(*) FROM repairs WHERE machine > 'Crane'",
+        "SELECT COUNT(*) FROM repairs WHERE cost > 'much'",
+        "SELECT COUNT(*) FROM repairs WHERE cost LIKE '%4%'",
+        "SELECT COUNT(*) FROM repairs WHERE date = 'last year'",
+        "SELECT COUNT(*) FROM repairs WHERE strftime('%m', date) = '13'",
+        "SELECT COUNT(*) FROM repairs WHERE cost = ''",
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_statement_that_no_plan_holds_says_what_may_be_written() {
+    let told = all_told(&[
+        "How many repairs?",
+        "DELETE FROM repairs",
+        "SELECT 1; SELECT 2",
+        "WITH t AS (SELECT * FROM repairs) SELECT COUNT(*) FROM t",
+        "SELECT c1 FROM repairs UNION SELECT c1 FROM suppliers",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT machine FROM repairs)",
+        "SELECT machine FROM repairs GROUP BY machine HAVING COUNT(*) > 2",
+        "SELECT machine, cost, COUNT(*) FROM repairs",
+        "SELECT machine, ROW_NUMBER() OVER (ORDER BY cost) FROM repairs",
+        "SELECT COUNT(*) FROM repairs WHERE cost = (SELECT MAX(cost) FROM repairs)",
+        "SELECT machine FROM repairs WHERE machine = 'Press' OR cost > 3",
+        "SELECT machine FROM repairs WHERE cost = (SELECT MAX(cost) FROM repairs WHERE machine = 'Press')",
+        "SELECT machine FROM repairs WHERE machine IN (SELECT c1 FROM suppliers)",
+        "SELECT machine FROM repairs LIMIT 3 OFFSET 3",
+        "SELECT COUNT(*) FROM repairs WHERE date > CURRENT_DATE",
+    ]);
+    insta::assert_snapshot!(told);
 }
 
 #[test]
@@ -95,28 +137,24 @@ fn tables_are_shown_within_their_room() {
     assert_eq!(shown("How many?", &catalog, &[0], 20).0.len(), 20);
 }
 
-/// Whatever a reply holds, it is a plan of tables that were shown, or a fault.
 #[test]
-fn every_property_of_the_schema_is_read() {
-    let properties = plan_properties(|properties| properties);
-    let keys: Vec<&String> = properties.as_object().unwrap().keys().collect();
-    let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
-    keys.sort_unstable();
-    let known = [
-        "beside", "filters", "fits", "group", "join", "limit", "measures", "order", "rank", "show",
-        "table",
-    ];
-    assert_eq!(keys, known);
+fn a_long_statement_is_refused() {
+    let sum = |n: usize| format!("SELECT COUNT(*){} FROM repairs", "+1".repeat(n));
+    assert!(matches!(read(&sum(140)), Err(PlanFault::Unsupported { .. })));
+    assert!(matches!(read(&sum(900)), Err(PlanFault::TooLong { .. })));
+    assert!(matches!(read(&sum(9_000)), Err(PlanFault::TooLong { .. })));
+    let deep = format!("SELECT {}1{} FROM repairs", "(".repeat(120), ")".repeat(120));
+    assert!(matches!(read(&deep), Err(PlanFault::NoSql(_))));
 }
 
 proptest::proptest! {
+    /// Whatever a statement holds, it is a plan of tables that were shown, or a fault.
     #[test]
-    fn no_reply_breaks_the_reader(words in proptest::collection::vec("[a-z0-9=<>.*\"é价 -]{0,9}", 8)) {
-        let word = |at: usize| json!(words[at]);
-        let _ = read(&json!({
-            "table": "repairs", "join": [{"from": word(0), "to": word(1)}], "show": [word(2), 3],
-            "filters": [{"column": "c0", "is": ">", "values": word(3)}, {"column": word(4), "is": word(5), "values": [word(6)]}],
-            "group": word(7), "order": word(0), "limit": word(1),
-        }));
+    fn no_statement_breaks_the_reader(words in proptest::collection::vec(
+        "SELECT|FROM|WHERE|GROUP BY|ORDER BY|LIMIT|repairs|sales|machine|cost|date|count|max|[(*),=<>+/-]|'a'|\"x\"|[0-9]{1,3}|CASE|WHEN|THEN|END|AND|OR|NOT|IN|LIKE|AS|[é价%.;]", 0..24,
+    )) {
+        let _ = read(&words.join(" "));
+        let _ = read(&format!("SELECT {} FROM repairs", words.join(" ")));
+        let _ = read(&format!("SELECT COUNT(*) FROM repairs WHERE {}", words.join(" ")));
     }
 }

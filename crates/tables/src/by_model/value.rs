@@ -4,7 +4,7 @@ use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue, TableTest};
 use pikerag_language::fold::fold;
 
 use super::fault::PlanFault;
-use super::{Column, TESTS};
+use super::names::Column;
 use crate::catalog::stored_value;
 use crate::pieces::pieces;
 
@@ -35,7 +35,6 @@ pub(super) fn test(
         "contains" if !column.told.kind.is_numeric() && !first().is_empty() => {
             TableTest::Contains(first().to_owned())
         }
-        "contains" => return Err(wrong(column, first())),
         "month" => {
             let month = first().parse().ok().filter(|month| (1..=12).contains(month));
             TableTest::InMonth(month.ok_or_else(|| wrong(column, first()))?)
@@ -44,10 +43,7 @@ pub(super) fn test(
         "filled" => TableTest::IsFilled,
         "above_mean" => TableTest::BesideMean { above: true },
         "below_mean" => TableTest::BesideMean { above: false },
-        other => {
-            let known = TESTS.iter().map(|it| (*it).to_owned()).collect();
-            return Err(PlanFault::NoWord { key: "is", word: other.to_owned(), known });
-        }
+        _ => return Err(wrong(column, first())),
     })
 }
 

@@ -52,7 +52,7 @@ impl Composer<'_> {
 
     /// The plan with the count of its rows.
     pub(super) fn counted(plan: TablePlan) -> TablePlan {
-        let count = TableMeasure { function: Aggregate::Count, column: None };
+        let count = TableMeasure::default();
         TablePlan { measures: vec![count], ..plan }
     }
 
@@ -63,7 +63,8 @@ impl Composer<'_> {
         function: Aggregate,
         place: ColumnPlace,
     ) -> TablePlan {
-        let measure = TableMeasure { function, column: Some(self.scope.reference(place)) };
+        let column = Some(self.scope.reference(place));
+        let measure = TableMeasure { function, column, with: None };
         TablePlan { measures: vec![measure], ..plan }
     }
 

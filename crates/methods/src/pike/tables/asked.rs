@@ -1,18 +1,18 @@
-//! Asks a model for the plan of a question. What it names has to be there; a plan that cannot be worked out is asked for once
-//! more, with the reason.
+//! Asks a model for the `SELECT` of a question, which is read as a plan. What it names has to be there; a statement that no plan
+//! holds is asked for once more, with the reason.
 
 use pikerag_knowledge::{Question, Role, Schema, SourceId, StoreError};
-use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, closed, object, quiet_headings, shape};
-use pikerag_tables::{Reading, TableView, plan_properties, read_plan, shown};
-use serde_json::Value as Json;
+use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
+use pikerag_tables::{Reading, TableView, read_statement, shown};
+use serde_json::json;
 
 use super::{Computed, Reader};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 900);
-/// Plans of one question: the second one with what is wrong with the first.
+    Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500);
+/// Statements for one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
 /// Characters of all tables that are shown.
 const ROOM: usize = 6_000;
@@ -53,10 +53,10 @@ impl Reader {
                 ("before", before.as_str()),
                 ("fault", fault.as_str()),
             ];
-            let Some(Said(reply)) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
+            let Some(Said(statement)) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
                 return Ok(Asked::NoTable);
             };
-            let wrong = match read_plan(&reply, &self.catalog, &likely) {
+            let wrong = match read_statement(&statement, &self.catalog, &likely) {
                 Ok(None) => return Ok(Asked::NoTable),
                 Ok(Some(reading)) => match self.worked_out(ports, question, reading).await? {
                     Ok(Some(computed)) => return Ok(Asked::Plan(Box::new(computed))),
@@ -65,7 +65,7 @@ impl Reader {
                 },
                 Err(fault) => fault.to_string(),
             };
-            (before, fault) = (quiet_headings(&reply.to_string()), quiet_headings(&wrong));
+            (before, fault) = (quiet_headings(&statement), quiet_headings(&wrong));
         }
         Ok(Asked::NoPlan)
     }
@@ -113,21 +113,46 @@ impl Reader {
     }
 }
 
-/// A reply as an object; its names are checked against the tables later.
-struct Said(Json);
+/// The statement of a reply; empty where no table fits.
+struct Said(String);
 
 impl Reply for Said {
     fn schema() -> Option<Schema> {
-        let mut properties = serde_json::Map::new();
-        properties.insert("thinking".to_owned(), at_most(400));
-        if let Json::Object(plan) = plan_properties(closed) {
-            properties.extend(plan);
-        }
-        Some(shape("query", Json::Object(properties)))
+        Some(shape("query", json!({"sql": {"type": "string"}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        object(reply, &["table", "fits"]).map(Self)
+        match object(reply, &["sql"]).and_then(|reply| text(&reply, "sql")) {
+            Ok(statement) => Ok(Self(statement)),
+            Err(unreadable) => bare_statement(reply).map(Self).ok_or(unreadable),
+        }
+    }
+}
+
+/// The statement of a reply that is no JSON, perhaps within a fence.
+fn bare_statement(reply: &str) -> Option<String> {
+    let begin = reply.to_ascii_lowercase().find("select ")?;
+    let statement = reply.get(begin..)?;
+    let end = [statement.find("```"), statement.find(';')].into_iter().flatten().min();
+    Some(statement.get(..end.unwrap_or(statement.len()))?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reply, Said};
+
+    #[test]
+    fn statements_are_found_with_and_without_json() {
+        for (reply, expected) in [
+            (r#"{"sql": "SELECT 1"}"#, "SELECT 1"),
+            (r#"{"sql": ""}"#, ""),
+            ("```sql\nSELECT a\nFROM t;\n```", "SELECT a\nFROM t"),
+            ("```\nselect a from t\n```\nIt counts rows.", "select a from t"),
+            ("SELECT a FROM t; it counts.", "SELECT a FROM t"),
+        ] {
+            assert_eq!(Said::read(reply).unwrap().0, expected, "{reply}");
+        }
+        assert!(Said::read("No table fits.").is_err());
     }
 }
 

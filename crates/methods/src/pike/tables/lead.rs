@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use pikerag_knowledge::data::{
-    Aggregate, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin, TablePlan, TableTest,
+    Aggregate, Arithmetic, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin,
+    TablePlan, TableTerm, TableTest,
 };
 use pikerag_knowledge::{ChunkId, Span};
 use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
@@ -58,6 +59,10 @@ pub(super) fn lead(
         Reckoning::Share(..) => {
             let (part, whole) = both().filter(|(_, whole)| *whole != 0.0)?;
             lead(part / whole, two_figures(TwoFigures::Share, part, whole, language))
+        }
+        Reckoning::Ratio(..) => {
+            let (first, second) = both().filter(|(_, second)| *second != 0.0)?;
+            lead(first / second, two_figures(TwoFigures::Ratio, first, second, language))
         }
         Reckoning::Compare { names, greater, .. } => {
             let (first, second) =
@@ -168,7 +173,14 @@ fn units(plan: &TablePlan, tables: &[DataTable]) -> Vec<Option<String>> {
     let groups = plan.group.iter().map(|group| unit(&group.column));
     let measures = plan.measures.iter().map(|measure| {
         let counts = matches!(measure.function, Aggregate::Count | Aggregate::Distinct);
-        measure.column.as_ref().filter(|_| !counts).and_then(&unit)
+        let own = measure.column.as_ref().filter(|_| !counts).and_then(&unit);
+        match &measure.with {
+            None => own,
+            Some(TableTerm { by: Arithmetic::Plus | Arithmetic::Minus, column }) => {
+                own.filter(|own| unit(column).as_ref() == Some(own))
+            }
+            Some(_) => None,
+        }
     });
     let shown = plan.show.iter().map(&unit);
     groups.chain(measures).chain(shown).collect()

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::{
-    Aggregate, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure, TablePlan,
+    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure,
+    TablePlan, TableTerm,
 };
 
 use super::expressions::{Dress, Writer, number, ordered, sortable};
@@ -202,14 +203,28 @@ fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String
     };
     let column = writer.column(column)?;
     let wanted = "worked out as a figure";
-    let (function, value) = match measure.function {
-        Aggregate::Count | Aggregate::Distinct => ("count", column.sql.clone()),
-        Aggregate::Sum if is_large(&column) => ("total", number(&column, wanted)?),
-        Aggregate::Sum => ("sum", number(&column, wanted)?),
-        Aggregate::Mean => ("avg", number(&column, wanted)?),
-        Aggregate::Median => ("median", number(&column, wanted)?),
-        Aggregate::Least => ("min", ordered(&column, wanted)?),
-        Aggregate::Greatest => ("max", ordered(&column, wanted)?),
+    let value = match (&measure.with, measure.function) {
+        (Some(TableTerm { by, column: other }), _) => {
+            let (one, other) = (number(&column, wanted)?, number(&writer.column(other)?, wanted)?);
+            match by {
+                Arithmetic::Plus => format!("({one} + {other})"),
+                Arithmetic::Minus => format!("({one} - {other})"),
+                Arithmetic::Times => format!("({one} * {other})"),
+                Arithmetic::Over => format!("(1.0 * {one} / nullif({other}, 0))"),
+            }
+        }
+        (None, Aggregate::Count | Aggregate::Distinct) => column.sql.clone(),
+        (None, Aggregate::Sum | Aggregate::Mean | Aggregate::Median) => number(&column, wanted)?,
+        (None, Aggregate::Least | Aggregate::Greatest) => ordered(&column, wanted)?,
+    };
+    let function = match measure.function {
+        Aggregate::Count | Aggregate::Distinct => "count",
+        Aggregate::Sum if measure.with.is_some() || is_large(&column) => "total",
+        Aggregate::Sum => "sum",
+        Aggregate::Mean => "avg",
+        Aggregate::Median => "median",
+        Aggregate::Least => "min",
+        Aggregate::Greatest => "max",
     };
     let distinct = if measure.function == Aggregate::Distinct { "DISTINCT " } else { "" };
     Ok((format!("{function}({distinct}{value})"), value))

@@ -1,0 +1,104 @@
+//! Reads aggregates: what is worked out, of which column, and of which rows.
+
+use pikerag_knowledge::data::{Aggregate, TableFilter, TableMeasure};
+use sqlparser::ast::{CaseWhen, Expr};
+
+use super::conditions::{Reader, is_condition};
+use super::expressions::term;
+use super::fault::{PlanFault, unsupported};
+use super::syntax::{Call, bare, number, peeled};
+
+const MEASURES: [(&str, Aggregate); 9] = [
+    ("count", Aggregate::Count),
+    ("sum", Aggregate::Sum),
+    ("total", Aggregate::Sum),
+    ("avg", Aggregate::Mean),
+    ("mean", Aggregate::Mean),
+    ("median", Aggregate::Median),
+    ("min", Aggregate::Least),
+    ("max", Aggregate::Greatest),
+    ("count_distinct", Aggregate::Distinct),
+];
+
+pub(super) const HINT: &str = "a figure is one aggregate of a column, a - b, (a - b) / b or a / b of two such figures, in percent with 100.0 * before it";
+
+/// An aggregate.
+pub(super) struct Measured {
+    pub(super) measure: TableMeasure,
+    /// What has to hold for the rows that it is worked out of, beside `WHERE`.
+    pub(super) filters: Vec<TableFilter>,
+    /// It is the share of these rows, not their number.
+    pub(super) is_share: bool,
+}
+
+/// The aggregate that an expression is; `None` where it is none.
+///
+/// # Errors
+/// Its input is no column, or a condition that no plan holds.
+pub(super) fn measured(
+    reader: &Reader<'_, '_>,
+    expression: &Expr,
+) -> Result<Option<Measured>, PlanFault> {
+    let Some(call) = Call::of(expression) else { return Ok(None) };
+    let function = MEASURES.iter().find(|it| it.0 == call.name).map(|it| it.1);
+    let Some(mut function) = function else { return Ok(None) };
+    let mut filters = reader.filters(call.filter)?;
+    let input = match call.inputs.as_slice() {
+        [] => None,
+        [input] => Some(peeled(input)),
+        _ => return Err(unsupported(expression, HINT)),
+    };
+    // `sum(CASE WHEN … THEN x END)` is worked out of the rows for which the condition holds.
+    let (input, mut is_share) = match input {
+        Some(Expr::Case { operand: None, conditions, else_result, .. }) => {
+            let [CaseWhen { condition, result }] = conditions.as_slice() else {
+                return Err(unsupported(expression, HINT));
+            };
+            let is_zero = else_result.as_deref().is_some_and(|other| number(other) == Some(0.0));
+            let is_nothing = else_result
+                .as_deref()
+                .is_none_or(|other| peeled(other).to_string().eq_ignore_ascii_case("null"));
+            let is_right = match function {
+                Aggregate::Sum => is_zero || is_nothing,
+                Aggregate::Mean => is_nothing || (is_zero && number(result) == Some(1.0)),
+                _ => is_nothing,
+            };
+            if !is_right {
+                return Err(unsupported(expression, HINT));
+            }
+            filters.extend(reader.filters(Some(condition))?);
+            (Some(peeled(result)), function == Aggregate::Mean && is_zero)
+        }
+        Some(condition) if is_condition(condition) => {
+            filters.extend(reader.filters(Some(condition))?);
+            (None, function == Aggregate::Mean)
+        }
+        other => (other, false),
+    };
+    let is_of_conditions = !filters.is_empty() && input.is_none_or(|it| number(it) == Some(1.0));
+    if is_of_conditions && matches!(function, Aggregate::Sum | Aggregate::Mean) {
+        function = Aggregate::Count;
+    } else {
+        is_share = false;
+    }
+    let (column, with) = match input {
+        None => (None, None),
+        Some(input) if number(input).is_some() => (None, None),
+        Some(input) => match term(reader.scope, input) {
+            Some((column, with)) => (Some(column.reference()), Some(with)),
+            None => (Some(reader.scope.column(bare(input))?.reference()), None),
+        },
+    };
+    if function == Aggregate::Count && call.is_distinct {
+        function = Aggregate::Distinct;
+    }
+    if column.is_none() && function != Aggregate::Count {
+        return Err(unsupported(expression, HINT));
+    }
+    Ok(Some(Measured { measure: TableMeasure { function, column, with }, filters, is_share }))
+}
+
+/// Whether figures are worked out of rows by a function of this name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    MEASURES.iter().any(|it| it.0 == name)
+}

@@ -1,0 +1,359 @@
+//! Reads the conditions of a statement as filters. All of them hold together; what plans cannot hold is a fault.
+
+use pikerag_knowledge::data::{ColumnRef, DataValue, TableFilter, TableTest};
+use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
+
+use super::expressions::{date_part, literal};
+use super::fault::{PlanFault, unsupported};
+use super::names::{Column, Scope, Seen};
+use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
+use super::value::test;
+
+const HINT: &str = "a condition compares one column with values, by = != > >= < <= BETWEEN IN LIKE IS NULL; conditions are joined by AND";
+const NO_OR: &str = "OR joins values of one column only";
+
+/// What `WHERE` says.
+#[derive(Default)]
+pub(super) struct Conditions {
+    pub(super) filters: Vec<TableFilter>,
+    /// The rows with the greatest or least value of a column are meant.
+    pub(super) extreme: Option<Extreme>,
+}
+
+/// `x = (SELECT max(x) FROM t WHERE …)`.
+pub(super) struct Extreme {
+    pub(super) column: ColumnRef,
+    pub(super) is_greatest: bool,
+    /// The rows among which it is the greatest.
+    pub(super) filters: Vec<TableFilter>,
+}
+
+/// One condition.
+enum Condition {
+    Filter(TableFilter),
+    Extreme(Extreme),
+    /// It always holds.
+    Nothing,
+}
+
+/// Reads conditions, with the tables that subqueries may name.
+pub(super) struct Reader<'s, 'a> {
+    pub(super) seen: &'s [Seen<'a>],
+    pub(super) scope: &'s Scope<'a>,
+}
+
+impl Reader<'_, '_> {
+    /// # Errors
+    /// A condition that no plan holds.
+    pub(super) fn conditions(&self, holds: Option<&Expr>) -> Result<Conditions, PlanFault> {
+        let mut conditions = Conditions::default();
+        let mut left: Vec<&Expr> = holds.into_iter().collect();
+        while let Some(next) = left.pop() {
+            if let Expr::BinaryOp { left: one, op: BinaryOperator::And, right } = peeled(next) {
+                left.extend([right.as_ref(), one.as_ref()]);
+                continue;
+            }
+            match self.condition(peeled(next))? {
+                Condition::Filter(filter) => conditions.filters.push(filter),
+                Condition::Extreme(extreme) if conditions.extreme.is_none() => {
+                    conditions.extreme = Some(extreme);
+                }
+                Condition::Extreme(_) => return Err(unsupported(next, HINT)),
+                Condition::Nothing => {}
+            }
+        }
+        Ok(conditions)
+    }
+
+    /// The filters, where rows of an extreme cannot be meant.
+    ///
+    /// # Errors
+    /// As [`Reader::conditions`].
+    pub(super) fn filters(&self, holds: Option<&Expr>) -> Result<Vec<TableFilter>, PlanFault> {
+        let Conditions { filters, extreme } = self.conditions(holds)?;
+        match (extreme, holds) {
+            (Some(_), Some(holds)) => {
+                Err(unsupported(holds, "a figure over the rows of an extreme cannot be worked out"))
+            }
+            _ => Ok(filters),
+        }
+    }
+
+    fn condition(&self, expression: &Expr) -> Result<Condition, PlanFault> {
+        let filter = match expression {
+            Expr::IsNull(of) => self.filter(of, "empty", &[])?,
+            Expr::IsNotNull(of) => self.filter(of, "filled", &[])?,
+            Expr::IsTrue(of) | Expr::IsNotFalse(of) => self.filter(of, "=", &["true"])?,
+            Expr::IsFalse(of) | Expr::IsNotTrue(of) => self.filter(of, "=", &["false"])?,
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => self.negated(expr)?,
+            Expr::In { expr, target: InTarget::List(list), negated, .. } => {
+                let values: Option<Vec<String>> =
+                    list.iter().map(|value| literal(self.scope, value)).collect();
+                let values = values.ok_or_else(|| unsupported(expression, HINT))?;
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                self.filter(expr, if *negated { "!=" } else { "=" }, &values)?
+            }
+            Expr::Between { expr, negated: false, low, high } => {
+                let ends = literal(self.scope, low).zip(literal(self.scope, high));
+                let (low, high) = ends.ok_or_else(|| unsupported(expression, HINT))?;
+                between(self.filter(expr, ">=", &[&low])?, self.filter(expr, "<=", &[&high])?)
+                    .ok_or_else(|| unsupported(expression, HINT))?
+            }
+            Expr::Like { negated, expr, pattern, escape_char: None, any: false }
+            | Expr::ILike { negated, expr, pattern, escape_char: None, any: false } => {
+                let pattern =
+                    literal(self.scope, pattern).ok_or_else(|| unsupported(expression, HINT))?;
+                self.like(expr, &pattern, *negated)?
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Or, right } => self.either(left, right)?,
+            Expr::BinaryOp { left, op, right } => {
+                return self.compared(expression, left, op, right);
+            }
+            Expr::Value(_) if literal(self.scope, expression).as_deref() == Some("true") => {
+                return Ok(Condition::Nothing);
+            }
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+                self.filter(expression, "=", &["true"])?
+            }
+            _ => return Err(unsupported(expression, HINT)),
+        };
+        Ok(Condition::Filter(filter))
+    }
+
+    fn compared(
+        &self,
+        whole: &Expr,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Condition, PlanFault> {
+        let (sign, turned) = match op {
+            BinaryOperator::Eq => ("=", "="),
+            BinaryOperator::NotEq => ("!=", "!="),
+            BinaryOperator::Gt => (">", "<"),
+            BinaryOperator::GtEq => (">=", "<="),
+            BinaryOperator::Lt => ("<", ">"),
+            BinaryOperator::LtEq => ("<=", ">="),
+            _ => return Err(unsupported(whole, HINT)),
+        };
+        match (literal(self.scope, left), literal(self.scope, right)) {
+            (Some(one), Some(other)) if one == other && sign == "=" => Ok(Condition::Nothing),
+            (None, Some(value)) => Ok(Condition::Filter(self.filter(left, sign, &[&value])?)),
+            (Some(value), None) => Ok(Condition::Filter(self.filter(right, turned, &[&value])?)),
+            (Some(_), Some(_)) => Err(unsupported(whole, HINT)),
+            (None, None) => match (peeled(left), peeled(right)) {
+                (_, Expr::Subquery(query)) => self.beside(whole, left, sign, query),
+                (Expr::Subquery(query), _) => self.beside(whole, right, turned, query),
+                _ => {
+                    let (one, other) =
+                        (self.scope.column(bare(left))?, self.scope.column(bare(right))?);
+                    let (more, less) = match sign {
+                        ">" => (one, other),
+                        "<" => (other, one),
+                        _ => return Err(unsupported(whole, "two columns are compared by > or <")),
+                    };
+                    let test = TableTest::MoreThan(less.reference());
+                    Ok(Condition::Filter(TableFilter { column: more.reference(), test }))
+                }
+            },
+        }
+    }
+
+    /// A value beside the mean of its column, or the greatest or least one.
+    fn beside(
+        &self,
+        whole: &Expr,
+        side: &Expr,
+        sign: &str,
+        query: &Query,
+    ) -> Result<Condition, PlanFault> {
+        const HINT: &str = "a column is compared with its own mean, greatest or least value: x > (SELECT avg(x) FROM t)";
+        let no = || unsupported(whole, HINT);
+        let column = self.scope.column(bare(side))?;
+        let parts = Parts::of(query)?;
+        let inner = Scope::of(self.seen, &parts.select.from)?;
+        let call = only(&parts.select.projection).map(bare).and_then(Call::of).ok_or_else(no)?;
+        let of = inner.column(bare(call.inputs.first().ok_or_else(no)?))?;
+        let is_own = of.reference() == column.reference();
+        let filters =
+            Reader { seen: self.seen, scope: &inner }.filters(parts.select.selection.as_ref())?;
+        let is_greatest = call.name == "max";
+        match (call.name.as_str(), sign) {
+            _ if !is_own || call.is_distinct || call.filter.is_some() => Err(no()),
+            ("avg", ">" | "<") if filters.is_empty() => {
+                let test = TableTest::BesideMean { above: sign == ">" };
+                Ok(Condition::Filter(TableFilter { column: column.reference(), test }))
+            }
+            ("max" | "min", "=") => {
+                let column = column.reference();
+                Ok(Condition::Extreme(Extreme { column, is_greatest, filters }))
+            }
+            _ => Err(no()),
+        }
+    }
+
+    /// Two conditions of which one has to hold: values of one column.
+    fn either(&self, one: &Expr, other: &Expr) -> Result<TableFilter, PlanFault> {
+        let no = || unsupported(one, NO_OR);
+        let mut values = Vec::new();
+        let mut column = None;
+        let mut left = vec![other, one];
+        while let Some(next) = left.pop() {
+            if let Expr::BinaryOp { left: one, op: BinaryOperator::Or, right } = peeled(next) {
+                left.extend([right.as_ref(), one.as_ref()]);
+                continue;
+            }
+            match self.condition(peeled(next))? {
+                Condition::Filter(TableFilter { column: of, test: TableTest::Is(more) })
+                    if column.as_ref().is_none_or(|it| *it == of) =>
+                {
+                    values.extend(more);
+                    column = Some(of);
+                }
+                _ => return Err(no()),
+            }
+        }
+        Ok(TableFilter { column: column.ok_or_else(no)?, test: TableTest::Is(values) })
+    }
+
+    fn negated(&self, expression: &Expr) -> Result<TableFilter, PlanFault> {
+        let no = || {
+            unsupported(expression, "NOT is used with values only: x != 'a', x NOT IN ('a', 'b')")
+        };
+        let Condition::Filter(TableFilter { column, test }) = self.condition(peeled(expression))?
+        else {
+            return Err(no());
+        };
+        let test = match test {
+            TableTest::Is(values) => TableTest::IsNot(values),
+            TableTest::IsNot(values) => TableTest::Is(values),
+            TableTest::IsEmpty => TableTest::IsFilled,
+            TableTest::IsFilled => TableTest::IsEmpty,
+            _ => return Err(no()),
+        };
+        Ok(TableFilter { column, test })
+    }
+
+    /// A test of a column, or of a part of its dates.
+    fn filter(&self, of: &Expr, is: &str, values: &[&str]) -> Result<TableFilter, PlanFault> {
+        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        let Some((column, part)) = date_part(self.scope, of) else {
+            let column = self.scope.column(bare(of))?;
+            let test = test(&column, is, &values)?;
+            return Ok(TableFilter { column: column.reference(), test });
+        };
+        let test = match (part, values.as_slice()) {
+            (DatePart::Month, [month]) if is == "=" => {
+                test(&column, "month", &[month.trim_start_matches('0').to_owned()])?
+            }
+            (DatePart::Month, _) => {
+                return Err(unsupported(
+                    of,
+                    "months of any year are compared by = with one of 1 to 12",
+                ));
+            }
+            _ => test(&column, is, &values)?,
+        };
+        Ok(TableFilter { column: column.reference(), test })
+    }
+
+    /// `LIKE`: the values that fit, where all values of the column are known.
+    fn like(&self, of: &Expr, pattern: &str, is_negated: bool) -> Result<TableFilter, PlanFault> {
+        let column = self.scope.column(bare(of))?;
+        let reference = column.reference();
+        let inner = pattern.trim_matches('%');
+        let is_plain = !inner.contains(['%', '_']);
+        if is_plain && !is_negated && column.is_date() && !pattern.starts_with('%') {
+            let test = test(&column, "=", &[inner.trim_end_matches('-').to_owned()])?;
+            return Ok(TableFilter { column: reference, test });
+        }
+        if let Some(values) = fitting(&column, pattern) {
+            let test = match is_negated {
+                true => TableTest::IsNot(values),
+                false => TableTest::Is(values),
+            };
+            return Ok(TableFilter { column: reference, test });
+        }
+        let test = match (is_plain && !is_negated, pattern.starts_with('%'), pattern.ends_with('%'))
+        {
+            (true, true, true) => test(&column, "contains", &[inner.to_owned()])?,
+            (true, false, false) => test(&column, "=", &[inner.to_owned()])?,
+            _ => return Err(unsupported(of, "this column is searched by LIKE '%words%' only")),
+        };
+        Ok(TableFilter { column: reference, test })
+    }
+}
+
+/// The values of a column that a pattern fits; `None` where none does, or where not all values are known.
+fn fitting(column: &Column<'_>, pattern: &str) -> Option<Vec<DataValue>> {
+    let known = column.table.view.values(column.place);
+    if column.told.kind.is_numeric() || (known.len() as u64) < column.told.distinct {
+        return None;
+    }
+    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+    let fits =
+        |value: &&String| is_like(&pattern, &value.to_lowercase().chars().collect::<Vec<_>>());
+    let values: Vec<DataValue> =
+        known.iter().filter(fits).map(|value| DataValue::Text(value.clone())).collect();
+    (!values.is_empty()).then_some(values)
+}
+
+/// Whether a text fits a pattern of `LIKE`: `%` stands for any characters, `_` for one. In time proportional to both lengths.
+fn is_like(pattern: &[char], text: &[char]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    // Where the last `%` was, and how much of the text it took.
+    let mut last: Option<(usize, usize)> = None;
+    while place < text.len() {
+        match pattern.get(at) {
+            Some('%') => {
+                last = Some((at, place));
+                at += 1;
+            }
+            Some(c) if *c == '_' || text.get(place) == Some(c) => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((percent, taken)) = last else { return false };
+                last = Some((percent, taken + 1));
+                (at, place) = (percent + 1, taken + 1);
+            }
+        }
+    }
+    pattern.get(at..).unwrap_or_default().iter().all(|c| *c == '%')
+}
+
+/// A range of its two ends.
+fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
+    let (
+        TableTest::Between { from, from_included, .. },
+        TableTest::Between { to, to_included, .. },
+    ) = (low.test, high.test)
+    else {
+        return None;
+    };
+    let test = TableTest::Between { from, from_included, to, to_included };
+    Some(TableFilter { column: low.column, test })
+}
+
+/// Whether an expression is a condition, and no value.
+pub(super) fn is_condition(expression: &Expr) -> bool {
+    match peeled(expression) {
+        Expr::BinaryOp { op, .. } => matches!(
+            op,
+            BinaryOperator::Eq
+                | BinaryOperator::NotEq
+                | BinaryOperator::Gt
+                | BinaryOperator::GtEq
+                | BinaryOperator::Lt
+                | BinaryOperator::LtEq
+                | BinaryOperator::And
+        ),
+        Expr::IsNull(_)
+        | Expr::IsNotNull(_)
+        | Expr::In { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. } => true,
+        other => number(other).is_none() && matches!(other, Expr::IsTrue(_) | Expr::IsFalse(_)),
+    }
+}

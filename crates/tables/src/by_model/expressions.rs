@@ -1,0 +1,84 @@
+//! Reads expressions over the tables of a statement: values, columns put together, parts of dates.
+
+use pikerag_knowledge::data::{Arithmetic, ColumnKind, TableTerm};
+use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, UnaryOperator, Value};
+
+use super::names::{Column, Scope};
+use super::syntax::{Call, DatePart, bare, number};
+
+/// A value that is written, as text. A name in double quotes is one where no column has it, as in SQLite.
+pub(super) fn literal(scope: &Scope<'_>, expression: &Expr) -> Option<String> {
+    match bare(expression) {
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => Some(number.clone()),
+            Value::Boolean(truth) => Some(truth.to_string()),
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            number(expr)?;
+            literal(scope, expr).map(|number| format!("-{number}"))
+        }
+        Expr::TypedString(typed) => typed.value.value.clone().into_string(),
+        name @ Expr::Identifier(ident) if ident.quote_style.is_some() => {
+            scope.column(name).is_err().then(|| ident.value.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Two columns of numbers that are put together: `price * quantity`.
+pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'a>, TableTerm)> {
+    let Expr::BinaryOp { left, op, right } = bare(expression) else { return None };
+    let by = match op {
+        BinaryOperator::Plus => Arithmetic::Plus,
+        BinaryOperator::Minus => Arithmetic::Minus,
+        BinaryOperator::Multiply => Arithmetic::Times,
+        BinaryOperator::Divide => Arithmetic::Over,
+        _ => return None,
+    };
+    let number =
+        |side: &Expr| scope.column(bare(side)).ok().filter(|column| column.told.kind.is_numeric());
+    let (one, other) = (number(left)?, number(right)?);
+    Some((one, TableTerm { by, column: other.reference() }))
+}
+
+/// The part of a date column that an expression takes; `None` where it takes none.
+pub(super) fn date_part<'a>(
+    scope: &Scope<'a>,
+    expression: &Expr,
+) -> Option<(Column<'a>, DatePart)> {
+    let (inner, part) = match bare(expression) {
+        Expr::Extract { field, expr, .. } => match field {
+            DateTimeField::Year => (expr.as_ref(), DatePart::Year),
+            DateTimeField::Month => (expr.as_ref(), DatePart::Month),
+            _ => return None,
+        },
+        Expr::Substring { expr, substring_from, substring_for, .. } => {
+            let [start, length] =
+                [substring_from, substring_for].map(|it| it.as_deref().and_then(number));
+            (expr.as_ref(), DatePart::of_place(start, length)?)
+        }
+        call @ Expr::Function(_) => {
+            let Call { name, inputs, .. } = Call::of(call)?;
+            match (name.as_str(), inputs.as_slice()) {
+                ("year", [inner]) => (*inner, DatePart::Year),
+                ("month", [inner]) => (*inner, DatePart::Month),
+                ("strftime", [format, inner]) => {
+                    (*inner, DatePart::of_format(&literal(scope, format)?)?)
+                }
+                ("substr" | "substring", [inner, start, length]) => {
+                    (*inner, DatePart::of_place(number(start), number(length))?)
+                }
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let column = scope.column(bare(inner)).ok()?;
+    match column.told.kind {
+        ColumnKind::Date => Some((column, part)),
+        ColumnKind::Year if part == DatePart::Year => Some((column, part)),
+        _ => None,
+    }
+}
