@@ -135,8 +135,9 @@ impl Naive<'_> {
                 }
                 _ => read != DataValue::Empty && read.to_string().starts_with(period.as_str()),
             },
-            TableTest::InMonth(month) => {
-                read.to_string().get(5..7) == Some(format!("{month:02}").as_str())
+            TableTest::InMonths(months) => {
+                let read = read.to_string();
+                months.iter().any(|month| read.get(5..7) == Some(format!("{month:02}").as_str()))
             }
             TableTest::MoreThan(other) => {
                 let than = self.read(row, other);

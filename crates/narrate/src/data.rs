@@ -165,10 +165,13 @@ fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) 
             Language::English => format!("{column} in {period}"),
             Language::Chinese => format!("{column} 在 {period}"),
         },
-        TableTest::InMonth(month) => match language {
-            Language::English => format!("month of {column} = {month}"),
-            Language::Chinese => format!("{column} 的月份 = {month}"),
-        },
+        TableTest::InMonths(months) => {
+            let named: Vec<String> = months.iter().map(u8::to_string).collect();
+            match language {
+                Language::English => format!("month of {column} = {}", named.join(" or ")),
+                Language::Chinese => format!("{column} 的月份 = {}", named.join(" 或 ")),
+            }
+        }
         TableTest::MoreThan(other) => format!("{column} > {}", name(other, tables)),
         TableTest::BesideMean { above } => match (above, language) {
             (true, Language::English) => format!("{column} above its mean"),

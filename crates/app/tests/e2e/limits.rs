@@ -445,3 +445,28 @@ fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
     let gone = serving.request("DELETE", &open, &[], b"");
     assert_eq!(gone.json()["deleted"]["overwrites_later"], json!(false));
 }
+
+/// What an evaluation over a base that is served asked and got is not kept where something was forgotten meanwhile.
+#[test]
+fn an_evaluation_keeps_nothing_of_what_is_forgotten_meanwhile() {
+    let stub = good_stub();
+    let (place, serving) = held(&stub, "");
+    let question =
+        json!({"id": "1", "question": "Who insures the crane of Hamburg?", "answers": ["Zyxwort"]});
+    place.write("questions.jsonl", format!("{question}\n"));
+    let eval = "--base base --json eval --methods naive-rag --questions questions.jsonl --out out";
+    let before = stub.heard().requests();
+    let ran = std::thread::scope(|threads| {
+        let ran = threads.spawn(|| place.run(&eval.split(' ').collect::<Vec<_>>()));
+        until("it asks", || before < stub.heard().requests());
+        let shut = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
+        assert_eq!(serving.request("DELETE", &shut, &[], b"").status, 200);
+        stub.answer_all();
+        ran.join().unwrap()
+    });
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // It was answered from the document.
+    assert!(place.read("out/rows.jsonl").contains("Zyxwort"), "{}", place.read("out/rows.jsonl"));
+    fs::remove_dir_all(place.path("out")).unwrap();
+    until("no byte of it is left", || holding(&place, "Zyxwort").is_empty());
+}

@@ -355,7 +355,7 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         // In turns a plan that works, none, and one that names what is not there.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
         let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
-        let table = tables.split(' ').next().filter(|_| nth != 2).unwrap_or(injection);
+        let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         said["sql"] = json!(if nth == 1 { String::new() } else { statement });
     }

@@ -68,8 +68,8 @@ pub enum TableTest {
     },
     /// A date within this period: `2013`, `2013-07`, `2013-07-05`.
     Within(String),
-    /// A date in this month of any year, from 1 to 12.
-    InMonth(u8),
+    /// A date in one of these months of any year, from 1 to 12, in this order.
+    InMonths(Vec<u8>),
     /// It is compared with another column of the same row.
     MoreThan(ColumnRef),
     /// It is above the mean of its column, or below.

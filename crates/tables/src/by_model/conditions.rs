@@ -7,7 +7,7 @@ use super::expressions::{date_part, literal};
 use super::fault::{PlanFault, unsupported};
 use super::names::{Column, Scope, Seen};
 use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
-use super::value::test;
+use super::value::{months, test};
 
 const HINT: &str = "a condition compares one column with values, by = != > >= < <= BETWEEN IN LIKE IS NULL; conditions are joined by AND";
 const NO_OR: &str = "OR joins values of one column only";
@@ -54,7 +54,7 @@ impl Reader<'_, '_> {
                 continue;
             }
             match self.condition(peeled(next))? {
-                Condition::Filter(filter) => conditions.filters.push(filter),
+                Condition::Filter(filter) => add(&mut conditions.filters, filter),
                 Condition::Extreme(extreme) if conditions.extreme.is_none() => {
                     conditions.extreme = Some(extreme);
                 }
@@ -237,21 +237,12 @@ impl Reader<'_, '_> {
     /// A test of a column, or of a part of its dates.
     fn filter(&self, of: &Expr, is: &str, values: &[&str]) -> Result<TableFilter, PlanFault> {
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
-        let Some((column, part)) = date_part(self.scope, of) else {
-            let column = self.scope.column(bare(of))?;
-            let test = test(&column, is, &values)?;
-            return Ok(TableFilter { column: column.reference(), test });
+        let (column, part) = match date_part(self.scope, of)? {
+            Some((column, part)) => (column, Some(part)),
+            None => (self.scope.column(bare(of))?, None),
         };
-        let test = match (part, values.as_slice()) {
-            (DatePart::Month, [month]) if is == "=" => {
-                test(&column, "month", &[month.trim_start_matches('0').to_owned()])?
-            }
-            (DatePart::Month, _) => {
-                return Err(unsupported(
-                    of,
-                    "months of any year are compared by = with one of 1 to 12",
-                ));
-            }
+        let test = match part {
+            Some(DatePart::Month) => months(&column, is, &values)?,
             _ => test(&column, is, &values)?,
         };
         Ok(TableFilter { column: column.reference(), test })
@@ -323,16 +314,33 @@ fn is_like(pattern: &[char], text: &[char]) -> bool {
     pattern.get(at..).unwrap_or_default().iter().all(|c| *c == '%')
 }
 
+/// Adds a condition to those that hold. Of months, those that are in both are left.
+fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
+    let of_column = filters.iter_mut().filter(|other| other.column == filter.column);
+    for other in of_column {
+        if let (TableTest::InMonths(months), TableTest::InMonths(more)) =
+            (&mut other.test, &filter.test)
+        {
+            months.retain(|month| more.contains(month));
+            return;
+        }
+    }
+    filters.push(filter);
+}
+
 /// A range of its two ends.
 fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
-    let (
-        TableTest::Between { from, from_included, .. },
-        TableTest::Between { to, to_included, .. },
-    ) = (low.test, high.test)
-    else {
-        return None;
+    let test = match (low.test, high.test) {
+        (
+            TableTest::Between { from, from_included, .. },
+            TableTest::Between { to, to_included, .. },
+        ) => TableTest::Between { from, from_included, to, to_included },
+        (TableTest::InMonths(mut months), TableTest::InMonths(more)) => {
+            months.retain(|month| more.contains(month));
+            TableTest::InMonths(months)
+        }
+        _ => return None,
     };
-    let test = TableTest::Between { from, from_included, to, to_included };
     Some(TableFilter { column: low.column, test })
 }
 

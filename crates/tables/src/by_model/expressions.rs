@@ -3,6 +3,7 @@
 use pikerag_knowledge::data::{Arithmetic, ColumnKind, TableTerm};
 use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, UnaryOperator, Value};
 
+use super::fault::{PlanFault, unsupported};
 use super::names::{Column, Scope};
 use super::syntax::{Call, DatePart, bare, number};
 
@@ -44,41 +45,49 @@ pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'
 }
 
 /// The part of a date column that an expression takes; `None` where it takes none.
+///
+/// # Errors
+/// It takes a part of what is no column of dates.
 pub(super) fn date_part<'a>(
     scope: &Scope<'a>,
     expression: &Expr,
-) -> Option<(Column<'a>, DatePart)> {
-    let (inner, part) = match bare(expression) {
+) -> Result<Option<(Column<'a>, DatePart)>, PlanFault> {
+    let Some((inner, part)) = taken(scope, bare(expression)) else { return Ok(None) };
+    let column = scope.column(bare(inner))?;
+    match column.told.kind {
+        ColumnKind::Date => Ok(Some((column, part))),
+        ColumnKind::Year if part == DatePart::Year => Ok(Some((column, part))),
+        _ => Err(unsupported(expression, "it takes a part of what is no date")),
+    }
+}
+
+/// What an expression takes a part of, and which.
+fn taken<'e>(scope: &Scope<'_>, expression: &'e Expr) -> Option<(&'e Expr, DatePart)> {
+    match expression {
         Expr::Extract { field, expr, .. } => match field {
-            DateTimeField::Year => (expr.as_ref(), DatePart::Year),
-            DateTimeField::Month => (expr.as_ref(), DatePart::Month),
-            _ => return None,
+            DateTimeField::Year => Some((expr, DatePart::Year)),
+            DateTimeField::Month => Some((expr, DatePart::Month)),
+            _ => None,
         },
         Expr::Substring { expr, substring_from, substring_for, .. } => {
             let [start, length] =
                 [substring_from, substring_for].map(|it| it.as_deref().and_then(number));
-            (expr.as_ref(), DatePart::of_place(start, length)?)
+            Some((expr, DatePart::of_place(start, length)?))
         }
         call @ Expr::Function(_) => {
             let Call { name, inputs, .. } = Call::of(call)?;
             match (name.as_str(), inputs.as_slice()) {
-                ("year", [inner]) => (*inner, DatePart::Year),
-                ("month", [inner]) => (*inner, DatePart::Month),
+                ("year", [inner]) => Some((inner, DatePart::Year)),
+                ("month", [inner]) => Some((inner, DatePart::Month)),
                 ("strftime", [format, inner]) => {
-                    (*inner, DatePart::of_format(&literal(scope, format)?)?)
+                    Some((inner, DatePart::of_format(&literal(scope, format)?)?))
                 }
                 ("substr" | "substring", [inner, start, length]) => {
-                    (*inner, DatePart::of_place(number(start), number(length))?)
+                    Some((inner, DatePart::of_place(number(start), number(length))?))
                 }
-                _ => return None,
+                _ => None,
             }
         }
-        _ => return None,
-    };
-    let column = scope.column(bare(inner)).ok()?;
-    match column.told.kind {
-        ColumnKind::Date => Some((column, part)),
-        ColumnKind::Year if part == DatePart::Year => Some((column, part)),
         _ => None,
     }
 }

@@ -108,7 +108,7 @@ fn row_term(reader: &Reader<'_, '_>, expression: &Expr) -> Option<TableMeasure> 
 
 /// A column, or a period of its dates.
 fn key(reader: &Reader<'_, '_>, expression: &Expr) -> Result<TableGroup, PlanFault> {
-    if let Some((column, part)) = date_part(reader.scope, expression) {
+    if let Some((column, part)) = date_part(reader.scope, expression)? {
         let by = part.by().filter(|_| column.is_date());
         let is_other = column.is_date() && by.is_none();
         return match is_other {
@@ -244,7 +244,7 @@ fn grouped(
                 measures.insert(0, first);
                 OrderBy::Measure
             }
-            None if Call::of(bare(by)).is_some() && date_part(reader.scope, by).is_none() => {
+            None if Call::of(bare(by)).is_some() && date_part(reader.scope, by)?.is_none() => {
                 return Err(unsupported(by, "groups are ordered by an aggregate or a column"));
             }
             None => OrderBy::Column(key(reader, by)?.column),

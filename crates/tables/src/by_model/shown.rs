@@ -1,8 +1,8 @@
-//! Shows tables to a model: columns, kinds, units, ranges and values, as much as there is room for.
+//! Shows tables to a model as SQL creates them: columns, kinds, units, ranges and values, as much as there is room for.
 
 use std::fmt::Write;
 
-use pikerag_knowledge::data::DataColumn;
+use pikerag_knowledge::data::{ColumnKind, DataColumn};
 use pikerag_language::fold::fold;
 
 use crate::catalog::{Catalog, TableView};
@@ -11,7 +11,7 @@ use crate::pieces::pieces;
 
 /// Columns of a table that are shown with their values; of the others, the names.
 const COLUMNS: usize = 40;
-/// Values of a column, and characters of one of them.
+/// Values of a column, and characters of one of them, of a title and of the name of a file.
 const VALUES: usize = 8;
 const LETTERS: usize = 40;
 
@@ -35,12 +35,12 @@ pub fn shown(question: &str, catalog: &Catalog, tables: &[usize], room: usize) -
 
 fn table(view: &TableView, asked: &[&str]) -> String {
     let table = &view.table;
-    let files: Vec<&str> = table.parts.iter().take(3).map(|part| part.uri.as_str()).collect();
+    let files: Vec<String> = table.parts.iter().take(3).map(|part| cut(&part.uri)).collect();
     let mut told = format!(
-        "{} ({} rows; {}; from {})\n",
+        "CREATE TABLE {} ( -- {} rows; {}; from {}\n",
         table.name,
         table.rows,
-        table.title,
+        cut(&table.title),
         files.join(", ")
     );
     let mut places: Vec<usize> = (0..table.columns.len()).collect();
@@ -55,8 +55,9 @@ fn table(view: &TableView, asked: &[&str]) -> String {
     if !further.is_empty() {
         let names: Vec<&str> =
             further.iter().filter_map(|at| Some(table.columns.get(*at)?.sql.as_str())).collect();
-        let _ = writeln!(told, "  further columns: {}", names.join(", "));
+        let _ = writeln!(told, "  {}, -- further columns", names.join(", "));
     }
+    told.push_str(");\n");
     told
 }
 
@@ -67,31 +68,43 @@ fn is_named(view: &TableView, column: usize, asked: &[&str]) -> bool {
         || view.values(column).iter().take(200).any(has)
 }
 
+/// The beginning of a text, in one line.
+fn cut(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
+}
+
 fn line(column: &DataColumn) -> String {
-    let cut = |value: &String| -> String {
-        value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
-    };
-    let mut told = column.sql.clone();
+    let mut told = format!("{} {}, --", column.sql, type_of(column.kind));
     // A name that says no more than the one in SQL is left out.
     if fold(&column.name).replace(|c: char| !c.is_alphanumeric(), "_") != column.sql {
         let _ = write!(told, " \"{}\"", cut(&column.name));
     }
-    let _ = write!(told, " ({}", column.kind.as_str());
     if let Some(unit) = &column.unit {
-        let _ = write!(told, ", in {}", cut(unit));
+        let _ = write!(told, " in {}", cut(unit));
     }
-    told.push(')');
     match (&column.least, &column.greatest) {
         (Some(least), Some(greatest)) if column.kind.is_numeric() || column.kind.is_time() => {
-            let _ = write!(told, ": {} to {}", cut(least), cut(greatest));
+            let _ = write!(told, " {} to {}", cut(least), cut(greatest));
         }
         _ => {
-            let values: Vec<String> = column.samples.iter().take(VALUES).map(cut).collect();
-            let _ = write!(told, ": {}", values.join(" | "));
+            let values: Vec<String> =
+                column.samples.iter().take(VALUES).map(|value| cut(value)).collect();
+            let _ = write!(told, " {}", values.join(" | "));
             if (values.len() as u64) < column.distinct {
                 let _ = write!(told, " | … ({} values)", column.distinct);
             }
         }
     }
     told
+}
+
+/// What the values of a column are, as SQL writes it.
+fn type_of(kind: ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Integer | ColumnKind::Year => "INTEGER",
+        ColumnKind::Real => "REAL",
+        ColumnKind::Date => "DATE",
+        ColumnKind::Boolean => "BOOLEAN",
+        ColumnKind::Identifier | ColumnKind::Category | ColumnKind::Text => "TEXT",
+    }
 }

@@ -46,6 +46,8 @@ fn statements_are_read_as_plans() {
         "SELECT COUNT(*) FROM suppliers JOIN repairs ON suppliers.c0 = repairs.c3 WHERE 城市 = '上海市'",
         "SELECT 名称 FROM suppliers WHERE 成立年份 BETWEEN 1980 AND 1999 AND 名称 LIKE '华东%'",
         "SELECT COUNT(DISTINCT machine) FROM repairs WHERE substr(date, 1, 4) = '2022' AND strftime('%m', date) = '05'",
+        "SELECT COUNT(*) FROM repairs WHERE strftime('%m', date) >= '10' AND CAST(strftime('%m', date) AS INTEGER) < 12",
+        "SELECT COUNT(*) FROM repairs WHERE month(date) BETWEEN 4 AND 6 AND month(date) NOT IN (5)",
         "SELECT machine FROM repairs WHERE cost = (SELECT MAX(cost) FROM repairs)",
         "SELECT machine, MAX(cost) FROM repairs",
         "SELECT machine FROM repairs WHERE cost > (SELECT AVG(cost) FROM repairs) OR 1 = 1 AND cost > 1",
@@ -91,6 +93,8 @@ fn a_statement_that_names_what_is_not_there_says_so() {
     let told = all_told(&[
         "SELECT COUNT(*) FROM machines",
         "SELECT price FROM repairs",
+        "SELECT COUNT(*) FROM repairs WHERE strftime('%Y', day) = '2021'",
+        "SELECT COUNT(*) FROM repairs WHERE strftime('%Y', cost) = '2021'",
         "SELECT COUNT(*) FROM sales JOIN repairs ON sales.c0 = repairs.c1",
         "SELECT COUNT(*) FROM repairs, suppliers",
         "SELECT COUNT(*) FROM repairs WHERE machine = 'Crane of Hamburg'",

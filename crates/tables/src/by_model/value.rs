@@ -35,10 +35,6 @@ pub(super) fn test(
         "contains" if !column.told.kind.is_numeric() && !first().is_empty() => {
             TableTest::Contains(first().to_owned())
         }
-        "month" => {
-            let month = first().parse().ok().filter(|month| (1..=12).contains(month));
-            TableTest::InMonth(month.ok_or_else(|| wrong(column, first()))?)
-        }
         "empty" => TableTest::IsEmpty,
         "filled" => TableTest::IsFilled,
         "above_mean" => TableTest::BesideMean { above: true },
@@ -129,4 +125,26 @@ fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
 fn wrong(column: &Column<'_>, value: &str) -> PlanFault {
     let DataColumn { sql, kind, .. } = column.told;
     PlanFault::WrongValue { column: sql.clone(), value: value.to_owned(), kind: kind.as_str() }
+}
+
+/// Months of any year for which a comparison holds; `values` are months as they are written, `7` or `07`.
+pub(super) fn months(
+    column: &Column<'_>,
+    is: &str,
+    values: &[String],
+) -> Result<TableTest, PlanFault> {
+    let read = |value: &String| -> Result<u8, PlanFault> {
+        let month = value.parse().ok().filter(|month| (1..=12).contains(month));
+        month.ok_or_else(|| wrong(column, value))
+    };
+    let values = values.iter().map(read).collect::<Result<Vec<u8>, _>>()?;
+    let holds = |month: &u8| match is {
+        ">" => values.iter().all(|value| month > value),
+        ">=" => values.iter().all(|value| month >= value),
+        "<" => values.iter().all(|value| month < value),
+        "<=" => values.iter().all(|value| month <= value),
+        "!=" => !values.contains(month),
+        _ => values.contains(month),
+    };
+    Ok(TableTest::InMonths((1..=12).filter(holds).collect()))
 }

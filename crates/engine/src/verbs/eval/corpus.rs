@@ -24,7 +24,8 @@ pub(super) async fn base_of(
     set: &Set,
 ) -> Result<(Base, Vec<String>)> {
     let (paths, names) = match &set.corpus {
-        Corpus::Base => return Ok((session.base().await?, Vec::new())),
+        // It may be served meanwhile, and something forgotten: no reply that may hold it is kept then.
+        Corpus::Base => return Ok((session.base().await?.for_a_question().await?, Vec::new())),
         Corpus::Files(paths) => {
             (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
         }

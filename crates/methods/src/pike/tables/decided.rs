@@ -196,7 +196,11 @@ fn values_of(plan: &TablePlan) -> Vec<String> {
             TableTest::Contains(text) | TableTest::Within(text) => {
                 add(&DataValue::Text(text.clone()));
             }
-            TableTest::InMonth(month) => add(&DataValue::Integer((*month).into())),
+            TableTest::InMonths(months) => {
+                for month in months {
+                    add(&DataValue::Integer((*month).into()));
+                }
+            }
             TableTest::MoreThan(_)
             | TableTest::BesideMean { .. }
             | TableTest::IsEmpty

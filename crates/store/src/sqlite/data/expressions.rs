@@ -118,10 +118,12 @@ impl<'a> Writer<'a> {
                 ends.join(" AND ")
             }
             TableTest::Within(period) => self.within(&column, period)?,
-            TableTest::InMonth(month) => match kind {
+            TableTest::InMonths(months) => match kind {
                 ColumnKind::Date => {
-                    let month = self.bind(DataValue::Text(format!("{month:02}")));
-                    format!("substr({}, 6, 2) = {month}", date(&column))
+                    let text = |month: &u8| DataValue::Text(format!("{month:02}"));
+                    let months: Vec<String> =
+                        months.iter().map(|month| self.bind(text(month))).collect();
+                    format!("substr({}, 6, 2) IN ({})", date(&column), months.join(", "))
                 }
                 _ => return Err(wrong(&column, "compared with a month")),
             },
