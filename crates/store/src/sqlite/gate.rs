@@ -9,6 +9,9 @@ use tokio::sync::Notify;
 
 use super::locks::locked;
 
+/// Bytes from which on the log is long.
+pub(super) const LONG: u64 = 128 << 20;
+
 /// The gates of the bases that are open in this process, by their folders: a base may be open several times.
 static GATES: LazyLock<Mutex<HashMap<PathBuf, Weak<Gate>>>> = LazyLock::new(Mutex::default);
 
@@ -21,14 +24,21 @@ pub(super) struct Gate {
     opened: Notify,
 }
 
-#[derive(Default)]
 struct State {
+    /// Bytes from which on the log is long.
+    long: u64,
     n_held: usize,
     closed_until: Option<Instant>,
     /// Whether somebody waits for the states to end.
     is_draining: bool,
     /// When that may be done again.
     not_before: Option<Instant>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { long: LONG, n_held: 0, closed_until: None, is_draining: false, not_before: None }
+    }
 }
 
 /// A question that is let in, until this is dropped.
@@ -103,12 +113,19 @@ impl Gate {
         self.opened.notify_waiters();
     }
 
-    /// Whether the caller is to shorten the log: nobody else does, and it was not tried just now.
-    pub(super) fn begin(&self) -> bool {
+    /// Whether the caller is to shorten a log of so many bytes: it is long, nobody else does, and it was not tried just now.
+    pub(super) fn begin(&self, length: u64) -> bool {
         let mut state = locked(&self.state);
-        let may = !state.is_draining && state.not_before.is_none_or(|at| at <= Instant::now());
+        let may = state.long <= length
+            && !state.is_draining
+            && state.not_before.is_none_or(|at| at <= Instant::now());
         state.is_draining |= may;
         may
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_long_from(&self, length: u64) {
+        locked(&self.state).long = length;
     }
 
     pub(super) fn end(&self, again_after: Duration) {

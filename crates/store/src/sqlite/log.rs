@@ -8,15 +8,11 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::busy::{LOCKED_FOR, is_busy};
+use super::gate::LONG;
 use super::header::log_of;
 use super::inner::{DATABASE, Inner};
 use super::locks::locked;
 
-/// Bytes from which on the log is long.
-#[cfg(not(test))]
-const LONG: u64 = 128 << 20;
-#[cfg(test)]
-const LONG: u64 = 1 << 18;
 /// Bytes from which on questions wait for as long as most questions take.
 const VERY_LONG: u64 = 16 * LONG;
 
@@ -33,7 +29,7 @@ impl Inner {
     pub(super) fn look_at_log(&self) {
         let log = log_of(&self.folder.join(DATABASE));
         let length = std::fs::metadata(log).map_or(0, |it| it.len());
-        if length < LONG || !self.gate.begin() {
+        if !self.gate.begin(length) {
             return;
         }
         let wait = if length < VERY_LONG { SHORT_WAIT } else { LONG_WAIT };
@@ -100,6 +96,7 @@ mod tests {
     async fn the_log_is_shortened_while_questions_overlap() {
         let folder = tempfile::tempdir().unwrap();
         let base = Base::open_or_create(folder.path()).unwrap();
+        base.inner.gate.is_long_from(1 << 18);
         let asked = Base::open(folder.path()).unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
         let questions: Vec<_> = (0..3)

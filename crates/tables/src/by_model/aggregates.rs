@@ -89,7 +89,10 @@ pub(super) fn measured(
             None => (Some(reader.scope.column(bare(input))?.reference()), None),
         },
     };
-    if function == Aggregate::Count && call.is_distinct {
+    if call.is_distinct {
+        if function != Aggregate::Count {
+            return Err(unsupported(expression, "DISTINCT stands in count only"));
+        }
         function = Aggregate::Distinct;
     }
     if column.is_none() && function != Aggregate::Count {

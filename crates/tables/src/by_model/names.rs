@@ -76,7 +76,10 @@ impl<'a> Scope<'a> {
             joins: Vec::new(),
             required: Vec::new(),
         };
-        for join in first.joins.iter().take(MOST_JOINS) {
+        if MOST_JOINS < first.joins.len() {
+            return Err(unsupported(first, "at most three tables are joined to the first"));
+        }
+        for join in &first.joins {
             let (constraint, is_inner) = match &join.join_operator {
                 JoinOperator::Join(on) | JoinOperator::Inner(on) => (on, true),
                 JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (on, false),

@@ -126,6 +126,9 @@ fn a_statement_that_no_plan_holds_says_what_may_be_written() {
         "SELECT machine FROM repairs WHERE machine IN (SELECT c1 FROM suppliers)",
         "SELECT machine FROM repairs LIMIT 3 OFFSET 3",
         "SELECT COUNT(*) FROM repairs WHERE date > CURRENT_DATE",
+        "SELECT SUM(DISTINCT cost) FROM repairs",
+        "SELECT COUNT(*) FROM repairs a JOIN repairs b ON 1 JOIN repairs c ON 1 JOIN repairs d ON 1 JOIN repairs e ON 1",
+        "SELECT COUNT(*) FROM repairs a JOIN repairs b ON a.c3 = b.c3",
     ]);
     insta::assert_snapshot!(told);
 }
