@@ -15,7 +15,7 @@ pub struct TablePlan {
     pub joins: Vec<TableJoin>,
     /// All of them hold for what is taken.
     pub filters: Vec<TableFilter>,
-    /// What is told apart.
+    /// The keys of groups.
     pub group: Vec<TableGroup>,
     /// What is worked out for each group, or over all; where there is none, rows are shown.
     pub measures: Vec<TableMeasure>,
@@ -53,7 +53,7 @@ pub enum TableTest {
     Is(Vec<DataValue>),
     /// It has a value, and it is none of these.
     IsNot(Vec<DataValue>),
-    /// These words stand in it, whatever their case.
+    /// It contains these words, whatever their case.
     Contains(String),
     /// It lies between two values, both included where `included` says so; open where one is missing.
     Between {

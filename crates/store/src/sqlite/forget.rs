@@ -158,14 +158,11 @@ impl Inner {
         let began = Instant::now();
         // Where questions overlap, one always reads: new ones wait a moment.
         self.gate.close(SHORT_WAIT);
-        let is_done = finish(&locked(writer));
-        self.gate.open();
-        if is_done.context(doing)? {
-            return Ok(Overwriting::Done);
-        }
         loop {
             // The lock is held for one look only: who reads an old state may need the writer to come to its end.
-            if finish(&locked(writer)).context(doing)? {
+            let is_done = finish(&locked(writer));
+            self.gate.open();
+            if is_done.context(doing)? {
                 return Ok(Overwriting::Done);
             }
             if PATIENCE <= began.elapsed() {

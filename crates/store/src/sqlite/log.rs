@@ -1,4 +1,4 @@
-//! Keeps the database's log short. SQLite begins the log anew when nobody reads a state that lies in it, and while questions
+//! Keeps the database's log short. SQLite begins the log anew when nobody reads a state that is in it, and while questions
 //! overlap somebody always does: the log grows as long as they come. Where it has grown long, questions that begin wait a
 //! moment until those before them have ended.
 
@@ -25,7 +25,7 @@ const PAUSE: u32 = 10;
 const READS_TAKE: Duration = Duration::from_millis(200);
 
 impl Inner {
-    /// Begins to shorten the log behind the caller, where it is long. Whoever wrote may hold a state, for which it has to wait.
+    /// Shortens the log where it is long, on another thread: the caller may hold a state itself, and states are waited for.
     pub(super) fn look_at_log(&self) {
         let log = log_of(&self.folder.join(DATABASE));
         let length = std::fs::metadata(log).map_or(0, |it| it.len());
@@ -62,7 +62,7 @@ impl Inner {
     }
 }
 
-/// Empties the log, where nobody reads a state that lies in it; whether it did.
+/// Empties the log, where nobody reads a state that is in it; whether it did.
 pub(super) fn emptied(writer: &Connection, wait: Duration) -> rusqlite::Result<bool> {
     writer.busy_timeout(wait)?;
     let looked = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));

@@ -91,7 +91,7 @@ pub(super) fn measured(
     };
     if call.is_distinct {
         if function != Aggregate::Count {
-            return Err(unsupported(expression, "DISTINCT stands in count only"));
+            return Err(unsupported(expression, "DISTINCT is used in count only"));
         }
         function = Aggregate::Distinct;
     }

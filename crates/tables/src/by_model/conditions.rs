@@ -6,7 +6,7 @@ use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
 use super::expressions::{date_part, literal};
 use super::fault::{PlanFault, unsupported};
 use super::names::{Column, Scope, Seen};
-use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
+use super::syntax::{Call, DatePart, Parts, bare, only, peeled};
 use super::value::{months, test};
 
 const HINT: &str = "a condition compares one column with values, by = != > >= < <= BETWEEN IN LIKE IS NULL; conditions are joined by AND";
@@ -359,9 +359,11 @@ pub(super) fn is_condition(expression: &Expr) -> bool {
         ),
         Expr::IsNull(_)
         | Expr::IsNotNull(_)
+        | Expr::IsTrue(_)
+        | Expr::IsFalse(_)
         | Expr::In { .. }
         | Expr::Between { .. }
         | Expr::Like { .. } => true,
-        other => number(other).is_none() && matches!(other, Expr::IsTrue(_) | Expr::IsFalse(_)),
+        _ => false,
     }
 }

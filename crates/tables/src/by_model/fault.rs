@@ -32,7 +32,7 @@ const SHOWN: usize = 120;
 /// Columns that a message lists.
 const LISTED: usize = 40;
 
-/// A fault that shows a part of the statement, and says what may stand in its place.
+/// A fault that shows a part of the statement, and says what to write instead.
 pub(super) fn unsupported(part: &(impl ToString + ?Sized), hint: &'static str) -> PlanFault {
     PlanFault::Unsupported { part: part.to_string().chars().take(SHOWN).collect(), hint }
 }

@@ -9,7 +9,7 @@ use super::expressions::term;
 use super::fault::{PlanFault, unsupported};
 use super::names::Scope;
 use super::query::Statement;
-use super::syntax::{Call, Parts, bare, number, only};
+use super::syntax::{Call, Parts, number, only, unrounded};
 use crate::reading::Reckoning;
 
 /// A figure: what it is made of, times a number.
@@ -83,7 +83,7 @@ impl Statement<'_> {
         rows: Option<(&Reader<'_, '_>, &TablePlan)>,
         expression: &Expr,
     ) -> Result<Option<Figure>, PlanFault> {
-        let expression = bare(expression);
+        let expression = unrounded(expression);
         if let Some(times) = number(expression) {
             return Ok(Some(Figure { times, made: Made::Number }));
         }
@@ -105,15 +105,28 @@ impl Statement<'_> {
                 let Some((left, right)) = both else { return Ok(None) };
                 combined(left, op, right).map(Some).ok_or_else(|| unsupported(expression, HINT))
             }
-            // The sign of a difference is said by the two figures beside it.
-            Expr::Function(_) => match Call::of(expression) {
-                Some(Call { name, inputs, .. }) if matches!(name.as_str(), "abs" | "nullif") => {
-                    let Some(first) = inputs.first() else { return Ok(None) };
-                    self.figure(rows, first)
-                }
-                _ => Err(unsupported(expression, HINT)),
-            },
+            Expr::Function(_) => self.wrapped(rows, expression),
             _ => Err(unsupported(expression, HINT)),
+        }
+    }
+
+    /// The figure within `abs`, for the sign of a difference is seen by its two figures, or within `nullif`.
+    fn wrapped(
+        &self,
+        rows: Option<(&Reader<'_, '_>, &TablePlan)>,
+        expression: &Expr,
+    ) -> Result<Option<Figure>, PlanFault> {
+        let no = || unsupported(expression, HINT);
+        let Call { name, inputs, .. } = Call::of(expression).ok_or_else(no)?;
+        match (name.as_str(), inputs.as_slice()) {
+            ("abs", [inner]) => match self.figure(rows, inner)? {
+                Some(Figure { made: Made::Plan(_) | Made::Number, .. }) => Err(no()),
+                figure => Ok(figure),
+            },
+            ("nullif", [inner, nothing]) if number(nothing) == Some(0.0) => {
+                self.figure(rows, inner)
+            }
+            _ => Err(no()),
         }
     }
 
@@ -133,7 +146,7 @@ impl Statement<'_> {
 
 /// Whether a figure is worked out of rows somewhere in an expression.
 fn holds_aggregate(expression: &Expr) -> bool {
-    match bare(expression) {
+    match unrounded(expression) {
         Expr::BinaryOp { left, right, .. } => holds_aggregate(left) || holds_aggregate(right),
         call @ Expr::Function(_) => Call::of(call).is_some_and(|call| {
             is_aggregate(&call.name) || call.inputs.iter().any(|input| holds_aggregate(input))

@@ -11,7 +11,7 @@ use super::conditions::{Conditions, Extreme, Reader};
 use super::expressions::{date_part, term};
 use super::fault::{PlanFault, unsupported};
 use super::names::{Scope, Seen};
-use super::syntax::{Call, ONE_SELECT, Parts, bare};
+use super::syntax::{Call, ONE_SELECT, Parts, bare, unrounded};
 use crate::reading::Form;
 
 const ONE_MEASURE: &str = "each column is an aggregate, or one that GROUP BY names";
@@ -88,7 +88,7 @@ fn columns(parts: &Parts<'_>, reader: &Reader<'_, '_>) -> Result<Columns, PlanFa
             columns.keys.extend(all.map(|column| TableGroup { column, by: By::Value }));
             continue;
         };
-        match measured(reader, bare(expression))? {
+        match measured(reader, unrounded(expression))? {
             Some(measured) => columns.measures.push(measured),
             None => match row_term(reader, expression) {
                 Some(term) => columns.terms.push(term),
@@ -112,7 +112,7 @@ fn key(reader: &Reader<'_, '_>, expression: &Expr) -> Result<TableGroup, PlanFau
         let by = part.by().filter(|_| column.is_date());
         let is_other = column.is_date() && by.is_none();
         return match is_other {
-            true => Err(unsupported(expression, "dates are told apart by '%Y' or '%Y-%m'")),
+            true => Err(unsupported(expression, "dates are grouped by '%Y' or '%Y-%m'")),
             false => Ok(TableGroup { column: column.reference(), by: by.unwrap_or(By::Value) }),
         };
     }
@@ -237,7 +237,7 @@ fn grouped(
     let mut order = None;
     if let Some((by, descending)) = parts.order {
         let by = parts.resolved(by);
-        let by = match measured(reader, bare(by))? {
+        let by = match measured(reader, unrounded(by))? {
             Some(first) => {
                 // What the order goes by is the first measure.
                 measures.retain(|it| it.measure != first.measure || it.filters != first.filters);

@@ -125,7 +125,7 @@ pub(super) fn peeled(expression: &Expr) -> &Expr {
     inner
 }
 
-/// An expression without what changes no value as plans compare it: brackets, casts, case, blanks, digits after the point.
+/// An expression without what changes no value as plans compare it: brackets, casts, case, blanks.
 pub(super) fn bare(expression: &Expr) -> &Expr {
     let mut inner = peeled(expression);
     loop {
@@ -135,7 +135,7 @@ pub(super) fn bare(expression: &Expr) -> &Expr {
             Expr::BinaryOp { left, op: BinaryOperator::Multiply, right } if is_one(left) => right,
             Expr::Function(_) => match Call::of(inner) {
                 Some(Call { name, inputs, is_distinct: false, filter: None })
-                    if is_plain(&name, inputs.len()) =>
+                    if inputs.len() == 1 && is_plain(&name) =>
                 {
                     let Some(first) = inputs.first() else { return inner };
                     inner = peeled(first);
@@ -149,14 +149,22 @@ pub(super) fn bare(expression: &Expr) -> &Expr {
     }
 }
 
-/// Whether a function with so many inputs gives its first one, as far as plans see.
-fn is_plain(name: &str, n_inputs: usize) -> bool {
-    match name {
-        "lower" | "upper" | "ltrim" | "rtrim" | "date" | "datetime" => n_inputs == 1,
-        "round" => matches!(n_inputs, 1 | 2),
-        "coalesce" | "ifnull" => n_inputs == 2,
-        _ => false,
+/// Whether a function gives its one input, as far as plans see.
+fn is_plain(name: &str) -> bool {
+    matches!(name, "lower" | "upper" | "ltrim" | "rtrim" | "date" | "datetime")
+}
+
+/// A figure without what is done to it once it is worked out: rounding, and what is given where there is none. Within an aggregate or a
+/// condition both would change the figure.
+pub(super) fn unrounded(expression: &Expr) -> &Expr {
+    let mut inner = bare(expression);
+    while let Some(Call { name, inputs, is_distinct: false, filter: None }) = Call::of(inner)
+        && matches!(name.as_str(), "round" | "coalesce" | "ifnull")
+        && let Some(first) = inputs.first()
+    {
+        inner = bare(first);
     }
+    inner
 }
 
 fn is_one(expression: &Expr) -> bool {
@@ -229,7 +237,7 @@ pub(super) enum DatePart {
 }
 
 impl DatePart {
-    /// The period that groups are told apart by; `None` for months of any year.
+    /// The period of each group; `None` for months of any year.
     pub(super) fn by(self) -> Option<By> {
         match self {
             Self::Year => Some(By::Year),

@@ -23,8 +23,8 @@ pub(super) fn test(
         TableTest::Between { from, from_included, to, to_included }
     };
     Ok(match is {
-        "=" | "==" | "in" => equal(column, values)?,
-        "!=" | "<>" | "not in" => match equal(column, values)? {
+        "=" => equal(column, values)?,
+        "!=" => match equal(column, values)? {
             TableTest::Is(values) => TableTest::IsNot(values),
             _ => return Err(wrong(column, first())),
         },
@@ -37,8 +37,6 @@ pub(super) fn test(
         }
         "empty" => TableTest::IsEmpty,
         "filled" => TableTest::IsFilled,
-        "above_mean" => TableTest::BesideMean { above: true },
-        "below_mean" => TableTest::BesideMean { above: false },
         _ => return Err(wrong(column, first())),
     })
 }
