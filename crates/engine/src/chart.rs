@@ -26,11 +26,10 @@ const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; tex
 
 /// The picture of what an answer was worked out from; `None` where there are no two figures to show.
 pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
-    let figures = worked.figures.as_ref()?;
-    let plot = match &worked.forecast {
-        Some(forecast) => series(title, figures, forecast),
-        None if 2 <= figures.rows.len() => bars(title, figures),
-        None => return None,
+    let plot = match (&worked.forecast, &worked.figures) {
+        (Some(forecast), figures) => series(title, &known(forecast, figures.as_ref()), forecast),
+        (None, Some(figures)) if 2 <= figures.rows.len() => bars(title, figures),
+        (None, _) => return None,
     };
     Some(plot.for_file(STYLE))
 }
@@ -71,9 +70,15 @@ fn bars(title: &str, figures: &Figures) -> Plot {
     plot
 }
 
-fn series(title: &str, figures: &Figures, forecast: &Forecast) -> Plot {
-    let known: Vec<(String, Option<f64>)> =
-        figures.rows.iter().map(|row| (row.key.join(", "), row.value)).collect();
+/// The series that a forecast carries on: its own, or the figures of a run of an earlier version.
+fn known(forecast: &Forecast, figures: Option<&Figures>) -> Vec<(String, Option<f64>)> {
+    let own = forecast.past.iter().map(|known| (known.period.clone(), known.value));
+    let rows = figures.map(|figures| figures.rows.as_slice()).filter(|_| forecast.past.is_empty());
+    let of_figures = rows.unwrap_or_default().iter().map(|row| (row.key.join(", "), row.value));
+    own.chain(of_figures).collect()
+}
+
+fn series(title: &str, known: &[(String, Option<f64>)], forecast: &Forecast) -> Plot {
     let ahead = forecast.points.iter().flat_map(|point| [point.low, point.high]);
     let (mut plot, axis) = frame(title, known.iter().filter_map(|(_, value)| *value).chain(ahead));
     let count = known.len() + forecast.points.len();
@@ -121,7 +126,7 @@ fn series(title: &str, figures: &Figures, forecast: &Forecast) -> Plot {
 mod tests {
     use pikerag_knowledge::TaskClass;
     use pikerag_knowledge::tables::RecordQuery;
-    use pikerag_knowledge::worked::{Coverage, Figure, ForecastModel, Foretold};
+    use pikerag_knowledge::worked::{Coverage, Figure, ForecastModel, Foretold, Known};
 
     use super::*;
 
@@ -140,6 +145,9 @@ mod tests {
             within: (0, 0),
             partial: Vec::new(),
             filled: Vec::new(),
+            past: Vec::new(),
+            unit: None,
+            group: None,
         };
         Worked {
             figures: Some(Figures {
@@ -166,5 +174,15 @@ mod tests {
             assert_eq!(svg.contains("<polygon"), with_forecast);
         }
         assert_eq!(svg_chart("", &Worked::of(TaskClass::Factual)), None);
+    }
+
+    #[test]
+    fn a_forecast_has_a_series_of_its_own() {
+        let mut worked = worked(true);
+        let of_figures = svg_chart("x", &worked).unwrap();
+        let figures = worked.figures.take().unwrap();
+        let known = figures.rows.iter().map(|row| Known { period: row.label(), value: row.value });
+        worked.forecast.as_mut().unwrap().past = known.collect();
+        assert_eq!(svg_chart("x", &worked).unwrap(), of_figures);
     }
 }

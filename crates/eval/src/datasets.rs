@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
+use crate::metrics::{Wanted, WantedKind};
 use pikerag_knowledge::{AnswerForm, Question, Seeded};
 
 mod format;
@@ -15,6 +16,7 @@ mod names;
 mod neutral;
 mod records;
 mod singlehop;
+mod tables;
 
 pub use crate::place::Place;
 pub use format::Format;
@@ -30,7 +32,8 @@ pub struct Item {
     /// What of it is looked up, where an instruction to whoever answers stands before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<String>,
-    /// Gold labels, at least one; each is right on its own.
+    /// Gold labels, at least one; each is right on its own. Of a figure as [`Item::wanted`] says, with none where the tables do
+    /// not hold it.
     pub answers: Vec<String>,
     /// The data set's own class, `bridge` or `2hop`.
     pub kind: Option<String>,
@@ -45,6 +48,9 @@ pub struct Item {
     /// Of a forecast: the last figure that was known, to tell the direction from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<f64>,
+    /// Of a figure over tables: what is right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<Wanted>,
     /// Its own context, by id of [`Paragraph`]; empty where the file carries none.
     #[serde(default)]
     pub context: Vec<String>,
@@ -83,6 +89,8 @@ pub enum Task {
     Crimes,
     /// A figure of what had not happened yet: PIKE-RAG's L3.
     Forecast,
+    /// A figure, text or list that tables hold, or that they do not hold it.
+    Figure,
     /// Something new: PIKE-RAG's L4. The labels say what it should rest on, and mark nothing right.
     Ideas,
 }
@@ -91,7 +99,7 @@ impl Task {
     /// What prompts ask for.
     pub fn form(self) -> AnswerForm {
         match self {
-            Self::Short | Self::Forecast => AnswerForm::Short,
+            Self::Short | Self::Forecast | Self::Figure => AnswerForm::Short,
             Self::Long | Self::Ideas => AnswerForm::Long,
             Self::Choice => AnswerForm::Choice,
             Self::Articles => AnswerForm::Articles,
@@ -175,7 +183,7 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<DataSet, EvalError> {
             set.unanswerable += 1;
             continue;
         };
-        if item.answers.is_empty() {
+        if item.answers.is_empty() && item.wanted.is_none_or(|it| it.kind != WantedKind::None) {
             return Err(EvalError::NoAnswer { path: path.to_owned(), place, id: item.id });
         }
         if let Some(first) = seen.insert(item.id.clone(), place) {
@@ -315,6 +323,7 @@ mod tests {
                 ],
                 task: Short,
                 before: None,
+                wanted: None,
                 context: [],
             },
             Item {
@@ -334,6 +343,7 @@ mod tests {
                 ],
                 task: Short,
                 before: None,
+                wanted: None,
                 context: [],
             },
             Item {
@@ -353,6 +363,7 @@ mod tests {
                 supporting: [],
                 task: Choice,
                 before: None,
+                wanted: None,
                 context: [],
             },
         ]

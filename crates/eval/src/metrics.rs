@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalize::{normalize, tokens};
 
+mod figured;
 mod foretold;
 pub mod law;
 mod refusal;
 mod rouge;
 
+pub use figured::{Figured, Wanted, WantedKind, figured};
 pub use foretold::{Foresight, foresight};
 pub use refusal::refuses;
 pub use rouge::rouge_l;

@@ -74,7 +74,7 @@ pub struct Files {
 
 /// Where data sets are looked for below the folder of `--data`: name, questions, corpus if it does
 /// not lie beside them. The neutral files first, then the published ones under their own names.
-const PLACES: [(&str, &[&str], &str); 18] = [
+const PLACES: [(&str, &[&str], &str); 20] = [
     ("hotpotqa", &["hotpotqa.questions.jsonl", "hotpot_dev_distractor_v1.json"], ""),
     ("2wiki", &["2wiki.questions.jsonl", "2wikimultihopqa/dev.json", "2wiki/dev.json"], ""),
     ("musique", &["musique.questions.jsonl", "musique_ans_v1.0_dev.jsonl"], ""),
@@ -96,6 +96,9 @@ const PLACES: [(&str, &[&str], &str); 18] = [
     ("lawbench-3-8", &["3-8.questions.jsonl", "3-8.json"], STATUTES),
     // Our own, of questions of all classes: `examples/maintenance`.
     ("maintenance", &["maintenance.questions.jsonl"], "docs"),
+    // Our own, over public tables: `examples/tables`.
+    ("tables", &["main/questions.jsonl"], "docs"),
+    ("tables-third", &["third/questions.jsonl"], "docs"),
     ("forecasts", &["forecasts.questions.jsonl"], "forecasts.corpus.csv"),
     ("open-australian-legal-qa", &["open-australian-legal-qa.questions.jsonl", "qa.jsonl"], ""),
 ];
@@ -199,6 +202,7 @@ mod tests {
                 preset(&format!("{paper}-{table}")).unwrap();
             }
         }
+        preset("tables").unwrap();
         let error = preset("kar3-table-4").unwrap_err().to_string();
         assert!(error.contains("`kar3-table-4`") && error.contains("kar3-table-14"), "{error}");
     }

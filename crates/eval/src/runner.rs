@@ -19,7 +19,8 @@ use crate::datasets::{Item, Task};
 use crate::faithful::is_consistent;
 use crate::judge::judge;
 use crate::metrics::{
-    Foresight, contains, foresight, law, refuses, rouge_l, score, supporting_recall,
+    Figured, Foresight, contains, figured, foresight, law, refuses, rouge_l, score,
+    supporting_recall,
 };
 use crate::report::{Cost, Row, TaskScores};
 
@@ -239,6 +240,7 @@ fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row 
         consistent: verdicts.is_consistent.map(|holds| f64::from(u8::from(holds))),
         task: task_scores(&answer.text, item),
         foresight: foresight_of(item, Some(answer)),
+        figured: item.wanted.map(|wanted| figured(Some(answer), wanted, &item.answers)),
         criteria: verdicts.criteria,
         proxies: (item.task == Task::Ideas).then(|| proxies(&item.question, answer)),
         class: answer.worked.as_ref().map(|worked| worked.class),
@@ -276,6 +278,7 @@ fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row 
         criteria: (is_judged && is_ideas).then(Criteria::default),
         proxies: is_ideas.then(Criteria::default),
         foresight: foresight_of(item, None),
+        figured: item.wanted.map(|_| Figured { withheld: 1.0, ..Figured::default() }),
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
@@ -304,7 +307,7 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
         }
         Task::Choice => scores.choice = law::choice(answer, labels),
         Task::Articles => (scores.articles, scores.articles_f1) = articles(),
-        Task::Forecast | Task::Ideas => {}
+        Task::Forecast | Task::Figure | Task::Ideas => {}
         Task::Crimes => scores.crimes_f1 = law::crimes_score(answer, labels).map(|(_, f1)| f1),
     }
     scores

@@ -24,6 +24,9 @@ pub struct Worked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub forecast: Option<Forecast>,
+    /// What was foretold of each group, where a question asks for one of each; its series are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecasts: Vec<Forecast>,
     /// What may come next, where that is a kind and no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlook: Vec<Outcome>,
@@ -52,6 +55,7 @@ impl Worked {
             class,
             figures: None,
             forecast: None,
+            forecasts: Vec::new(),
             outlook: Vec::new(),
             comparison: None,
             ideas: Vec::new(),
@@ -174,6 +178,27 @@ pub struct Forecast {
     /// Periods without a figure that were put in between their neighbours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filled: Vec<String>,
+    /// The series that is carried on, in order. Empty in runs of earlier versions, whose series is that of the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<Known>,
+    /// What the series is measured in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub unit: Option<String>,
+    /// The group that the series is of, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub group: Option<String>,
+}
+
+/// A period of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Known {
+    /// As series name it.
+    pub period: String,
+    /// Its figure; none for a period of which nothing is known.
+    #[schema(required)]
+    pub value: Option<f64>,
 }
 
 /// A period to come.

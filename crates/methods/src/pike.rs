@@ -2,6 +2,7 @@
 //! from what the base offers; the scheme is made anew when a step comes to nothing (PIKE-RAG §3.2, §3.3, §4.1).
 
 mod cited;
+mod classed;
 mod classify;
 mod compare;
 mod create;
@@ -15,8 +16,6 @@ mod tables;
 mod things;
 mod words;
 
-use std::collections::BTreeMap;
-
 use pikerag_knowledge::{
     Answer, ClassifiedBy, Context, Event, Level, Note, Question, Reason, Recollection, Role,
     Statement, TaskClass, Worked, WrittenBy,
@@ -25,6 +24,7 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
+pub use self::classed::{Classed, classed};
 pub use self::classify::Classifier;
 use self::classify::{Evidence, Verdict, classify};
 use self::figures::as_figures;
@@ -33,10 +33,11 @@ use self::predict::Ahead;
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
 use self::scheme::steps;
+use self::tables::Foreseen;
 use crate::adaptive;
 use crate::decompose::inquire;
 use crate::ports::{Ports, SolveError};
-use crate::run::{MethodLabel, Run, RunParams};
+use crate::run::Run;
 use crate::structuring::Collection;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
@@ -96,11 +97,19 @@ async fn routed(
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
     // Declared records go before tables that nobody declared.
-    if evidence.understood().is_none()
-        && let Some(answer) =
-            evidence.tables.solve(ports, run, question, (params.class, params.level)).await?
-    {
-        return Ok(answer);
+    if evidence.understood().is_none() {
+        let wanted = (params.class, params.level);
+        match evidence.tables.foreseen(ports, run, question, wanted).await? {
+            Some(Foreseen::Answered(answer)) => return Ok(*answer),
+            Some(Foreseen::Lacks(why)) => {
+                let language = Language::of(question.query());
+                return Ok(lacking(run, TaskClass::Predictive, Some(why), language));
+            }
+            None => {}
+        }
+        if let Some(answer) = evidence.tables.solve(ports, run, question, wanted).await? {
+            return Ok(answer);
+        }
     }
     let verdict = verdict(ports, run, question, evidence, params, recall).await?;
     let language = Language::of(question.query());
@@ -135,42 +144,6 @@ async fn routed(
         }
     }
     Ok(lacking(run, asked, None, language))
-}
-
-/// A class as it is told of a question that is not answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Classed {
-    /// The class.
-    pub class: TaskClass,
-    /// Who told it.
-    pub by: ClassifiedBy,
-    /// Why.
-    pub reasons: Vec<Statement<Reason>>,
-    /// Calls that it took.
-    pub calls: usize,
-}
-
-/// Tells the class of a question, and does not answer it.
-///
-/// # Errors
-/// See [`SolveError`].
-pub async fn classed(
-    ports: &Ports,
-    question: &Question,
-    classifier: Classifier,
-) -> Result<Classed, SolveError> {
-    let label = MethodLabel {
-        name: "pike".to_owned(),
-        shown: "pike".to_owned(),
-        parameters: BTreeMap::new(),
-        weights: serde_json::Value::Null,
-    };
-    let mut run = Run::begin(label, question, RunParams::default());
-    let evidence = Evidence::gather(ports, question).await?;
-    let recall = Recall::of(ports, question, &evidence.found).await?;
-    let Verdict { class, by, reasons } =
-        classify(ports, &mut run, question, &evidence, classifier, &recall).await?;
-    Ok(Classed { class, by, reasons, calls: run.account.cost().spent.calls() })
 }
 
 /// The class that was forced, or the one that is told.
@@ -300,9 +273,17 @@ async fn predicted(
     question: &Question,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
+    if evidence.understood().is_none() {
+        match evidence.tables.foreseen_by_model(ports, run, question).await? {
+            Some(Foreseen::Answered(answer)) => return Ok(Outcome::Answered(*answer)),
+            Some(Foreseen::Lacks(why)) => return Ok(Outcome::Nothing(Some(why), None)),
+            None => {}
+        }
+    }
     let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
     else {
-        return Ok(Outcome::Nothing(Some(Reason::ForecastNeedsRecords), None));
+        let unclear = evidence.tables.unclear_ahead(ports, question).await?;
+        return Ok(Outcome::Nothing(Some(unclear.unwrap_or(Reason::ForecastNeedsRecords)), None));
     };
     collection.tell(run);
     Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use pikerag_knowledge::worked::{Forecast, Outcome};
 
 use crate::language::{InWords, Language, Words};
-use crate::numbers::{amount, number};
+use crate::numbers::{amount, counted, number};
 
 /// The last `wanted` points of a forecast, each with its interval.
 pub fn forecast_points(
@@ -27,6 +27,24 @@ pub fn forecast_points(
         .of(language)
     });
     points.collect::<Vec<_>>().join(language.separator())
+}
+
+/// The forecasts of groups, each by its name; `left_out` groups have none.
+pub fn group_forecasts<'a>(
+    each: impl Iterator<Item = (&'a str, String)>,
+    left_out: usize,
+    language: Language,
+) -> String {
+    let mut told: Vec<String> = each
+        .map(|(group, points)| format!("{group}{}{points}", language.either(" – ", "：")))
+        .collect();
+    if 0 < left_out {
+        told.push(match language {
+            Language::English => format!("no forecast for {}", counted(left_out, "further group")),
+            Language::Chinese => format!("另有 {left_out} 组未作预测"),
+        });
+    }
+    told.join(language.either("; ", "；"))
 }
 
 /// The past that a forecast continues.

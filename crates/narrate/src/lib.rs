@@ -20,7 +20,7 @@ pub use self::data::{TwoFigures, data_rows, data_value, plan_words, two_figures}
 pub use self::events::{Narration, candidate, narrate};
 pub use self::figures::{compared_field, coverage, figure_row, listed, query};
 pub use self::forecasts::{
-    Series, first_kinds, forecast_points, kinds_rationale, series_rationale,
+    Series, first_kinds, forecast_points, group_forecasts, kinds_rationale, series_rationale,
 };
 pub use self::language::{InWords, Language, Words, joined};
 pub use self::notes::{SummaryScope, summary_scope};

@@ -212,6 +212,15 @@ impl InWords for Reason {
              或加入列出它们的表格。",
             ),
             Self::TooFewPeriods { least, known, period } => too_few(*least, *known, *period),
+            Self::SeriesHasGaps { periods, missing } => Words::new(
+                format!(
+                    "{missing} of {periods} periods from the first to the last have no figure, so there is no series to carry on. \
+                     Ask for longer periods."
+                ),
+                format!(
+                    "首末之间共 {periods} 期，其中 {missing} 期没有数值，无法形成可延续的序列。请改问更长的周期。"
+                ),
+            ),
             Self::TooFarAhead { last, steps, farthest } => Words::new(
                 format!(
                     "The records end with {last}, {steps} periods before what is asked for; beyond {farthest} nothing can be told."

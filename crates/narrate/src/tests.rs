@@ -177,6 +177,7 @@ fn reasons_have_words() {
             Reason::MixedUnits,
             Reason::DatesTooFarApart { field: named() },
             Reason::TooFewPeriods { least: 4, known: 2, period: By::Quarter },
+            Reason::SeriesHasGaps { periods: 9, missing: 6 },
             Reason::TooFarAhead { last: named(), steps: 40, farthest: 24 },
             Reason::TooFewCases { least: 5, known: 2 },
         ],
@@ -300,6 +301,9 @@ fn events() -> Vec<Event> {
         within: (1, 2),
         partial: Vec::new(),
         filled: Vec::new(),
+        past: Vec::new(),
+        unit: None,
+        group: None,
     };
     let row = TabulatedRow { key: names(), value: 2.0, unit: None };
     let (thinking, candidates) = (named(), vec![found]);

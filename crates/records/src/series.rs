@@ -212,26 +212,75 @@ pub fn series(table: &Table, is_count: bool) -> Result<Series, NoSeries> {
     Ok(Series { first, values, things, is_count, unit, partial: Vec::new() })
 }
 
-/// Leaves out the first and the last period of counts where the records cover a part of them only, as far as that can be
-/// told from their days: so many would be expected on the empty days that none at all would be a chance below 1 %.
-/// `days` are those of all things counted.
+/// How far the rows behind a series cover its periods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Covered {
+    /// The first day of a row, and the last.
+    pub days: (Date, Date),
+    /// How many rows there are.
+    pub rows: usize,
+    /// How many are in each period of the series, in order.
+    pub by_period: Vec<usize>,
+}
+
+/// Rows of periods that differ by no more than this share of the most are as many each: days of months, months of years.
+const ALIKE: f64 = 0.15;
+/// A period with less than this share of the least other one is not whole.
+const WHOLE: f64 = 0.9;
+/// Days without a row at the end of a period, in multiples of the usual time from row to row.
+const GAPS: f64 = 1.5;
+/// A chance below which what would have to be chance is none.
+const UNLIKELY: f64 = 0.01;
+
+impl Covered {
+    /// The days of rows, without what is in each period.
+    pub fn of(days: &[Date]) -> Option<Self> {
+        let days_of_rows = (*days.iter().min()?, *days.iter().max()?);
+        Some(Self { days: days_of_rows, rows: days.len(), by_period: Vec::new() })
+    }
+
+    /// Whether a period at an end of the series is covered in part, with so many days without a row at its outer end. Rows that
+    /// come by chance would be expected on so many empty days; those that come as many in each period are too few.
+    fn is_partial(&self, empty: f64, at: usize) -> bool {
+        let (first, last) = self.days;
+        let rate = self.rows as f64 / days_between(first, last).max(1.0);
+        // Of a Poisson process: none at all has the probability e^-expected.
+        let is_unlikely = (-rate * empty).exp() < UNLIKELY;
+        is_unlikely || (GAPS < rate * empty && self.is_short(at))
+    }
+
+    /// Whether all other periods have about as many rows, and this one less.
+    fn is_short(&self, at: usize) -> bool {
+        let inner = self.by_period.get(1..self.by_period.len().saturating_sub(1));
+        let inner = inner.unwrap_or_default();
+        let (Some(least), Some(most)) = (inner.iter().min(), inner.iter().max()) else {
+            return false;
+        };
+        let (least, most) = (*least as f64, *most as f64);
+        let own = self.by_period.get(at).copied().unwrap_or_default() as f64;
+        2 <= inner.len() && most - least <= ALIKE * most && own < WHOLE * least
+    }
+}
+
+fn days_between(from: Date, to: Date) -> f64 {
+    f64::from(from.until(to).map_or(0, |span| span.get_days()))
+}
+
+/// Leaves out the first and the last period of a series where the rows cover a part of them only, as far as that can be told
+/// from their days.
 #[must_use]
-pub fn without_partial(mut series: Series, days: &[Date]) -> Series {
-    let (Some(earliest), Some(latest)) = (days.iter().min(), days.iter().max()) else {
-        return series;
-    };
-    let between =
-        |from: Date, to: Date| f64::from(from.until(to).map_or(0, |span| span.get_days()));
-    let known = between(*earliest, *latest).max(1.0);
-    let rate = days.len() as f64 / known;
-    // Of a Poisson process: none at all has the probability e^-expected.
-    let is_unlikely = |empty: f64| (-rate * empty).exp() < 0.01;
-    if 2 < series.values.len() && is_unlikely(between(*latest, series.last().last_day())) {
+pub fn without_partial(mut series: Series, covered: &Covered) -> Series {
+    let (earliest, latest) = covered.days;
+    let at_end = series.values.len().saturating_sub(1);
+    let is_last_partial =
+        covered.is_partial(days_between(latest, series.last().last_day()), at_end);
+    let is_first_partial = covered.is_partial(days_between(series.first.first_day(), earliest), 0);
+    if 2 < series.values.len() && is_last_partial {
         series.partial.push(series.last());
         series.values.pop();
         series.things.pop();
     }
-    if 2 < series.values.len() && is_unlikely(between(series.first.first_day(), *earliest)) {
+    if 2 < series.values.len() && is_first_partial {
         series.partial.insert(0, series.first);
         series.values.remove(0);
         series.things.remove(0);
@@ -239,6 +288,18 @@ pub fn without_partial(mut series: Series, days: &[Date]) -> Series {
     }
     series
 }
+
+/// The first and the last day of a date: of `2013`, `2013-Q3`, `2013-07`, `2013-07-05` or `2013-07-05 14:30`.
+pub fn days_of(date: &str) -> Option<(Date, Date)> {
+    if let Some(day) = date.get(..DAY).and_then(day) {
+        return Some((day, day));
+    }
+    let period = Period::of(date)?;
+    Some((period.first_day(), period.last_day()))
+}
+
+/// Characters of a date that is precise to the day.
+const DAY: usize = 10;
 
 /// The day of a date that is precise to the day.
 pub fn day(iso: &str) -> Option<Date> {
@@ -283,10 +344,28 @@ mod tests {
             let before = (0..24).map(|n| date(2010 + n / 12, (n % 12 + 1) as i8, 15));
             before.chain((1..=until).map(|month| date(2012, month, 15))).collect::<Vec<_>>()
         };
-        let cut = without_partial(years.clone(), &monthly(5));
+        let without = |days: &[Date]| without_partial(years.clone(), &Covered::of(days).unwrap());
+        let cut = without(&monthly(5));
         assert_eq!(cut.partial, [Period::of("2012").unwrap()]);
         assert_eq!(cut.values.len(), 2);
-        assert_eq!(without_partial(years, &monthly(11)).partial, []);
+        assert_eq!(without(&monthly(11)).partial, []);
+    }
+
+    #[test]
+    fn a_period_with_fewer_rows_than_each_other_is_left_out() {
+        let years = table(&[("2010", 1.0), ("2011", 1.0), ("2012", 1.0), ("2013", 1.0)]);
+        let years = series(&years, false).unwrap();
+        let partial = |last: Date, months: usize| {
+            let covered = Covered {
+                days: (date(2010, 1, 1), last),
+                rows: 36 + months,
+                by_period: vec![12, 12, 12, months],
+            };
+            without_partial(years.clone(), &covered).partial
+        };
+        assert_eq!(partial(date(2013, 9, 1), 9), [Period::of("2013").unwrap()]);
+        // The last row stands for all of December.
+        assert_eq!(partial(date(2013, 12, 1), 12), []);
     }
 
     proptest! {

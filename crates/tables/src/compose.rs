@@ -12,6 +12,7 @@ mod pairs;
 mod periods;
 mod plans;
 mod redundant;
+mod series;
 mod things;
 
 use std::ops::Range;
@@ -23,6 +24,7 @@ use crate::cues::{Cues, Extreme, Goal};
 use crate::link::{ColumnMention, Links, link};
 use crate::reading::{Form, Reading, Reckoning};
 use crate::scope::{ColumnPlace, Scope};
+pub(crate) use series::{When, compose_series, groups_of_time, when};
 
 /// A condition on rows, with the words it comes from.
 #[derive(Clone, Debug)]
@@ -57,38 +59,8 @@ struct Composer<'a> {
 
 /// The reading of a question over a scope; `None` where it asks nothing that these tables can answer.
 pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
-    let links = link(cues, scope);
-    let mut unclaimed = links.columns.clone();
-    // A word for the whole table is no part of a column's name, unless it is what `which` asks for.
-    let is_asked = |mention: &ColumnMention| {
-        cues.which.as_ref().is_some_and(|which| {
-            which.start <= mention.span.start
-                && mention.span.start <= which.end
-                && !mention.columns.iter().any(|place| scope.is_unique(*place))
-        })
-    };
-    unclaimed.retain(|mention| {
-        mention.is_whole()
-            || is_asked(mention)
-            || !mention.span.clone().all(|at| links.topic.contains(&at))
-    });
-    let used = cues.used.clone();
-    let mut composer = Composer {
-        cues,
-        scope,
-        links,
-        filters: Vec::new(),
-        unclaimed,
-        used,
-        n_unplaced: 0,
-        has_period_gap: false,
-    };
-    composer.filter_by_values();
-    composer.filter_by_periods();
-    composer.filter_by_numbers();
-    composer.filter_by_bounds();
-    composer.filter_by_missing_values();
-    composer.negate_filters();
+    let mut composer = Composer::over(cues, scope);
+    composer.filter_all();
     let (reckoning, form) = composer.decide()?;
     // A join that no column needs only loses rows.
     let is_needed = |table: &str| {
@@ -100,7 +72,48 @@ pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     Some(composer.finish((reckoning, form)))
 }
 
+impl<'a> Composer<'a> {
+    /// A composition with the links of its words, and no filter yet.
+    fn over(cues: &'a Cues, scope: &'a Scope<'a>) -> Self {
+        let links = link(cues, scope);
+        let mut unclaimed = links.columns.clone();
+        // A word for the whole table is no part of a column's name, unless it is what `which` asks for.
+        let is_asked = |mention: &ColumnMention| {
+            cues.which.as_ref().is_some_and(|which| {
+                which.start <= mention.span.start
+                    && mention.span.start <= which.end
+                    && !mention.columns.iter().any(|place| scope.is_unique(*place))
+            })
+        };
+        unclaimed.retain(|mention| {
+            mention.is_whole()
+                || is_asked(mention)
+                || !mention.span.clone().all(|at| links.topic.contains(&at))
+        });
+        Self {
+            cues,
+            scope,
+            links,
+            filters: Vec::new(),
+            unclaimed,
+            used: cues.used.clone(),
+            n_unplaced: 0,
+            has_period_gap: false,
+        }
+    }
+}
+
 impl Composer<'_> {
+    /// Filters by all conditions of the question.
+    fn filter_all(&mut self) {
+        self.filter_by_values();
+        self.filter_by_periods();
+        self.filter_by_numbers();
+        self.filter_by_bounds();
+        self.filter_by_missing_values();
+        self.negate_filters();
+    }
+
     /// Decides what the question asks for.
     fn decide(&mut self) -> Option<Composed> {
         match self.cues.goal {

@@ -1,5 +1,6 @@
 //! Finds the words of a question that name a calculation, a rank, a bound or a period.
 
+mod ahead;
 mod bounds;
 mod extremes;
 mod noise;
@@ -13,13 +14,14 @@ use std::ops::Range;
 use pikerag_language::Regex;
 
 use crate::pieces::{Piece, pieces};
+pub(crate) use ahead::Ahead;
 pub(crate) use bounds::{Bound, BoundTest};
 pub(crate) use extremes::{Direction, Extreme, Ranked};
 pub(crate) use noise::{is_change, noise_length};
 pub(crate) use periods::Period;
 
 /// The cues of a question, before any table is known. Spans count pieces.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cues {
     /// The question with narrow digits and complete dates.
     pub(crate) text: String,
@@ -90,16 +92,25 @@ pub(crate) enum Occurrence {
 impl Cues {
     /// Reads a question.
     pub(crate) fn of(question: &str) -> Self {
+        let mut cues = Self::written(question);
+        cues.read_rest();
+        cues
+    }
+
+    /// The pieces of a question, without any cue.
+    fn written(question: &str) -> Self {
         let text = periods::with_complete_dates(question.chars().map(narrow).collect());
         let pieces = pieces(&text);
         let used = vec![false; pieces.len()];
-        let mut cues = Self { text, pieces, used, ..Self::default() };
-        // Later cues do not read the words of earlier ones.
-        cues.read_periods();
-        cues.read_bounds();
-        cues.read_extremes();
-        cues.read_words();
-        cues
+        Self { text, pieces, used, ..Self::default() }
+    }
+
+    /// Reads all cues but words that look ahead. Later cues do not read the words of earlier ones.
+    fn read_rest(&mut self) {
+        self.read_periods();
+        self.read_bounds();
+        self.read_extremes();
+        self.read_words();
     }
 
     pub(crate) fn has(&self, cue: Cue) -> bool {

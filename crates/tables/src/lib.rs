@@ -1,6 +1,7 @@
 //! Reads questions over typed tables into plans, by rules for English and Chinese, and the statements that models write
 //! (PIKE-RAG §5.4: structuring).
 
+mod ahead;
 mod by_model;
 mod catalog;
 mod compose;
@@ -16,10 +17,11 @@ mod tests;
 pub mod typing;
 mod units;
 
+pub use ahead::{looks_ahead, readings_ahead, series_of};
 pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
-pub use reading::{Form, Reading, Reckoning};
+pub use reading::{Form, Reading, Reckoning, SeriesReading, Target};
 
 use compose::compose;
 use cues::{Cue, Cues, Goal};

@@ -1,6 +1,7 @@
 //! Holds one reading of a question: its plans, the form of the answer and how sure the reading is.
 
-use pikerag_knowledge::data::TablePlan;
+use pikerag_knowledge::data::{Aggregate, TablePlan};
+use pikerag_knowledge::tables::By;
 use pikerag_language::is_chinese;
 
 /// A question as plans over tables.
@@ -92,4 +93,35 @@ pub enum Form {
     Groups,
     /// Yes or no.
     Exists,
+}
+
+/// A question about the time to come, over one table.
+#[derive(Clone, Debug)]
+pub struct SeriesReading {
+    /// One plan, grouped by time and then by what tells series apart, if the question asks for one of each.
+    pub reading: Reading,
+    /// The length of a period: a year, a quarter or a month.
+    pub step: By,
+    /// How many keys of the plan's groups tell the period: its label or its year; or its year and its quarter or month.
+    pub n_times: usize,
+    /// The periods that are asked for.
+    pub target: Target,
+    /// How the figure of a period is worked out.
+    pub function: Aggregate,
+}
+
+/// The periods that a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Those from one to another, both included: `2027`, `2027-Q1` or `2027-03`. They may be longer than a step.
+    Named {
+        /// The first; `None` for the one after the last that is known.
+        from: Option<String>,
+        /// The last.
+        until: String,
+    },
+    /// So many after the last one that is known.
+    Next(usize),
+    /// A month, from 1, of the year after the last one that is known.
+    MonthOfNextYear(u32),
 }

@@ -1,5 +1,6 @@
 //! Reads questions over three small tables: repairs of machines, suppliers, sales by month.
 
+mod ahead;
 mod elsewhere;
 mod survive;
 
@@ -50,7 +51,7 @@ fn kind(name: &str) -> ColumnKind {
 }
 
 /// A table whose columns are called as in SQL: `c0`, `c1`, ….
-fn table(name: &str, title: &str, text: &str) -> TableView {
+pub(crate) fn table(name: &str, title: &str, text: &str) -> TableView {
     let mut lines = text.lines().map(|line| line.split('|').collect::<Vec<_>>());
     let header = lines.next().unwrap();
     let rows: Vec<Vec<&str>> = lines.collect();
@@ -72,6 +73,10 @@ fn table(name: &str, title: &str, text: &str) -> TableView {
         let numbers: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
         let kind = kind(kind_name);
         let is_number = kind.is_measure() || kind == ColumnKind::Year;
+        let end = |number: Option<f64>, text: Option<&&str>| match kind {
+            ColumnKind::Date => text.map(|text| (*text).to_owned()),
+            _ => number.map(|number| number.to_string()),
+        };
         columns.push(DataColumn {
             name: name.to_owned(),
             sql: format!("c{at}"),
@@ -79,8 +84,8 @@ fn table(name: &str, title: &str, text: &str) -> TableView {
             unit,
             filled: cells.len() as u64,
             distinct: distinct.len() as u64,
-            least: numbers.iter().copied().reduce(f64::min).map(|number| number.to_string()),
-            greatest: numbers.iter().copied().reduce(f64::max).map(|number| number.to_string()),
+            least: end(numbers.iter().copied().reduce(f64::min), cells.iter().min()),
+            greatest: end(numbers.iter().copied().reduce(f64::max), cells.iter().max()),
             ..DataColumn::default()
         });
         values.push(if is_number || kind == ColumnKind::Date { Vec::new() } else { distinct });
@@ -174,8 +179,8 @@ pub(crate) fn plan(plan: &TablePlan) -> String {
     parts.join(" ")
 }
 
-/// A column by its name in the header.
-fn name(column: &ColumnRef) -> String {
+/// A column by its name in the header; one of another catalog by its table and its name in SQL.
+pub(crate) fn name(column: &ColumnRef) -> String {
     let names: HashMap<String, String> = catalog()
         .tables
         .iter()
@@ -187,7 +192,8 @@ fn name(column: &ColumnRef) -> String {
                 .map(move |it| (format!("{table}.{}", it.sql), it.name.clone()))
         })
         .collect();
-    names[&format!("{}.{}", column.table, column.column)].clone()
+    let key = format!("{}.{}", column.table, column.column);
+    names.get(&key).cloned().unwrap_or(key)
 }
 
 fn condition(test: &TableTest) -> String {

@@ -2,15 +2,21 @@
 import { expect, test } from "vitest";
 
 import type { Schemas } from "../lib/api";
-import { isWorthDrawing, plotOf } from "./plot";
+import { isWorthDrawing, plotOf, plotOfForecast } from "./plot";
 
 const worked = (parts: object) => parts as Schemas["Worked"];
+const parts = <T>(some: object) => some as T;
 const rows = (...keys: string[]) => ({ rows: keys.map((key, at) => ({ key: [key], value: at + 1, unit: null })) });
 
 test("a forecast continues its series as a line with intervals", () => {
-  const data = plotOf(worked({ figures: rows("2024-01", "2024-02"), forecast: { points: [{ period: "2024-03", value: 3, low: 2, high: 4 }] } }));
-  expect([data.kind, data.ticks, data.x]).toEqual(["line", ["2024-01", "2024-02", "2024-03"], [0, 1, 2]]);
-  expect(data.series).toEqual([{ label: "", values: [1, 2, 3], low: [null, null, 2], high: [null, null, 4], known: 2 }]);
+  const points = [{ period: "2024-03", value: 3, low: 2, high: 4 }];
+  const past = [1, 2].map((value) => ({ period: `2024-0${value}`, value }));
+  const own = plotOfForecast(parts({ points, past }), undefined);
+  const ofFigures = plotOfForecast(parts({ points }), parts(rows("2024-01", "2024-02")));
+  for (const data of [own, ofFigures]) {
+    expect([data.kind, data.ticks, data.x]).toEqual(["line", ["2024-01", "2024-02", "2024-03"], [0, 1, 2]]);
+    expect(data.series).toEqual([{ label: "", values: [1, 2, 3], low: [null, null, 2], high: [null, null, 4], known: 2 }]);
+  }
 });
 
 test("shares are bars in percent", () => {

@@ -9,21 +9,34 @@ export type NamedPlot = PlotData & { ticks: string[] };
 const MOST_BARS = 40;
 const PERIOD = /^\d{4}(-Q\d|-\d{2})?$/;
 
-/** The figures followed by the expected ones; the shares where kinds are expected. */
-export function plotOf({ figures, forecast, outlook }: Schemas["Worked"]): NamedPlot {
+/** The figures; the shares where kinds are expected. */
+export function plotOf({ figures, outlook }: Schemas["Worked"]): NamedPlot {
   const shares = outlook ?? [];
   if (0 < shares.length) {
     const [values, low, high] = (["share", "low", "high"] as const).map((part) => shares.map((one) => 100 * one[part]));
     return named("bars", shares.map((one) => one.kind), { label: "", values: values ?? [], low: low ?? [], high: high ?? [] }, "%");
   }
   const rows = figures?.rows ?? [];
-  const points = forecast?.points ?? [];
-  const none = rows.map(() => null);
-  const ticks = [...rows.map((row) => row.key.join(" · ")), ...points.map((point) => point.period)];
+  return timeOrBars(rows.map((row) => [row.key.join(" · "), row.value]), [], rows[0]?.unit);
+}
+
+/** A series with what is expected of it: its own, or the figures of a run of an earlier version. */
+export function plotOfForecast(forecast: Forecast, figures: Schemas["Figures"] | undefined): NamedPlot {
+  const own: Known[] = (forecast.past ?? []).map((known) => [known.period, known.value]);
+  const past = 0 < own.length ? own : (figures?.rows ?? []).map((row): Known => [row.key.join(" · "), row.value]);
+  return timeOrBars(past, forecast.points, forecast.unit ?? figures?.rows[0]?.unit);
+}
+
+type Forecast = Schemas["Forecast"];
+type Known = [string, number | null];
+
+function timeOrBars(past: Known[], points: Forecast["points"], unit: string | undefined): NamedPlot {
+  const none = past.map(() => null);
+  const ticks = [...past.map(([name]) => name), ...points.map((point) => point.period)];
   const isTime = 0 < ticks.length && ticks.every((tick) => PERIOD.test(tick));
-  const values = [...rows.map((row) => row.value), ...points.map((point) => point.value)];
+  const values = [...past.map(([, value]) => value), ...points.map((point) => point.value)];
   const [low, high] = [[...none, ...points.map((point) => point.low)], [...none, ...points.map((point) => point.high)]];
-  return named(isTime ? "line" : "bars", ticks, { label: "", values, low, high, known: rows.length }, rows[0]?.unit ?? "");
+  return named(isTime ? "line" : "bars", ticks, { label: "", values, low, high, known: past.length }, unit ?? "");
 }
 
 /** One or two figures, or too many names, are not worth a plot. */

@@ -21,12 +21,14 @@ const CELL: usize = 60;
 /// All that there is to show; nothing for an answer that was read.
 pub(super) fn shown(worked: &Worked) -> String {
     let mut shown = String::new();
-    match (&worked.figures, &worked.forecast) {
-        (Some(figures), Some(forecast)) => write_series(&mut shown, figures, forecast),
-        (Some(figures), None) if worked.class != TaskClass::Comparative => {
-            write_bars(&mut shown, figures);
-        }
-        _ => {}
+    for forecast in worked.forecast.iter().chain(&worked.forecasts) {
+        write_series(&mut shown, worked.figures.as_ref(), forecast);
+    }
+    if let Some(figures) = &worked.figures
+        && worked.forecast.is_none()
+        && worked.class != TaskClass::Comparative
+    {
+        write_bars(&mut shown, figures);
     }
     if let Some(comparison) = &worked.comparison {
         write_comparison(&mut shown, comparison);
@@ -65,18 +67,26 @@ fn write_bars(shown: &mut String, figures: &Figures) {
     }
 }
 
-fn write_series(shown: &mut String, figures: &Figures, forecast: &Forecast) {
-    let known = figures.rows.iter().filter_map(|row| row.value);
+/// The series that a forecast carries on, else the figures of a run of an earlier version.
+fn write_series(shown: &mut String, figures: Option<&Figures>, forecast: &Forecast) {
+    let own = forecast.past.iter().map(|known| (known.period.clone(), known.value));
+    let rows = figures.map(|figures| figures.rows.as_slice()).filter(|_| forecast.past.is_empty());
+    let of_figures = rows.unwrap_or_default().iter().map(|row| (row.key.join(", "), row.value));
+    let past: Vec<(String, Option<f64>)> = own.chain(of_figures).collect();
+    let known = past.iter().filter_map(|(_, value)| *value);
     let most = known.chain(forecast.points.iter().map(|point| point.high)).fold(0.0, f64::max);
     shown.push('\n');
-    let left = figures.rows.len().saturating_sub(ROWS);
+    if let Some(group) = &forecast.group {
+        let _ = writeln!(shown, "  {}", short(&one_line(group), CELL));
+    }
+    let left = past.len().saturating_sub(ROWS);
     if 0 < left {
         let _ = writeln!(shown, "  … {left} before");
     }
-    for row in figures.rows.iter().skip(left) {
-        let value = row.value.map_or_else(|| "–".to_owned(), format_number);
-        let bar = bar(row.value.unwrap_or_default(), most, '█');
-        let _ = writeln!(shown, "  {:8}  {bar} {value}", row.key.join(", "));
+    for (period, value) in past.iter().skip(left) {
+        let bar = bar(value.unwrap_or_default(), most, '█');
+        let value = value.map_or_else(|| "–".to_owned(), format_number);
+        let _ = writeln!(shown, "  {period:8}  {bar} {value}");
     }
     for point in &forecast.points {
         let (low, value, high) =

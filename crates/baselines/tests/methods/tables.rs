@@ -5,6 +5,8 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_doubles::{ScriptedChat, prompt};
 use pikerag_indexing::Params as IngestParams;
+use pikerag_knowledge::tables::By;
+use pikerag_knowledge::worked::{Forecast, Known};
 use pikerag_knowledge::{
     ChatModels, ChatRequest, ClassifiedBy, Event, ModelError, Note, Question, Reason, Statement,
 };
@@ -236,4 +238,94 @@ async fn the_trace_says_who_read_the_question() {
     let (answered, _) =
         ask("How much money came in through purchases by North, in orders?", &read(), &["A"]).await;
     assert_eq!(by(&answered), Some((ClassifiedBy::Model, true)));
+}
+
+/// Two years of orders, a North and a South one each month; the last month has one of the two.
+fn months() -> String {
+    let rows = (0..24).flat_map(|month| {
+        let day = format!("{}-{:02}", 2021 + month / 12, month % 12 + 1);
+        let north = format!("{day}-05,North,Pump,{}\n", 100 + 10 * month);
+        let south = format!("{day}-20,South,Pump,{}\n", 50);
+        if month == 23 { vec![north] } else { vec![north, south] }
+    });
+    std::iter::once("date,region,product,amount\n".to_owned()).chain(rows).collect()
+}
+
+fn forecasts(answered: &Answered) -> Vec<Forecast> {
+    let worked = answered.answer.worked.as_ref().unwrap();
+    worked.forecast.iter().chain(&worked.forecasts).cloned().collect()
+}
+
+fn periods(forecast: &Forecast) -> (String, String, Vec<String>) {
+    let past = |at: Option<&Known>| at.map(|known| known.period.clone()).unwrap();
+    let points = forecast.points.iter().map(|point| point.period.clone()).collect();
+    (past(forecast.past.first()), past(forecast.past.last()), points)
+}
+
+/// The values of a column, not the number of its rows, are carried on; a month that is not over is left out.
+#[tokio::test]
+async fn the_values_of_a_column_are_carried_on() {
+    let question = "What will the total amount be in January 2023?";
+    let (answered, chat) = ask_over(&months(), question, &[no_table()], &[]).await;
+    assert_eq!(chat.prompts().len(), 0);
+    let [forecast] = forecasts(&answered).try_into().unwrap();
+    let (first, last, points) = periods(&forecast);
+    assert_eq!((first.as_str(), last.as_str()), ("2021-01", "2022-11"));
+    assert_eq!(
+        (points, forecast.partial),
+        (vec!["2022-12".to_owned(), "2023-01".to_owned()], vec!["2022-12".to_owned()])
+    );
+    assert_eq!(forecast.past.last().unwrap().value, Some(370.0));
+    let expected = forecast.points.last().unwrap().value;
+    assert!((360.0..420.0).contains(&expected), "{expected}");
+    assert!(text(&answered).starts_with("2023-01: "), "{}", text(&answered));
+    assert!(
+        text(&answered).ends_with("(sum of amount in orders; for each month of date)"),
+        "{}",
+        text(&answered)
+    );
+    assert!(!answered.answer.citations.is_empty());
+    // What has happened is a figure.
+    let question = "What will the total amount be in January 2022?";
+    let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
+    assert!(text(&answered).starts_with("270 ("), "{}", text(&answered));
+}
+
+#[tokio::test]
+async fn each_group_has_a_forecast_of_its_own() {
+    let question = "Forecast the total amount for each region in the next two months.";
+    let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
+    let found = forecasts(&answered);
+    let groups: Vec<Option<&str>> = found.iter().map(|of| of.group.as_deref()).collect();
+    assert_eq!(groups, [Some("North"), Some("South")]);
+    assert!(text(&answered).starts_with("North – 2023-01: "), "{}", text(&answered));
+    assert!(text(&answered).contains("; South – 2023-01: 50 "), "{}", text(&answered));
+}
+
+/// Words that no rule knows: the model says which figures of the past are meant.
+#[tokio::test]
+async fn a_model_says_what_is_carried_on() {
+    let sql =
+        "SELECT strftime('%Y-%m', date), SUM(amount) FROM orders WHERE region = 'North' GROUP BY 1";
+    let read = json!({"sql": sql, "class": "predictive"});
+    let question = "How much money will northern customers bring us in the next two months?";
+    let (answered, chat) = ask_over(&months(), question, std::slice::from_ref(&read), &[]).await;
+    assert!(chat.prompts().iter().any(|prompt| prompt.contains("a figure for each period")));
+    let [forecast] = forecasts(&answered).try_into().unwrap();
+    assert_eq!(forecast.past.first().unwrap().value, Some(100.0));
+    assert_eq!(periods(&forecast).2.last().unwrap(), "2023-02");
+    // It shows rows, and is asked once more.
+    let wrong = json!({"sql": "SELECT region, product FROM orders", "class": "predictive"});
+    let (answered, chat) = ask_over(&months(), question, &[wrong, read], &[]).await;
+    assert!(chat.prompts().iter().any(|prompt| prompt.contains("it gives no period")));
+    assert_eq!(forecasts(&answered).len(), 1);
+}
+
+/// Too short a past is said so, and nothing is counted in its place.
+#[tokio::test]
+async fn too_few_figures_are_said_so() {
+    let question = "What will the total amount be in 2023?";
+    let (answered, _) = ask(question, &[no_table()], &[]).await;
+    let refusal = answered.answer.worked.as_ref().and_then(|worked| worked.refusal.clone());
+    assert_eq!(refusal, Some(Reason::TooFewPeriods { least: 5, known: 2, period: By::Year }));
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Error, Value};
 
 use super::multihop::Pool;
-use super::{Item, legal, multihop, neutral, singlehop};
+use super::{Item, legal, multihop, neutral, singlehop, tables};
 use crate::EvalError;
 
 /// How a data set is published: the fields by which a record is known for one of it.
@@ -50,6 +50,8 @@ pub enum Format {
     /// JSON Lines; `question`, `answer` and the `source` they were made from.
     #[strum(serialize = "open-australian-legal-qa")]
     OpenAustralianLegalQa,
+    /// Ours, of questions over tables: `kind`, `operation` and `files`.
+    Tables,
 }
 
 impl Format {
@@ -79,6 +81,8 @@ impl Format {
             Self::TriviaQa
         } else if has("qid") && first.get("answer").is_some_and(Value::is_boolean) {
             Self::StrategyQa
+        } else if has("operation") && is_list("files") {
+            Self::Tables
         } else if has("id") && has("question") {
             Self::Neutral
         } else if is_text("instruction") && is_text("answer") {
@@ -104,6 +108,7 @@ impl Format {
     ) -> Result<Option<Item>, Error> {
         match self {
             Self::Neutral => neutral::item(record).map(Some),
+            Self::Tables => tables::item(record).map(Some),
             Self::HotpotQa | Self::TwoWiki => multihop::hotpotqa(record, pool).map(Some),
             Self::MuSiQue => multihop::musique(record, pool),
             Self::Nq => singlehop::nq(record, number).map(Some),

@@ -96,6 +96,7 @@ pub(super) fn hotpotqa(record: Value, pool: &mut Pool) -> Result<Item, Error> {
         supporting: each_once(supporting),
         task: Task::Short,
         before: None,
+        wanted: None,
         context: each_once(context.iter().map(|(_, id)| id.clone())),
     })
 }
@@ -152,6 +153,7 @@ pub(super) fn musique(record: Value, pool: &mut Pool) -> Result<Option<Item>, Er
         supporting: each_once(supporting),
         task: Task::Short,
         before: None,
+        wanted: None,
         context: each_once(context),
     }))
 }

@@ -25,6 +25,7 @@ pub fn known_name(format: Format, path: &Path) -> String {
     let stem = stem(path);
     let lower = stem.to_lowercase();
     match format {
+        Format::Tables => return of_tables(path),
         Format::Neutral | Format::LawBench => {}
         other => return other.to_string(),
     }
@@ -38,6 +39,15 @@ pub fn known_name(format: Format, path: &Path) -> String {
         part => lower.contains(part),
     });
     known.map_or(stem, |(_, name)| (*name).to_owned())
+}
+
+/// `tables` for the set that rules are developed with, `tables-third` for a set in the folder `third`.
+fn of_tables(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    match folder.as_ref() {
+        "" | "main" => "tables".to_owned(),
+        set => format!("tables-{set}"),
+    }
 }
 
 /// The file's name up to its first dot.

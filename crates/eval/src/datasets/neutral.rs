@@ -83,6 +83,7 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
         ),
         task,
         before: raw.before,
+        wanted: None,
         context: Vec::new(),
     };
     Ok(singlehop::as_verdict(item))

@@ -76,6 +76,9 @@ mod tests {
             within: (0, 0),
             partial: Vec::new(),
             filled: Vec::new(),
+            past: Vec::new(),
+            unit: None,
+            group: None,
         });
         Answer {
             text: text.to_owned(),

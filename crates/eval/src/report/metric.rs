@@ -56,6 +56,12 @@ pub enum Metric {
     Error,
     /// Share of forecasts whose interval holds the truth.
     Covered,
+    /// Share of answers over tables that are right, or refused where the tables do not hold what is asked.
+    Right,
+    /// Share of them that say something else.
+    Wrong,
+    /// Share of them that are withheld.
+    Withheld,
     /// Do ideas answer what is asked, in the eyes of the judging model? From 0 to 1, as the four below (PIKE-RAG §6.1).
     Relevance,
     /// Do they differ from each other?
@@ -116,8 +122,11 @@ impl Metric {
     ];
 
     /// Scores of the levels beyond facts, which a table of their own shows where some row has them.
-    pub(super) const OF_LEVELS: [Self; 14] = [
+    pub(super) const OF_LEVELS: [Self; 17] = [
         Self::Routed,
+        Self::Right,
+        Self::Wrong,
+        Self::Withheld,
         Self::Trend,
         Self::Error,
         Self::Covered,
@@ -193,6 +202,9 @@ impl Metric {
             Self::Trend => row.foresight.trend,
             Self::Error => row.foresight.error,
             Self::Covered => row.foresight.covered,
+            Self::Right => row.figured.map(|it| it.right),
+            Self::Wrong => row.figured.map(|it| it.wrong),
+            Self::Withheld => row.figured.map(|it| it.withheld),
             Self::Relevance => row.criteria.map(|it| it.relevance),
             Self::Diversity => row.criteria.map(|it| it.diversity),
             Self::Comprehensiveness => row.criteria.map(|it| it.comprehensiveness),

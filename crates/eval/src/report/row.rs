@@ -6,7 +6,7 @@ use pikerag_knowledge::{Role, Spent, TaskClass};
 use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
-use crate::metrics::{Foresight, Scores};
+use crate::metrics::{Figured, Foresight, Scores};
 
 /// What one method made of one question. What came later than the first version has a default, so
 /// that the rows of an older run still read.
@@ -44,6 +44,9 @@ pub struct Row {
     /// What a forecast is worth; nothing for any other question.
     #[serde(default)]
     pub foresight: Foresight,
+    /// What an answer over tables is worth. None for any other question.
+    #[serde(default)]
+    pub figured: Option<Figured>,
     /// What a judging model says of ideas. None where nobody judged, and for any other question.
     #[serde(default)]
     pub criteria: Option<Criteria>,

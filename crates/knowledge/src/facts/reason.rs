@@ -130,6 +130,8 @@ pub enum Reason {
     DatesTooFarApart { field: String },
     /// A forecast needs figures of at least `least` periods, and the records have `known`.
     TooFewPeriods { least: usize, known: usize, period: By },
+    /// Of `periods` periods from the first to the last, `missing` have no figure.
+    SeriesHasGaps { periods: usize, missing: usize },
     /// The requested period is `steps` periods after the last record, and `farthest` is the limit.
     TooFarAhead { last: String, steps: usize, farthest: usize },
     /// Shares need at least `least` cases, and the records have `known`.

@@ -2,17 +2,17 @@
 //! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
 //! (PIKE-RAG §3.2).
 
+mod said;
+
 use pikerag_knowledge::facts::OfferedRecords;
 use pikerag_knowledge::{
-    ChunkId, ClassifiedBy, Question, Reason, Role, Schema, Statement, TaskClass, Value,
+    ChunkId, ClassifiedBy, Question, Reason, Role, Statement, TaskClass, Value,
 };
 use pikerag_language::{is_chinese, query_terms};
-use pikerag_prompt::{
-    Prompt, Reply, Unreadable, at_most, object, one_line, quiet_headings, shape, text,
-};
+use pikerag_prompt::{Prompt, one_line, quiet_headings};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use self::said::Said;
 use super::recall::Recall;
 use super::tables::{Asks, Reader};
 use super::things::compared;
@@ -23,6 +23,7 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::structuring::{Collection, declared, from_tables};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
+use pikerag_tables::looks_ahead;
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
 /// Chunks that are looked at.
@@ -97,7 +98,7 @@ impl Evidence {
         let query = question.query();
         let cues = Cues::of(query);
         let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
-        let asks = Asks { ahead: cues.ahead.is_some(), figure };
+        let asks = Asks { ahead: cues.ahead.is_some() || looks_ahead(query), figure };
         let tables = Reader::of(ports, question, asks).await?;
         let (mut collections, mut inquiry) = (Vec::new(), None);
         if cues.wish.is_some() || cues.ahead.is_some() {
@@ -110,6 +111,12 @@ impl Evidence {
                     collections.extend(from_tables(ports, query).await?);
                 }
                 inquiry = read(&cues, &collections);
+                // Typed tables know the figures of their columns; a count in place of one would be wrong.
+                let is_of_tables = |inquiry: &Inquiry| {
+                    matches!(inquiry.form, Form::Series { .. })
+                        && collections.get(inquiry.schema).is_some_and(|it| !it.is_declared)
+                };
+                inquiry = inquiry.filter(|it| !tables.has_tables() || !is_of_tables(it));
             }
         }
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
@@ -331,6 +338,9 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
     }
     if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
         why.push(Reason::AsksAboutFuture);
+        if evidence.tables.may_foresee() {
+            return (TaskClass::Predictive, why, false);
+        }
         why.push(Reason::NoRecordsForForecast);
         return (TaskClass::Predictive, why, true);
     }
@@ -373,28 +383,3 @@ fn is_one_list(collection: &Collection) -> bool {
     let Some(first) = records.next() else { return false };
     records.all(|record| record.source == first.source)
 }
-
-/// What a model says of a question.
-struct Said {
-    class: TaskClass,
-    reason: String,
-}
-
-impl Reply for Said {
-    fn schema() -> Option<Schema> {
-        let names: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
-        let keys = json!({"reason": at_most(200), "class": {"type": "string", "enum": names}});
-        Some(shape("task_class", keys))
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let object = object(reply, &["class"])?;
-        let class = text(&object, "class")?.to_lowercase();
-        let class =
-            class.parse().map_err(|_| Unreadable::key("class", "one of the seven kinds"))?;
-        Ok(Self { class, reason: text(&object, "reason").unwrap_or_default() })
-    }
-}
-
-#[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_class: Said }

@@ -4,13 +4,15 @@
 mod kinds;
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
-use pikerag_knowledge::worked::{Figure, Forecast, Foretold};
+use pikerag_knowledge::worked::{Figure, Forecast, Foretold, Known};
 use pikerag_knowledge::{Answer, Event, Question, Reason, TaskClass, Value, Worked};
 use pikerag_narrate::{
     Language, coverage, forecast_points, query as query_words, series_rationale,
 };
 use pikerag_records::forecast::{FARTHEST, LEAST, Past, forecast};
-use pikerag_records::series::{NoSeries, Period, Series, Step, day, series, without_partial};
+use pikerag_records::series::{
+    Covered, NoSeries, Period, Series, Step, day, series, without_partial,
+};
 
 use self::kinds::kinds;
 use super::figures::{Places, figures, reckoned, tabulate};
@@ -62,7 +64,7 @@ struct Asked<'a> {
     periods: usize,
 }
 
-fn step(by: By) -> Step {
+pub(super) fn step(by: By) -> Step {
     match by {
         By::Month => Step::Month,
         By::Quarter => Step::Quarter,
@@ -98,7 +100,14 @@ async fn carried_on(
             _ => None,
         })
         .collect();
-    let found = if has_zeros { without_partial(found, &days) } else { found };
+    let covered = Covered::of(&days).map(|covered| Covered {
+        by_period: found.things.iter().map(Vec::len).collect(),
+        ..covered
+    });
+    let found = match covered.filter(|_| has_zeros) {
+        Some(covered) => without_partial(found, &covered),
+        None => found,
+    };
     let last = found.last();
     let latest =
         found.partial.iter().copied().filter(|period| last < *period).max().unwrap_or(last);
@@ -109,34 +118,9 @@ async fn carried_on(
     if target <= last {
         return Ok(Ahead::Happened { last: last.to_string() });
     }
-    let steps = usize::try_from(target.index.saturating_sub(last.index)).unwrap_or(usize::MAX);
-    if FARTHEST < steps {
-        let last = last.to_string();
-        return Ok(Ahead::Lacks(Some(Reason::TooFarAhead { last, steps, farthest: FARTHEST })));
-    }
-    let (values, filled) = filled(&found);
-    let past = Past { values: &values, season: step.per_year(), is_count };
-    let outlook = match forecast(past, steps) {
-        Ok(outlook) => outlook,
-        Err(few) => {
-            let (known, period) = (few.known, step.by());
-            return Ok(Ahead::Lacks(Some(Reason::TooFewPeriods { least: LEAST, known, period })));
-        }
-    };
-    let points = outlook.ahead.iter().enumerate().map(|(at, ahead)| Foretold {
-        period: last.plus(i32::try_from(at + 1).unwrap_or(i32::MAX)).to_string(),
-        value: ahead.value,
-        low: ahead.low,
-        high: ahead.high,
-    });
-    let foretold = Forecast {
-        model: outlook.model,
-        points: points.collect(),
-        level: outlook.level,
-        tried: outlook.tried,
-        within: outlook.within,
-        partial: found.partial.iter().map(ToString::to_string).collect(),
-        filled,
+    let foretold = match carry_on(&found, target) {
+        Ok(foretold) => foretold,
+        Err(lacking) => return Ok(Ahead::Lacks(Some(lacking))),
     };
     run.push(Event::Foretold { forecast: foretold.clone() });
     let mut own = figures(collection, &query, &table);
@@ -154,11 +138,7 @@ async fn carried_on(
     own.records = places.records;
     let wanted = if asked.until.is_some() { 1 } else { asked.periods };
     let text = forecast_points(&foretold, wanted, found.unit.as_deref(), language);
-    let past = pikerag_narrate::Series {
-        first: found.first.to_string(),
-        last: last.to_string(),
-        length: found.values.len(),
-    };
+    let past = summary(&found);
     let rationale = [
         query_words(&collection.schema.name, &query, false, language),
         series_rationale(&foretold, &past, language),
@@ -168,6 +148,53 @@ async fn carried_on(
     (worked.figures, worked.forecast) = (Some(own), Some(foretold));
     let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
+}
+
+/// Carries a series on to a period after its last one.
+///
+/// # Errors
+/// There are too few figures, or the period is too far ahead.
+pub(super) fn carry_on(found: &Series, target: Period) -> Result<Forecast, Reason> {
+    let (last, step) = (found.last(), found.first.step);
+    let steps = usize::try_from(target.index.saturating_sub(last.index)).unwrap_or(usize::MAX);
+    if FARTHEST < steps {
+        return Err(Reason::TooFarAhead { last: last.to_string(), steps, farthest: FARTHEST });
+    }
+    let (values, filled) = filled(found);
+    let past = Past { values: &values, season: step.per_year(), is_count: found.is_count };
+    let outlook = forecast(past, steps).map_err(|few| Reason::TooFewPeriods {
+        least: LEAST,
+        known: few.known,
+        period: step.by(),
+    })?;
+    let points = outlook.ahead.iter().enumerate().map(|(at, ahead)| Foretold {
+        period: last.plus(i32::try_from(at + 1).unwrap_or(i32::MAX)).to_string(),
+        value: ahead.value,
+        low: ahead.low,
+        high: ahead.high,
+    });
+    let known = found.points().map(|(period, value)| Known { period: period.to_string(), value });
+    Ok(Forecast {
+        model: outlook.model,
+        points: points.collect(),
+        level: outlook.level,
+        tried: outlook.tried,
+        within: outlook.within,
+        partial: found.partial.iter().map(ToString::to_string).collect(),
+        filled,
+        past: known.collect(),
+        unit: found.unit.clone(),
+        group: None,
+    })
+}
+
+/// A series as its rationale names it.
+pub(super) fn summary(found: &Series) -> pikerag_narrate::Series {
+    pikerag_narrate::Series {
+        first: found.first.to_string(),
+        last: found.last().to_string(),
+        length: found.values.len(),
+    }
 }
 
 /// The period in which a day lies.
@@ -194,7 +221,7 @@ fn filled(series: &Series) -> (Vec<f64>, Vec<String>) {
     (values, put)
 }
 
-fn no_series(why: NoSeries, field: &str) -> Reason {
+pub(super) fn no_series(why: NoSeries, field: &str) -> Reason {
     let field = field.to_owned();
     match why {
         NoSeries::Nothing => Reason::NoDates { field },

@@ -2,6 +2,7 @@
 //! works it out, and the answer says how the question was understood (PIKE-RAG §5.4: structuring; §3.2: quantitative
 //! questions). A question that is not understood to its last word gets no figure.
 
+mod ahead;
 mod asked;
 mod decided;
 mod excerpt;
@@ -15,8 +16,9 @@ use pikerag_knowledge::{
     TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
-use pikerag_tables::{Catalog, Reading, Reckoning, readings};
+use pikerag_tables::{Catalog, Reading, Reckoning, SeriesReading, readings, readings_ahead};
 
+pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
 use self::lead::{Lead, lead};
 use super::cited::cited;
@@ -40,6 +42,8 @@ pub(super) struct Reader {
     catalog: Arc<Catalog>,
     /// The best first.
     readings: Vec<Reading>,
+    /// The same, as the past of what the question asks for ahead; the best first.
+    ahead: Vec<SeriesReading>,
     asks: Asks,
     /// The documents of the passages that fit the question best, the best first.
     found: Vec<SourceId>,
@@ -114,7 +118,11 @@ impl Reader {
     ) -> Result<Self, SolveError> {
         let catalog = ports.tables.catalogs.of(ports.base.as_ref()).await?;
         let readings = readings(question.query(), &catalog);
-        let mut reader = Self { catalog, readings, asks, found: Vec::new() };
+        let ahead = match asks.ahead {
+            true => readings_ahead(question.query(), &catalog),
+            false => Vec::new(),
+        };
+        let mut reader = Self { catalog, readings, ahead, asks, found: Vec::new() };
         reader.prefer(Language::of(question.query()));
         Ok(reader)
     }

@@ -5,6 +5,9 @@ use crate::cues::{Cue, Direction, Occurrence};
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
+/// The greatest number of pieces between `what` and the measure that it asks for.
+const MOST_BEHIND: usize = 2;
+
 impl Composer<'_> {
     /// Whether any row fulfils the filters.
     pub(super) fn exists(&self) -> Option<Composed> {
@@ -30,8 +33,21 @@ impl Composer<'_> {
         let is_filtered = |place: &ColumnPlace| self.filters.iter().any(|it| it.place == *place);
         named
             .or_else(|| self.scope.time_column().filter(|_| self.cues.has(Cue::When)))
-            .or_else(|| self.scope.name_column().filter(|place| !is_filtered(place)))
+            .or_else(|| self.named_thing().filter(|place| !is_filtered(place)))
             .or_else(|| self.scope.only_measure().filter(|_| self.cues.has(Cue::HowMuch)))
+    }
+
+    /// The names of rows, unless the question asks for a measure that is the topic of the table, too: the price in a table of
+    /// costs.
+    fn named_thing(&self) -> Option<ColumnPlace> {
+        let which = self.cues.which.as_ref().map_or(0, |which| which.end);
+        let asked = self.links.columns.iter().find(|mention| which <= mention.span.start);
+        let is_measure = asked.is_some_and(|mention| {
+            mention.span.start <= which + MOST_BEHIND
+                && self.has_measure_in(mention)
+                && mention.span.clone().all(|at| self.links.topic.contains(&at))
+        });
+        self.scope.name_column().filter(|_| !is_measure)
     }
 
     /// The first or last time that the filters are fulfilled, or the thing of that time.

@@ -12,10 +12,10 @@ use crate::cues::{Cues, Goal, Period};
 use crate::scope::{ColumnPlace, Scope};
 
 /// Stems that belong to the measure before them: `unemployment rate`.
-const MEASURE_WORDS: [&str; 30] = [
-    "rate", "number", "level", "valu", "amount", "total", "figur", "count", "score", "price",
-    "concentr", "measur", "degre", "率", "数", "值", "量", "数量", "费", "额", "度", "面", "浓度",
-    "人数", "年", "海", "区", "人", "家", "个",
+const MEASURE_WORDS: [&str; 29] = [
+    "rate", "number", "level", "valu", "amount", "total", "figur", "count", "score", "concentr",
+    "measur", "degre", "率", "数", "值", "量", "数量", "费", "额", "度", "面", "浓度", "人数",
+    "年", "海", "区", "人", "家", "个",
 ];
 
 /// Small words between the words of one name.

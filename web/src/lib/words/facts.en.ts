@@ -59,6 +59,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   mixed_units: () => "the figures have different units",
   dates_too_far_apart: ({ field }) => `the dates in “${field}” are too far apart for one series`,
   too_few_periods: ({ least, known, period }) => `a forecast needs figures of at least ${least} ${periods[period]}, and the records have ${known}`,
+  series_has_gaps: ({ periods, missing }) => `${missing} of ${periods} periods from the first to the last have no figure`,
   too_far_ahead: ({ last, steps, farthest }) => `the records end with ${last}, ${steps} periods before the requested one; the limit is ${farthest}`,
   too_few_cases: ({ least, known }) => `shares need at least ${least} cases, and the records have ${known}`,
 };

@@ -57,6 +57,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   mixed_units: () => "数值的单位不一致",
   dates_too_far_apart: ({ field }) => `“${field}”的日期相距过远，无法形成序列`,
   too_few_periods: ({ least, known, period }) => `预测至少需要 ${least} ${periods[period]}的数值，现有记录只覆盖 ${known} ${periods[period]}`,
+  series_has_gaps: ({ periods, missing }) => `首末之间共 ${periods} 期，其中 ${missing} 期没有数值`,
   too_far_ahead: ({ last, steps, farthest }) => `记录止于 ${last}，距所问时间有 ${steps} 期；上限为 ${farthest} 期`,
   too_few_cases: ({ least, known }) => `份额至少需要 ${least} 个案例，现有记录只有 ${known} 个`,
 };

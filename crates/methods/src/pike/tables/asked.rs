@@ -3,14 +3,14 @@
 
 use pikerag_knowledge::{Question, Role, Schema, SourceId, StoreError};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
-use pikerag_tables::{Reading, TableView, read_statement, shown};
+use pikerag_tables::{Catalog, Reading, TableView, read_statement, shown};
 use serde_json::json;
 
 use super::{Computed, Reader};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const PROMPT: Prompt =
+static PROMPT: Prompt =
     Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500);
 /// Statements for one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
@@ -30,6 +30,63 @@ pub(super) enum Asked {
     NoPlan,
 }
 
+/// The statements of a model for one question, one try after the other.
+pub(super) struct Tries<'a> {
+    catalog: &'a Catalog,
+    prompt: &'static Prompt,
+    /// The tables that it sees, in words and by their places in the catalog.
+    shown: String,
+    likely: Vec<usize>,
+    question: String,
+    /// The last statement, and what is wrong with it.
+    before: String,
+    fault: String,
+    n_left: usize,
+}
+
+/// One try.
+pub(super) enum Try {
+    /// A statement that reads as plans.
+    Reading(Box<Reading>),
+    /// No table that the model saw holds what is asked for, or the reply cannot be read.
+    NoTable,
+    /// There is no further try.
+    Over,
+}
+
+impl Tries<'_> {
+    /// Asks for a statement: once more, with what is wrong, while it cannot be read as plans.
+    ///
+    /// # Errors
+    /// See [`SolveError`].
+    pub(super) async fn next(&mut self, ports: &Ports, run: &mut Run) -> Result<Try, SolveError> {
+        while let Some(left) = self.n_left.checked_sub(1) {
+            self.n_left = left;
+            let inputs = [
+                ("tables", self.shown.as_str()),
+                ("question", self.question.as_str()),
+                ("before", self.before.as_str()),
+                ("fault", self.fault.as_str()),
+            ];
+            let Some(Said(statement)) = run.ask::<Said>(ports, self.prompt, &inputs).await? else {
+                return Ok(Try::NoTable);
+            };
+            self.before = quiet_headings(&statement);
+            match read_statement(&statement, self.catalog, &self.likely) {
+                Ok(None) => return Ok(Try::NoTable),
+                Ok(Some(reading)) => return Ok(Try::Reading(Box::new(reading))),
+                Err(fault) => self.refuse(&fault.to_string()),
+            }
+        }
+        Ok(Try::Over)
+    }
+
+    /// Notes what is wrong with the last statement.
+    pub(super) fn refuse(&mut self, why: &str) {
+        self.fault = quiet_headings(why);
+    }
+}
+
 impl Reader {
     /// Asks the model of the role `decompose`.
     ///
@@ -41,33 +98,36 @@ impl Reader {
         run: &mut Run,
         question: &Question,
     ) -> Result<Asked, SolveError> {
+        let mut tries = self.tries(&PROMPT, question);
+        loop {
+            let reading = match tries.next(ports, run).await? {
+                Try::Reading(reading) => reading,
+                Try::NoTable => return Ok(Asked::NoTable),
+                Try::Over => return Ok(Asked::NoPlan),
+            };
+            match self.worked_out(ports, question, *reading).await? {
+                Ok(Some(computed)) => return Ok(Asked::Plan(Box::new(computed))),
+                Ok(None) => tries.refuse("it has no result"),
+                Err(fault) => tries.refuse(&fault),
+            }
+        }
+    }
+
+    /// The statements of a model for a question, before the first one.
+    pub(super) fn tries(&self, prompt: &'static Prompt, question: &Question) -> Tries<'_> {
         let mut likely = self.likely();
         let (tables, n_shown) = shown(question.query(), &self.catalog, &likely, ROOM);
         likely.truncate(n_shown);
-        let (tables, asked) = (quiet_headings(&tables), quiet_headings(question.query()));
-        let (mut before, mut fault) = (String::new(), String::new());
-        for _ in 0..TRIES {
-            let inputs = [
-                ("tables", tables.as_str()),
-                ("question", asked.as_str()),
-                ("before", before.as_str()),
-                ("fault", fault.as_str()),
-            ];
-            let Some(Said(statement)) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
-                return Ok(Asked::NoTable);
-            };
-            let wrong = match read_statement(&statement, &self.catalog, &likely) {
-                Ok(None) => return Ok(Asked::NoTable),
-                Ok(Some(reading)) => match self.worked_out(ports, question, reading).await? {
-                    Ok(Some(computed)) => return Ok(Asked::Plan(Box::new(computed))),
-                    Ok(None) => "it has no result".to_owned(),
-                    Err(fault) => fault,
-                },
-                Err(fault) => fault.to_string(),
-            };
-            (before, fault) = (quiet_headings(&statement), quiet_headings(&wrong));
+        Tries {
+            catalog: &self.catalog,
+            prompt,
+            shown: quiet_headings(&tables),
+            likely,
+            question: quiet_headings(question.query()),
+            before: String::new(),
+            fault: String::new(),
+            n_left: TRIES,
         }
-        Ok(Asked::NoPlan)
     }
 
     /// The reading with its result; `Err` with the reason where the store refuses the plan.

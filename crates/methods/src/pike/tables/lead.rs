@@ -145,7 +145,8 @@ fn figure(plan: &TablePlan, result: &PlanRows) -> Option<f64> {
     (is_one && is_told).then_some(first)
 }
 
-fn as_number(value: &DataValue) -> Option<f64> {
+/// A number; `None` for texts and empty cells.
+pub(super) fn as_number(value: &DataValue) -> Option<f64> {
     match value {
         DataValue::Integer(whole) => Some(*whole as f64),
         DataValue::Real(real) => Some(*real),

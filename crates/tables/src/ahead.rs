@@ -1,0 +1,73 @@
+//! Reads questions about the time to come as plans of the past: a figure for each period, which forecasts carry on
+//! (PIKE-RAG §5.4).
+
+use pikerag_knowledge::data::{Aggregate, ColumnRef, TableGroup, TableMeasure, TablePlan};
+
+use crate::catalog::Catalog;
+use crate::compose::{When, compose_series, groups_of_time, when};
+use crate::cues::Cues;
+use crate::reading::{Form, Reading, Reckoning, SeriesReading};
+use crate::scope::{ColumnPlace, Scope};
+
+/// The readings of a question about the time to come, over each table that has a time; the best first, as [`crate::readings`]
+/// orders them.
+pub fn readings_ahead(question: &str, catalog: &Catalog) -> Vec<SeriesReading> {
+    let (cues, ahead) = Cues::looking_ahead(question);
+    let mut found: Vec<SeriesReading> = (0..catalog.tables.len())
+        .filter_map(|table| compose_series(&cues, &ahead, &Scope::of_table(catalog, table)?))
+        .collect();
+    found.sort_by_cached_key(|it| (it.reading.unused_weight(), -it.reading.score));
+    found
+}
+
+/// A model's reading of the past of what a question asks for, as a series of the periods that the question looks to: its groups by
+/// time become those. `None` where it has no figure, or no time.
+pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<SeriesReading> {
+    let (cues, ahead) = Cues::looking_ahead(question);
+    let scope = Scope::of_table(catalog, *reading.tables.first()?)?;
+    let Reckoning::One(plan) = &reading.reckoning else { return None };
+    let place_of = |column: &ColumnRef| {
+        let mut places = scope.columns().map(|(place, ..)| place);
+        places.find(|place| scope.reference(*place) == *column)
+    };
+    let keys = plan.group.iter().map(|group| &group.column).chain(&plan.show);
+    let places: Vec<ColumnPlace> = keys.filter_map(place_of).collect();
+    let time = places.iter().copied().find(|place| scope.kind(*place).is_time())?;
+    let When { step, target, .. } = when(&cues, &ahead, &scope, time)?;
+    let times = groups_of_time(&scope, time, step)?;
+    let measure = match plan.measures.as_slice() {
+        [measure] => measure.clone(),
+        // `SELECT date, price`: a figure of each row.
+        [] => {
+            let column = places.iter().find(|place| scope.is_measure(**place))?;
+            let column = Some(scope.reference(*column));
+            TableMeasure { function: Aggregate::Mean, column, with: None }
+        }
+        _ => return None,
+    };
+    let is_time = |group: &&TableGroup| {
+        times.iter().any(|time| time.column == group.column)
+            || place_of(&group.column).is_some_and(|place| scope.kind(place).is_time())
+    };
+    let others: Vec<TableGroup> =
+        plan.group.iter().filter(|group| !is_time(group)).cloned().collect();
+    if 1 < others.len() {
+        return None;
+    }
+    let (function, n_times) = (measure.function, times.len());
+    let plan = TablePlan {
+        group: times.into_iter().chain(others).collect(),
+        measures: vec![measure],
+        show: Vec::new(),
+        order: None,
+        limit: None,
+        ..plan.clone()
+    };
+    let reading = Reading { reckoning: Reckoning::One(plan), form: Form::Groups, ..reading };
+    Some(SeriesReading { reading, step, n_times, target, function })
+}
+
+/// Whether words of a question look ahead: `will`, `next month`, 预计.
+pub fn looks_ahead(question: &str) -> bool {
+    Cues::has_words_ahead(question)
+}

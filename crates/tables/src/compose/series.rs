@@ -1,0 +1,369 @@
+//! Composes the past of what a question asks for ahead: a figure for each period (PIKE-RAG §5.4, forecasting).
+
+use pikerag_knowledge::data::{Aggregate, ColumnKind, TableGroup, TablePlan};
+use pikerag_knowledge::tables::By;
+
+use super::{Composed, Composer};
+use crate::cues::{Ahead, Cues, Goal, Period};
+use crate::link::ColumnMention;
+use crate::reading::{Form, Reckoning, SeriesReading, Target};
+use crate::scope::{ColumnPlace, Scope};
+
+/// Words in names of columns whose values are averaged over a longer period: adding them up says nothing.
+const LEVELS: [&str; 28] = [
+    "temperature",
+    "temp",
+    "price",
+    "rate",
+    "percent",
+    "percentage",
+    "pct",
+    "ratio",
+    "share",
+    "speed",
+    "age",
+    "level",
+    "concentration",
+    "index",
+    "average",
+    "avg",
+    "mean",
+    "humidity",
+    "pressure",
+    "rating",
+    "score",
+    "depth",
+    "height",
+    "width",
+    "density",
+    "unemployment",
+    "inflation",
+    "interest",
+];
+const LEVELS_ZH: [&str; 20] = [
+    "温", "价", "率", "速", "龄", "浓度", "指数", "平均", "湿度", "气压", "压力", "评分", "得分",
+    "水位", "深度", "高度", "密度", "比例", "占比", "比重",
+];
+/// Words in names of columns whose values are added up over a longer period.
+const AMOUNTS: [&str; 32] = [
+    "cost",
+    "costs",
+    "revenue",
+    "sales",
+    "amount",
+    "quantity",
+    "qty",
+    "production",
+    "output",
+    "precipitation",
+    "precip",
+    "rain",
+    "rainfall",
+    "snow",
+    "snowfall",
+    "passengers",
+    "deaths",
+    "votes",
+    "consumption",
+    "expense",
+    "expenses",
+    "income",
+    "profit",
+    "hours",
+    "downtime",
+    "spending",
+    "generation",
+    "visitors",
+    "orders",
+    "exports",
+    "imports",
+    "total",
+];
+const AMOUNTS_ZH: [&str; 22] = [
+    "费",
+    "额",
+    "收入",
+    "销量",
+    "产量",
+    "数量",
+    "成本",
+    "支出",
+    "利润",
+    "次数",
+    "人次",
+    "雨量",
+    "降水",
+    "死亡",
+    "工时",
+    "时长",
+    "发电量",
+    "用量",
+    "件数",
+    "总量",
+    "客流",
+    "订单",
+];
+/// Words of a question for what prices add up to.
+const TURNOVER: [&str; 8] =
+    ["revenue", "turnover", "sales", "销售额", "营业额", "营收", "收入", "总额"];
+/// Units of what is averaged.
+const UNITS_OF_LEVELS: [&str; 5] = ["%", "°", "ppm", "/", "‰"];
+
+/// When a question looks to.
+pub(crate) struct When {
+    pub(crate) step: By,
+    pub(crate) target: Target,
+    /// Periods of the question that the table may cover.
+    past: Vec<Period>,
+    /// Whether a day to come is named, which is finer than any period.
+    names_a_day: bool,
+}
+
+/// When a question looks to, after the last time of a column.
+pub(crate) fn when(
+    cues: &Cues,
+    ahead: &Ahead,
+    scope: &Scope<'_>,
+    time: ColumnPlace,
+) -> Option<When> {
+    let last = scope.column(time)?.greatest.clone()?;
+    let is_year = scope.kind(time) == ColumnKind::Year;
+    let (to_come, past): (Vec<Period>, Vec<Period>) =
+        cues.periods.iter().cloned().partition(|period| is_after(period, &last, is_year));
+    let named = to_come.last();
+    let step = ahead
+        .each
+        .or(ahead.by)
+        .or(ahead.month.map(|_| By::Month))
+        .or(named.and_then(grain_of))
+        .unwrap_or_else(|| usual_step(scope, time, &last));
+    let target = match (named, ahead.month) {
+        (Some(_), _) => {
+            let is_open = to_come.iter().any(|period| period.from.is_none());
+            let from = to_come.iter().filter_map(|period| period.from.clone()).min();
+            let until = to_come.iter().filter_map(|period| period.to.clone()).max()?;
+            Target::Named { from: from.filter(|_| !is_open), until }
+        }
+        (None, Some(month)) => Target::MonthOfNextYear(month),
+        // What is asked for has happened.
+        (None, None) if *ahead == Ahead::default() && !past.is_empty() => return None,
+        (None, None) => Target::Next(ahead.count.unwrap_or(1)),
+    };
+    let names_a_day = to_come.iter().any(|period| grain_of(period).is_none());
+    Some(When { step, target, past, names_a_day })
+}
+
+/// A question that looks ahead, over a scope; `None` where the scope has no time, or no figure of it is asked for.
+pub(crate) fn compose_series(
+    cues: &Cues,
+    ahead: &Ahead,
+    scope: &Scope<'_>,
+) -> Option<SeriesReading> {
+    let time = scope.time_column().filter(|time| time.table == 0)?;
+    let When { step, target, past, names_a_day } = when(cues, ahead, scope, time)?;
+    let mut cues = cues.clone();
+    cues.periods = past;
+    let mut composer = Composer::over(&cues, scope);
+    composer.filter_all();
+    let groups = groups_of_time(scope, time, step)?;
+    composer.n_unplaced += usize::from(names_a_day);
+    let n_extremes = cues.extremes.iter().filter(|extreme| !composer.is_named(extreme)).count();
+    composer.n_unplaced += n_extremes + usize::from(cues.occurrence.is_some());
+    composer.release(&groups);
+    let group = composer.group_of_series();
+    composer.n_unplaced += usize::from(cues.each.is_some() && group.is_none());
+    let (plan, function) = composer.past(time, step)?;
+    let n_times = groups.len();
+    let plan = TablePlan {
+        group: groups.into_iter().chain(group).collect(),
+        order: None,
+        limit: None,
+        ..plan
+    };
+    let reading = composer.finish((Reckoning::One(plan), Form::Groups));
+    Some(SeriesReading { reading, step, n_times, target, function })
+}
+
+/// The keys of periods: of a date its period, else a year, with a column of quarters or months beside it. `None` where the table
+/// has no periods that short.
+pub(crate) fn groups_of_time(
+    scope: &Scope<'_>,
+    time: ColumnPlace,
+    step: By,
+) -> Option<Vec<TableGroup>> {
+    let group = |place: ColumnPlace, by: By| TableGroup { column: scope.reference(place), by };
+    if scope.kind(time) == ColumnKind::Date {
+        let last = scope.column(time)?.greatest.as_deref()?;
+        let has_step = match step {
+            By::Month => 7 <= last.len() && !last.contains('Q'),
+            By::Quarter => 7 <= last.len(),
+            By::Year | By::Value => true,
+        };
+        return has_step.then(|| vec![group(time, step)]);
+    }
+    let year = group(time, By::Value);
+    let part = match step {
+        By::Month => scope.first_meaning("month"),
+        By::Quarter => scope.first_meaning("quarter"),
+        By::Year | By::Value => return Some(vec![year]),
+    };
+    let part = part.filter(|part| part.table == 0 && *part != time)?;
+    Some(vec![year, group(part, By::Value)])
+}
+
+/// Whether a period ends after the last day of a column. A part of the last year may, where the column holds years alone.
+fn is_after(period: &Period, last: &str, is_year: bool) -> bool {
+    let Some(to) = period.to.as_deref().map(by_months) else { return false };
+    if is_year && last.len() < to.len() && to.starts_with(last) {
+        return true;
+    }
+    let last = by_months(last);
+    let length = to.len().min(last.len());
+    let (to, last) = (to.get(..length), last.get(..length));
+    last < to
+}
+
+/// A quarter by its last month.
+fn by_months(period: &str) -> String {
+    match period.split_once("-Q") {
+        Some((year, quarter)) => {
+            let month = quarter.parse::<u32>().map_or(12, |quarter| 3 * quarter.clamp(1, 4));
+            format!("{year}-{month:02}")
+        }
+        None => period.to_owned(),
+    }
+}
+
+/// The length of the periods that a question names; `None` for days.
+fn grain_of(period: &Period) -> Option<By> {
+    let label = period.to.as_deref()?;
+    match label.len() {
+        4 => Some(By::Year),
+        7 if label.contains('Q') => Some(By::Quarter),
+        7 => Some(By::Month),
+        _ => None,
+    }
+}
+
+/// The length of the periods of a column, where the question names none.
+fn usual_step(scope: &Scope<'_>, time: ColumnPlace, last: &str) -> By {
+    match scope.kind(time) {
+        ColumnKind::Date if 7 <= last.len() && !last.contains('Q') => By::Month,
+        ColumnKind::Date if last.contains('Q') => By::Quarter,
+        _ => By::Year,
+    }
+}
+
+impl Composer<'_> {
+    /// Marks mentions of the columns that tell periods: they are no measure.
+    fn release(&mut self, times: &[TableGroup]) {
+        let is_time = |mention: &ColumnMention| {
+            mention.columns.iter().all(|place| {
+                let column = self.scope.reference(*place);
+                times.iter().any(|time| time.column == column)
+            })
+        };
+        let of_time: Vec<usize> = (0..self.unclaimed.len())
+            .rev()
+            .filter(|at| self.unclaimed.get(*at).is_some_and(is_time))
+            .collect();
+        for at in of_time {
+            self.claim(at);
+        }
+    }
+
+    /// The figure of each period, before it is grouped.
+    fn past(&mut self, time: ColumnPlace, step: By) -> Option<(TablePlan, Aggregate)> {
+        let plan = match self.cues.goal {
+            Goal::Share | Goal::Growth | Goal::Difference | Goal::Exists => return None,
+            Goal::Mean => self.aggregate(Aggregate::Mean),
+            Goal::Median => self.aggregate(Aggregate::Median),
+            Goal::Count => self.count(),
+            _ if self.counts_by_a_noun() => {
+                Some((Reckoning::One(Self::counted(self.plan())), Form::Figure))
+            }
+            _ => self.measured_over_time(time, step),
+        };
+        let Some((Reckoning::One(plan), _)) = plan else { return None };
+        // `How many passengers`: the table holds the number.
+        let shown = plan.show.first().cloned();
+        if plan.measures.is_empty() {
+            let place = self.scope.columns().map(|(place, ..)| place);
+            let mut places = place.filter(|place| Some(self.scope.reference(*place)) == shown);
+            let place = places.next().filter(|place| self.scope.is_measure(*place))?;
+            let function = self.function_of(place, Aggregate::Sum);
+            let plan = TablePlan { show: Vec::new(), ..plan };
+            return Some((self.measured(plan, function, place), function));
+        }
+        let function = plan.measures.first()?.function;
+        Some((plan, function))
+    }
+
+    /// Whether a noun says that rows are counted: `the number of flights`.
+    fn counts_by_a_noun(&self) -> bool {
+        const NOUNS: [&str; 5] = ["number of", "数量", "次数", "件数", "个数"];
+        let text = self.cues.text.to_lowercase();
+        NOUNS.iter().any(|noun| text.contains(noun)) && !self.has_measure()
+    }
+
+    fn measured_over_time(&mut self, time: ColumnPlace, step: By) -> Option<Composed> {
+        let place = self.take_measure(None, None).or_else(|| self.scope.only_measure())?;
+        let is_single = self.has_one_row_each(time, step);
+        let function = match is_single {
+            true => Aggregate::Mean,
+            false => self.function_of(place, Aggregate::Mean),
+        };
+        Some((Reckoning::One(self.measured(self.plan(), function, place)), Form::Figure))
+    }
+
+    /// Whether no period holds more than one row.
+    fn has_one_row_each(&self, time: ColumnPlace, step: By) -> bool {
+        let is_year = self.scope.kind(time) == ColumnKind::Year && step == By::Year;
+        is_year && self.scope.is_unique(time)
+    }
+
+    /// Whether values of a column are added up or averaged over a period: as the question says, then by the column's name and
+    /// unit, else `usual`.
+    fn function_of(&self, place: ColumnPlace, usual: Aggregate) -> Aggregate {
+        if let Some(named) = self.named_aggregate() {
+            return named;
+        }
+        let Some(column) = self.scope.column(place) else { return usual };
+        let has_unit = |units: &[&str]| {
+            column.unit.as_deref().is_some_and(|unit| units.iter().any(|it| unit.contains(it)))
+        };
+        let words: Vec<String> = crate::pieces::pieces(&column.name)
+            .iter()
+            .flat_map(|piece| piece.folded.split('_').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let has_word = |english: &[&str], chinese: &[&str]| {
+            words.iter().any(|word| english.contains(&word.as_str()))
+                || chinese.iter().any(|part| column.name.contains(part))
+        };
+        let text = self.cues.text.to_lowercase();
+        match () {
+            () if TURNOVER.iter().any(|word| text.contains(word)) => Aggregate::Sum,
+            () if has_unit(&UNITS_OF_LEVELS) || has_word(&LEVELS, &LEVELS_ZH) => Aggregate::Mean,
+            () if has_word(&AMOUNTS, &AMOUNTS_ZH) || self.asks_for_an_amount() => Aggregate::Sum,
+            () => usual,
+        }
+    }
+
+    fn asks_for_an_amount(&self) -> bool {
+        let text = self.cues.text.to_lowercase();
+        ["how much", "多少钱", "多少元", "多少美元"].iter().any(|words| text.contains(words))
+    }
+
+    /// The column that tells series apart, where the question asks for one of each.
+    fn group_of_series(&mut self) -> Option<TableGroup> {
+        let each = self.cues.each.clone()?;
+        let at = self.unclaimed.iter().position(|mention| each.end <= mention.span.start)?;
+        let places = self.unclaimed.get(at)?.columns.clone();
+        let is_kind = |place: &ColumnPlace| {
+            matches!(self.scope.kind(*place), ColumnKind::Category | ColumnKind::Identifier)
+        };
+        let place = places.into_iter().find(is_kind)?;
+        self.claim(at);
+        Some(TableGroup { column: self.scope.reference(place), by: By::Value })
+    }
+}

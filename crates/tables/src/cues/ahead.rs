@@ -1,0 +1,169 @@
+//! Reads the words of a question that look ahead: `next three months`, `明年`, `forecast`.
+
+use pikerag_knowledge::tables::By;
+use pikerag_language::{month_named, pattern};
+
+use super::numbers::small_number;
+use super::{Cues, Goal};
+
+/// What a question says of the time to come, apart from the periods that it names by their years.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    /// How long the periods to come are, where the question says so.
+    pub(crate) by: Option<By>,
+    /// How many of them.
+    pub(crate) count: Option<usize>,
+    /// A month of the year to come, from 1.
+    pub(crate) month: Option<u32>,
+    /// The periods that figures are asked for one by one: `monthly`.
+    pub(crate) each: Option<By>,
+}
+
+/// What `several` years are.
+const SEVERAL: usize = 3;
+
+pattern!(
+    MONTH_OF_NEXT_YEAR,
+    r"(?:明年|来年)的?\s*(\d{1,2}|[一二三四五六七八九十]{1,2})月(?:份)?|\b(?:in\s+)?([a-z]{3,9})\s+(?:of\s+)?next year\b|\bnext\s+(january|february|march|april|may|june|july|august|september|october|november|december)\b"
+);
+pattern!(
+    NEXT,
+    r"\b(?:(?:over|in|for|during|within)\s+)?(?:the\s+)?(?:next|coming|following|upcoming)\s+(?:(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|few|couple of)\s+)?(?:calendar\s+)?(year|quarter|month)s?\b|\b(?:in\s+)?(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s+(year|quarter|month)s'?\s+(?:ahead|from now|time)\b|(?:未来|今后|往后|接下来)的?\s*(\d{1,2}|[一二两三四五六七八九十]{1,2}|几)?\s*个?(年|季度?|月)(?:里|内)?|(明年|来年|下一?年度?|后年|下一?个?季度?|下一?个?月)"
+);
+pattern!(
+    FUTURE,
+    r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|project(?:ed|ions?)|expect(?:ed)?|estimated?|likely|probably|future|outlook|extrapolat\w+|tomorrow)\b|将会?(?:发生)?|预测|预计|预期|预估|估计|可能|展望|推算|今后|未来|会(?:是|有|达到?|发生)"
+);
+// Rain that falls is no change.
+pattern!(FALLS, r"\b(?:rain|snow|precipitation)\w*\s+(?:will\s+)?fall\b");
+pattern!(UNTIL, r"\b(?:until|till|up to|through|by(?: the end of)?)\s+(?:\w+\s+)?\d{4}\b");
+pattern!(
+    EACH_PERIOD,
+    r"\b(?:per|each|every|by|for each)\s+(?:calendar\s+)?(year|quarter|month)\b|\b(yearly|annually|quarterly|monthly)\b|(?:每一?个?|各个?|逐|按)(年|季度?|月)份?"
+);
+
+impl Cues {
+    /// Reads a question about the time to come; the words that look ahead have no other part in it. Where no word looks ahead,
+    /// its periods may.
+    pub(crate) fn looking_ahead(question: &str) -> (Self, Ahead) {
+        let mut cues = Self::written(question);
+        let ahead = cues.read_ahead();
+        cues.read_rest();
+        if ahead.each.is_some() {
+            cues.each = None;
+        }
+        if cues.goal == Goal::Difference && cues.take(&FALLS).is_some() {
+            cues.goal = Goal::Value;
+        }
+        (cues, ahead)
+    }
+
+    /// Whether a word looks ahead.
+    pub(crate) fn has_words_ahead(question: &str) -> bool {
+        [&*MONTH_OF_NEXT_YEAR, &*NEXT, &*FUTURE].into_iter().any(|words| words.is_match(question))
+    }
+
+    fn read_ahead(&mut self) -> Ahead {
+        let mut ahead = Ahead::default();
+        if let Some(found) = self.take_groups(&MONTH_OF_NEXT_YEAR, |groups| {
+            let month = groups.iter().flatten().next()?;
+            let digits = small_number(month).and_then(|number| u32::try_from(number).ok());
+            digits.or_else(|| month_named(&month.to_lowercase()))
+        }) {
+            ahead.month = Some(found).filter(|month| (1..=12).contains(month));
+        } else if let Some((by, count)) = self.take_groups(&NEXT, next) {
+            (ahead.by, ahead.count) = (Some(by), Some(count));
+        }
+        ahead.each = self.take_groups(&EACH_PERIOD, |groups| {
+            groups.iter().flatten().next().map(|unit| period_of(unit))
+        });
+        while self.take_unused(&FUTURE) {}
+        self.take(&UNTIL);
+        ahead
+    }
+
+    /// Takes the first place of a pattern, where its groups say something.
+    fn take_groups<T>(
+        &mut self,
+        pattern: &pikerag_language::Regex,
+        read: impl Fn(&[Option<&str>]) -> Option<T>,
+    ) -> Option<T> {
+        let found = pattern.captures(&self.text)?;
+        let groups: Vec<Option<&str>> =
+            found.iter().skip(1).map(|group| group.map(|held| held.as_str())).collect();
+        let said = read(&groups)?;
+        let span = self.span(found.get(0)?.range());
+        self.mark(span);
+        Some(said)
+    }
+
+    /// Marks the first place of a pattern whose pieces are not all marked; whether there is one.
+    fn take_unused(&mut self, pattern: &pikerag_language::Regex) -> bool {
+        let mut spans = pattern.find_iter(&self.text).map(|found| self.span(found.range()));
+        let unused = spans.find(|span| span.clone().any(|at| !self.is_used(at)));
+        let Some(span) = unused else { return false };
+        self.mark(span);
+        true
+    }
+}
+
+/// The length and the number of periods of a match of [`NEXT`].
+fn next(groups: &[Option<&str>]) -> Option<(By, usize)> {
+    let [count, unit, later_count, later_unit, chinese_count, chinese_unit, bare] = groups else {
+        return None;
+    };
+    if let Some(bare) = bare {
+        let count = if bare.starts_with('后') { 2 } else { 1 };
+        return Some((period_of(bare), count));
+    }
+    let unit = unit.or(*later_unit).or(*chinese_unit)?;
+    let count = count.or(*later_count).or(*chinese_count);
+    let count = match count.map(str::to_lowercase).as_deref() {
+        // 未来几年, `the coming years`; but `the next year` is one.
+        None if chinese_unit.is_some() => SEVERAL,
+        None => 1,
+        Some("several" | "few" | "几") => SEVERAL,
+        Some("couple of") => 2,
+        Some("eleven") => 11,
+        Some("twelve") => 12,
+        Some(count) => small_number(count)?,
+    };
+    Some((period_of(unit), count))
+}
+
+fn period_of(unit: &str) -> By {
+    let unit = unit.to_lowercase();
+    match () {
+        () if unit.contains("quarter") || unit.contains('季') => By::Quarter,
+        () if unit.contains("month") || unit.contains('月') => By::Month,
+        () => By::Year,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_time_to_come_are_read() {
+        let ahead = |by, count| Ahead { by: Some(by), count: Some(count), ..Ahead::default() };
+        let month = |month| Ahead { month: Some(month), ..Ahead::default() };
+        for (question, expected) in [
+            ("Forecast the sales for the next three months.", ahead(By::Month, 3)),
+            ("What will the price be next year?", ahead(By::Year, 1)),
+            ("How high will it be in five years' time?", ahead(By::Year, 5)),
+            ("未来六个月的产量预计是多少？", ahead(By::Month, 6)),
+            ("后年会有多少次维修？", ahead(By::Year, 2)),
+            ("明年三月的产量会是多少？", month(3)),
+            ("What will the output be in March next year?", month(3)),
+            ("下个季度的销售额", ahead(By::Quarter, 1)),
+            (
+                "Forecast monthly sales for 2027",
+                Ahead { each: Some(By::Month), ..Ahead::default() },
+            ),
+            ("What will sales be in 2027?", Ahead::default()),
+        ] {
+            assert_eq!(Cues::looking_ahead(question).1, expected, "{question}");
+        }
+    }
+}
