@@ -2241,6 +2241,8 @@ export interface components {
         Forecast: {
             /** @description Periods without a figure that were put in between their neighbours. */
             filled?: string[];
+            /** @description The group that the series is of, where there are several. */
+            group?: string;
             /**
              * Format: double
              * @description The share of cases in which the truth should lie within the interval, above 0 and below 1.
@@ -2250,10 +2252,14 @@ export interface components {
             model: components["schemas"]["ForecastModel"];
             /** @description Periods at the ends that were left out, because the records cover a part of them only. */
             partial?: string[];
+            /** @description The series that is carried on, in order. Empty in runs of earlier versions, whose series is that of the figures. */
+            past?: components["schemas"]["Known"][];
             /** @description The periods to come, in order, up to the one that was asked for. */
             points: components["schemas"]["Foretold"][];
             /** @description Every model that was tried, the best first. */
             tried: components["schemas"]["Tried"][];
+            /** @description What the series is measured in. */
+            unit?: string;
             /** @description Of so many back-test figures, so many lay within the interval that would have been told then. */
             within: [
                 number,
@@ -2804,6 +2810,16 @@ export interface components {
             per_minute?: number | null;
             /** @description What it may be used for. */
             scope: components["schemas"]["Scope"];
+        };
+        /** @description A period of a series. */
+        Known: {
+            /** @description As series name it. */
+            period: string;
+            /**
+             * Format: double
+             * @description Its figure; none for a period of which nothing is known.
+             */
+            value: number | null;
         };
         /**
          * @description The layers of the heterogeneous graph (PIKE-RAG §3.1).
@@ -3425,6 +3441,11 @@ export interface components {
             period: components["schemas"]["GroupBy"];
             /** @enum {string} */
             reason: "too_few_periods";
+        } | {
+            missing: number;
+            periods: number;
+            /** @enum {string} */
+            reason: "series_has_gaps";
         } | {
             farthest: number;
             last: string;
@@ -4205,6 +4226,11 @@ export interface components {
             /** @enum {string} */
             reason: "too_few_periods";
         } | {
+            missing: number;
+            periods: number;
+            /** @enum {string} */
+            reason: "series_has_gaps";
+        } | {
             farthest: number;
             last: string;
             /** @enum {string} */
@@ -4594,6 +4620,8 @@ export interface components {
             figures?: components["schemas"]["Figures"];
             /** @description What was foretold. */
             forecast?: components["schemas"]["Forecast"];
+            /** @description What was foretold of each group, where a question asks for one of each; its series are named. */
+            forecasts?: components["schemas"]["Forecast"][];
             /** @description What was thought of, the best first. */
             ideas?: components["schemas"]["Idea"][];
             /** @description What may come next, where that is a kind and no figure. */

@@ -6,6 +6,8 @@ use pikerag_knowledge::{Answer, WrittenBy};
 use pikerag_language::Regex;
 use serde::{Deserialize, Serialize};
 
+use super::refuses;
+
 /// What a question over tables wants.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
@@ -36,7 +38,7 @@ pub struct Figured {
     pub right: f64,
     /// 1 if it says something else.
     pub wrong: f64,
-    /// 1 if it is refused, or only quotes passages.
+    /// 1 if it is refused, says that it is not known, or only quotes passages.
     pub withheld: f64,
 }
 
@@ -51,7 +53,9 @@ const ROUNDING: f64 = 1e-9;
 /// understood. The sign of a number does not count, since a change is told in words, too.
 pub fn figured(answer: Option<&Answer>, wanted: Wanted, labels: &[String]) -> Figured {
     let given = answer.filter(|answer| {
-        !answer.refused && answer.written_by != WrittenBy::Quotation && !answer.text.is_empty()
+        !answer.refused
+            && answer.written_by != WrittenBy::Quotation
+            && !refuses(&answer.text, labels)
     });
     let Some(given) = given else {
         return match wanted.kind {
@@ -158,6 +162,7 @@ mod tests {
             ("168; 124 (rows)", List, &["168", "52"], 'w'),
             ("", Number, &["1"], '-'),
             ("", None, &[], 'r'),
+            ("N/A", None, &[], 'r'),
             ("7 (rows)", None, &[], 'w'),
         ] {
             assert_eq!(worth(text, kind, labels), expected, "{text}");
