@@ -1,6 +1,7 @@
 //! What does each verb do? Arguments become a request, the response becomes text or JSON and an exit code.
 
 mod answer;
+mod choose;
 mod classify;
 mod completions;
 mod doctor;

@@ -70,6 +70,8 @@ pub enum Format {
     Ppt,
     /// PDF, digital or scanned.
     Pdf,
+    /// An SQLite database.
+    Sqlite,
 }
 
 impl Format {
@@ -109,6 +111,7 @@ impl Format {
             Self::Xls => "application/vnd.ms-excel",
             Self::Ppt => "application/vnd.ms-powerpoint",
             Self::Pdf => "application/pdf",
+            Self::Sqlite => "application/vnd.sqlite3",
         }
     }
 }

@@ -215,50 +215,47 @@ pub fn series(table: &Table, is_count: bool) -> Result<Series, NoSeries> {
 /// How far the rows behind a series cover its periods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Covered {
-    /// The first day of a row, and the last.
-    pub days: (Date, Date),
+    /// The first day of a row, and the last; `None` where rows tell no days.
+    pub days: Option<(Date, Date)>,
     /// How many rows there are.
     pub rows: usize,
     /// How many are in each period of the series, in order.
     pub by_period: Vec<usize>,
 }
 
-/// Rows of periods that differ by no more than this share of the most are as many each: days of months, months of years.
+/// Periods are regular where their numbers of rows differ by no more than this share: days of months, months of years.
 const ALIKE: f64 = 0.15;
-/// A period with less than this share of the least other one is not whole.
+/// A period with less than this share of the rows of others is short.
 const WHOLE: f64 = 0.9;
-/// Days without a row at the end of a period, in multiples of the usual time from row to row.
+/// Days without a row that end a period early, in multiples of the usual time from row to row.
 const GAPS: f64 = 1.5;
-/// A chance below which what would have to be chance is none.
+/// Days without a row that have a smaller probability than this are no chance.
 const UNLIKELY: f64 = 0.01;
 
 impl Covered {
     /// The days of rows, without what is in each period.
     pub fn of(days: &[Date]) -> Option<Self> {
         let days_of_rows = (*days.iter().min()?, *days.iter().max()?);
-        Some(Self { days: days_of_rows, rows: days.len(), by_period: Vec::new() })
+        Some(Self { days: Some(days_of_rows), rows: days.len(), by_period: Vec::new() })
     }
 
-    /// Whether a period at an end of the series is covered in part, with so many days without a row at its outer end. Rows that
-    /// come by chance would be expected on so many empty days; those that come as many in each period are too few.
-    fn is_partial(&self, empty: f64, at: usize) -> bool {
-        let (first, last) = self.days;
-        let rate = self.rows as f64 / days_between(first, last).max(1.0);
-        // Of a Poisson process: none at all has the probability e^-expected.
-        let is_unlikely = (-rate * empty).exp() < UNLIKELY;
-        is_unlikely || (GAPS < rate * empty && self.is_short(at))
-    }
-
-    /// Whether all other periods have about as many rows, and this one less.
-    fn is_short(&self, at: usize) -> bool {
+    /// Whether the rows cover a period at an end of the series in part. `outer` are the days from its outer end to the nearest row.
+    fn is_partial(&self, outer: impl Fn((Date, Date)) -> f64, at: usize) -> bool {
         let inner = self.by_period.get(1..self.by_period.len().saturating_sub(1));
         let inner = inner.unwrap_or_default();
-        let (Some(least), Some(most)) = (inner.iter().min(), inner.iter().max()) else {
-            return false;
-        };
-        let (least, most) = (*least as f64, *most as f64);
         let own = self.by_period.get(at).copied().unwrap_or_default() as f64;
-        2 <= inner.len() && most - least <= ALIKE * most && own < WHOLE * least
+        let (least, most) = (inner.iter().min(), inner.iter().max());
+        let (least, most) = (*least.unwrap_or(&0) as f64, *most.unwrap_or(&0) as f64);
+        let is_regular = 2 <= inner.len() && most - least <= ALIKE * most;
+        let is_short = is_regular && own < WHOLE * least;
+        let Some(days) = self.days else { return is_short };
+        // So many rows are usual on the days without one.
+        let usual = self.rows as f64 / days_between(days.0, days.1).max(1.0) * outer(days);
+        let mean = inner.iter().sum::<usize>() as f64 / inner.len().max(1) as f64;
+        let has_fewer = inner.is_empty() || own < WHOLE * mean;
+        // Of a Poisson process: none at all has the probability e^-usual.
+        let is_unlikely = (-usual).exp() < UNLIKELY;
+        (is_unlikely && has_fewer) || (GAPS < usual && is_short)
     }
 }
 
@@ -270,11 +267,10 @@ fn days_between(from: Date, to: Date) -> f64 {
 /// from their days.
 #[must_use]
 pub fn without_partial(mut series: Series, covered: &Covered) -> Series {
-    let (earliest, latest) = covered.days;
     let at_end = series.values.len().saturating_sub(1);
-    let is_last_partial =
-        covered.is_partial(days_between(latest, series.last().last_day()), at_end);
-    let is_first_partial = covered.is_partial(days_between(series.first.first_day(), earliest), 0);
+    let (first_day, last_day) = (series.first.first_day(), series.last().last_day());
+    let is_last_partial = covered.is_partial(|(_, latest)| days_between(latest, last_day), at_end);
+    let is_first_partial = covered.is_partial(|(earliest, _)| days_between(first_day, earliest), 0);
     if 2 < series.values.len() && is_last_partial {
         series.partial.push(series.last());
         series.values.pop();
@@ -357,7 +353,7 @@ mod tests {
         let years = series(&years, false).unwrap();
         let partial = |last: Date, months: usize| {
             let covered = Covered {
-                days: (date(2010, 1, 1), last),
+                days: Some((date(2010, 1, 1), last)),
                 rows: 36 + months,
                 by_period: vec![12, 12, 12, months],
             };
@@ -366,6 +362,19 @@ mod tests {
         assert_eq!(partial(date(2013, 9, 1), 9), [Period::of("2013").unwrap()]);
         // The last row stands for all of December.
         assert_eq!(partial(date(2013, 12, 1), 12), []);
+        // Many rows of each first day of a month: the last month is whole.
+        let months: Vec<String> = (1..=12).map(|month| format!("2010-{month:02}")).collect();
+        let months: Vec<(&str, f64)> = months.iter().map(|month| (month.as_str(), 1.0)).collect();
+        let covered = Covered {
+            days: Some((date(2010, 1, 1), date(2010, 12, 1))),
+            rows: 108,
+            by_period: vec![9; 12],
+        };
+        assert_eq!(without_partial(series(&table(&months), true).unwrap(), &covered).partial, []);
+        // Without days, as many rows as in other periods are a whole one.
+        let covered = |last| Covered { days: None, rows: 45, by_period: vec![12, 12, 12, last] };
+        assert_eq!(without_partial(years.clone(), &covered(9)).partial.len(), 1);
+        assert_eq!(without_partial(years, &covered(12)).partial, []);
     }
 
     proptest! {

@@ -120,8 +120,13 @@ pub enum Target {
         /// The last.
         until: String,
     },
-    /// So many after the last one that is known.
-    Next(usize),
+    /// Those of so many years, quarters or months after that of the last one that is known.
+    Next {
+        /// How many.
+        count: usize,
+        /// How long each is; no shorter than a step.
+        by: By,
+    },
     /// A month, from 1, of the year after the last one that is known.
     MonthOfNextYear(u32),
 }

@@ -75,13 +75,13 @@ const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 /// Foreign crates that only some of ours may depend on.
 const RESERVED: [(&str, &[&str]); 8] = [
     ("reqwest", &["models", "app"]), // Only `models` speaks HTTP outward, and traces go to their collector.
-    ("rusqlite", &["store"]),        // Only `store` speaks SQL
-    ("tantivy", &["store"]),         // and keeps indexes.
-    ("clap", &["app"]),              // Only the command line knows flags,
-    ("indicatif", &["app"]),         // and draws on a terminal.
-    ("axum", &["server"]),           // Only the server is spoken to over HTTP.
-    ("rlimit", &["engine"]),         // Only the engine limits processes.
-    ("anyhow", &["app", "xtask"]),   // Libraries return errors that a caller can tell apart.
+    ("rusqlite", &["store", "parse"]), // Only `store` keeps data by SQL, and `parse` reads databases as documents;
+    ("tantivy", &["store"]),           // and keeps indexes.
+    ("clap", &["app"]),                // Only the command line knows flags,
+    ("indicatif", &["app"]),           // and draws on a terminal.
+    ("axum", &["server"]),             // Only the server is spoken to over HTTP.
+    ("rlimit", &["engine"]),           // Only the engine limits processes.
+    ("anyhow", &["app", "xtask"]),     // Libraries return errors that a caller can tell apart.
 ];
 
 /// The manifests of `crates/*` and `xtask` hold no dependency against the tables above.
@@ -251,7 +251,7 @@ mod tests {
             [
                 "crates/eval/Cargo.toml:4: only `app` and `xtask` may depend on `anyhow`, not `eval`",
                 "crates/eval/Cargo.toml:6: only `models` and `app` may depend on `reqwest`, not `eval`",
-                "crates/models/Cargo.toml:5: only `store` may depend on `rusqlite`, not `models`",
+                "crates/models/Cargo.toml:5: only `store` and `parse` may depend on `rusqlite`, not `models`",
             ]
         );
     }

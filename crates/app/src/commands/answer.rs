@@ -10,6 +10,7 @@ use pikerag_engine::{
 };
 use serde_json::json;
 
+use super::choose;
 use crate::cli::{Ask, Search};
 use crate::exit;
 use crate::output::{note, say, say_json, tell_notice};
@@ -31,7 +32,14 @@ pub(crate) async fn ask(session: &Session, json: bool, arguments: &Ask) -> anyho
         (_, true) => Told::Answer,
         _ => Told::Usual,
     };
-    conclude(session, json, told, response)
+    let worked = response.result.as_ref().ok().and_then(|answer| answer.worked.as_deref());
+    let refusal = worked.and_then(|worked| worked.refusal.clone());
+    let code = conclude(session, json, told, response)?;
+    let offers = !json && told != Told::Answer;
+    match refusal.filter(|_| offers) {
+        Some(refusal) if choose::offer(session, &refusal).await? => Ok(0),
+        _ => Ok(code),
+    }
 }
 
 /// Writes the chart of an answer, where there is anything to draw.

@@ -108,7 +108,7 @@ pub(crate) async fn sql(session: &Session, json: bool, arguments: &Sql) -> anyho
 }
 
 /// The rows below their header, in columns; numbers stand to the right.
-fn lines(found: &SqlRows) -> Vec<String> {
+pub(super) fn lines(found: &SqlRows) -> Vec<String> {
     let cell = |value: &DataValue| short(&value.to_string(), CELL);
     let mut table: Vec<Vec<String>> =
         vec![found.columns.iter().map(|name| short(name, CELL)).collect()];

@@ -111,12 +111,18 @@ impl Evidence {
                     collections.extend(from_tables(ports, query).await?);
                 }
                 inquiry = read(&cues, &collections);
-                // Typed tables know the figures of their columns; a count in place of one would be wrong.
-                let is_of_tables = |inquiry: &Inquiry| {
-                    matches!(inquiry.form, Form::Series { .. })
-                        && collections.get(inquiry.schema).is_some_and(|it| !it.is_declared)
+                // Typed tables know the figures of their columns; counts and kinds in place of these would be wrong.
+                let is_of_typed = |inquiry: &Inquiry| {
+                    let is_declared =
+                        collections.get(inquiry.schema).is_some_and(|it| it.is_declared);
+                    let is_figure = match inquiry.form {
+                        Form::Series { .. } => tables.has_tables(),
+                        Form::Kinds { .. } => tables.foresees(question),
+                        Form::Figures | Form::List => false,
+                    };
+                    is_figure && !is_declared
                 };
-                inquiry = inquiry.filter(|it| !tables.has_tables() || !is_of_tables(it));
+                inquiry = inquiry.filter(|it| !is_of_typed(it));
             }
         }
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));

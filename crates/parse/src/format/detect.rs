@@ -28,6 +28,9 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     if is_pdf(&extension, bytes) {
         return Ok(Format::Pdf);
     }
+    if bytes.starts_with(SQLITE) {
+        return Ok(Format::Sqlite);
+    }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
@@ -98,6 +101,7 @@ fn extension_of(name: &str) -> String {
 }
 
 const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+const SQLITE: &[u8] = b"SQLite format 3\0";
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// An Office format, told by what the file says of itself; by its extension only where it says nothing.
@@ -173,7 +177,6 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
         (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", UNPACK),
         (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
         (b"\x7fELF", "a program", NO_DOCUMENT),
-        (b"SQLite format 3\0", "an SQLite database", NO_DOCUMENT),
     ];
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
         return Some(match format_named(extension) {

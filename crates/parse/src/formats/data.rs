@@ -1,5 +1,6 @@
-//! How are files of data read: tables, records, and XML of any kind?
+//! Readers of data: tables, records, databases, and XML of any kind.
 
 pub(crate) mod csv;
 pub(crate) mod json;
+pub(crate) mod sqlite;
 pub(crate) mod xml;

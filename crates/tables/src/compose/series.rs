@@ -5,7 +5,7 @@ use pikerag_knowledge::tables::By;
 
 use super::{Composed, Composer};
 use crate::cues::{Ahead, Cues, Goal, Period};
-use crate::link::ColumnMention;
+use crate::link::{ColumnMention, link};
 use crate::reading::{Form, Reckoning, SeriesReading, Target};
 use crate::scope::{ColumnPlace, Scope};
 
@@ -103,6 +103,19 @@ const AMOUNTS_ZH: [&str; 22] = [
     "客流",
     "订单",
 ];
+/// Words in titles of tables about what is there at a time.
+const STOCKS: [&str; 10] = [
+    "employment",
+    "population",
+    "inventory",
+    "balance",
+    "headcount",
+    "就业",
+    "人口",
+    "库存",
+    "余额",
+    "在职",
+];
 /// Words of a question for what prices add up to.
 const TURNOVER: [&str; 8] =
     ["revenue", "turnover", "sales", "销售额", "营业额", "营收", "收入", "总额"];
@@ -137,6 +150,7 @@ pub(crate) fn when(
         .or(ahead.month.map(|_| By::Month))
         .or(named.and_then(grain_of))
         .unwrap_or_else(|| usual_step(scope, time, &last));
+    let by = ahead.by.filter(|by| is_longer(*by, step)).unwrap_or(step);
     let target = match (named, ahead.month) {
         (Some(_), _) => {
             let is_open = to_come.iter().any(|period| period.from.is_none());
@@ -146,12 +160,15 @@ pub(crate) fn when(
         }
         (None, Some(month)) => Target::MonthOfNextYear(month),
         // What is asked for has happened.
-        (None, None) if *ahead == Ahead::default() && !past.is_empty() => return None,
-        (None, None) => Target::Next(ahead.count.unwrap_or(1)),
+        (None, None) if !ahead.is_said || (ahead.by.is_none() && !past.is_empty()) => return None,
+        (None, None) => Target::Next { count: ahead.count.unwrap_or(1).max(1), by },
     };
     let names_a_day = to_come.iter().any(|period| grain_of(period).is_none());
     Some(When { step, target, past, names_a_day })
 }
+
+/// The greatest number of pieces between `by` and the column that tells groups apart.
+const MOST_BEHIND: usize = 2;
 
 /// A question that looks ahead, over a scope; `None` where the scope has no time, or no figure of it is asked for.
 pub(crate) fn compose_series(
@@ -159,14 +176,17 @@ pub(crate) fn compose_series(
     ahead: &Ahead,
     scope: &Scope<'_>,
 ) -> Option<SeriesReading> {
-    let time = scope.time_column().filter(|time| time.table == 0)?;
+    let time = named_time(cues, scope).or_else(|| scope.time_column());
+    let time = time.filter(|time| time.table == 0)?;
     let When { step, target, past, names_a_day } = when(cues, ahead, scope, time)?;
     let mut cues = cues.clone();
     cues.periods = past;
     let mut composer = Composer::over(&cues, scope);
     composer.filter_all();
     let groups = groups_of_time(scope, time, step)?;
-    composer.n_unplaced += usize::from(names_a_day);
+    composer.n_unplaced += usize::from(names_a_day) + usize::from(ahead.is_too_fine);
+    // The mean of periods, or of the rows in each of them?
+    composer.n_unplaced += usize::from(ahead.each.is_some() && cues.goal == Goal::Mean);
     let n_extremes = cues.extremes.iter().filter(|extreme| !composer.is_named(extreme)).count();
     composer.n_unplaced += n_extremes + usize::from(cues.occurrence.is_some());
     composer.release(&groups);
@@ -211,9 +231,44 @@ pub(crate) fn groups_of_time(
     Some(vec![year, group(part, By::Value)])
 }
 
+/// The date column that the question names, where it names one.
+fn named_time(cues: &Cues, scope: &Scope<'_>) -> Option<ColumnPlace> {
+    let links = link(cues, scope);
+    let mut named = links.columns.iter().filter_map(|mention| match mention.columns.as_slice() {
+        [only] if scope.kind(*only) == ColumnKind::Date => Some(*only),
+        _ => None,
+    });
+    named.next().filter(|first| named.all(|other| other == *first))
+}
+
+/// Whether periods of one length are longer than those of another.
+fn is_longer(by: By, than: By) -> bool {
+    let months = |by: By| match by {
+        By::Month => 1,
+        By::Quarter => 3,
+        By::Year | By::Value => 12,
+    };
+    months(than) < months(by)
+}
+
+/// Characters of a date that is precise to the day.
+const DAY: usize = 10;
+
+/// The greatest day of a month or of a year, as texts compare.
+const END_OF_MONTH: &str = "-31";
+const END_OF_YEAR: &str = "-12-31";
+
 /// Whether a period ends after the last day of a column. A part of the last year may, where the column holds years alone.
 fn is_after(period: &Period, last: &str, is_year: bool) -> bool {
     let Some(to) = period.to.as_deref().map(by_months) else { return false };
+    if let Some(day) = last.get(..DAY) {
+        let end = match to.len() {
+            4 => format!("{to}{END_OF_YEAR}"),
+            7 => format!("{to}{END_OF_MONTH}"),
+            _ => to,
+        };
+        return day < end.as_str();
+    }
     if is_year && last.len() < to.len() && to.starts_with(last) {
         return true;
     }
@@ -340,13 +395,33 @@ impl Composer<'_> {
             words.iter().any(|word| english.contains(&word.as_str()))
                 || chinese.iter().any(|part| column.name.contains(part))
         };
-        let text = self.cues.text.to_lowercase();
         match () {
-            () if TURNOVER.iter().any(|word| text.contains(word)) => Aggregate::Sum,
+            () if self.asks_for_turnover() => Aggregate::Sum,
             () if has_unit(&UNITS_OF_LEVELS) || has_word(&LEVELS, &LEVELS_ZH) => Aggregate::Mean,
             () if has_word(&AMOUNTS, &AMOUNTS_ZH) || self.asks_for_an_amount() => Aggregate::Sum,
+            () if self.is_about_stocks() => Aggregate::Mean,
+            // Whole numbers count something.
+            () if column.kind == ColumnKind::Integer => Aggregate::Sum,
             () => usual,
         }
+    }
+
+    /// Whether a word for what prices add up to stands in the question, not as the name of the table.
+    fn asks_for_turnover(&self) -> bool {
+        let is_turnover = |at: usize| {
+            let rest = self.cues.pieces.get(at).and_then(|piece| self.cues.text.get(piece.start..));
+            let rest = rest.unwrap_or_default().to_lowercase();
+            TURNOVER.iter().any(|word| rest.starts_with(word))
+        };
+        (0..self.cues.pieces.len()).any(|at| !self.links.topic.contains(&at) && is_turnover(at))
+    }
+
+    /// Whether the table is about what is there at a time: adding it up over a period says nothing.
+    fn is_about_stocks(&self) -> bool {
+        let about = self.scope.views.first().map(|view| &view.table);
+        let about = about.into_iter().flat_map(|table| table.about.iter().chain([&table.title]));
+        let about: Vec<String> = about.map(|text| text.to_lowercase()).collect();
+        STOCKS.iter().any(|word| about.iter().any(|text| text.contains(word)))
     }
 
     fn asks_for_an_amount(&self) -> bool {
@@ -356,8 +431,11 @@ impl Composer<'_> {
 
     /// The column that tells series apart, where the question asks for one of each.
     fn group_of_series(&mut self) -> Option<TableGroup> {
-        let each = self.cues.each.clone()?;
-        let at = self.unclaimed.iter().position(|mention| each.end <= mention.span.start)?;
+        let by = (0..self.cues.pieces.len()).find(|at| self.cues.folded(*at) == "by");
+        let each = self.cues.each.clone().or(by.map(|at| at..at + 1))?;
+        let at = self.unclaimed.iter().position(|mention| {
+            each.end <= mention.span.start && mention.span.start <= each.end + MOST_BEHIND
+        })?;
         let places = self.unclaimed.get(at)?.columns.clone();
         let is_kind = |place: &ColumnPlace| {
             matches!(self.scope.kind(*place), ColumnKind::Category | ColumnKind::Identifier)

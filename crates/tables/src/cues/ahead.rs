@@ -17,6 +17,10 @@ pub(crate) struct Ahead {
     pub(crate) month: Option<u32>,
     /// The periods that figures are asked for one by one: `monthly`.
     pub(crate) each: Option<By>,
+    /// Whether a word says by itself that the time to come is meant: `will`, but not `expected`.
+    pub(crate) is_said: bool,
+    /// Whether days or weeks are asked for, which are shorter than any period.
+    pub(crate) is_too_fine: bool,
 }
 
 /// What `several` years are.
@@ -24,7 +28,7 @@ const SEVERAL: usize = 3;
 
 pattern!(
     MONTH_OF_NEXT_YEAR,
-    r"(?:明年|来年)的?\s*(\d{1,2}|[一二三四五六七八九十]{1,2})月(?:份)?|\b(?:in\s+)?([a-z]{3,9})\s+(?:of\s+)?next year\b|\bnext\s+(january|february|march|april|may|june|july|august|september|october|november|december)\b"
+    r"(?:明年|来年)的?\s*(\d{1,2}|[一二三四五六七八九十]{1,2})月(?:份)?|\bin\s+([a-z]{3,9})\s+(?:of\s+)?next year\b|\bnext\s+(january|february|march|april|may|june|july|august|september|october|november|december)\b"
 );
 pattern!(
     NEXT,
@@ -32,7 +36,17 @@ pattern!(
 );
 pattern!(
     FUTURE,
-    r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|project(?:ed|ions?)|expect(?:ed)?|estimated?|likely|probably|future|outlook|extrapolat\w+|tomorrow)\b|将会?(?:发生)?|预测|预计|预期|预估|估计|可能|展望|推算|今后|未来|会(?:是|有|达到?|发生)"
+    r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|projections?|future|outlook|extrapolat\w+)\b|将会?(?:发生)?|预测|展望|推算|今后|未来|会(?:是|有|达到?|发生)"
+);
+// They look ahead beside a year to come, and may be a part of a column's name.
+pattern!(
+    EXPECTED,
+    r"\b(?:projected|expect(?:ed)?|estimated?|likely|probably)\b|预计|预期|预估|估计|可能"
+);
+pattern!(YEAR, r"\b(?:19|20|21)\d\d\b|\d{4}年");
+pattern!(
+    TOO_FINE,
+    r"\b(?:tomorrow|daily|weekly|next week|next day|each day|per day|each week|per week|tonight)\b|明天|后天|每天|每日|逐日|下周|每周"
 );
 // Rain that falls is no change.
 pattern!(FALLS, r"\b(?:rain|snow|precipitation)\w*\s+(?:will\s+)?fall\b");
@@ -61,6 +75,7 @@ impl Cues {
     /// Whether a word looks ahead.
     pub(crate) fn has_words_ahead(question: &str) -> bool {
         [&*MONTH_OF_NEXT_YEAR, &*NEXT, &*FUTURE].into_iter().any(|words| words.is_match(question))
+            || (EXPECTED.is_match(question) && YEAR.is_match(question))
     }
 
     fn read_ahead(&mut self) -> Ahead {
@@ -77,8 +92,15 @@ impl Cues {
         ahead.each = self.take_groups(&EACH_PERIOD, |groups| {
             groups.iter().flatten().next().map(|unit| period_of(unit))
         });
-        while self.take_unused(&FUTURE) {}
-        self.take(&UNTIL);
+        ahead.is_said = FUTURE.is_match(&self.text) || ahead != Ahead::default();
+        ahead.is_too_fine = TOO_FINE.is_match(&self.text);
+        let marked: Vec<_> = [&*FUTURE, &*EXPECTED, &*UNTIL]
+            .into_iter()
+            .flat_map(|words| words.find_iter(&self.text).map(|found| self.span(found.range())))
+            .collect();
+        for span in marked {
+            self.mark(span);
+        }
         ahead
     }
 
@@ -96,15 +118,6 @@ impl Cues {
         self.mark(span);
         Some(said)
     }
-
-    /// Marks the first place of a pattern whose pieces are not all marked; whether there is one.
-    fn take_unused(&mut self, pattern: &pikerag_language::Regex) -> bool {
-        let mut spans = pattern.find_iter(&self.text).map(|found| self.span(found.range()));
-        let unused = spans.find(|span| span.clone().any(|at| !self.is_used(at)));
-        let Some(span) = unused else { return false };
-        self.mark(span);
-        true
-    }
 }
 
 /// The length and the number of periods of a match of [`NEXT`].
@@ -119,7 +132,7 @@ fn next(groups: &[Option<&str>]) -> Option<(By, usize)> {
     let unit = unit.or(*later_unit).or(*chinese_unit)?;
     let count = count.or(*later_count).or(*chinese_count);
     let count = match count.map(str::to_lowercase).as_deref() {
-        // 未来几年, `the coming years`; but `the next year` is one.
+        // 未来几年; but `the next year` is one.
         None if chinese_unit.is_some() => SEVERAL,
         None => 1,
         Some("several" | "few" | "几") => SEVERAL,
@@ -146,8 +159,9 @@ mod tests {
 
     #[test]
     fn words_of_the_time_to_come_are_read() {
-        let ahead = |by, count| Ahead { by: Some(by), count: Some(count), ..Ahead::default() };
-        let month = |month| Ahead { month: Some(month), ..Ahead::default() };
+        let said = || Ahead { is_said: true, ..Ahead::default() };
+        let ahead = |by, count| Ahead { by: Some(by), count: Some(count), ..said() };
+        let month = |month| Ahead { month: Some(month), ..said() };
         for (question, expected) in [
             ("Forecast the sales for the next three months.", ahead(By::Month, 3)),
             ("What will the price be next year?", ahead(By::Year, 1)),
@@ -157,11 +171,9 @@ mod tests {
             ("明年三月的产量会是多少？", month(3)),
             ("What will the output be in March next year?", month(3)),
             ("下个季度的销售额", ahead(By::Quarter, 1)),
-            (
-                "Forecast monthly sales for 2027",
-                Ahead { each: Some(By::Month), ..Ahead::default() },
-            ),
-            ("What will sales be in 2027?", Ahead::default()),
+            ("Forecast monthly sales for 2027", Ahead { each: Some(By::Month), ..said() }),
+            ("What will sales be in 2027?", said()),
+            ("What was the estimated budget?", Ahead::default()),
         ] {
             assert_eq!(Cues::looking_ahead(question).1, expected, "{question}");
         }

@@ -16,9 +16,9 @@ use pikerag_prompt::Prompt;
 use pikerag_records::series::Series;
 use pikerag_tables::{Reckoning, SeriesReading, series_of};
 
-use self::past::{asked, latest, past};
+use self::past::{asked, past};
 use super::asked::Try;
-use super::{Reader, is_near, names_of_columns};
+use super::{RIVAL, Reader, is_near, names_of_columns};
 use crate::pike::cited::cited;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};
@@ -72,13 +72,33 @@ impl Reader {
         if !is_wanted {
             return Ok(None);
         }
-        match self.ahead.first().filter(|found| found.reading.is_certain()) {
+        match self.foreseeing(question) {
             Some(found) => {
                 let Some(results) = results(ports, found).await? else { return Ok(None) };
                 self.carried_on(ports, run, question, (found, results), ClassifiedBy::Rules).await
             }
             None => Ok(None),
         }
+    }
+
+    /// Whether rules are sure of the series that the question asks for ahead.
+    pub(in crate::pike) fn foresees(&self, question: &Question) -> bool {
+        self.foreseeing(question).is_some()
+    }
+
+    /// The series that rules are sure of: over a table in the language of the question where one of these is near, and over one
+    /// table alone.
+    fn foreseeing(&self, question: &Question) -> Option<&SeriesReading> {
+        let language = Some(Language::of(question.query()));
+        let is_own = |found: &&SeriesReading| self.language_of(&found.reading) == language;
+        let near = self.ahead.iter().filter(|found| is_near(&found.reading));
+        let is_any_own = near.clone().any(|found| is_own(&found));
+        let mut certain = near
+            .filter(|found| found.reading.is_certain())
+            .filter(|found| !is_any_own || is_own(found));
+        let best = certain.next()?;
+        let is_rivalled = certain.any(|other| best.reading.score <= other.reading.score + RIVAL);
+        (!is_rivalled).then_some(best)
     }
 
     /// Whether a table has a series that the question may mean.
@@ -97,7 +117,8 @@ impl Reader {
         question: &Question,
     ) -> Result<Option<Reason>, SolveError> {
         let language = Language::of(question.query());
-        let Some(near) = self.ahead.first().filter(|near| is_near(&near.reading)) else {
+        let near = self.ahead.iter().find(|near| is_near(&near.reading));
+        let Some(near) = near.filter(|near| !near.reading.unused_words.is_empty()) else {
             return Ok(None);
         };
         let tables = self.tables(&near.reading);
@@ -192,8 +213,11 @@ async fn results(
         Err(StoreError::Data(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let counted = ports.base.run_plan(&counted).await?;
-    Ok((!figures.rows.is_empty()).then_some([figures, counted]))
+    // The latest periods are the last rows: without them there is no series.
+    if figures.rows.is_empty() || PlanRows::MOST <= figures.rows.len() {
+        return Ok(None);
+    }
+    Ok(Some([figures, ports.base.run_plan(&counted).await?]))
 }
 
 /// All series that can be carried on. `Ok(None)` where what is asked for has happened.
@@ -207,8 +231,9 @@ fn carried_on(
     results: (&PlanRows, &PlanRows),
 ) -> Result<Option<Forecasts>, Reason> {
     let Some(table) = tables.first() else { return Ok(None) };
-    let all = past(found, plan, table, results)?;
-    let asked = latest(all.values()).and_then(|latest| asked(latest, &found.target));
+    let past = past(found, plan, table, results)?;
+    let all = &past.series;
+    let asked = past.latest().and_then(|latest| asked(latest, &found.target));
     let Some((from, until)) = asked else { return Ok(None) };
     if all.values().any(|series| until <= series.last()) {
         return Ok(None);

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::Reason;
-use pikerag_knowledge::data::{Aggregate, DataTable, DataValue, PlanRows, TablePlan};
+use pikerag_knowledge::data::{Aggregate, ColumnKind, DataTable, DataValue, PlanRows, TablePlan};
 use pikerag_knowledge::tables::{Table, TableRow};
 use pikerag_language::month_named;
-use pikerag_records::series::{Covered, Period, Series, Step, days_of, series, without_partial};
+use pikerag_records::series::{
+    Covered, MOST_PERIODS, Period, Series, Step, days_of, series, without_partial,
+};
 use pikerag_tables::{SeriesReading, Target};
 
 use super::super::lead::as_number;
-use crate::pike::predict::{no_series, step};
+use crate::pike::predict::{no_series, step as to_step};
 
 /// Of a series of levels, at most one period in so many may lack a figure.
 const MOST_MISSING: usize = 3;
 
-/// The series of a plan, by the name of the group; the name is empty where there is one series. `counted` has the count of rows
-/// of each group of `result`.
+/// The series of a plan; `counted` has the count of rows of each group of `result`.
 ///
 /// # Errors
 /// The rows make no series.
@@ -25,7 +26,7 @@ pub(super) fn past(
     plan: &TablePlan,
     table: &DataTable,
     (result, counted): (&PlanRows, &PlanRows),
-) -> Result<BTreeMap<String, Series>, Reason> {
+) -> Result<Past, Reason> {
     let is_count = matches!(found.function, Aggregate::Count | Aggregate::Distinct);
     // A sum of nothing is 0 too, a mean of nothing is not known.
     let has_zeros = is_count || found.function == Aggregate::Sum;
@@ -49,36 +50,48 @@ pub(super) fn past(
             *rows.entry(period).or_default() += count as usize;
             rows
         });
-    let days = time.and_then(|time| {
+    let is_of_days = time.is_some_and(|time| time.kind == ColumnKind::Date);
+    let days = time.filter(|_| is_of_days).and_then(|time| {
         Some((days_of(time.least.as_deref()?)?.0, days_of(time.greatest.as_deref()?)?.1))
     });
-    let mut all = BTreeMap::new();
+    // The table reaches so far, whatever a series holds.
+    let reach = days.map(|(_, last)| Period::holding(to_step(found.step), last));
+    let (mut all, mut why_not) = (BTreeMap::new(), None);
     for (group, table) in by_group {
         let own = series(&table, has_zeros).map_err(|why| no_series(why, &field))?;
+        let own = reaching(Series { is_count, ..own }, reach.filter(|_| has_zeros));
         let missing = own.values.iter().filter(|value| value.is_none()).count();
         if own.values.len() < MOST_MISSING * missing {
-            return Err(Reason::SeriesHasGaps { periods: own.values.len(), missing });
+            why_not = Some(Reason::SeriesHasGaps { periods: own.values.len(), missing });
+            continue;
         }
-        let own = Series { is_count, ..own };
         let by_period =
             own.points().map(|(period, _)| rows.get(&period).copied().unwrap_or_default());
-        let covered = days.map(|days| Covered {
-            days,
-            rows: rows.values().sum(),
-            by_period: by_period.collect(),
-        });
-        all.insert(
-            group,
-            match covered {
-                Some(covered) => without_partial(own, &covered),
-                None => own,
-            },
-        );
+        let covered = Covered { days, rows: rows.values().sum(), by_period: by_period.collect() };
+        all.insert(group, without_partial(own, &covered));
     }
-    if all.is_empty() {
-        return Err(Reason::NoDates { field });
+    match (all.is_empty(), why_not) {
+        (false, _) => Ok(Past { series: all, reach }),
+        (true, Some(why)) => Err(why),
+        (true, None) => Err(Reason::NoDates { field }),
     }
-    Ok(all)
+}
+
+/// The series of a plan.
+pub(super) struct Past {
+    /// By the name of the group; the name is empty where there is one series.
+    pub(super) series: BTreeMap<String, Series>,
+    /// The last period of the table, where it has dates.
+    pub(super) reach: Option<Period>,
+}
+
+/// A series of sums or counts up to a period: nothing came in those behind its last row.
+fn reaching(mut series: Series, reach: Option<Period>) -> Series {
+    while reach.is_some_and(|reach| series.last() < reach) && series.values.len() < MOST_PERIODS {
+        series.values.push(Some(0.0));
+        series.things.push(Vec::new());
+    }
+    series
 }
 
 /// The figures of a result, each with its period and its group; without rows that name no period or have no figure.
@@ -86,7 +99,7 @@ fn figures(
     found: &SeriesReading,
     result: &PlanRows,
 ) -> impl Iterator<Item = (Period, String, f64)> {
-    let step = step(found.step);
+    let step = to_step(found.step);
     result.rows.iter().filter_map(move |row| {
         let (value, keys) = row.cells.split_last()?;
         let (times, group) = keys.split_at_checked(found.n_times)?;
@@ -119,9 +132,12 @@ fn digits(text: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// The latest period of which anything is known in any of the series.
-pub(super) fn latest<'a>(all: impl Iterator<Item = &'a Series>) -> Option<Period> {
-    all.flat_map(|series| series.partial.iter().copied().chain([series.last()])).max()
+impl Past {
+    /// The latest period of which anything is known.
+    pub(super) fn latest(&self) -> Option<Period> {
+        let known = |series: &Series| series.partial.iter().copied().chain([series.last()]).max();
+        self.series.values().filter_map(known).chain(self.reach).max()
+    }
 }
 
 /// The first and the last period that is asked for, where `latest` is the last one of which anything is known. `None` where a name
@@ -136,9 +152,11 @@ pub(super) fn asked(latest: Period, target: &Target) -> Option<(Period, Period)>
             };
             Some((from, Period::holding(step, days_of(until)?.1)))
         }
-        Target::Next(count) => {
+        Target::Next { count, by } => {
             let count = i32::try_from(*count).unwrap_or(i32::MAX);
-            Some((latest.plus(1), latest.plus(count)))
+            let held = Period::holding(to_step(*by), latest.last_day());
+            let (first, last) = (held.plus(1).first_day(), held.plus(count).last_day());
+            Some((Period::holding(step, first), Period::holding(step, last)))
         }
         Target::MonthOfNextYear(month) => {
             let year = latest.first_day().year() + 1;
