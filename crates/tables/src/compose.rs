@@ -1,7 +1,9 @@
 //! Composes the words of a question into plans over the tables of a scope.
 
+mod amounts;
 mod bounds;
 mod counts;
+mod doubts;
 mod extremes;
 mod filters;
 mod finish;

@@ -11,7 +11,7 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use pikerag_language::Regex;
+use pikerag_language::{Regex, pattern};
 
 use crate::pieces::{Piece, pieces};
 pub(crate) use ahead::Ahead;
@@ -42,6 +42,10 @@ pub(crate) struct Cues {
     pub(crate) occurrence: Option<Occurrence>,
     pub(crate) bounds: Vec<Bound>,
     pub(crate) periods: Vec<Period>,
+    /// Months of any year, from 1.
+    pub(crate) months: Vec<u8>,
+    /// Whether a word ends in a sign that tells values apart: `A+`, `0-`.
+    pub(crate) has_signs: bool,
     /// `missing`, `缺失`.
     pub(crate) empty: Option<Range<usize>>,
     /// `known`, `有记录`.
@@ -89,6 +93,8 @@ pub(crate) enum Occurrence {
     Last,
 }
 
+pattern!(SIGNS, r"(?:^|[\s（(])(?:[a-z]{1,3}|0)[+＋−-](?:[\s,.?？，。）)]|$|\p{Han})");
+
 impl Cues {
     /// Reads a question.
     pub(crate) fn of(question: &str) -> Self {
@@ -108,6 +114,8 @@ impl Cues {
     /// Reads all cues but words that look ahead. Later cues do not read the words of earlier ones.
     fn read_rest(&mut self) {
         self.read_periods();
+        self.read_months();
+        self.has_signs = SIGNS.is_match(&self.text);
         self.read_bounds();
         self.read_extremes();
         self.read_words();

@@ -17,11 +17,14 @@ const MOST_DISTANCE: usize = 16;
 /// A number above the greatest value times this is written in another unit.
 const MOST_ABOVE: f64 = 20.0;
 
+/// Units of time: a number of one is no number of another.
+pub(super) const TIMES: [&str; 5] = ["s", "min", "h", "d", "week"];
+
 impl Composer<'_> {
     /// Filters by all bounds; one without a column stays unplaced.
     pub(super) fn filter_by_bounds(&mut self) {
         for bound in &self.cues.bounds {
-            let place = self.column_of_bound(bound);
+            let place = self.column_of_bound(bound).filter(|place| self.has_unit_of(*place, bound));
             let scaled = place.and_then(|place| Some((place, self.scaled(place, bound)?)));
             let Some((place, number)) = scaled else {
                 self.n_unplaced += 1;
@@ -71,6 +74,19 @@ impl Composer<'_> {
             return Some(place);
         }
         self.column_of_unit(bound).or_else(|| self.scope.only_measure())
+    }
+
+    /// Whether the unit behind a number, if there is one, may be that of a column: `3 days` is no number of hours.
+    fn has_unit_of(&self, place: ColumnPlace, bound: &Bound) -> bool {
+        let own = self.scope.column(place).and_then(|column| column.unit.as_deref());
+        let own = own.and_then(|unit| unit_of(&unit.to_lowercase()));
+        let behind = unit_of(self.cues.folded(bound.span.end));
+        match (own, behind) {
+            (Some(own), Some(behind)) if TIMES.contains(&own) && TIMES.contains(&behind) => {
+                own == behind
+            }
+            _ => true,
+        }
     }
 
     /// Whether a number lies in the range of a column, or at most as far outside as the range is wide.

@@ -22,7 +22,9 @@ impl Composer<'_> {
         let count = self.cues.count.clone()?;
         let behind = self.unclaimed.iter().position(|mention| {
             let start = mention.span.start;
-            count.end.saturating_sub(1) <= start && start <= count.end + MOST_BEHIND
+            count.end.saturating_sub(1) <= start
+                && start <= count.end + MOST_BEHIND
+                && !self.labels_a_value(mention)
         });
         let noun = behind.or_else(|| self.noun_before(&count));
         if let Some(found) = noun.and_then(|noun| self.count_noun(noun)) {
@@ -36,6 +38,21 @@ impl Composer<'_> {
         }
         let plan = Self::counted(self.plan());
         Some((Reckoning::One(plan), Form::Figure))
+    }
+
+    /// Whether a mention is not what is counted: an adjective, or the column of a value right beside it, as the grade of `grade A`.
+    fn labels_a_value(&self, mention: &ColumnMention) -> bool {
+        // `Organic harvests`: an adjective of the rows.
+        let is_adjective = self.links.topic.contains(&mention.span.end)
+            && self.cues.pieces.get(mention.span.end).is_some_and(|piece| !piece.is_han)
+            && !mention.span.clone().any(|at| self.links.topic.contains(&at));
+        is_adjective
+            || self.filters.iter().any(|filter| {
+                filter.value.is_some()
+                    && mention.columns.contains(&filter.place)
+                    && (filter.span.start == mention.span.end
+                        || filter.span.end == mention.span.start)
+            })
     }
 
     /// The noun before a Chinese count: `超过100的年份有多少个`. It begins the sentence, or follows its conditions or values.

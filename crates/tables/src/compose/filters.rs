@@ -103,7 +103,10 @@ impl Composer<'_> {
                 continue;
             }
             let span = at..at + 1;
-            let near = self.unclaimed.iter().position(|label| self.is_near(&label.span, &span, 2));
+            // `3 rooms`: the label behind a number goes before one that is near.
+            let behind = self.unclaimed.iter().position(|label| label.span.start == span.end);
+            let near = behind
+                .or_else(|| self.unclaimed.iter().position(|it| self.is_near(&it.span, &span, 2)));
             let label = near.and_then(|near| self.unclaimed.get(near));
             let Some(place) = label.and_then(|label| label.columns.first().copied()) else {
                 continue;
@@ -135,7 +138,11 @@ impl Composer<'_> {
                 let before = span.start.abs_diff(mention.span.end);
                 mention.span.start.abs_diff(span.end).min(before)
             };
-            let near = self.unclaimed.iter().map(distance).enumerate().min_by_key(|(_, it)| *it);
+            // `Apartments have no tenant`: what they lack is behind.
+            let lacks = ["no", "without", "缺少", "缺失"].contains(&self.cues.folded(span.end - 1));
+            let fits = |mention: &ColumnMention| !lacks || span.end <= mention.span.start;
+            let near = self.unclaimed.iter().enumerate().filter(|(_, mention)| fits(mention));
+            let near = near.map(|(at, mention)| (at, distance(mention))).min_by_key(|(_, it)| *it);
             let Some((at, _)) = near.filter(|(_, distance)| *distance <= 3) else { continue };
             let at = self.head_noun(at);
             let Some(mention) = self.unclaimed.get(at).cloned() else { continue };
@@ -159,6 +166,10 @@ impl Composer<'_> {
 
     fn filter_by_none_of(&mut self) {
         let Some(span) = self.cues.none_of.clone() else { return };
+        // What `have no` found is not empty and nothing at once.
+        if self.filters.iter().any(|it| span.start <= it.span.start && it.span.end <= span.end) {
+            return;
+        }
         let is_inside = |mention: &ColumnMention| {
             span.start <= mention.span.start && mention.span.end <= span.end
         };

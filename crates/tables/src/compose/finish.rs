@@ -1,6 +1,8 @@
 //! Collects the unused words of a composition and scores it.
 
-use pikerag_knowledge::data::{ColumnRef, TableTest};
+use std::ops::Range;
+
+use pikerag_knowledge::data::{ColumnKind, ColumnRef, TableTest};
 use pikerag_language::is_stop_word;
 
 use super::{Composed, Composer, Filter};
@@ -16,8 +18,12 @@ impl Composer<'_> {
             self.mark(at..at + 1);
         }
         for span in self.cues.noise() {
-            self.mark(span);
+            // A word that is a value, too, may be a condition: jobs that are `done`.
+            if !self.is_value(&span) {
+                self.mark(span);
+            }
         }
+        self.n_unplaced += usize::from(self.cues.has_signs) + self.n_doubts(&reckoning);
         self.mark_redundant(&reckoning);
         self.n_unplaced += usize::from(self.has_period_gap);
         self.n_unplaced += usize::from(says_nothing(&reckoning));
@@ -38,6 +44,15 @@ impl Composer<'_> {
             is_grounded: self.is_grounded(),
             nth,
         }
+    }
+
+    /// Whether words are a whole value of a column with few of them.
+    fn is_value(&self, span: &Range<usize>) -> bool {
+        let words = self.cues.text_of(span.clone());
+        self.scope.columns().any(|(_, column, view)| {
+            column.kind == ColumnKind::Category
+                && view.values.iter().any(|value| value.eq_ignore_ascii_case(words))
+        })
     }
 
     /// Whether a value is also the name of a measure: the votes of Ada, or the districts that she won.

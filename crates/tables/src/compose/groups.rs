@@ -30,7 +30,7 @@ impl Composer<'_> {
             None => self.take_group(each.end)?,
         };
         let measure = function.and_then(|_| self.take_measure(None, None));
-        if matches!(function, Some(Aggregate::Mean | Aggregate::Median)) && measure.is_none() {
+        if function.is_some() && measure.is_none() {
             return None;
         }
         let plan = match function.zip(measure) {

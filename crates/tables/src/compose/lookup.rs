@@ -1,5 +1,7 @@
 //! Composes questions for values: of a row by its name, the first time, whether something exists.
 
+use pikerag_knowledge::data::Aggregate;
+
 use super::{Composed, Composer};
 use crate::cues::{Cue, Direction, Occurrence};
 use crate::reading::{Form, Reckoning};
@@ -21,6 +23,10 @@ impl Composer<'_> {
             return None;
         }
         let place = self.looked_up_column()?;
+        if self.asks_for_a_sum_of(place) {
+            let plan = self.measured(self.plan(), Aggregate::Sum, place);
+            return Some((Reckoning::One(plan), Form::Figure));
+        }
         let plan = self.shown(self.plan(), &[place]);
         Some((Reckoning::One(plan), Form::Things))
     }

@@ -73,7 +73,9 @@ impl Composer<'_> {
             .filter(|mention| self.has_measure_in(mention))
             .filter_map(|mention| Some((mention.span.clone(), self.choose(mention, None)?)))
             .collect();
-        if let [first, second] = measures.as_slice() {
+        if let [first, second] = measures.as_slice()
+            && first.1 != second.1
+        {
             // `The share of the whole …`; `…占…`: the part is first.
             let is_whole_first = (first.0.start.saturating_sub(MOST_BEHIND_OF)..first.0.start)
                 .any(|at| self.cues.folded(at) == "of");
@@ -90,7 +92,23 @@ impl Composer<'_> {
         let part = self.filters.iter().rposition(|filter| filter.value.is_some())?;
         let whole = self.filters.iter().enumerate().filter(|(at, _)| *at != part);
         let whole = self.plan_of(whole.map(|(_, filter)| filter));
-        let reckoning = Reckoning::Share(Self::counted(self.plan()), Self::counted(whole));
+        // `The share of the yield that is tomatoes`: of what is added up, not of rows. The topic may be the measure, too.
+        let named = measures.first().map(|(_, place)| *place).or_else(|| {
+            let mentions = self.links.columns.iter().filter(|mention| mention.is_whole());
+            let mut places = mentions.filter_map(|mention| self.choose(mention, None));
+            places.find(|place| self.is_amount(*place))
+        });
+        let reckoning = match named.filter(|place| self.is_amount(*place)) {
+            Some(place) => {
+                for (span, _) in &measures {
+                    self.mark(span.clone());
+                }
+                self.unclaimed.retain(|it| measures.iter().all(|(span, _)| *span != it.span));
+                let sum = |plan| self.measured(plan, Aggregate::Sum, place);
+                Reckoning::Share(sum(self.plan()), sum(whole))
+            }
+            None => Reckoning::Share(Self::counted(self.plan()), Self::counted(whole)),
+        };
         Some((reckoning, Form::Figure))
     }
 

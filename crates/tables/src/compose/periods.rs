@@ -38,6 +38,32 @@ impl Composer<'_> {
         }
         self.has_period_gap = years.windows(2).any(|pair| pair.first() != pair.last());
         self.merge_periods();
+        self.filter_by_months();
+    }
+
+    /// Filters by a month of any year. Several months may be one condition or two sides, so these stay unplaced.
+    fn filter_by_months(&mut self) {
+        let month = match self.cues.months.as_slice() {
+            [] => return,
+            [only] => *only,
+            _ => {
+                self.n_unplaced += 1;
+                return;
+            }
+        };
+        let of_numbers = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Integer;
+        let found =
+            match self.scope.first_of_kind(ColumnKind::Date) {
+                Some(place) => Some((place, TableTest::InMonths(vec![month]))),
+                None => self.scope.first_meaning("month").filter(of_numbers).map(|place| {
+                    (place, TableTest::Is(vec![DataValue::Integer(i64::from(month))]))
+                }),
+            };
+        let Some((place, test)) = found else {
+            self.n_unplaced += 1;
+            return;
+        };
+        self.filters.push(Filter { place, test, span: 0..0, value: None, is_exact: true });
     }
 
     /// Whether the period is a part of the name of a column that the question names: `Population 2021`.
@@ -74,10 +100,13 @@ impl Composer<'_> {
 
     /// The tests for a row within a period; none where no column can tell.
     pub(super) fn tests_of(&self, period: &Period) -> Vec<(ColumnPlace, TableTest)> {
-        if let Some(place) = self.scope.first_of_kind(ColumnKind::Date) {
+        let named = self.named_time();
+        let date = named.filter(|place| self.scope.kind(*place) == ColumnKind::Date);
+        let first = || self.scope.first_of_kind(ColumnKind::Date).filter(|_| named.is_none());
+        if let Some(place) = date.or_else(first) {
             return vec![(place, date_test(period))];
         }
-        let Some(year) = self.scope.first_of_kind(ColumnKind::Year) else {
+        let Some(year) = named.or_else(|| self.scope.first_of_kind(ColumnKind::Year)) else {
             return self.month_tests(period);
         };
         let mut tests = vec![(year, year_test(period))];
@@ -88,6 +117,18 @@ impl Composer<'_> {
             tests.push(part);
         }
         tests
+    }
+
+    /// The column of times that the question names, where the table has several: `built` of `Year Built`.
+    fn named_time(&self) -> Option<ColumnPlace> {
+        let is_time = |place: &ColumnPlace| place.table == 0 && self.scope.kind(*place).is_time();
+        let n_times = self.scope.columns().filter(|(place, ..)| is_time(place)).count();
+        let mentions = self.links.columns.iter().filter(|_| 1 < n_times);
+        let mut named = mentions.filter_map(|mention| match mention.columns.as_slice() {
+            [only] if is_time(only) => Some(*only),
+            _ => None,
+        });
+        named.next().filter(|first| named.all(|other| other == *first))
     }
 
     /// The tests for the quarters of a period within one year.

@@ -9,100 +9,6 @@ use crate::link::{ColumnMention, link};
 use crate::reading::{Form, Reckoning, SeriesReading, Target};
 use crate::scope::{ColumnPlace, Scope};
 
-/// Words in names of columns whose values are averaged over a longer period: adding them up says nothing.
-const LEVELS: [&str; 28] = [
-    "temperature",
-    "temp",
-    "price",
-    "rate",
-    "percent",
-    "percentage",
-    "pct",
-    "ratio",
-    "share",
-    "speed",
-    "age",
-    "level",
-    "concentration",
-    "index",
-    "average",
-    "avg",
-    "mean",
-    "humidity",
-    "pressure",
-    "rating",
-    "score",
-    "depth",
-    "height",
-    "width",
-    "density",
-    "unemployment",
-    "inflation",
-    "interest",
-];
-const LEVELS_ZH: [&str; 20] = [
-    "温", "价", "率", "速", "龄", "浓度", "指数", "平均", "湿度", "气压", "压力", "评分", "得分",
-    "水位", "深度", "高度", "密度", "比例", "占比", "比重",
-];
-/// Words in names of columns whose values are added up over a longer period.
-const AMOUNTS: [&str; 32] = [
-    "cost",
-    "costs",
-    "revenue",
-    "sales",
-    "amount",
-    "quantity",
-    "qty",
-    "production",
-    "output",
-    "precipitation",
-    "precip",
-    "rain",
-    "rainfall",
-    "snow",
-    "snowfall",
-    "passengers",
-    "deaths",
-    "votes",
-    "consumption",
-    "expense",
-    "expenses",
-    "income",
-    "profit",
-    "hours",
-    "downtime",
-    "spending",
-    "generation",
-    "visitors",
-    "orders",
-    "exports",
-    "imports",
-    "total",
-];
-const AMOUNTS_ZH: [&str; 22] = [
-    "费",
-    "额",
-    "收入",
-    "销量",
-    "产量",
-    "数量",
-    "成本",
-    "支出",
-    "利润",
-    "次数",
-    "人次",
-    "雨量",
-    "降水",
-    "死亡",
-    "工时",
-    "时长",
-    "发电量",
-    "用量",
-    "件数",
-    "总量",
-    "客流",
-    "订单",
-];
 /// Words in titles of tables about what is there at a time.
 const STOCKS: [&str; 10] = [
     "employment",
@@ -119,8 +25,6 @@ const STOCKS: [&str; 10] = [
 /// Words of a question for what prices add up to.
 const TURNOVER: [&str; 8] =
     ["revenue", "turnover", "sales", "销售额", "营业额", "营收", "收入", "总额"];
-/// Units of what is averaged.
-const UNITS_OF_LEVELS: [&str; 5] = ["%", "°", "ppm", "/", "‰"];
 
 /// When a question looks to.
 pub(crate) struct When {
@@ -384,21 +288,10 @@ impl Composer<'_> {
             return named;
         }
         let Some(column) = self.scope.column(place) else { return usual };
-        let has_unit = |units: &[&str]| {
-            column.unit.as_deref().is_some_and(|unit| units.iter().any(|it| unit.contains(it)))
-        };
-        let words: Vec<String> = crate::pieces::pieces(&column.name)
-            .iter()
-            .flat_map(|piece| piece.folded.split('_').map(str::to_owned).collect::<Vec<_>>())
-            .collect();
-        let has_word = |english: &[&str], chinese: &[&str]| {
-            words.iter().any(|word| english.contains(&word.as_str()))
-                || chinese.iter().any(|part| column.name.contains(part))
-        };
         match () {
             () if self.asks_for_turnover() => Aggregate::Sum,
-            () if has_unit(&UNITS_OF_LEVELS) || has_word(&LEVELS, &LEVELS_ZH) => Aggregate::Mean,
-            () if has_word(&AMOUNTS, &AMOUNTS_ZH) || self.asks_for_an_amount() => Aggregate::Sum,
+            () if self.is_level(place) => Aggregate::Mean,
+            () if self.is_amount(place) || self.asks_for_an_amount() => Aggregate::Sum,
             () if self.is_about_stocks() => Aggregate::Mean,
             // Whole numbers count something.
             () if column.kind == ColumnKind::Integer => Aggregate::Sum,
@@ -408,12 +301,17 @@ impl Composer<'_> {
 
     /// Whether a word for what prices add up to stands in the question, not as the name of the table.
     fn asks_for_turnover(&self) -> bool {
+        let is_topic = |at: usize| self.links.topic.contains(&at);
         let is_turnover = |at: usize| {
             let rest = self.cues.pieces.get(at).and_then(|piece| self.cues.text.get(piece.start..));
             let rest = rest.unwrap_or_default().to_lowercase();
-            TURNOVER.iter().any(|word| rest.starts_with(word))
+            TURNOVER.iter().any(|word| {
+                let is_han = !word.is_ascii();
+                let n_pieces = if is_han { word.chars().count() } else { 1 };
+                rest.starts_with(word) && !(at..at + n_pieces).all(is_topic)
+            })
         };
-        (0..self.cues.pieces.len()).any(|at| !self.links.topic.contains(&at) && is_turnover(at))
+        (0..self.cues.pieces.len()).any(is_turnover)
     }
 
     /// Whether the table is about what is there at a time: adding it up over a period says nothing.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use pikerag_language::Regex;
 use pikerag_language::periods::{Stretch, stretches};
+use pikerag_language::{Regex, month_named};
 
 use super::Cues;
 
@@ -51,7 +51,9 @@ const MONTH: &str = "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|Jun
     Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)";
 
 /// Rules for dates that share a year or a month; each date gets its own. `MONTH` stands for [`MONTH`].
-const RULES: [(&str, &str); 13] = [
+const RULES: [(&str, &str); 15] = [
+    (r"\b(\d{2})\.(\d{2})\.(\d{4})\b", "$3-$2-$1"),
+    (r"\b(\d)\.(\d{1,2})\.(\d{4})\b", "$1 . $2 . $3"),
     (r"\bthe \d{4}s \((\d{4})\s?[-–]\s?(\d{4})\)", "$1 to $2"),
     (r"\b(?:the )?(\d{2})00s\b", "${1}00 to ${1}99"),
     (r"\b(?:the )?(\d{3})0s\b", "${1}0 to ${1}9"),
@@ -83,7 +85,59 @@ pub(super) fn with_complete_dates(text: String) -> String {
         // A test checks that all of them compile.
         RULES.iter().filter_map(|(pattern, to)| Some((compile(pattern).ok()?, *to))).collect()
     });
+    let text = with_digits(text);
     PATTERNS.iter().fold(text, |text, (pattern, to)| pattern.replace_all(&text, *to).into_owned())
+}
+
+/// Writes the months of Chinese years in digits: `2023年3月` for 2023年三月.
+fn with_digits(text: String) -> String {
+    // The longer ones first: 十二 ends with 二.
+    const MONTHS: [&str; 12] =
+        ["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
+    MONTHS.iter().zip((1..=12).rev()).fold(text, |text, (month, number)| {
+        match text.contains(&format!("年{month}月")) {
+            true => text.replace(&format!("年{month}月"), &format!("年{number}月")),
+            false => text,
+        }
+    })
+}
+
+/// Months without a year, with the words around them.
+static MONTHS_ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let english = format!(r"\b(?:in|during|of|for|each|every)\s+({MONTH})\b");
+    let chinese = r"(\d{1,2}|十[一二]?|[一二三四五六七八九])月份?";
+    Regex::new(&format!("{english}|{chinese}")).ok()
+});
+
+impl Cues {
+    /// Reads months of any year: `in May`, 五月. They are read behind periods, which have a year.
+    pub(super) fn read_months(&mut self) {
+        let Some(pattern) = MONTHS_ALONE.as_ref() else { return };
+        let found: Vec<(u8, Range<usize>)> = pattern
+            .captures_iter(&self.text)
+            .filter_map(|found| {
+                let span = self.span(found.get(0)?.range());
+                let month = match (found.get(1), found.get(2)) {
+                    (Some(name), _) => month_named(name.as_str())?,
+                    (None, digits) => chinese_month(digits?.as_str())?,
+                };
+                Some((u8::try_from(month).ok()?, span))
+            })
+            .filter(|(_, span)| span.clone().all(|at| !self.is_used(at)))
+            .collect();
+        for (month, span) in found {
+            self.mark(span);
+            self.months.push(month);
+        }
+    }
+}
+
+fn chinese_month(digits: &str) -> Option<u32> {
+    let number = digits
+        .parse()
+        .ok()
+        .or_else(|| u32::try_from(super::numbers::small_number(digits)?).ok())?;
+    (1..=12).contains(&number).then_some(number)
 }
 
 impl Cues {
@@ -110,8 +164,13 @@ fn period(stretch: &Stretch, span: Range<usize>) -> Period {
     let is_included = |day: Option<&String>| !day.is_some_and(|day| day.ends_with('~'));
     let from_included = is_included(stretch.from.as_ref());
     let to_included = is_included(stretch.to.as_ref());
-    let from = stretch.from.as_deref().map(|day| day.trim_end_matches('~'));
-    let to = stretch.to.as_deref().map(|day| day.trim_end_matches('~'));
+    let from = stretch.from.as_deref().map(|day| day.trim_end_matches('~').to_owned());
+    let from = from.as_deref();
+    let to = stretch.to.as_deref().map(|day| match day.strip_suffix('~') {
+        Some(before) => day_behind(before),
+        None => day.to_owned(),
+    });
+    let to = to.as_deref();
     let is_quarter = stretch.shown.contains(['Q', 'q', '季']) || stretch.shown.contains("quarter");
     let (from, to) = match (from, to) {
         (Some(from), Some(to)) => {
@@ -138,6 +197,18 @@ fn period(stretch: &Stretch, span: Range<usize>) -> Period {
     };
     let is_range = from != to;
     Period { from, to, from_included, to_included, is_range, span }
+}
+
+/// The excluded day that an end before it stands for, such as 2013-07-05 for `2013-07-04~`; the day `00` before the first of a
+/// month stays.
+fn day_behind(before: &str) -> String {
+    let mut day = before.to_owned();
+    if !day.ends_with("-00")
+        && let Some(next) = day.pop().and_then(|last| char::from_u32(last as u32 + 1))
+    {
+        day.push(next);
+    }
+    day
 }
 
 /// The length of a period.

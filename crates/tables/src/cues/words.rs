@@ -9,7 +9,7 @@ use super::{Cue, Cues, Goal, Occurrence};
 
 pattern!(
     COUNT,
-    r"\bhow many\b|\bwhat (?:is|was) the (?:total )?number of\b|\bhow often\b|\bcount of\b|多少\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类)|多少人(?:[^口数均]|$)|几\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类|人)"
+    r"\bhow many\b|\bwhat (?:is|was) the (?:total )?number of\b|\bhow often\b|\bcount of\b|多少\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类)|有多少[？?。]?\s*$|多少人(?:[^口数均]|$)|几\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类|人)"
 );
 pattern!(
     HOW_MUCH,
@@ -23,7 +23,7 @@ pattern!(
 );
 pattern!(
     SHARE,
-    r"\b(?:what (?:share|percentage|proportion|percent|fraction)|percentage of|share of|proportion of|what per ?cent)\b|百分之(?:几|多少)|占比|比例|百分比"
+    r"\b(?:what (?:share|percentage|proportion|percent|fraction)|percentage of|share of|proportion of|what per ?cent)\b|百分之(?:几|多少)|占比|占多少(?:百分比|比例)?|比例|百分比"
 );
 pattern!(
     GROWTH,
@@ -38,7 +38,7 @@ pattern!(
     r"\bhow (?:many|much)\b.{0,40}\b(?:lose|lost|gain(?:ed)?|rise|rose|fall|fell|drop(?:ped)?|grow|grew|increase[ds]?|decrease[ds]?)\b"
 );
 pattern!(EXISTS, r"^(?:is|are|was|were|does|do|did|has|have)\b|有没有|是否(?:有|存在)?|是不是");
-pattern!(DISTINCT, r"\b(?:different|distinct|unique|various)\b|不同(?:的|类型的)?|几种");
+pattern!(DISTINCT, r"\b(?:different|distinct|unique|various)\b|不同(?:的|类型的)?|几种|多少种");
 pattern!(LIST, r"\b(?:list|name all|name the|show all|give (?:all|the))\b|哪些|列出|哪几");
 pattern!(
     WHICH,

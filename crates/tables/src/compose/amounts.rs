@@ -1,0 +1,126 @@
+//! Tells amounts, which add up over rows and periods, from levels, which do not.
+
+use super::Composer;
+use crate::scope::ColumnPlace;
+
+/// Words in names of columns whose values are averaged over a longer period: adding them up says nothing.
+const LEVELS: [&str; 28] = [
+    "temperature",
+    "temp",
+    "price",
+    "rate",
+    "percent",
+    "percentage",
+    "pct",
+    "ratio",
+    "share",
+    "speed",
+    "age",
+    "level",
+    "concentration",
+    "index",
+    "average",
+    "avg",
+    "mean",
+    "humidity",
+    "pressure",
+    "rating",
+    "score",
+    "depth",
+    "height",
+    "width",
+    "density",
+    "unemployment",
+    "inflation",
+    "interest",
+];
+const LEVELS_ZH: [&str; 20] = [
+    "温", "价", "率", "速", "龄", "浓度", "指数", "平均", "湿度", "气压", "压力", "评分", "得分",
+    "水位", "深度", "高度", "密度", "比例", "占比", "比重",
+];
+/// Words in names of columns whose values are added up over a longer period.
+const AMOUNTS: [&str; 35] = [
+    "cost",
+    "costs",
+    "revenue",
+    "sales",
+    "amount",
+    "quantity",
+    "qty",
+    "production",
+    "output",
+    "precipitation",
+    "precip",
+    "rain",
+    "rainfall",
+    "snow",
+    "snowfall",
+    "passengers",
+    "deaths",
+    "votes",
+    "consumption",
+    "expense",
+    "expenses",
+    "income",
+    "profit",
+    "hours",
+    "downtime",
+    "spending",
+    "generation",
+    "visitors",
+    "orders",
+    "exports",
+    "imports",
+    "total",
+    "yield",
+    "waste",
+    "arrears",
+];
+const AMOUNTS_ZH: [&str; 22] = [
+    "费",
+    "额",
+    "收入",
+    "销量",
+    "产量",
+    "数量",
+    "成本",
+    "支出",
+    "利润",
+    "次数",
+    "人次",
+    "雨量",
+    "降水",
+    "死亡",
+    "工时",
+    "时长",
+    "发电量",
+    "用量",
+    "件数",
+    "总量",
+    "客流",
+    "订单",
+];
+/// Units of what is averaged.
+const UNITS_OF_LEVELS: [&str; 5] = ["%", "°", "ppm", "/", "‰"];
+
+impl Composer<'_> {
+    /// Whether a column holds a level, by its unit and its name: a temperature, a price, a rate.
+    pub(super) fn is_level(&self, place: ColumnPlace) -> bool {
+        let unit = self.scope.column(place).and_then(|column| column.unit.as_deref());
+        let has_unit = unit.is_some_and(|unit| UNITS_OF_LEVELS.iter().any(|it| unit.contains(it)));
+        has_unit || self.has_name_with(place, &LEVELS, &LEVELS_ZH)
+    }
+
+    /// Whether a column holds amounts, by its name: a cost, a yield, a quantity.
+    pub(super) fn is_amount(&self, place: ColumnPlace) -> bool {
+        !self.is_level(place) && self.has_name_with(place, &AMOUNTS, &AMOUNTS_ZH)
+    }
+
+    fn has_name_with(&self, place: ColumnPlace, english: &[&str], chinese: &[&str]) -> bool {
+        let Some(column) = self.scope.column(place) else { return false };
+        let words = crate::pieces::pieces(&column.name);
+        let words = words.iter().flat_map(|piece| piece.folded.split('_'));
+        words.into_iter().any(|word| english.contains(&word))
+            || chinese.iter().any(|part| column.name.contains(part))
+    }
+}

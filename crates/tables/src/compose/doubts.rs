@@ -1,0 +1,176 @@
+//! Finds readings that have all words of a question, and may still not be what it asks: a row's value for a group's sum, rows for
+//! things, one unit for another.
+
+use pikerag_knowledge::data::{Aggregate, ColumnKind, ColumnRef, OrderBy, TableMeasure, TablePlan};
+use pikerag_knowledge::tables::By;
+
+use super::Composer;
+use super::bounds::TIMES;
+use crate::cues::Cue;
+use crate::reading::Reckoning;
+use crate::scope::ColumnPlace;
+use crate::units::unit_of;
+
+/// Characters of a date that is precise to the day.
+const DAY: usize = 10;
+
+impl Composer<'_> {
+    /// The number of doubts about a reading.
+    pub(super) fn n_doubts(&self, reckoning: &Reckoning) -> usize {
+        let text = self.cues.text.to_lowercase();
+        let plans = reckoning.plans();
+        let any =
+            |is_doubtful: &dyn Fn(&TablePlan) -> bool| plans.iter().any(|plan| is_doubtful(plan));
+        let doubts = [
+            // `First-time donors` are not the first ones.
+            text.contains("first-time") || text.contains("first time donor"),
+            any(&|plan| self.is_extreme_of_rows(plan)),
+            any(&|plan| self.is_mean_within_days(plan)),
+            any(&|plan| self.is_distinct_of_marks(plan)),
+            any(&|plan| self.is_in_another_unit(plan)),
+            any(&|plan| self.counts_rows_of_things(plan)),
+            any(&|plan| self.shows_a_day_for_a_longer_period(plan, &text)),
+        ];
+        doubts.into_iter().filter(|doubt| *doubt).count()
+    }
+
+    fn place_of(&self, column: &ColumnRef) -> Option<ColumnPlace> {
+        let mut places = self.scope.columns().map(|(place, ..)| place);
+        places.find(|place| self.scope.reference(*place) == *column)
+    }
+
+    /// Which shop has the greatest sales, where each has many rows: of one row, or of all together?
+    fn is_extreme_of_rows(&self, plan: &TablePlan) -> bool {
+        let (Some(order), true) = (&plan.order, plan.measures.is_empty()) else { return false };
+        let (OrderBy::Column(by), Some(thing)) = (&order.by, plan.show.first()) else {
+            return false;
+        };
+        let (Some(by), Some(thing)) = (self.place_of(by), self.place_of(thing)) else {
+            return false;
+        };
+        let is_one_period = plan.filters.iter().any(|filter| {
+            self.place_of(&filter.column).is_some_and(|place| self.scope.kind(place).is_time())
+        });
+        // `The most expensive repair` is a row.
+        let names_rows = self.cues.extremes.iter().any(|extreme| {
+            let end = extreme.span.end;
+            let is_measure = self
+                .links
+                .columns
+                .iter()
+                .any(|mention| mention.span.start == end && mention.columns.contains(&by));
+            self.links.topic.contains(&end) && !is_measure
+        });
+        if names_rows {
+            return false;
+        }
+        let is_kind = matches!(self.scope.kind(thing), ColumnKind::Category | ColumnKind::Date);
+        is_kind && !self.scope.is_unique(thing) && self.is_amount(by) && !is_one_period
+    }
+
+    /// The mean of each day: of its rows, or of the days?
+    fn is_mean_within_days(&self, plan: &TablePlan) -> bool {
+        let is_mean = plan.measures.iter().any(|measure| measure.function == Aggregate::Mean);
+        is_mean
+            && plan.group.iter().any(|group| {
+                let place = self.place_of(&group.column);
+                group.by == By::Value
+                    && place.is_some_and(|place| {
+                        self.scope.kind(place) == ColumnKind::Date && !self.scope.is_unique(place)
+                    })
+            })
+    }
+
+    /// The number of different values of a column that says yes or no.
+    fn is_distinct_of_marks(&self, plan: &TablePlan) -> bool {
+        const MARKS: u64 = 2;
+        plan.measures.iter().any(|measure| {
+            let column = measure.column.as_ref().and_then(|column| self.place_of(column));
+            let column = column.and_then(|place| self.scope.column(place));
+            measure.function == Aggregate::Distinct
+                && column.is_some_and(|column| column.distinct <= MARKS)
+        })
+    }
+
+    /// `How many litres`, where rows are counted; `how many days` of what is measured in hours.
+    fn is_in_another_unit(&self, plan: &TablePlan) -> bool {
+        let Some(count) = &self.cues.count else { return false };
+        let last = self.cues.text_of(count.clone()).chars().next_back();
+        let last = last.map(String::from).unwrap_or_default();
+        let asked = [self.cues.folded(count.end), last.as_str()].into_iter().find_map(unit_of);
+        let Some(asked) = asked else { return false };
+        plan.measures.iter().any(|measure: &TableMeasure| {
+            let column = measure.column.as_ref().and_then(|column| self.place_of(column));
+            let own = column.and_then(|place| self.scope.column(place)?.unit.clone());
+            match (
+                own.as_deref().map(str::to_lowercase).as_deref().and_then(unit_of),
+                &measure.column,
+            ) {
+                (Some(own), _) => TIMES.contains(&own) && TIMES.contains(&asked) && own != asked,
+                // Days and hours may be rows; litres are not.
+                (None, None) => !TIMES.contains(&asked),
+                (None, Some(_)) => false,
+            }
+        })
+    }
+
+    /// `How many trucks`, where the table has a row for each repair of a truck, and a column of trucks.
+    fn counts_rows_of_things(&self, plan: &TablePlan) -> bool {
+        let is_count = plan.measures.iter().all(|measure| measure.column.is_none());
+        let (Some(count), true) = (&self.cues.count, is_count && !plan.measures.is_empty()) else {
+            return false;
+        };
+        self.links.columns.iter().any(|mention| {
+            let is_behind = count.end.saturating_sub(1) <= mention.span.start
+                && mention.span.start <= count.end + 1;
+            let is_thing = |place: &ColumnPlace| {
+                let kind = self.scope.kind(*place);
+                matches!(kind, ColumnKind::Category | ColumnKind::Identifier)
+                    && !self.scope.is_unique(*place)
+            };
+            let is_filtered =
+                |place: &ColumnPlace| self.filters.iter().any(|it| it.place == *place);
+            is_behind
+                && mention.is_whole()
+                && !mention.columns.iter().any(is_filtered)
+                && mention.columns.iter().all(is_thing)
+                && mention.span.clone().all(|at| self.links.topic.contains(&at))
+        })
+    }
+
+    /// The day of one row, where a month or a year is asked for.
+    fn shows_a_day_for_a_longer_period(&self, plan: &TablePlan, text: &str) -> bool {
+        const LONGER: [&str; 9] = [
+            "which month",
+            "what month",
+            "which year",
+            "what year",
+            "which quarter",
+            "哪个月",
+            "哪一年",
+            "哪年",
+            "哪个季度",
+        ];
+        let is_day = |column: &ColumnRef| {
+            let place = self.place_of(column);
+            place.is_some_and(|place| {
+                let greatest = self.scope.column(place).and_then(|column| column.greatest.as_ref());
+                self.scope.kind(place) == ColumnKind::Date
+                    && !self.scope.is_unique(place)
+                    && greatest.is_some_and(|greatest| DAY <= greatest.len())
+            })
+        };
+        plan.order.is_some()
+            && self.cues.occurrence.is_none()
+            && LONGER.iter().any(|words| text.contains(words))
+            && plan.measures.is_empty()
+            && plan.show.iter().any(is_day)
+    }
+
+    /// Whether `how much` asks for a sum: of what adds up.
+    pub(super) fn asks_for_a_sum_of(&self, place: ColumnPlace) -> bool {
+        self.cues.has(Cue::HowMuch)
+            && self.cues.text.to_lowercase().contains("how much")
+            && self.is_amount(place)
+    }
+}
