@@ -24,7 +24,8 @@ const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; tex
     .known { stroke: #2f6f9f; } .ahead { stroke: #b4690e; stroke-dasharray: 6 4; } \
     .of-known { fill: #2f6f9f; } .of-ahead { fill: #b4690e; }";
 
-/// The picture of what an answer was worked out from; `None` where there are no two figures to show.
+/// The picture of what an answer was worked out from; `None` where there are no two figures to show, and for forecasts of several
+/// groups.
 pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
     let plot = match (&worked.forecast, &worked.figures) {
         (Some(forecast), figures) => series(title, &known(forecast, figures.as_ref()), forecast),

@@ -1,6 +1,7 @@
 //! Reads questions over three small tables: repairs of machines, suppliers, sales by month.
 
 mod ahead;
+mod doubts;
 mod elsewhere;
 mod survive;
 

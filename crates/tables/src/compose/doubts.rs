@@ -6,7 +6,7 @@ use pikerag_knowledge::tables::By;
 
 use super::Composer;
 use super::bounds::TIMES;
-use crate::cues::Cue;
+use crate::cues::{Cue, Goal};
 use crate::reading::Reckoning;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
@@ -24,6 +24,9 @@ impl Composer<'_> {
         let doubts = [
             // `First-time donors` are not the first ones.
             text.contains("first-time") || text.contains("first time donor"),
+            // A change that no two figures show.
+            self.cues.goal == Goal::Difference
+                && matches!(reckoning, Reckoning::One(plan) if plan.measures.is_empty()),
             any(&|plan| self.is_extreme_of_rows(plan)),
             any(&|plan| self.is_mean_within_days(plan)),
             any(&|plan| self.is_distinct_of_marks(plan)),

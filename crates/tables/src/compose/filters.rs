@@ -155,7 +155,9 @@ impl Composer<'_> {
                     .view(place)
                     .zip(self.scope.column(place))
                     .is_some_and(|(view, column)| column.filled == view.table.rows);
-            let test = if is_complete { is_zero() } else { test };
+            // `No balcony`, where a column says yes or no.
+            let is_mark = lacks && self.scope.kind(place) == ColumnKind::Boolean;
+            let test = if is_complete || is_mark { is_zero() } else { test };
             self.mark(span.clone());
             self.mark(mention.span.clone());
             let span = mention.span;
@@ -181,7 +183,9 @@ impl Composer<'_> {
         };
         let mention = self.unclaimed.remove(at);
         let Some(place) = mention.columns.first().copied() else { return };
-        let test = if self.scope.is_measure(place) { is_zero() } else { TableTest::IsEmpty };
+        let is_mark = self.scope.kind(place) == ColumnKind::Boolean;
+        let is_number = self.scope.is_measure(place) || is_mark;
+        let test = if is_number { is_zero() } else { TableTest::IsEmpty };
         self.mark(span);
         let span = mention.span;
         self.filters.push(Filter { place, test, span, value: None, is_exact: true });

@@ -112,7 +112,8 @@ impl Composer<'_> {
         let mut last_end = None;
         let mut at = 0;
         while let Some(piece) = self.cues.pieces.get(at) {
-            if self.is_used(at) || self.is_unclaimed(at) || self.is_small(piece) {
+            let is_small = self.is_small(piece) && !self.is_value(&(at..at + 1));
+            if self.is_used(at) || self.is_unclaimed(at) || is_small {
                 at += 1;
                 continue;
             }
