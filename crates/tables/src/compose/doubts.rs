@@ -22,8 +22,9 @@ impl Composer<'_> {
         let any =
             |is_doubtful: &dyn Fn(&TablePlan) -> bool| plans.iter().any(|plan| is_doubtful(plan));
         let doubts = [
-            // `First-time donors` are not the first ones.
-            text.contains("first-time") || text.contains("first time donor"),
+            // `First-time donors` are not the first ones; `for the first time` asks for them.
+            text.contains("first-time")
+                || (text.contains("first time") && !text.contains("the first time")),
             // A change that no two figures show.
             self.cues.goal == Goal::Difference
                 && matches!(reckoning, Reckoning::One(plan) if plan.measures.is_empty()),

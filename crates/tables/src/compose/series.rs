@@ -89,6 +89,8 @@ pub(crate) fn compose_series(
     composer.filter_all();
     let groups = groups_of_time(scope, time, step)?;
     composer.n_unplaced += usize::from(names_a_day) + usize::from(ahead.is_too_fine);
+    // `What will sales be in May?` asks for one month, not for a series of Mays.
+    composer.n_unplaced += cues.months.len();
     // The mean of periods, or of the rows in each of them?
     composer.n_unplaced += usize::from(ahead.each.is_some() && cues.goal == Goal::Mean);
     let n_extremes = cues.extremes.iter().filter(|extreme| !composer.is_named(extreme)).count();

@@ -51,9 +51,10 @@ const MONTH: &str = "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|Jun
     Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)";
 
 /// Rules for dates that share a year or a month; each date gets its own. `MONTH` stands for [`MONTH`].
-const RULES: [(&str, &str); 15] = [
-    (r"\b(\d{2})\.(\d{2})\.(\d{4})\b", "$3-$2-$1"),
-    (r"\b(\d)\.(\d{1,2})\.(\d{4})\b", "$1 . $2 . $3"),
+const RULES: [(&str, &str); 16] = [
+    (r"\b(\d)\.(\d{1,2})\.(\d{4})\b", "0$1.$2.$3"),
+    (r"\b(\d{2})\.(\d)\.(\d{4})\b", "$1.0$2.$3"),
+    (r"\b(\d{2})\.(0[1-9]|1[0-2])\.(\d{4})\b", "$3-$2-$1"),
     (r"\bthe \d{4}s \((\d{4})\s?[-–]\s?(\d{4})\)", "$1 to $2"),
     (r"\b(?:the )?(\d{2})00s\b", "${1}00 to ${1}99"),
     (r"\b(?:the )?(\d{3})0s\b", "${1}0 to ${1}9"),
@@ -252,6 +253,8 @@ mod tests {
         let shown = |text: &str| with_complete_dates(text.to_owned());
         assert_eq!(shown("on 28 and 29 November 2013"), "on 28 November 2013 and 29 November 2013");
         assert_eq!(shown("in the 1990s"), "in 1990 to 1999");
+        assert_eq!(shown("4.6.2025 and 14.06.2025"), "2025-06-04 and 2025-06-14");
+        assert_eq!(shown("version 14.13.2025"), "version 14.13.2025");
         assert_eq!(shown("2013年2月1日到2月3日"), "2013年2月1日到2013年2月3日");
     }
 }

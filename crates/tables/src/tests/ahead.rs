@@ -61,6 +61,7 @@ fn the_past_of_what_is_asked_for_ahead_is_read() {
         "Which machine will fail next?",
         "What will the CO2 level be tomorrow at noon?",
         "What will the CO2 level be on 3 March 2002?",
+        "What will the repairs cost in May?",
     ];
     let shown: Vec<String> =
         questions.iter().map(|question| format!("{question}\n  {}", shown(question))).collect();

@@ -32,6 +32,7 @@ fn months_days_and_shares_are_read() {
         ("五月有多少次维修？", "repairs [Date InMonths([5])] count()"),
         ("How many repairs were there before 2 March 2021?", "repairs [Date < 2021-03-02] count()"),
         ("How many repairs were there before 02.03.2021?", "repairs [Date < 2021-03-02] count()"),
+        ("How many repairs were there before 2.3.2021?", "repairs [Date < 2021-03-02] count()"),
         ("2021年三月有多少次维修？", "repairs [Date in 2021-03] count()"),
         (
             "What share of the total cost is the press?",
