@@ -329,3 +329,45 @@ async fn too_few_figures_are_said_so() {
     let refusal = answered.answer.worked.as_ref().and_then(|worked| worked.refusal.clone());
     assert_eq!(refusal, Some(Reason::TooFewPeriods { least: 5, known: 2, period: By::Year }));
 }
+
+/// A region that orders nothing any more has sums of nothing, up to the last month of the table.
+#[tokio::test]
+async fn a_series_reaches_as_far_as_its_table() {
+    let orders: String = months()
+        .lines()
+        .filter(|row| !row.contains("South") || row < &"2022-04")
+        .flat_map(|row| [row, "\n"])
+        .collect();
+    let question = "What will the total amount in the South be next month?";
+    let (answered, _) = ask_over(&orders, question, &[no_table()], &[]).await;
+    let [forecast] = forecasts(&answered).try_into().unwrap();
+    assert_eq!(periods(&forecast).1, "2022-12");
+    assert_eq!(forecast.past.last().unwrap().value, Some(0.0));
+    assert_eq!(periods(&forecast).2, ["2023-01"]);
+}
+
+/// Until when to look may be said; nothing is put behind it.
+#[tokio::test]
+async fn a_past_that_is_limited_ends_there() {
+    let sql = "SELECT strftime('%Y-%m', date), SUM(amount) FROM orders WHERE date < '2022-07-01' GROUP BY 1";
+    let read = json!({"sql": sql, "class": "predictive"});
+    let question =
+        "How much money will customers bring us in the next two months, going by orders so far?";
+    let (answered, _) = ask_over(&months(), question, &[read], &[]).await;
+    let [forecast] = forecasts(&answered).try_into().unwrap();
+    let (_, last, points) = periods(&forecast);
+    assert_eq!(
+        (last.as_str(), points),
+        ("2022-06", vec!["2022-07".to_owned(), "2022-08".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn periods_within_longer_ones_are_all_told() {
+    let question = "Forecast the monthly total amount for the next two years.";
+    let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
+    let [forecast] = forecasts(&answered).try_into().unwrap();
+    assert_eq!(periods(&forecast).2.last().unwrap(), "2024-12");
+    assert!(text(&answered).starts_with("2023-01: "), "{}", text(&answered));
+    assert_eq!(text(&answered).matches("80 % interval").count(), 24);
+}

@@ -105,24 +105,20 @@ impl Evidence {
             collections = declared(ports).await?;
             inquiry = read(&cues, &collections);
             if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
-                // Forecasts, and models over a base without typed tables, read the tables that a question finds.
+                // Forecasts that typed tables do not give, and models over a base without these, read the tables that a question finds.
+                let is_ahead = cues.ahead.is_some() && !tables.foresees(question);
                 let is_read = !tables.has_tables() && ports.models.of(Role::Decompose).is_some();
-                if cues.ahead.is_some() || is_read {
+                if is_ahead || is_read {
                     collections.extend(from_tables(ports, query).await?);
                 }
                 inquiry = read(&cues, &collections);
-                // Typed tables know the figures of their columns; counts and kinds in place of these would be wrong.
-                let is_of_typed = |inquiry: &Inquiry| {
-                    let is_declared =
-                        collections.get(inquiry.schema).is_some_and(|it| it.is_declared);
-                    let is_figure = match inquiry.form {
-                        Form::Series { .. } => tables.has_tables(),
-                        Form::Kinds { .. } => tables.foresees(question),
-                        Form::Figures | Form::List => false,
-                    };
-                    is_figure && !is_declared
+                // Typed tables know the figures of their columns; a count in place of one would be wrong.
+                let is_typed = |inquiry: &Inquiry| {
+                    matches!(inquiry.form, Form::Series { .. })
+                        && tables.has_tables()
+                        && collections.get(inquiry.schema).is_some_and(|it| !it.is_declared)
                 };
-                inquiry = inquiry.filter(|it| !is_of_typed(it));
+                inquiry = inquiry.filter(|it| !is_typed(it));
             }
         }
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));

@@ -207,7 +207,6 @@ async fn results(
     found: &SeriesReading,
 ) -> Result<Option<[PlanRows; 2]>, StoreError> {
     let Reckoning::One(plan) = &found.reading.reckoning else { return Ok(None) };
-    let counted = TablePlan { measures: vec![TableMeasure::default()], ..plan.clone() };
     let figures = match ports.base.run_plan(plan).await {
         Ok(figures) => figures,
         Err(StoreError::Data(_)) => return Ok(None),
@@ -217,7 +216,12 @@ async fn results(
     if figures.rows.is_empty() || PlanRows::MOST <= figures.rows.len() {
         return Ok(None);
     }
-    Ok(Some([figures, ports.base.run_plan(&counted).await?]))
+    let count = vec![TableMeasure::default()];
+    let counted = match plan.measures == count {
+        true => figures.clone(),
+        false => ports.base.run_plan(&TablePlan { measures: count, ..plan.clone() }).await?,
+    };
+    Ok(Some([figures, counted]))
 }
 
 /// All series that can be carried on. `Ok(None)` where what is asked for has happened.

@@ -54,8 +54,11 @@ pub(super) fn past(
     let days = time.filter(|_| is_of_days).and_then(|time| {
         Some((days_of(time.least.as_deref()?)?.0, days_of(time.greatest.as_deref()?)?.1))
     });
-    // The table reaches so far, whatever a series holds.
-    let reach = days.map(|(_, last)| Period::holding(to_step(found.step), last));
+    // The table reaches so far, whatever a series holds, unless the question says until when to look.
+    let times = plan.group.iter().take(found.n_times).map(|group| &group.column);
+    let is_limited = times.into_iter().any(|time| plan.filters.iter().any(|it| it.column == *time));
+    let reach =
+        days.filter(|_| !is_limited).map(|(_, last)| Period::holding(to_step(found.step), last));
     let (mut all, mut why_not) = (BTreeMap::new(), None);
     for (group, table) in by_group {
         let own = series(&table, has_zeros).map_err(|why| no_series(why, &field))?;
