@@ -1,7 +1,7 @@
 //! Reads questions about the time to come as plans of the past: a figure for each period, which forecasts carry on
 //! (PIKE-RAG §5.4).
 
-use pikerag_knowledge::data::{Aggregate, ColumnRef, TableGroup, TableMeasure, TablePlan};
+use pikerag_knowledge::data::{Aggregate, TableGroup, TableMeasure, TablePlan};
 
 use crate::catalog::Catalog;
 use crate::compose::{When, compose_series, groups_of_time, when};
@@ -26,12 +26,8 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
     let (cues, ahead) = Cues::looking_ahead(question);
     let scope = Scope::of_table(catalog, *reading.tables.first()?)?;
     let Reckoning::One(plan) = &reading.reckoning else { return None };
-    let place_of = |column: &ColumnRef| {
-        let mut places = scope.columns().map(|(place, ..)| place);
-        places.find(|place| scope.reference(*place) == *column)
-    };
     let keys = plan.group.iter().map(|group| &group.column).chain(&plan.show);
-    let places: Vec<ColumnPlace> = keys.filter_map(place_of).collect();
+    let places: Vec<ColumnPlace> = keys.filter_map(|column| scope.place(column)).collect();
     let time = places.iter().copied().find(|place| scope.kind(*place).is_time())?;
     let When { step, target, .. } = when(&cues, &ahead, &scope, time)?;
     let times = groups_of_time(&scope, time, step)?;
@@ -47,7 +43,7 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
     };
     let is_time = |group: &&TableGroup| {
         times.iter().any(|time| time.column == group.column)
-            || place_of(&group.column).is_some_and(|place| scope.kind(place).is_time())
+            || scope.place(&group.column).is_some_and(|place| scope.kind(place).is_time())
     };
     let others: Vec<TableGroup> =
         plan.group.iter().filter(|group| !is_time(group)).cloned().collect();

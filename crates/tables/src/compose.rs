@@ -28,6 +28,9 @@ use crate::reading::{Form, Reading, Reckoning};
 use crate::scope::{ColumnPlace, Scope};
 pub(crate) use series::{When, compose_series, groups_of_time, when};
 
+/// Characters of a date that is precise to the day: `2013-07-05`.
+const DAY: usize = 10;
+
 /// A condition on rows, with the words it comes from.
 #[derive(Clone, Debug)]
 struct Filter {
@@ -77,7 +80,10 @@ pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
 impl<'a> Composer<'a> {
     /// A composition with the links of its words, and no filter yet.
     fn over(cues: &'a Cues, scope: &'a Scope<'a>) -> Self {
-        let links = link(cues, scope);
+        Self::with(cues, scope, link(cues, scope))
+    }
+
+    fn with(cues: &'a Cues, scope: &'a Scope<'a>, links: Links) -> Self {
         let mut unclaimed = links.columns.clone();
         // A word for the whole table is no part of a column's name, unless it is what `which` asks for.
         let is_asked = |mention: &ColumnMention| {

@@ -48,6 +48,18 @@ pub(crate) struct Links {
     pub(crate) topic: Vec<usize>,
 }
 
+impl Links {
+    /// The one column that mentions name among those that fit; `None` where they name several, or none.
+    pub(crate) fn only_column(&self, fits: impl Fn(ColumnPlace) -> bool) -> Option<ColumnPlace> {
+        let mut named =
+            self.columns.iter().filter_map(|mention| match mention.columns.as_slice() {
+                [only] if fits(*only) => Some(*only),
+                _ => None,
+            });
+        named.next().filter(|first| named.all(|other| other == *first))
+    }
+}
+
 /// A word of the question as columns are compared with it: a piece, or several Chinese characters.
 struct Word {
     span: Range<usize>,

@@ -88,6 +88,11 @@ impl<'a> Scope<'a> {
         reference.unwrap_or_else(|| ColumnRef { table: String::new(), column: String::new() })
     }
 
+    /// The place of a column as plans name it.
+    pub(crate) fn place(&self, column: &ColumnRef) -> Option<ColumnPlace> {
+        self.columns().map(|(place, ..)| place).find(|place| self.reference(*place) == *column)
+    }
+
     /// Whether a word of a column's name shares a meaning with an English word.
     pub(crate) fn has_meaning(&self, place: ColumnPlace, word: &str) -> bool {
         self.has_any_meaning(place, meanings(&pikerag_language::stem(word)))

@@ -4,15 +4,12 @@
 use pikerag_knowledge::data::{Aggregate, ColumnKind, ColumnRef, OrderBy, TableMeasure, TablePlan};
 use pikerag_knowledge::tables::By;
 
-use super::Composer;
 use super::bounds::TIMES;
+use super::{Composer, DAY};
 use crate::cues::{Cue, Goal};
 use crate::reading::Reckoning;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
-
-/// Characters of a date that is precise to the day.
-const DAY: usize = 10;
 
 impl Composer<'_> {
     /// The number of doubts about a reading.
@@ -38,22 +35,17 @@ impl Composer<'_> {
         doubts.into_iter().filter(|doubt| *doubt).count()
     }
 
-    fn place_of(&self, column: &ColumnRef) -> Option<ColumnPlace> {
-        let mut places = self.scope.columns().map(|(place, ..)| place);
-        places.find(|place| self.scope.reference(*place) == *column)
-    }
-
     /// Which shop has the greatest sales, where each has many rows: of one row, or of all together?
     fn is_extreme_of_rows(&self, plan: &TablePlan) -> bool {
         let (Some(order), true) = (&plan.order, plan.measures.is_empty()) else { return false };
         let (OrderBy::Column(by), Some(thing)) = (&order.by, plan.show.first()) else {
             return false;
         };
-        let (Some(by), Some(thing)) = (self.place_of(by), self.place_of(thing)) else {
+        let (Some(by), Some(thing)) = (self.scope.place(by), self.scope.place(thing)) else {
             return false;
         };
         let is_one_period = plan.filters.iter().any(|filter| {
-            self.place_of(&filter.column).is_some_and(|place| self.scope.kind(place).is_time())
+            self.scope.place(&filter.column).is_some_and(|place| self.scope.kind(place).is_time())
         });
         // `The most expensive repair` is a row.
         let names_rows = self.cues.extremes.iter().any(|extreme| {
@@ -77,7 +69,7 @@ impl Composer<'_> {
         let is_mean = plan.measures.iter().any(|measure| measure.function == Aggregate::Mean);
         is_mean
             && plan.group.iter().any(|group| {
-                let place = self.place_of(&group.column);
+                let place = self.scope.place(&group.column);
                 group.by == By::Value
                     && place.is_some_and(|place| {
                         self.scope.kind(place) == ColumnKind::Date && !self.scope.is_unique(place)
@@ -89,7 +81,7 @@ impl Composer<'_> {
     fn is_distinct_of_marks(&self, plan: &TablePlan) -> bool {
         const MARKS: u64 = 2;
         plan.measures.iter().any(|measure| {
-            let column = measure.column.as_ref().and_then(|column| self.place_of(column));
+            let column = measure.column.as_ref().and_then(|column| self.scope.place(column));
             let column = column.and_then(|place| self.scope.column(place));
             measure.function == Aggregate::Distinct
                 && column.is_some_and(|column| column.distinct <= MARKS)
@@ -104,7 +96,7 @@ impl Composer<'_> {
         let asked = [self.cues.folded(count.end), last.as_str()].into_iter().find_map(unit_of);
         let Some(asked) = asked else { return false };
         plan.measures.iter().any(|measure: &TableMeasure| {
-            let column = measure.column.as_ref().and_then(|column| self.place_of(column));
+            let column = measure.column.as_ref().and_then(|column| self.scope.place(column));
             let own = column.and_then(|place| self.scope.column(place)?.unit.clone());
             match (
                 own.as_deref().map(str::to_lowercase).as_deref().and_then(unit_of),
@@ -156,7 +148,7 @@ impl Composer<'_> {
             "哪个季度",
         ];
         let is_day = |column: &ColumnRef| {
-            let place = self.place_of(column);
+            let place = self.scope.place(column);
             place.is_some_and(|place| {
                 let greatest = self.scope.column(place).and_then(|column| column.greatest.as_ref());
                 self.scope.kind(place) == ColumnKind::Date

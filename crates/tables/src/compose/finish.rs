@@ -5,7 +5,7 @@ use std::ops::Range;
 use pikerag_knowledge::data::{ColumnKind, ColumnRef, TableTest};
 use pikerag_language::is_stop_word;
 
-use super::{Composed, Composer, Filter};
+use super::{Composed, Composer, DAY, Filter};
 use crate::cues::{Goal, is_change, noise_length};
 use crate::lexicon::known_length;
 use crate::pieces::Piece;
@@ -163,9 +163,6 @@ impl Composer<'_> {
             .collect()
     }
 }
-
-/// Characters of a whole day: `2013-07-05`.
-const DAY: usize = 10;
 
 /// Whether a plan shows only what its own conditions say: the year of rows of 2015.
 fn says_nothing(reckoning: &Reckoning) -> bool {

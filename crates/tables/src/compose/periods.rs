@@ -121,14 +121,12 @@ impl Composer<'_> {
 
     /// The column of times that the question names, where the table has several: `built` of `Year Built`.
     fn named_time(&self) -> Option<ColumnPlace> {
-        let is_time = |place: &ColumnPlace| place.table == 0 && self.scope.kind(*place).is_time();
-        let n_times = self.scope.columns().filter(|(place, ..)| is_time(place)).count();
-        let mentions = self.links.columns.iter().filter(|_| 1 < n_times);
-        let mut named = mentions.filter_map(|mention| match mention.columns.as_slice() {
-            [only] if is_time(only) => Some(*only),
-            _ => None,
-        });
-        named.next().filter(|first| named.all(|other| other == *first))
+        let is_time = |place: ColumnPlace| place.table == 0 && self.scope.kind(place).is_time();
+        let n_times = self.scope.columns().filter(|(place, ..)| is_time(*place)).count();
+        if n_times < 2 {
+            return None;
+        }
+        self.links.only_column(is_time)
     }
 
     /// The tests for the quarters of a period within one year.

@@ -3,7 +3,7 @@
 use pikerag_knowledge::data::{Aggregate, ColumnKind, TableGroup, TablePlan};
 use pikerag_knowledge::tables::By;
 
-use super::{Composed, Composer};
+use super::{Composed, Composer, DAY};
 use crate::cues::{Ahead, Cues, Goal, Period};
 use crate::link::{ColumnMention, link};
 use crate::reading::{Form, Reckoning, SeriesReading, Target};
@@ -80,14 +80,15 @@ pub(crate) fn compose_series(
     ahead: &Ahead,
     scope: &Scope<'_>,
 ) -> Option<SeriesReading> {
-    let time = named_time(cues, scope).or_else(|| scope.time_column());
-    let time = time.filter(|time| time.table == 0)?;
+    let links = link(cues, scope);
+    let named = links.only_column(|place| scope.kind(place) == ColumnKind::Date);
+    let time = named.or_else(|| scope.time_column()).filter(|time| time.table == 0)?;
     let When { step, target, past, names_a_day } = when(cues, ahead, scope, time)?;
+    let groups = groups_of_time(scope, time, step)?;
     let mut cues = cues.clone();
     cues.periods = past;
-    let mut composer = Composer::over(&cues, scope);
+    let mut composer = Composer::with(&cues, scope, links);
     composer.filter_all();
-    let groups = groups_of_time(scope, time, step)?;
     composer.n_unplaced += usize::from(names_a_day) + usize::from(ahead.is_too_fine);
     // `What will sales be in May?` asks for one month, not for a series of Mays.
     composer.n_unplaced += cues.months.len();
@@ -137,16 +138,6 @@ pub(crate) fn groups_of_time(
     Some(vec![year, group(part, By::Value)])
 }
 
-/// The date column that the question names, where it names one.
-fn named_time(cues: &Cues, scope: &Scope<'_>) -> Option<ColumnPlace> {
-    let links = link(cues, scope);
-    let mut named = links.columns.iter().filter_map(|mention| match mention.columns.as_slice() {
-        [only] if scope.kind(*only) == ColumnKind::Date => Some(*only),
-        _ => None,
-    });
-    named.next().filter(|first| named.all(|other| other == *first))
-}
-
 /// Whether periods of one length are longer than those of another.
 fn is_longer(by: By, than: By) -> bool {
     let months = |by: By| match by {
@@ -156,9 +147,6 @@ fn is_longer(by: By, than: By) -> bool {
     };
     months(than) < months(by)
 }
-
-/// Characters of a date that is precise to the day.
-const DAY: usize = 10;
 
 /// The greatest day of a month or of a year, as texts compare.
 const END_OF_MONTH: &str = "-31";
@@ -247,11 +235,9 @@ impl Composer<'_> {
         };
         let Some((Reckoning::One(plan), _)) = plan else { return None };
         // `How many passengers`: the table holds the number.
-        let shown = plan.show.first().cloned();
         if plan.measures.is_empty() {
-            let place = self.scope.columns().map(|(place, ..)| place);
-            let mut places = place.filter(|place| Some(self.scope.reference(*place)) == shown);
-            let place = places.next().filter(|place| self.scope.is_measure(*place))?;
+            let shown = plan.show.first().and_then(|shown| self.scope.place(shown));
+            let place = shown.filter(|place| self.scope.is_measure(*place))?;
             let function = self.function_of(place, Aggregate::Sum);
             let plan = TablePlan { show: Vec::new(), ..plan };
             return Some((self.measured(plan, function, place), function));
