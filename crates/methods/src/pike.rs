@@ -38,7 +38,7 @@ use crate::adaptive;
 use crate::decompose::inquire;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structuring::Collection;
+use crate::collections::Collection;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
 /// Schemes of one question, at most: each class falls back to a plainer one.
@@ -218,7 +218,7 @@ async fn answered(
                     None => nothing(not_understood(evidence)),
                 });
             };
-            collection.tell(run);
+            collection.trace(run);
             match figures::answer(ports, run, question, collection, &inquiry).await? {
                 Some(answer) => Ok(Outcome::Answered(answer)),
                 None => Ok(nothing(Reason::RecordsLackAnswer)),
@@ -238,7 +238,7 @@ async fn listed_or_read(
 ) -> Result<Outcome, SolveError> {
     let listed = evidence.understood().filter(|(_, inquiry)| inquiry.form == Form::List);
     if let Some((collection, inquiry)) = listed {
-        collection.tell(run);
+        collection.trace(run);
         if let Some(answer) = figures::answer(ports, run, question, collection, inquiry).await? {
             return Ok(Outcome::Answered(answer));
         }
@@ -285,7 +285,7 @@ async fn predicted(
         let unclear = evidence.tables.unclear_ahead(ports, question).await?;
         return Ok(Outcome::Nothing(Some(unclear.unwrap_or(Reason::ForecastNeedsRecords)), None));
     };
-    collection.tell(run);
+    collection.trace(run);
     Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {
         Ahead::Answered(answer) => Outcome::Answered(*answer),
         Ahead::Lacks(why) => Outcome::Nothing(why, None),

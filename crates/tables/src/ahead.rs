@@ -4,7 +4,7 @@
 use pikerag_knowledge::data::{Aggregate, TableGroup, TableMeasure, TablePlan};
 
 use crate::catalog::Catalog;
-use crate::compose::{When, compose_series, groups_of_time, when};
+use crate::compose::{When, compose_kinds, compose_series, groups_of_time, when};
 use crate::cues::Cues;
 use crate::reading::{Form, Reading, Reckoning, SeriesReading};
 use crate::scope::{ColumnPlace, Scope};
@@ -17,6 +17,17 @@ pub fn readings_ahead(question: &str, catalog: &Catalog) -> Vec<SeriesReading> {
         .filter_map(|table| compose_series(&cues, &ahead, &Scope::of_table(catalog, table)?))
         .collect();
     found.sort_by_cached_key(|it| (it.reading.unused_weight(), -it.reading.score));
+    found
+}
+
+/// The readings of a question for the value that comes next, such as the next fault: the number of rows of each value so far, over
+/// each table that has such a column; the best first, as [`crate::readings`] orders them. Empty where no kind is asked for.
+pub fn kinds_ahead(question: &str, catalog: &Catalog) -> Vec<Reading> {
+    let Some(cues) = Cues::asking_for_a_kind(question) else { return Vec::new() };
+    let mut found: Vec<Reading> = (0..catalog.tables.len())
+        .filter_map(|table| compose_kinds(&cues, &Scope::of_table(catalog, table)?))
+        .collect();
+    found.sort_by_cached_key(|reading| (reading.unused_weight(), -reading.score));
     found
 }
 

@@ -8,6 +8,7 @@ mod extremes;
 mod filters;
 mod finish;
 mod groups;
+mod kinds;
 mod lookup;
 mod measures;
 mod pairs;
@@ -26,6 +27,7 @@ use crate::cues::{Cues, Extreme, Goal};
 use crate::link::{ColumnMention, Links, link};
 use crate::reading::{Form, Reading, Reckoning};
 use crate::scope::{ColumnPlace, Scope};
+pub(crate) use kinds::compose_kinds;
 pub(crate) use series::{When, compose_series, groups_of_time, when};
 
 /// Characters of a date that is precise to the day: `2013-07-05`.

@@ -17,7 +17,7 @@ mod tests;
 pub mod typing;
 mod units;
 
-pub use ahead::{looks_ahead, readings_ahead, series_of};
+pub use ahead::{kinds_ahead, looks_ahead, readings_ahead, series_of};
 pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;

@@ -21,7 +21,7 @@ use crate::candidates::fetch;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
-use crate::structuring::{Collection, declared, from_tables};
+use crate::collections::{Collection, declared};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::looks_ahead;
 
@@ -100,27 +100,9 @@ impl Evidence {
         let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
         let asks = Asks { ahead: cues.ahead.is_some() || looks_ahead(query), figure };
         let tables = Reader::of(ports, question, asks).await?;
-        let (mut collections, mut inquiry) = (Vec::new(), None);
-        if cues.wish.is_some() || cues.ahead.is_some() {
-            collections = declared(ports).await?;
-            inquiry = read(&cues, &collections);
-            if inquiry.as_ref().is_none_or(|inquiry| !inquiry.unexplained.is_empty()) {
-                // Forecasts that typed tables do not give, and models over a base without these, read the tables that a question finds.
-                let is_ahead = cues.ahead.is_some() && !tables.foresees(question);
-                let is_read = !tables.has_tables() && ports.models.of(Role::Decompose).is_some();
-                if is_ahead || is_read {
-                    collections.extend(from_tables(ports, query).await?);
-                }
-                inquiry = read(&cues, &collections);
-                // Typed tables know the figures of their columns; a count in place of one would be wrong.
-                let is_typed = |inquiry: &Inquiry| {
-                    matches!(inquiry.form, Form::Series { .. })
-                        && tables.has_tables()
-                        && collections.get(inquiry.schema).is_some_and(|it| !it.is_declared)
-                };
-                inquiry = inquiry.filter(|it| !is_typed(it));
-            }
-        }
+        let is_asked = cues.wish.is_some() || cues.ahead.is_some();
+        let collections = if is_asked { declared(ports).await? } else { Vec::new() };
+        let inquiry = read(&cues, &collections);
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;
@@ -340,7 +322,7 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
     }
     if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
         why.push(Reason::AsksAboutFuture);
-        if evidence.tables.may_foresee() {
+        if evidence.tables.may_foresee() || evidence.tables.may_name_a_kind() {
             return (TaskClass::Predictive, why, false);
         }
         why.push(Reason::NoRecordsForForecast);

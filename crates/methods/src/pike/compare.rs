@@ -26,7 +26,7 @@ use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
-use crate::structuring::declared;
+use crate::collections::declared;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048);
 /// Chunks for the question, and for each thing.

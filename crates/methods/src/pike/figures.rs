@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::cited::cited;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structuring::Collection;
+use crate::collections::Collection;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
@@ -55,7 +55,7 @@ pub(super) fn figures(collection: &Collection, query: &RecordQuery, table: &Tabl
     let rows = rows.collect();
     Figures {
         schema: collection.schema.name.clone(),
-        is_declared: collection.is_declared,
+        is_declared: true,
         query: query.clone(),
         rows,
         records: places.records,

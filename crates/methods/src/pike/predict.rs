@@ -14,11 +14,12 @@ use pikerag_records::series::{
     Covered, NoSeries, Period, Series, Step, day, series, without_partial,
 };
 
+pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
 use self::kinds::kinds;
 use super::figures::{Places, figures, reckoned, tabulate};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structuring::Collection;
+use crate::collections::Collection;
 use pikerag_records::inquiry::{Form, Inquiry};
 
 /// What came of looking ahead.

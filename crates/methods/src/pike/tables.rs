@@ -6,6 +6,7 @@ mod ahead;
 mod asked;
 mod decided;
 mod excerpt;
+mod kinds;
 mod lead;
 
 use std::sync::Arc;
@@ -16,7 +17,9 @@ use pikerag_knowledge::{
     TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
-use pikerag_tables::{Catalog, Reading, Reckoning, SeriesReading, readings, readings_ahead};
+use pikerag_tables::{
+    Catalog, Reading, Reckoning, SeriesReading, kinds_ahead, readings, readings_ahead,
+};
 
 pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
@@ -44,6 +47,8 @@ pub(super) struct Reader {
     readings: Vec<Reading>,
     /// The same, as the past of what the question asks for ahead; the best first.
     ahead: Vec<SeriesReading>,
+    /// Its readings as a question for the kind that comes next; the best first.
+    kinds: Vec<Reading>,
     asks: Asks,
     /// The documents of the passages that fit the question best, the best first.
     found: Vec<SourceId>,
@@ -122,7 +127,8 @@ impl Reader {
             true => readings_ahead(question.query(), &catalog),
             false => Vec::new(),
         };
-        let mut reader = Self { catalog, readings, ahead, asks, found: Vec::new() };
+        let kinds = kinds_ahead(question.query(), &catalog);
+        let mut reader = Self { catalog, readings, ahead, kinds, asks, found: Vec::new() };
         reader.prefer(Language::of(question.query()));
         Ok(reader)
     }

@@ -43,6 +43,11 @@ pattern!(
     EXPECTED,
     r"\b(?:projected|expect(?:ed)?|estimated?|likely|probably)\b|预计|预期|预估|估计|可能"
 );
+// A kind is asked for: the words ask which value comes next, not how many.
+pattern!(
+    LIKELY_KIND,
+    r"\b(?:is |are |will )?(?:the )?(?:most )?likel(?:y|iest)(?: to)?(?: (?:be|occur|happen|fail|break down|come|appear|arise))?(?: next)?(?: time)?\b|\bwill (?:probably )?(?:be|occur|happen|fail|break down|come|appear|arise) next\b|(?:接下来|下一?次|今后|以后)?(?:将)?最(?:有)?可能(?:会)?(?:再次?)?(?:是|出现|发生|出)?(?:的)?|下一?次(?:会|将)(?:是|出现|发生)"
+);
 pattern!(YEAR, r"\b(?:19|20|21)\d\d\b|\d{4}年");
 pattern!(
     TOO_FINE,
@@ -70,6 +75,14 @@ impl Cues {
             cues.goal = Goal::Value;
         }
         (cues, ahead)
+    }
+
+    /// Reads a question for the value that comes next; `None` where it does not ask for one.
+    pub(crate) fn asking_for_a_kind(question: &str) -> Option<Self> {
+        let mut cues = Self::written(question);
+        cues.take(&LIKELY_KIND)?;
+        cues.read_rest();
+        (cues.goal == Goal::Value && cues.extremes.is_empty()).then_some(cues)
     }
 
     /// Whether a word looks ahead.

@@ -1,7 +1,7 @@
 //! Reads questions about the time to come over the repairs of these tests, and over series of values.
 
 use super::{plan, table};
-use crate::{Catalog, readings_ahead};
+use crate::{Catalog, kinds_ahead, readings_ahead};
 
 /// A level that is measured each month.
 const GAS: &str = "\
@@ -62,6 +62,32 @@ fn the_past_of_what_is_asked_for_ahead_is_read() {
         "What will the CO2 level be tomorrow at noon?",
         "What will the CO2 level be on 3 March 2002?",
         "What will the repairs cost in May?",
+    ];
+    let shown: Vec<String> =
+        questions.iter().map(|question| format!("{question}\n  {}", shown(question))).collect();
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn the_kind_that_comes_next_is_counted_so_far() {
+    let shown = |question: &str| {
+        let found = kinds_ahead(question, &super::catalog()).into_iter().next();
+        found.map_or("-".to_owned(), |reading| {
+            let sure = if reading.is_certain() { "" } else { "unsure " };
+            let plans = reading.reckoning.plans();
+            format!("{sure}{}", plans.into_iter().map(plan).collect::<Vec<_>>().join(" "))
+        })
+    };
+    let questions = [
+        "Which fault is most likely to occur next?",
+        "Which machine will fail next?",
+        "What fault is the press likely to have next time?",
+        "接下来最可能发生的故障是什么？",
+        "下一次会是哪台设备出故障？",
+        "冲压机下一次会出现什么故障？",
+        "Which engineer had the most repairs?",
+        "What will the repairs cost next year?",
+        "Which elephant is most likely to come next?",
     ];
     let shown: Vec<String> =
         questions.iter().map(|question| format!("{question}\n  {}", shown(question))).collect();

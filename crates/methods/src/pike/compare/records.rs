@@ -11,7 +11,7 @@ use super::without;
 use crate::pike::figures::{Places, name, reckoned};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structuring::Collection;
+use crate::collections::Collection;
 use pikerag_language::pattern;
 
 /// Which way the verdict looks.
@@ -50,7 +50,7 @@ pub(super) async fn by_records(
     let Some(places) = places.filter(|places| 2 <= places.len()) else { return Ok(None) };
     let rest = without(question.query(), things);
     let Some((field, way)) = deciding(&collection.schema, &rest) else { return Ok(None) };
-    collection.tell(run);
+    collection.trace(run);
     let frame = &collection.unified.frame;
     let mut at = Places::new(collection);
     let rows: Vec<Figure> = places
@@ -94,7 +94,7 @@ pub(super) async fn by_records(
     let mut worked = Worked::of(TaskClass::Comparative);
     worked.figures = Some(Figures {
         schema: collection.schema.name.clone(),
-        is_declared: collection.is_declared,
+        is_declared: true,
         query: pikerag_knowledge::RecordQuery::default(),
         rows,
         records: at.records,

@@ -1,4 +1,4 @@
-//! Which kind comes next? By how often each came, with the uncertainty of a share.
+//! Gives the kinds that may come next in declared records: by how often each came, with the uncertainty of a share.
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::Outcome;
@@ -9,12 +9,12 @@ use super::Ahead;
 use crate::pike::figures::{covered, figures, reckoned, tabulate};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structuring::Collection;
+use crate::collections::Collection;
 
-/// Kinds that an answer tells.
-const KINDS: usize = 5;
-/// Cases that kinds are told from, at least.
-const CASES: usize = 5;
+/// The greatest number of kinds in an answer.
+pub(in crate::pike) const KINDS: usize = 5;
+/// The least number of cases that shares are given for.
+pub(in crate::pike) const CASES: usize = 5;
 /// Of the standard normal distribution, for an interval of 80 %.
 const Z: f64 = 1.2816;
 
@@ -55,24 +55,15 @@ pub(super) async fn kinds(
     dated.sort();
     let later: Vec<usize> = dated.iter().skip(dated.len() / 2).map(|(_, thing)| *thing).collect();
     let earlier: Vec<usize> = dated.iter().take(dated.len() / 2).map(|(_, thing)| *thing).collect();
-    let outlook: Vec<Outcome> = named
+    let cases: Vec<Cases> = named
         .iter()
         .map(|row| {
-            let of = |half: &[usize]| {
-                let count = half.iter().filter(|thing| row.things.contains(thing)).count();
-                if half.is_empty() { 0.0 } else { count as f64 / half.len() as f64 }
-            };
-            let (low, high) = wilson(row.things.len(), all);
-            Outcome {
-                kind: row.key.join(", "),
-                share: row.things.len() as f64 / all as f64,
-                low,
-                high,
-                count: row.things.len(),
-                trend: of(&later) - of(&earlier),
-            }
+            let of = |half: &[usize]| half.iter().filter(|it| row.things.contains(it)).count();
+            let (earlier, later) = (of(&earlier), of(&later));
+            Cases { kind: row.key.join(", "), count: row.things.len(), earlier, later }
         })
         .collect();
+    let outlook = outlook(&cases);
     let text = first_kinds(&outlook, KINDS, language);
     let mut own = figures(collection, &query, &table);
     own.coverage = covered(collection, &table);
@@ -86,6 +77,35 @@ pub(super) async fn kinds(
     (worked.figures, worked.outlook) = (Some(own), outlook);
     let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
+}
+
+/// The cases of one kind.
+pub(in crate::pike) struct Cases {
+    pub(in crate::pike) kind: String,
+    /// All of them.
+    pub(in crate::pike) count: usize,
+    /// Those in the earlier half of all dated cases, and in the later half.
+    pub(in crate::pike) earlier: usize,
+    pub(in crate::pike) later: usize,
+}
+
+/// The share that each kind has, in the same order, with its interval; the trend is 0 where no case has a date.
+pub(in crate::pike) fn outlook(cases: &[Cases]) -> Vec<Outcome> {
+    let sum = |part: fn(&Cases) -> usize| cases.iter().map(part).sum::<usize>();
+    let (all, earlier, later) = (sum(|it| it.count), sum(|it| it.earlier), sum(|it| it.later));
+    let share = |part: usize, all: usize| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+    let outcome = |kind: &Cases| {
+        let (low, high) = wilson(kind.count, all);
+        Outcome {
+            kind: kind.kind.clone(),
+            share: share(kind.count, all),
+            low,
+            high,
+            count: kind.count,
+            trend: share(kind.later, later) - share(kind.earlier, earlier),
+        }
+    };
+    cases.iter().map(outcome).collect()
 }
 
 /// The interval of a share, after Wilson (1927).

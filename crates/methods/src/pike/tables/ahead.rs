@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 use pikerag_narrate::{Language, forecast_points, group_forecasts, plan_words, series_rationale};
 use pikerag_prompt::Prompt;
 use pikerag_records::series::Series;
-use pikerag_tables::{Reckoning, SeriesReading, series_of};
+use pikerag_tables::{Reading, Reckoning, SeriesReading, series_of};
 
 use self::past::{asked, past};
 use super::asked::Try;
@@ -54,9 +54,9 @@ struct Forecasts {
 }
 
 impl Reader {
-    /// Carries on the series that a question about the time to come asks for: as rules read it, where they understand it to its last
-    /// word, else as a model does. `None` where neither does, where another class or level is wanted, and where what is asked
-    /// for has happened already.
+    /// Answers a question about the time to come, where rules understand it to its last word: carries on the series that it asks for,
+    /// or gives the shares of the kinds that may come next. `None` where rules are not sure, where another class or level is wanted,
+    /// and where the tables cover the time that is asked for.
     ///
     /// # Errors
     /// See [`SolveError`].
@@ -77,27 +77,33 @@ impl Reader {
                 let Some(results) = results(ports, found).await? else { return Ok(None) };
                 self.carried_on(ports, run, question, (found, results), ClassifiedBy::Rules).await
             }
-            None => Ok(None),
+            None => self.next_kind(ports, run, question).await,
         }
     }
 
-    /// Whether rules are sure of the series that the question asks for ahead.
-    pub(in crate::pike) fn foresees(&self, question: &Question) -> bool {
-        self.foreseeing(question).is_some()
+    /// The series that rules are sure of.
+    fn foreseeing(&self, question: &Question) -> Option<&SeriesReading> {
+        self.sure_of(question, &self.ahead, |found| &found.reading)
     }
 
-    /// The series that rules are sure of: over a table in the language of the question where one of these is near, and over one
+    /// The reading that rules are sure of: over a table in the language of the question where one of these is near, and over one
     /// table alone.
-    fn foreseeing(&self, question: &Question) -> Option<&SeriesReading> {
+    pub(super) fn sure_of<'a, T>(
+        &self,
+        question: &Question,
+        found: &'a [T],
+        reading: fn(&T) -> &Reading,
+    ) -> Option<&'a T> {
         let language = Some(Language::of(question.query()));
-        let is_own = |found: &&SeriesReading| self.language_of(&found.reading) == language;
-        let near = self.ahead.iter().filter(|found| is_near(&found.reading));
+        let is_own = |found: &&T| self.language_of(reading(found)) == language;
+        let near = found.iter().filter(|found| is_near(reading(found)));
         let is_any_own = near.clone().any(|found| is_own(&found));
         let mut certain = near
-            .filter(|found| found.reading.is_certain())
+            .filter(|found| reading(found).is_certain())
             .filter(|found| !is_any_own || is_own(found));
         let best = certain.next()?;
-        let is_rivalled = certain.any(|other| best.reading.score <= other.reading.score + RIVAL);
+        let is_rivalled =
+            certain.any(|other| reading(best).score <= reading(other).score + RIVAL);
         (!is_rivalled).then_some(best)
     }
 

@@ -1,0 +1,95 @@
+//! Collects the records of declared schemas, for questions about figures (PIKE-RAG §5.4, knowledge structuring).
+
+use std::collections::BTreeSet;
+
+use pikerag_knowledge::worked::{Coverage, NoRecord};
+use pikerag_knowledge::{
+    Event, Record, RecordOrigin, RecordSchema, Role, SourceId, Which, file_part,
+};
+use pikerag_language::lexicon::concepts;
+use pikerag_records::inquiry;
+use pikerag_records::unify::{Unified, unify};
+
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+
+/// The records of one declared schema, and the things that they describe.
+pub(crate) struct Collection {
+    pub(crate) schema: RecordSchema,
+    /// The most reliable first: plain ones before those that a model read, then by document.
+    pub(crate) records: Vec<Record>,
+    pub(crate) unified: Unified,
+    /// The concepts in the names of their files.
+    titles: BTreeSet<String>,
+    /// How many documents the caller may see, and how many of them have records.
+    pub(crate) coverage: Coverage,
+}
+
+impl Collection {
+    /// The source that a question is compared with.
+    pub(crate) fn source(&self) -> inquiry::Source<'_> {
+        inquiry::Source { schema: &self.schema, frame: &self.unified.frame, titles: &self.titles }
+    }
+
+    fn of(
+        schema: RecordSchema,
+        mut records: Vec<Record>,
+        documents: usize,
+        why_none: NoRecord,
+    ) -> Self {
+        records.sort_by_key(|record| record.origin == RecordOrigin::Model);
+        let unified = unify(&schema, &records);
+        let with: BTreeSet<SourceId> = records.iter().map(|record| record.source).collect();
+        let without = documents.saturating_sub(with.len());
+        let files: BTreeSet<&str> = records.iter().map(|record| file_part(&record.uri)).collect();
+        let stems =
+            files.iter().take(50).filter_map(|file| file.rsplit('/').next()?.split('.').next());
+        let coverage = Coverage {
+            documents,
+            with_records: with.len(),
+            without: if without == 0 { Vec::new() } else { vec![(why_none, without)] },
+            records: records.len(),
+            things: unified.frame.things.len(),
+            conflicts: unified.conflicts.len(),
+            ..Coverage::default()
+        };
+        let titles = stems.flat_map(concepts).collect();
+        Self { schema, records, unified, titles, coverage }
+    }
+
+    /// Adds the collection to the trace.
+    pub(crate) fn trace(&self, run: &mut Run) {
+        run.push(Event::Structured {
+            schema: self.schema.name.clone(),
+            is_declared: true,
+            coverage: self.coverage.clone(),
+        });
+    }
+}
+
+/// The records under each declared schema that has any.
+///
+/// # Errors
+/// The base cannot be read.
+pub(crate) async fn declared(ports: &Ports) -> Result<Vec<Collection>, SolveError> {
+    let mut found = Vec::new();
+    if ports.tables.engine.is_none() {
+        return Ok(found);
+    }
+    let mut documents = None;
+    for schema in ports.tables.schemas.iter() {
+        let records = ports.base.records(Some(&schema.name)).await?;
+        if records.is_empty() {
+            continue;
+        }
+        let all = match documents {
+            Some(all) => all,
+            None => ports.base.sources(Which::All).await?.len(),
+        };
+        documents = Some(all);
+        let is_read = schema.model && ports.models.of(Role::Extract).is_some();
+        let why = if is_read { NoRecord::NotFound } else { NoRecord::NotPlain };
+        found.push(Collection::of(schema.clone(), records, all, why));
+    }
+    Ok(found)
+}
