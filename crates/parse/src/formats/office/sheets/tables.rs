@@ -1,5 +1,5 @@
-//! How does a region of a sheet become a table? Lines above and below it become captions and
-//! paragraphs, its first row the header, if it names the columns.
+//! Makes a table of a region of a sheet. Lines above and below it become captions and paragraphs; its first row becomes the
+//! header, if it names the columns.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ use crate::document::writing::{LinkedText, Writing};
 
 /// Lines above a table that may be its titles.
 const MOST_TITLES: usize = 5;
+/// A row of notes has at most one cell for so many columns.
+const NOTES: usize = 3;
 /// A line below a table that has but one cell and more characters than this is a remark.
 const REMARK: usize = 40;
 /// A table may span so many times as many cells as it has; a sparser one is written without its gaps.
@@ -156,15 +158,31 @@ impl Region {
         self.columns.iter().map(at).collect()
     }
 
-    /// How many lines at the top hold one cell, while others hold more. One that is merged over some of
-    /// the columns only is a part of the header.
+    /// The number of rows above the header: titles, and notes beside each other such as a department and a unit. A cell that is
+    /// merged over some of the columns only is a part of the header.
     fn titles(&self) -> usize {
         if self.is_line() {
             return 0;
         }
         let left = |row: &[Cell]| row.first().is_some_and(|first| first.column == self.left);
-        let is_title = |row: &&Vec<Cell>| alone(row) && (row.len() == 1 || left(row));
-        self.rows.iter().take(MOST_TITLES).take_while(is_title).count()
+        let is_title = |row: &[Cell]| alone(row) && (row.len() == 1 || left(row));
+        let rows = || self.rows.iter().take(MOST_TITLES).map(Vec::as_slice);
+        let n_titles = rows().take_while(|row| is_title(row)).count();
+        let above = rows().take_while(|row| is_title(row) || self.is_note(row)).count();
+        let header = self.rows.get(above).filter(|_| n_titles < above);
+        if header.is_some_and(|row| self.names_all_columns(row)) { above } else { n_titles }
+    }
+
+    /// Whether a row has texts in a few of the columns only, none of them merged.
+    fn is_note(&self, row: &[Cell]) -> bool {
+        NOTES * row.len() <= self.columns.len()
+            && row.iter().all(|cell| !cell.continues && !is_number(&cell.text))
+    }
+
+    /// Whether a row has a name for each column.
+    fn names_all_columns(&self, row: &[Cell]) -> bool {
+        let names: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
+        row.len() == self.columns.len() && names_columns(&names)
     }
 
     fn write(self, headers: &[[u32; 3]], is_caption: bool, writing: &mut Writing) {
@@ -214,8 +232,9 @@ fn alone(row: &[Cell]) -> bool {
 }
 
 fn line(row: &[Cell], kind: BlockKind, writing: &mut Writing) {
-    if let Some(cell) = row.first() {
-        writing.piece(kind, &linked(cell));
+    let pieces = row.iter().enumerate().filter(|(at, cell)| *at == 0 || !cell.continues);
+    for (_, cell) in pieces {
+        writing.piece(kind.clone(), &linked(cell));
     }
 }
 
