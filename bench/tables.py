@@ -74,7 +74,7 @@ def verdict(question, told):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
-    arguments.add_argument("--set", choices=["main", "third", "apart"], default="main")
+    arguments.add_argument("--set", choices=sorted(held.name for held in EXAMPLES.iterdir() if held.is_dir()), default="main")
     arguments.add_argument("--quiet", action="store_true")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
