@@ -1,23 +1,23 @@
-//! Which amount or share does a text name? `126万`, `壹佰贰拾陆万` and `1,260,000` are one term; so are `3.5%` and
-//! `百分之三点五`.
+//! Reads amounts and shares as terms: `126万`, `壹佰贰拾陆万` and `1,260,000` are one term; so are `3.5%`
+//! and `百分之三点五`.
 
 use crate::decimal::Decimal;
 use crate::language::is_chinese;
 use crate::numerals::{digit, is_chinese_numeral, narrow, numeral, unit};
 
-/// Longer runs of numerals, in characters, are no amount.
+/// Longer runs of numerals, in characters, are not read as amounts.
 const LONGEST: usize = 32;
 pub(crate) const SCALES: [(&str, u32); 4] =
     [("thousand", 3), ("million", 6), ("billion", 9), ("trillion", 12)];
-/// What 千 makes a unit of measure with: 千克 is no thousand.
+/// Characters that make a unit of measure with 千: 千克 is a kilogram, not a thousand of something.
 const MEASURES: [char; 9] = ['克', '米', '瓦', '卡', '赫', '伏', '帕', '焦', '安'];
 
-/// The amount that a text begins with, as terms, and what comes after it. A number of plain digits alone is none: it is
-/// a word as it stands.
+/// The amount that a text begins with, as terms, and the rest of the text. A number of plain digits
+/// alone is no amount: it is already a word.
 pub(crate) fn amount(text: &str) -> Option<(Vec<String>, &str)> {
     if let Some((percent, rest)) = share(text) {
         let mut terms = vec![format!("{percent}%")];
-        // The number alone, as others write it before a word of their own.
+        // The number without its sign, because others write it before a word such as "percent".
         terms.extend(percent.is_whole().then(|| percent.to_string()));
         terms.push("percent".to_owned());
         return Some((terms, rest));
@@ -50,7 +50,7 @@ fn share(text: &str) -> Option<(Decimal, &str)> {
     Some((number, rest))
 }
 
-/// A number without units of its own behind it, in digits or numerals: `3.5`, `三点五`, `二十`, `百`.
+/// A number without a scale or unit, in digits or numerals: `3.5`, `三点五`, `二十`, `百`.
 fn plain(text: &str) -> Option<(Decimal, &str)> {
     if text.chars().next().map(narrow).is_some_and(|c| c.is_ascii_digit()) {
         return digits(text);
@@ -62,7 +62,7 @@ fn plain(text: &str) -> Option<(Decimal, &str)> {
     }
 }
 
-/// `壹佰贰拾陆万`, `三点五亿`: numerals with a unit among them, and a digit or 十 before all.
+/// Numerals that begin with a digit or 十 and contain a unit: `壹佰贰拾陆万`, `三点五亿`.
 fn chinese(text: &str) -> Option<(Decimal, &str)> {
     let (mut signs, mut rest) = numerals(text)?;
     if let Some((fraction, after)) = point(rest) {
@@ -90,7 +90,7 @@ fn with_units(text: &str) -> Option<(Decimal, &str)> {
     while let Some((next, after)) = digits(rest) {
         let (smaller, after) = match units(after) {
             Some(found) => found,
-            // The number of something else may follow, unless money is counted.
+            // A number of something else may follow, except in amounts of money.
             None if after.starts_with(['元', '圆']) => (0, after),
             None => break,
         };
@@ -113,7 +113,7 @@ fn scaled(number: Decimal, rest: &str) -> Option<(Decimal, &str)> {
     Some((number.shifted_up(zeros)?, rest))
 }
 
-/// Digits that are written otherwise than plainly: `1,260,000`, `1260.00`.
+/// Digits with thousands separators or a trailing zero fraction: `1,260,000`, `1260.00`.
 fn in_digits(text: &str) -> Option<(Decimal, &str)> {
     let (number, rest) = digits(text)?;
     let signs: String = text.get(..text.len() - rest.len())?.chars().map(narrow).collect();
@@ -122,7 +122,7 @@ fn in_digits(text: &str) -> Option<(Decimal, &str)> {
         .then_some((number, rest))
 }
 
-/// A number in digits of either width, in groups of three or not, with a fraction or not.
+/// A number in half-width or full-width digits; digit groups of three and a fraction are optional.
 fn digits(text: &str) -> Option<(Decimal, &str)> {
     let (mut whole, mut rest) = run_of_digits(text)?;
     let mut grouped = whole.len() <= 3 && !whole.starts_with('0');
@@ -173,7 +173,7 @@ fn numerals(text: &str) -> Option<(&str, &str)> {
     (!signs.is_empty() && signs.chars().count() <= LONGEST).then_some((signs, rest))
 }
 
-/// 三, 二十, 百: digits alone are none but a single one.
+/// 三, 二十, 百. Of numerals without a unit, only a single digit counts.
 fn small(signs: &str) -> Option<Decimal> {
     let mut all = signs.chars();
     match (all.next().and_then(digit), all.next()) {
@@ -182,7 +182,7 @@ fn small(signs: &str) -> Option<Decimal> {
     }
 }
 
-/// The digits behind 点.
+/// The digits after 点.
 fn point(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('点')?;
     let (mut fraction, mut length) = (String::new(), 0);
@@ -194,7 +194,7 @@ fn point(text: &str) -> Option<(String, &str)> {
     if fraction.is_empty() { None } else { Some((fraction, text.get(length..)?)) }
 }
 
-/// The units that a text begins with, as zeros: 千万 is 7.
+/// The units that a text begins with, as a number of zeros: 千万 is 7.
 pub(crate) fn units(text: &str) -> Option<(u32, &str)> {
     let (mut zeros, mut rest) = (0, text);
     for c in text.chars() {
@@ -207,11 +207,11 @@ pub(crate) fn units(text: &str) -> Option<(u32, &str)> {
         }
         rest = after;
     }
-    // 3百分之…, 3万分之… are no amounts.
+    // 3百分之… and 3万分之… are not amounts.
     if zeros == 0 || rest.starts_with("分之") { None } else { Some((zeros, rest)) }
 }
 
-/// What comes after this word, which stands behind a space, a hyphen or nothing.
+/// The text after `word`, if `text` begins with it; a space or a hyphen may come before the word.
 pub(crate) fn english_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let text = text.trim_start_matches([' ', '-', '\u{a0}']);
     let (found, rest) = text.split_at_checked(word.len())?;

@@ -1,5 +1,6 @@
-//! Which words does Chinese text have? Cut by jieba, whose dictionary is loaded only when the first Chinese text comes
-//! along, and which knows the words of business that are below.
+//! Cuts Chinese text into words with jieba.
+//!
+//! The first Chinese text loads jieba's dictionary. The business words below are added to it.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,7 +10,7 @@ use jieba_rs::Jieba;
 use crate::language::is_chinese;
 use crate::stop::is_stop_word;
 
-/// Words of contracts, work and money that the dictionary lacks: it has 违约金, 试用期, 保修期.
+/// Words of contracts, work and money that are missing from the dictionary (it has 违约金, 试用期, 保修期).
 const WORDS: &str = "\
     质保期 质保金 质量保证金 质保书 账期 宽限日 免租期 装修期 交房日 滞纳金 违约方 守约方 竞业限制 竞业禁止 保密期 保密协议 补充协议 \
     框架协议 验收合格 验收报告 验收标准 付款方式 付款条件 付款期限 预付款 进度款 到货款 履约期 履约保函 含税价 不含税价 增值税专用发票 \
@@ -28,14 +29,17 @@ static JIEBA: LazyLock<Jieba> = LazyLock::new(|| {
     jieba
 });
 
-/// The Chinese words of a text, in order; of a long word its parts too, for search.
+/// The Chinese words of a text, in order; a long word also gives its parts, for search.
 pub(crate) fn chinese_words(text: &str) -> Vec<String> {
     cut(text).0
 }
 
-/// The Chinese words of a text as [`chinese_words`] has them; and the neighbouring characters that are no word of the
-/// text, in order: two texts may cut the same characters into different words, the pairs are the same. No pair holds
-/// grammar, and none lies inside a word of the dictionary, which is cut alike wherever it stands.
+/// Returns the Chinese words of a text, as [`chinese_words`] does, and the pairs of neighbouring
+/// characters that are not words of the text, in order.
+///
+/// Two texts may cut the same characters into different words; their pairs are the same. No pair
+/// contains grammar or lies inside a dictionary word, because dictionary words are cut the same way
+/// everywhere.
 pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut words, mut found) = (Vec::new(), Vec::new());
     for run in runs(text) {
@@ -50,7 +54,7 @@ pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
                 add_with_parts(word.word, &mut words);
                 continue;
             }
-            for part in apart(word.word) {
+            for part in split_at_grammar(word.word) {
                 add_with_parts(part, &mut words);
             }
         }
@@ -66,7 +70,7 @@ pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
     (words, found)
 }
 
-/// A word behind the words of two and three characters that are inside it.
+/// Adds the parts of two and three characters that are words, then the word itself.
 fn add_with_parts(word: &str, words: &mut Vec<String>) {
     let characters: Vec<char> = word.chars().collect();
     for length in [2, 3].into_iter().filter(|length| *length < characters.len()) {
@@ -80,8 +84,8 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_chinese(c)).filter(|run| !run.is_empty())
 }
 
-/// What jieba only guessed to be a word is cut at grammar: no reader takes `期是` for one.
-fn apart(word: &str) -> Vec<&str> {
+/// Splits a word that jieba guessed at its grammar characters: `期是` is not a word.
+fn split_at_grammar(word: &str) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), word);
     while let Some(at) = rest.find(is_grammar) {
         let behind =
@@ -94,8 +98,8 @@ fn apart(word: &str) -> Vec<&str> {
     parts
 }
 
-/// A character that is grammar wherever it stands in what is no word of the dictionary. Those that people are called by
-/// (于, 向, 以, 之) may be part of a name.
+/// Whether a character is grammar outside dictionary words. 于, 向, 以 and 之 also occur in names, so
+/// they do not count.
 fn is_grammar(c: char) -> bool {
     !matches!(c, '于' | '向' | '以' | '之') && is_stop_word(c.encode_utf8(&mut [0; 4]))
 }
@@ -107,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn business_is_cut_as_a_reader_would() {
+    fn business_terms_are_cut_into_words() {
         for (text, words, pairs_besides) in [
             ("质保期是多久", "质保 质保期 是 多久", ""),
             ("年假有几天", "年假 有 几天", ""),
@@ -132,9 +136,9 @@ mod tests {
     }
 
     proptest! {
-        /// Grammar is glued to no neighbour, unless the dictionary has the word.
+        /// A word that contains grammar is a word of the dictionary.
         #[test]
-        fn grammar_stands_alone(text in "[质保期是的了为在由和与多久付款验收天中国]{0,30}") {
+        fn grammar_is_separate_outside_dictionary_words(text in "[质保期是的了为在由和与多久付款验收天中国]{0,30}") {
             let (words, pairs) = cut(&text);
             for word in words.iter().filter(|word| word.chars().nth(1).is_some()) {
                 prop_assert!(JIEBA.has_word(word) || !word.contains(is_grammar), "{}", word);
@@ -146,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,60}") {
+        fn handles_any_text(text in "\\PC{0,60}") {
             let (words, pairs) = cut(&text);
             for found in words.iter().chain(&pairs) {
                 prop_assert!(!found.is_empty() && text.contains(found));

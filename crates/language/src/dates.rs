@@ -1,8 +1,8 @@
-//! Which day or month does a text name? `2025年4月22日`, `2025-04-22` and `April 22, 2025` are one term.
+//! Reads dates as terms: `2025年4月22日`, `2025-04-22` and `April 22, 2025` are one term.
 
 use crate::numerals::{chinese_digit, digit, leading_number, narrow};
 
-/// In Chinese numerals: 三十一.
+/// In Chinese numerals, as in 三十一.
 const LONGEST_DAY: usize = 3;
 const DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// The months in English, in lower case, January first.
@@ -21,9 +21,10 @@ pub(crate) const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// The date that a text begins with, as terms, and what comes after it: the day, its month, its year, the
-/// month's name, the day's number. A month or a day without a year has the last two alone, as English words
-/// give them anyway.
+/// The date that a text begins with, as terms, and the rest of the text.
+///
+/// The terms are the day, its month, its year, the month's name and the day's number. A month or a
+/// day without a year gives only the last two, as its English words do anyway.
 pub(crate) fn date(text: &str) -> Option<(Vec<String>, &str)> {
     let first = text.chars().next()?;
     if first.is_ascii_alphabetic() {
@@ -43,7 +44,8 @@ fn chinese(text: &str) -> Option<(Vec<String>, &str)> {
         let (day, rest) = chinese_day(rest, month);
         return Some((terms(Some(year), month, day), rest));
     }
-    // 二〇二五年: in digits, as others write it; those who write it so have it as a word anyway.
+    // 二〇二五年 gives the year in digits, as others write it. Texts that use the numerals have them as
+    // a word anyway.
     let is_numeral = text.chars().next().is_some_and(|c| chinese_digit(c).is_some());
     (is_numeral && after.starts_with('年')).then(|| (vec![year.to_string()], after))
 }
@@ -54,7 +56,7 @@ fn chinese_month(text: &str) -> Option<(u32, &str)> {
     (1..=12).contains(&month).then(|| (month, rest.strip_prefix('份').unwrap_or(rest)))
 }
 
-/// The day behind a month, where there is one.
+/// The day after a month, if there is one.
 fn chinese_day(text: &str, month: u32) -> (Option<u32>, &str) {
     let day = leading_number(text.trim_start(), LONGEST_DAY).and_then(|(day, rest)| {
         let rest = behind(rest, &['日', '号'])?;
@@ -76,7 +78,7 @@ fn in_digits(text: &str) -> Option<(Vec<String>, &str)> {
     if let Some((day, rest)) = day.filter(|(day, rest)| is_day(*day, month) && ends(rest)) {
         return Some((terms(Some(year), month, Some(day)), rest));
     }
-    // 2025.4 is as well a number, 2025-4 a range.
+    // 2025.4 may also be a number, 2025-4 a range.
     let is_month = match narrow(separator) {
         '-' => rest.chars().take_while(|c| narrow(*c).is_ascii_digit()).count() == 2,
         other => other == '/',
@@ -117,7 +119,8 @@ fn english_month(text: &str) -> Option<(u32, &str)> {
     Some((month_named(&name)?, rest))
 }
 
-/// The number of the month that has this English name, whole or in three letters, in any case; `sept` is known, too.
+/// The number of the month with this English name, in full or in three letters, in any case; also
+/// accepts `sept`.
 pub fn month_named(name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
     let is_short = name.len() == 3 || name == "sept";
@@ -134,13 +137,14 @@ fn word(text: &str) -> (String, &str) {
     (word.to_ascii_lowercase(), rest)
 }
 
-/// Behind spaces on the same line, a comma among them or a hyphen instead; `None` where nothing stands between.
+/// The text after a gap: spaces on the same line, with a comma or a hyphen allowed. `None` if there
+/// is no gap.
 fn after_gap(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches([' ', ',', '-', '\u{a0}']);
     (rest.len() < text.len() && text.len() <= rest.len() + 3).then_some(rest)
 }
 
-/// Without the ending of 1st, 22nd.
+/// Removes the ending of 1st, 22nd.
 fn without_ending(text: &str) -> &str {
     let ends = ["st", "nd", "rd", "th"].iter().find_map(|ending| text.strip_prefix(ending));
     ends.unwrap_or(text)
@@ -158,7 +162,7 @@ fn one_or_two_digits(text: &str) -> Option<(u32, &str)> {
     if (1..=2).contains(&signs) { leading_number(text, signs) } else { None }
 }
 
-/// Behind one of these characters, spaces before it left out.
+/// The text after one of these characters; spaces before the character are skipped.
 fn behind<'a>(text: &'a str, names: &[char]) -> Option<&'a str> {
     text.trim_start().strip_prefix(names)
 }
@@ -168,7 +172,8 @@ fn is_day(day: u32, month: u32) -> bool {
     most.is_some_and(|most| (1..=*most).contains(&day))
 }
 
-/// Whether a date may end before this text: an identifier goes on, and so do fractions; a time of day may follow.
+/// Whether a date may end before this text. An identifier or a fraction would continue it; a time
+/// of day may follow.
 fn ends(text: &str) -> bool {
     let mut next = text.chars().map(narrow);
     match next.next() {
@@ -188,7 +193,7 @@ fn terms(year: Option<u32>, month: u32, day: Option<u32>) -> Vec<String> {
     }
     terms.extend(MONTHS.get(month.saturating_sub(1) as usize).map(|name| (*name).to_owned()));
     terms.extend(day.map(|day| day.to_string()));
-    // 2011-12 may mean two years, a season, and be asked for by `2011–12`.
+    // 2011-12 may also mean a season of two years, which `2011–12` searches for.
     if day.is_none() && year.is_some_and(|year| (year + 1) % 100 == month) {
         terms.push(format!("{month:02}"));
     }

@@ -1,13 +1,13 @@
-//! How is a decimal number counted without rounding, and written in one way only?
+//! Stores decimal numbers exactly and writes each in exactly one way.
 
 use std::fmt;
 
-/// A number of at most 38 digits, those behind the point included.
+/// A number of at most 38 digits, including those after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal {
     /// The number times ten to the power of `places`.
     digits: u128,
-    /// No more than are needed.
+    /// The smallest number of places that is exact.
     places: u32,
 }
 
@@ -21,7 +21,7 @@ impl Decimal {
         Some(Self { digits: digits.parse().ok()?, places: 0 })
     }
 
-    /// A whole number with these digits behind its point.
+    /// A whole number with these digits after its point.
     pub(crate) fn with_fraction(self, fraction: &str) -> Option<Self> {
         let places = u32::try_from(fraction.len()).ok()?;
         let whole = self.digits.checked_mul(10_u128.checked_pow(places)?)?;

@@ -1,15 +1,16 @@
-//! When are two spellings the same word? After folding: case, accents, possessives and apostrophes
-//! do not matter. A Chinese character is a word of its own here.
+//! Folds words: case, accents, possessives and apostrophes do not matter.
+//!
+//! Each Chinese character is a word of its own here.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::language::is_chinese;
 
-/// A word of a text, and where it stands there.
+/// A word of a text with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// As it stands there, accents and possessives included.
+    /// As written in the text, accents and possessives included.
     pub raw: &'a str,
     /// First byte in the text.
     pub start: usize,
@@ -67,8 +68,7 @@ fn push<'a>(found: &mut Vec<Token<'a>>, text: &'a str, start: usize, end: usize)
     }
 }
 
-/// One word in lower case, without accents, apostrophes and possessives; empty where nothing is
-/// left.
+/// One word in lower case, without accents, apostrophes and possessives; empty if nothing remains.
 pub fn fold(word: &str) -> String {
     let bare = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
     if bare.is_ascii() {
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,60}") {
+        fn handles_any_text(text in "\\PC{0,60}") {
             for token in tokens(&text) {
                 prop_assert_eq!(&text[token.start..token.end()], token.raw);
             }

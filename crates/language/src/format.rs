@@ -1,9 +1,9 @@
 //! Formats a number for readers.
 
-/// A whole number without a point, any other with at most two digits behind it; four where it is below 0.1.
+/// A whole number without a point; other numbers with at most two decimals, or four below 0.1.
 pub fn format_number(value: f64) -> String {
     if value.fract().abs() < 1e-9 && value.abs() < 1e15 {
-        // Zero has no sign.
+        // Avoids `-0`.
         return format!("{:.0}", value.round() + 0.0);
     }
     let digits = if value.abs() < 0.1 { 4 } else { 2 };
@@ -19,7 +19,7 @@ mod tests {
     use super::format_number;
 
     #[test]
-    fn zeros_that_say_nothing_are_left_out() {
+    fn trailing_zeros_are_omitted() {
         let shown = [12.0, 12.5, 12.345, 0.0123, -0.0, -1e-12, -0.00001, -3.0, 100.0, 1e15];
         assert_eq!(
             shown.map(format_number).join(" "),

@@ -1,12 +1,14 @@
-//! Which language is this?
+//! Detects the language of a text.
 
-/// A character of the Chinese script, rare and compatibility ones included; no punctuation.
+/// Whether a character belongs to the Chinese script, rare and compatibility characters included;
+/// not punctuation.
 pub fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{2FA1F}')
 }
 
-/// The language of a text as an ISO 639-3 code; `None` where it is too short to tell, or doubtful.
+/// The language of a text as an ISO 639-3 code; `None` if the text is too short or the result is
+/// unreliable.
 pub fn language_of(text: &str) -> Option<&'static str> {
     let mut end = text.len().min(4_000);
     while !text.is_char_boundary(end) {

@@ -1,12 +1,14 @@
-//! Which words of the two languages mean one thing? A small list of what questions about tables are asked in and
-//! columns are named by: a question in Chinese finds a column in English, and the other way round.
+//! Maps English and Chinese words of one meaning to a common mark.
+//!
+//! The list is small: words of questions about tables and words of column names. So a Chinese
+//! question finds an English column, and the reverse.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use crate::words::{stem, words};
 
-/// Words of one meaning, a line each. English words stand for their stems.
+/// Words of one meaning, a line each. English words are listed as stems.
 const GROUPS: &str = "
     approve approval authorize authorization license 批准 获批 审批 许可 核准 上市
     drug medicine medication product 药 药物 药品 新药 产品
@@ -69,17 +71,17 @@ static BY_WORD: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
     let lines = GROUPS.lines().filter(|line| !line.trim().is_empty()).enumerate();
     let words = lines
         .flat_map(|(group, line)| line.split_whitespace().map(move |word| (stem(word), group)));
-    // A word of two groups counts for the first.
+    // A word in two groups belongs to the first.
     words.fold(HashMap::new(), |mut by_word, (word, group)| {
         by_word.entry(word).or_insert(group);
         by_word
     })
 });
 
-/// What a text is about: the stems of its words, and a mark for each meaning that the list knows, whichever word and
-/// language it is told in.
+/// The stems of a text's words, and a mark for each listed meaning, whatever word or language
+/// expresses it.
 pub fn concepts(text: &str) -> BTreeSet<String> {
-    // Columns are named `approval_date`, `approvalDate`.
+    // Splits column names such as `approval_date` and `approvalDate`.
     let mut spaced = String::with_capacity(text.len() + 8);
     let mut was_lower = false;
     for c in text.chars() {
@@ -93,7 +95,7 @@ pub fn concepts(text: &str) -> BTreeSet<String> {
     stems.flat_map(|stem| [meaning(&stem), Some(stem)]).flatten().collect()
 }
 
-/// The mark of a stem's meaning, where the list knows it.
+/// The mark of a stem's meaning, if the list has it.
 pub fn meaning(stem: &str) -> Option<String> {
     BY_WORD.get(stem).map(|group| format!("#{group}"))
 }

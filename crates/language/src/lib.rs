@@ -1,5 +1,6 @@
-//! What is a word, a sentence, a name? The same answers for indexing and for asking, in English and
-//! Chinese alike.
+//! Splits text into words, sentences, names, dates and amounts, in English and Chinese.
+//!
+//! Indexing and queries use the same rules.
 
 mod amounts;
 mod chinese;

@@ -1,5 +1,5 @@
-//! Under which names are things found? Titles with their aliases, and the proper names in a text,
-//! as lists of folded words.
+//! Finds the names of things: titles with their aliases, and proper names in a text, as lists of
+//! folded words.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ use crate::written::take_written;
 /// A name as its folded words, in order.
 pub type Name = Vec<String>;
 
-/// Longer titles are not looked for in texts.
+/// The limit, in words; longer titles are not searched for in texts.
 pub const LONGEST: usize = 12;
-/// The same for Chinese ones, whose characters are words of their own here.
+/// The limit for Chinese titles; each character counts as a word here.
 const LONGEST_CHINESE: usize = 32;
-/// What the full name of a Chinese statute or office begins with, and its short name does not.
+/// A prefix that full names of Chinese statutes and offices have and short names omit.
 const STATE: &str = "中华人民共和国";
-/// Words that join the parts of a name without being one.
+/// Words that join the parts of a name without being part of it.
 const CONNECTIVES: [&str; 17] = [
     "of", "de", "la", "le", "du", "des", "von", "van", "der", "den", "di", "da", "del", "della",
     "dos", "al", "bin",
 ];
 
-/// How many words a name may have that begins with this one.
+/// The largest number of words in a name that begins with this word.
 pub fn longest(first: &str) -> usize {
     if first.chars().any(is_chinese) { LONGEST_CHINESE } else { LONGEST }
 }
@@ -35,20 +35,20 @@ fn is_too_long(name: &[String]) -> bool {
     name.first().is_some_and(|first| longest(first) < name.len())
 }
 
-/// A name as one string: what its key is made from.
+/// A name as one string, the input of its key.
 pub fn joined(name: &[String]) -> String {
     name.join(" ")
 }
 
-/// What is alike in all spellings of a tag that differ in case, accents, punctuation or English ending.
-/// Empty where it holds no word.
+/// A form that is equal for spellings of a tag that differ only in case, accents, punctuation or
+/// English ending. Empty if the tag has no word.
 pub fn tag_words(tag: &str) -> String {
     let words: Vec<String> = tokens(tag).into_iter().map(|token| stem(&token.folded)).collect();
     joined(&words)
 }
 
-/// The names that a title stands for, each with its weight in hundredths: the title itself, without
-/// a bracketed remark, up to the first comma, without the article or the name of the state.
+/// The names that a title stands for, each with a weight in hundredths: the title itself, without a
+/// bracketed remark, up to the first comma, without the article or the name of the state.
 pub fn title_names(title: &str) -> Vec<(Name, u8)> {
     let title = title.trim();
     let plain = match title.strip_suffix([')', '）']).and_then(|rest| rest.rsplit_once(['(', '（']))
@@ -72,7 +72,7 @@ pub fn title_names(title: &str) -> Vec<(Name, u8)> {
     if let Some((before, _)) = plain.split_once([',', '，']) {
         add(folded(before), 70);
     }
-    // The whole title, though it may have a remark in brackets: the year of an amendment tells it apart.
+    // Uses the title with its bracketed remark, because the year of an amendment distinguishes it.
     if let Some(rest) = title.strip_prefix(STATE) {
         add(folded(rest), 90);
     }
@@ -90,9 +90,10 @@ fn folded(text: &str) -> Name {
     tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
-/// The proper names in a text, each once, sorted: runs of capitalised words and identifiers, their
-/// parts between connectives, and their single words; in Chinese, what stands in 《》 “” 「」 and the
-/// words of two characters and more. Judged from the text alone.
+/// The proper names in a text, each once, sorted. They are found from the text alone.
+///
+/// English: runs of capitalised words and identifiers, their parts between connectives, and their
+/// single words. Chinese: text in 《》 “” 「」 『』, and words of two or more characters.
 pub fn names_in(text: &str) -> BTreeSet<Name> {
     let mut names = BTreeSet::new();
     let mut run: Vec<String> = Vec::new();
@@ -135,10 +136,10 @@ pub fn names_in(text: &str) -> BTreeSet<Name> {
     names
 }
 
-/// Whether what stands between two words lets them belong to one name.
+/// Whether the text between two words allows them to belong to one name.
 fn joins(gap: &str, previous: Option<&Token<'_>>) -> bool {
     match gap.trim() {
-        // A heading is no part of a name in the text below it.
+        // A heading is not part of a name in the text below it.
         _ if 1 < gap.matches('\n').count() => false,
         "" | "&" => true,
         "." => previous.is_some_and(|token| token.raw.chars().count() <= 2),
@@ -146,7 +147,8 @@ fn joins(gap: &str, previous: Option<&Token<'_>>) -> bool {
     }
 }
 
-/// A word that begins with a capital, or an identifier of letters and digits; no ordinal number.
+/// A word that begins with a capital, or an identifier of letters and digits; not an ordinal
+/// number.
 fn is_capital(word: &str) -> bool {
     if word.chars().next().is_some_and(char::is_uppercase) {
         return true;
@@ -185,7 +187,7 @@ fn chinese_names(text: &str, names: &mut BTreeSet<Name>) {
             }
         }
     }
-    // No part of a date or an amount is a name.
+    // A part of a date or an amount is not a name.
     for word in chinese_words(&take_written(text).1) {
         if 2 <= word.chars().count() && !is_stop_word(&word) && !is_count(&word) {
             names.insert(word.chars().map(|c| fold(c.encode_utf8(&mut [0; 4]))).collect());
@@ -193,7 +195,7 @@ fn chinese_names(text: &str, names: &mut BTreeSet<Name>) {
     }
 }
 
-/// `三个`, `十日`: how many, not what.
+/// `三个`, `十日`: a count, not a thing.
 fn is_count(word: &str) -> bool {
     const MEASURES: [char; 14] =
         ['个', '年', '月', '日', '天', '次', '名', '项', '位', '种', '人', '条', '款', '元'];
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn chinese_questions_name_no_scraps() {
+    fn chinese_questions_give_whole_names() {
         let named = |text: &str| shown(names_in(text)).join(", ");
         assert_eq!(named("1年的质保期是多久？"), "质 保, 质 保 期");
         assert_eq!(named("2025年4月22日付款126万元是否逾期三个月？"), "付 款, 逾 期");

@@ -1,12 +1,11 @@
-//! Which number do Chinese numerals or digits write?
+//! Reads numbers in Chinese numerals or digits.
 
-/// Whether a character can stand in a number.
+/// Whether a character can be part of a number.
 pub fn is_numeral(c: char) -> bool {
     digit(c).is_some() || unit(c).is_some()
 }
 
-/// The number that a whole text writes: `二百六十四`, `贰佰陆拾肆`, `264`, `２６４`, `二六四`. None for anything
-/// else.
+/// The number that a whole text writes: `二百六十四`, `贰佰陆拾肆`, `264`, `２６４`, `二六四`; else `None`.
 pub fn number(text: &str) -> Option<u32> {
     if text.is_empty() {
         return None;
@@ -21,23 +20,24 @@ pub fn number(text: &str) -> Option<u32> {
     Some(value)
 }
 
-/// As [`number`], for Chinese numerals alone: `None` for digits of any width.
+/// Like [`number`], but only for Chinese numerals: `None` for digits of any width.
 pub fn chinese_number(numeral: &str) -> Option<u32> {
     if numeral.chars().all(is_chinese_numeral) { number(numeral) } else { None }
 }
 
-/// The number that a text begins with, digits or numerals, no longer than `longest` characters; and what
-/// comes after it.
+/// The number in digits or numerals that a text begins with, at most `longest` characters, and the
+/// rest of the text.
 pub(crate) fn leading_number(text: &str, longest: usize) -> Option<(u32, &str)> {
     let signs: String = text.chars().take(longest).take_while(|c| is_numeral(*c)).collect();
     Some((number(&signs)?, text.get(signs.len()..)?))
 }
 
-/// The number that a whole text writes with units: `一亿二千万`, `壹佰零伍`, `三万五` (35,000). None where units
-/// or digits stand in an order that nobody reads as one number.
+/// The number that a whole text writes with units: `一亿二千万`, `壹佰零伍`, `三万五` (35,000). `None` if the
+/// order of units or digits is not that of one number.
 pub(crate) fn numeral(text: &str) -> Option<u64> {
     let (mut total, mut section) = (0_u64, 0_u64);
-    // The digit that waits for its unit, and the unit that stood last; after a 零 a digit counts once.
+    // `pending`: a digit before its unit. `last`: the previous unit, unset after 零, so that a digit
+    // after it counts once.
     let (mut pending, mut last): (Option<u64>, Option<u64>) = (None, None);
     let (mut smallest, mut bigs) = (10_000_u64, Vec::new());
     for c in text.chars() {
@@ -45,11 +45,11 @@ pub(crate) fn numeral(text: &str) -> Option<u64> {
             (Some(_), _) if pending.is_some() => return None,
             (Some(0), _) => last = None,
             (Some(digit), _) => pending = Some(digit),
-            // 一万二千: what stands before 万 is a number of its own; before 亿 all that was read.
+            // 一万二千: the part before 万 is a number of its own; 亿 multiplies all that was read.
             (_, Some(big @ (10_000 | 100_000_000))) => {
                 section = section.checked_add(pending.take().unwrap_or(0))?;
                 let counted = if big == 10_000 { section } else { total.checked_add(section)? };
-                // 三万亿 has the smaller one first; 三万二万 is no number.
+                // 三万亿 has the smaller unit first; 三万二万 is not a number.
                 if counted == 0
                     || bigs.last() == Some(&big)
                     || (big != 10_000 && bigs.contains(&big))
@@ -63,7 +63,7 @@ pub(crate) fn numeral(text: &str) -> Option<u64> {
                 (section, smallest, last) = (0, 10_000, Some(big));
                 bigs.push(big);
             }
-            // 十五 is 15: a unit without a digit counts once, and only where a number begins.
+            // 十五 is 15: a unit without a digit counts once, and only at the beginning of a number.
             (_, Some(unit)) => {
                 let begins = total == 0 && section == 0;
                 if smallest <= unit || (pending.is_none() && unit != 10 && !begins) {
@@ -90,12 +90,12 @@ pub fn chinese_digit(c: char) -> Option<u32> {
     }
 }
 
-/// A numeral of the Chinese script, as everyday or as contracts and cheques write it.
+/// A numeral of the Chinese script, in its everyday or its formal form (contracts, cheques).
 pub(crate) fn is_chinese_numeral(c: char) -> bool {
     is_numeral(c) && !narrow(c).is_ascii_digit()
 }
 
-/// A full-width character as it stands in ASCII.
+/// The ASCII form of a full-width character.
 pub fn narrow(c: char) -> char {
     match c {
         '！'..='～' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),
@@ -107,7 +107,7 @@ pub(crate) fn digit(c: char) -> Option<u32> {
     const FORMAL: [char; 9] = ['壹', '贰', '叁', '肆', '伍', '陆', '柒', '捌', '玖'];
     match narrow(c) {
         c @ '0'..='9' => c.to_digit(10),
-        // Written in place of 〇.
+        // Often written instead of 〇.
         '○' => Some(0),
         c => match FORMAL.iter().position(|known| *known == c) {
             Some(at) => Some(at as u32 + 1),
@@ -181,12 +181,13 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn survives_any_text(text in "[0-9一二三十百千万]{0,30}") {
+        fn handles_any_text(text in "[0-9一二三十百千万]{0,30}") {
             let _ = number(&text);
         }
     }
 
-    /// As statutes write it, or contracts: with these digits from nought on, and these units from ten on.
+    /// Writes a number as statutes or contracts do, with these digits from zero on and these units
+    /// from ten on.
     pub(crate) fn chinese(value: u64, digits: &str, units: &str) -> String {
         let digits: Vec<char> = digits.chars().collect();
         let units: Vec<char> = units.chars().collect();

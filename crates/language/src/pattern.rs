@@ -1,7 +1,7 @@
-//! Declares the regular expressions that rules look for words with.
+//! Declares the regular expressions that rules search words with.
 
-/// A regular expression as a static, whatever the case of letters: `pattern!(NAME, r"…")`. Each is a constant that tests
-/// read.
+/// Declares a static regular expression that ignores case: `pattern!(NAME, r"…")`. Tests run each
+/// pattern, so an invalid one fails there.
 #[macro_export]
 macro_rules! pattern {
     ($name:ident, $text:literal) => {

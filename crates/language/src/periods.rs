@@ -1,5 +1,5 @@
-//! Which stretches of time does a question name? `in 2018`, `between 2012 and 2015`, `the third quarter of 2018`,
-//! `since March 2015`, `2018年第三季度`, `2012年到2015年`, `2015年以来`.
+//! Reads the periods that a question names: `in 2018`, `between 2012 and 2015`, `the third quarter
+//! of 2018`, `since March 2015`, `2018年第三季度`, `2012年到2015年`, `2015年以来`.
 
 use std::sync::LazyLock;
 
@@ -8,19 +8,19 @@ use regex::Regex;
 use crate::dates::{MONTHS, month_named};
 use crate::numerals::{narrow, number};
 
-/// A stretch of time, both days included; open where one is missing.
+/// A period, both days included; open at an end that is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first day: `2018-01-01`; with `~` behind it, all after that day.
+    /// The first day: `2018-01-01`. With a final `~`, the period begins after that day.
     pub from: Option<String>,
-    /// The last day; of a month its 31st, which is behind all its days. With `~` behind it, what is ordered right before the
-    /// next day: all before that.
+    /// The last day. A month ends on its 31st, which sorts after all its days. With a final `~`,
+    /// the value sorts just before the next day: the period ends before that day.
     pub to: Option<String>,
     /// As the question names it.
     pub shown: String,
 }
 
-/// The stretches that a text names, in order, and the text without them, a space in place of each.
+/// The periods that a text names, in order, and the text with a space in place of each.
 pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
     let narrow_digit = |c: char| Some(narrow(c)).filter(char::is_ascii_digit).unwrap_or(c);
     let text: String = text.chars().map(narrow_digit).collect();
@@ -33,7 +33,7 @@ pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
         rest.push_str(kept);
         rest.push(' ');
         let start = atom.start;
-        // `2012 to 2015`: the next one belongs to it.
+        // `2012 to 2015`: the next date belongs to this period.
         let joined = atoms
             .next_if(|next| joins(text.get(atom.end..next.start).unwrap_or_default(), opening));
         let last = joined.as_ref().unwrap_or(&atom);
@@ -53,7 +53,7 @@ pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
         let (from, to) = match side {
             Side::Within => (Some(first), Some(last_day)),
             Side::From => (Some(first), None),
-            // No day stands between these.
+            // The value sorts after `last_day` and before the next day.
             Side::After => (Some(format!("{last_day}~")), None),
             Side::Until => (None, Some(last_day)),
             Side::Before => (None, Some(before_day(&first))),
@@ -64,7 +64,7 @@ pub fn stretches(text: &str) -> (Vec<Stretch>, String) {
     (found, rest)
 }
 
-/// What a text orders behind every earlier day and before this one: `2018-05-10~` for 2018-05-11.
+/// A value that sorts after every earlier day and before this one: `2018-05-10~` for 2018-05-11.
 fn before_day(day: &str) -> String {
     let mut before = day.to_owned();
     let last = before.pop().and_then(|last| char::from_u32(last as u32 - 1));
@@ -100,7 +100,7 @@ enum Side {
     Before,
 }
 
-/// What the words before a period say of it, and the text before those words.
+/// The meaning of the words before a period, and the text before those words.
 fn opening(before: &str) -> (Opening, &str) {
     static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let words = r"(?i)(?:\b(since|from|starting in|beginning in|after|between|until|till|up to|through|by the end of|before|prior to|in|during|for|of|at|on|over|within)|(自从|自|从|在|于|截至|截止到|直到|到|至))(?:\s+(?:the|year|years))*\s*$";
@@ -124,7 +124,7 @@ fn opening(before: &str) -> (Opening, &str) {
     (opening, kept)
 }
 
-/// Whether what stands between two periods makes one stretch of them.
+/// Whether the text between two dates joins them into one period.
 fn joins(between: &str, opening: Opening) -> bool {
     match between.trim().to_lowercase().as_str() {
         "-" | "–" | "—" | "~" | "to" | "through" | "until" | "till" | "到" | "至" | "—-" => {
@@ -135,7 +135,7 @@ fn joins(between: &str, opening: Opening) -> bool {
     }
 }
 
-/// What the words behind a period say of it, and how many bytes they have.
+/// The meaning of the words after a period, and their length in bytes.
 fn closing(behind: &str, has_side: bool) -> (Closing, usize) {
     const WORDS: [(&str, Closing); 20] = [
         ("以来", Closing::From),
@@ -165,7 +165,7 @@ fn closing(behind: &str, has_side: bool) -> (Closing, usize) {
         text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
     });
     match found {
-        // `2012年到2015年之间`; but of `从2015年起` the word belongs to it.
+        // `2012年到2015年之间` ends with the word; in `从2015年起` the word belongs to the opening.
         // 起重机 is a crane.
         Some((word, _)) if *word == "起" && begins_a_word(text) => (Closing::None, 0),
         Some((word, closing)) if !has_side || *closing == Closing::None || *word == "起" => {
@@ -183,7 +183,7 @@ fn begins_a_word(text: &str) -> bool {
     WORDS.iter().any(|word| text.starts_with(word))
 }
 
-/// A period with its place.
+/// A date, month, quarter or year in the text, with its place.
 struct Atom {
     start: usize,
     end: usize,
@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn shown_periods(text: &str) -> String {
         let (found, rest) = stretches(text);
         let shown: Vec<String> = found
             .iter()
@@ -295,51 +295,60 @@ mod tests {
 
     #[test]
     fn english() {
-        assert_eq!(told("How many in 2018?"), "2018-01-01..2018-12-31 | How many ?");
-        assert_eq!(told("between 2012 and 2015, how"), "2012-01-01..2015-12-31 | , how");
-        assert_eq!(told("approved from 2012 to 2015"), "2012-01-01..2015-12-31 | approved");
-        assert_eq!(told("2012–2015"), "2012-01-01..2015-12-31 |");
-        assert_eq!(told("since March 2015"), "2015-03-01.. |");
-        assert_eq!(told("before 2015 or"), "..2015-01-00~ | or");
-        assert_eq!(told("before November 2015"), "..2015-11-00~ |");
-        // Behind the tenth, before the eleventh.
+        assert_eq!(shown_periods("How many in 2018?"), "2018-01-01..2018-12-31 | How many ?");
+        assert_eq!(shown_periods("between 2012 and 2015, how"), "2012-01-01..2015-12-31 | , how");
+        assert_eq!(
+            shown_periods("approved from 2012 to 2015"),
+            "2012-01-01..2015-12-31 | approved"
+        );
+        assert_eq!(shown_periods("2012–2015"), "2012-01-01..2015-12-31 |");
+        assert_eq!(shown_periods("since March 2015"), "2015-03-01.. |");
+        assert_eq!(shown_periods("before 2015 or"), "..2015-01-00~ | or");
+        assert_eq!(shown_periods("before November 2015"), "..2015-11-00~ |");
+        // After the tenth, before the eleventh.
         let (before, _) = stretches("before 11 May 2018");
         let to = before[0].to.clone().unwrap();
         assert!("2018-05-10" < to.as_str() && to.as_str() < "2018-05-11");
-        assert_eq!(told("after 2015"), "2015-12-31~.. |");
-        assert_eq!(told("up to 2015"), "..2015-12-31 |");
-        assert_eq!(told("the third quarter of 2018"), "2018-07-01..2018-09-31 | the");
+        assert_eq!(shown_periods("after 2015"), "2015-12-31~.. |");
+        assert_eq!(shown_periods("up to 2015"), "..2015-12-31 |");
+        assert_eq!(shown_periods("the third quarter of 2018"), "2018-07-01..2018-09-31 | the");
         assert_eq!(
-            told("Q2 2018 or 2018 Q3"),
+            shown_periods("Q2 2018 or 2018 Q3"),
             "2018-04-01..2018-06-31 2018-07-01..2018-09-31 | or"
         );
         assert_eq!(
-            told("on 6 May 2024 and May 7, 2024"),
+            shown_periods("on 6 May 2024 and May 7, 2024"),
             "2024-05-06..2024-05-06 2024-05-07..2024-05-07 | and"
         );
-        assert_eq!(told("in the second half of 2018"), "2018-07-01..2018-12-31 |");
-        assert_eq!(told("2016 and 2017"), "2016-01-01..2016-12-31 2017-01-01..2017-12-31 | and");
-        assert_eq!(told("crane 40-117 with 2500 hours"), " | crane 40-117 with 2500 hours");
+        assert_eq!(shown_periods("in the second half of 2018"), "2018-07-01..2018-12-31 |");
+        assert_eq!(
+            shown_periods("2016 and 2017"),
+            "2016-01-01..2016-12-31 2017-01-01..2017-12-31 | and"
+        );
+        assert_eq!(
+            shown_periods("crane 40-117 with 2500 hours"),
+            " | crane 40-117 with 2500 hours"
+        );
     }
 
     #[test]
     fn chinese() {
-        assert_eq!(told("2018年批准了多少"), "2018-01-01..2018-12-31 | 批准了多少");
-        assert_eq!(told("２０１８年第三季度"), "2018-07-01..2018-09-31 |");
-        assert_eq!(told("从2012年到2015年之间"), "2012-01-01..2015-12-31 |");
-        assert_eq!(told("2012至2015年"), "2012-01-01..2015-12-31 |");
-        assert_eq!(told("2015年以来"), "2015-01-01.. |");
-        assert_eq!(told("自2015年起"), "2015-01-01.. |");
-        assert_eq!(told("2015年之前"), "..2015-01-00~ |");
-        assert_eq!(told("在2018年5月6日"), "2018-05-06..2018-05-06 |");
-        assert_eq!(told("二〇一八年十二月"), "2018-12-01..2018-12-31 |");
-        assert_eq!(told("2018年起重机"), "2018-01-01..2018-12-31 | 起重机");
-        assert_eq!(told("2018年上半年"), "2018-01-01..2018-06-31 |");
+        assert_eq!(shown_periods("2018年批准了多少"), "2018-01-01..2018-12-31 | 批准了多少");
+        assert_eq!(shown_periods("２０１８年第三季度"), "2018-07-01..2018-09-31 |");
+        assert_eq!(shown_periods("从2012年到2015年之间"), "2012-01-01..2015-12-31 |");
+        assert_eq!(shown_periods("2012至2015年"), "2012-01-01..2015-12-31 |");
+        assert_eq!(shown_periods("2015年以来"), "2015-01-01.. |");
+        assert_eq!(shown_periods("自2015年起"), "2015-01-01.. |");
+        assert_eq!(shown_periods("2015年之前"), "..2015-01-00~ |");
+        assert_eq!(shown_periods("在2018年5月6日"), "2018-05-06..2018-05-06 |");
+        assert_eq!(shown_periods("二〇一八年十二月"), "2018-12-01..2018-12-31 |");
+        assert_eq!(shown_periods("2018年起重机"), "2018-01-01..2018-12-31 | 起重机");
+        assert_eq!(shown_periods("2018年上半年"), "2018-01-01..2018-06-31 |");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "(\\PC|[0-9年月日季度 to-]){0,40}") {
+        fn handles_any_text(text in "(\\PC|[0-9年月日季度 to-]){0,40}") {
             let _ = stretches(&text);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::amounts::{SCALES, english_word, units};
 
-/// Longer units, in characters, are remarks.
+/// Longer units, in characters, are treated as remarks.
 const LONGEST_UNIT: usize = 24;
 const CURRENCIES: [&str; 15] = [
     "US$",
@@ -23,7 +23,7 @@ const CURRENCIES: [&str; 15] = [
 ];
 const ABBREVIATIONS: [(&str, u32); 2] = [("mn", 6), ("bn", 9)];
 
-/// The amount, and its currency or unit; `None` where anything else stands in the text.
+/// The amount, and its currency or unit; `None` if the text contains anything else.
 pub fn quantity(text: &str) -> Option<(f64, Option<String>)> {
     let mut rest = text.trim();
     let bracketed = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -45,7 +45,7 @@ pub fn quantity(text: &str) -> Option<(f64, Option<String>)> {
     let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | ' ' | '\'' | '’');
     let end = rest.find(|c| !in_number(c)).unwrap_or(rest.len());
     let (digits, mut behind) = rest.split_at(end);
-    // A full stop behind the number ends a sentence.
+    // A full stop after the number ends a sentence.
     let digits = digits.trim_end().trim_end_matches(['.', ',']);
     let mut amount: f64 = plain_digits(digits)?.parse().ok()?;
     if let Some((power, after)) = power(behind) {
@@ -70,7 +70,7 @@ pub fn quantity(text: &str) -> Option<(f64, Option<String>)> {
     amount.is_finite().then_some((amount, unit))
 }
 
-/// The power of `1.5e3`; `5 eggs` have none.
+/// The exponent of `1.5e3`; `5 eggs` has none.
 fn power(text: &str) -> Option<(i32, &str)> {
     let power = text.strip_prefix(['e', 'E'])?;
     let end = power.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '+');
@@ -78,14 +78,14 @@ fn power(text: &str) -> Option<(i32, &str)> {
     Some((power.parse().ok().filter(|power: &i32| power.abs() < 100)?, after))
 }
 
-/// The scale that a text begins with, as zeros: `million`, `bn`, `万`.
+/// The scale that a text begins with, as a number of zeros: `million`, `bn`, `万`.
 fn scale(text: &str) -> Option<(u32, &str)> {
     let mut words = SCALES.iter().chain(&ABBREVIATIONS);
     let word = words.find_map(|(word, zeros)| Some((*zeros, english_word(text, word)?)));
     word.or_else(|| units(text))
 }
 
-/// Digits as Rust reads them: without thousands separators, and with a point before decimals.
+/// Digits in the form that Rust parses: no thousands separators, a point before decimals.
 fn plain_digits(digits: &str) -> Option<String> {
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
@@ -97,7 +97,7 @@ fn plain_digits(digits: &str) -> Option<String> {
         ([], _) => false,
         ([.., before, last], _) => before != last && matches!(last, '.' | ','),
         (_, Some('.')) => true,
-        // `1,234` counts thousands, `1,23` does not.
+        // In `1,234` the comma separates thousands, in `1,23` decimals.
         (_, Some(',')) => groups.last().is_some_and(|group| group.len() != 3),
         _ => false,
     };
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,40}|[0-9.,e+ $%万千m-]{0,20}") {
+        fn handles_any_text(text in "\\PC{0,40}|[0-9.,e+ $%万千m-]{0,20}") {
             let _ = quantity(&text);
         }
     }

@@ -1,17 +1,17 @@
-//! Where do sentences end?
+//! Splits text into sentences.
 
 use std::ops::Range;
 
 use crate::language::is_chinese;
 
-/// The sentences of a text as byte ranges: in order, trimmed, without empty ones. Line breaks that
-/// leave a blank line between them end a sentence too.
+/// The sentences of a text as byte ranges: in order, trimmed, none empty. A blank line also ends a
+/// sentence.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let code = if text.chars().take(400).any(is_chinese) { "zh" } else { "en" };
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut reached = 0;
     for boundary in sentencex::get_sentence_boundaries(code, text) {
-        // The library's offsets are checked: a wrong one must not cut a character or go back.
+        // Corrects the library's offsets, so that none cuts a character or goes back.
         let (start, end) = (boundary.start_byte.max(reached), boundary.end_byte);
         if end <= start {
             continue;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing but white space is lost, nothing is listed twice, in any text.
+        /// In any text, the sentences cover everything except white space, and nothing twice.
         #[test]
         fn sentences_cover_the_text(text in "\\PC{0,120}|[a-zA-Z .!?。！？\n中文]{0,120}") {
             let mut reached = 0;

@@ -1,4 +1,4 @@
-//! Which words carry no meaning of their own?
+//! Lists the stop words of English and Chinese.
 
 const ENGLISH: &str = "a an the of in on at to for from by with and or but nor as is are was were be been being am do \
     does did done has have had having he she it its they them their his her him hers i you we us our your my me this \
@@ -9,7 +9,7 @@ const CHINESE: &str = "的 了 在 是 和 与 及 或 也 都 而 为 于 对 �
     哪家 谁 什么 怎么 如何 多少 几 几个 吗 呢 吧 啊 有 没有 不 就 还 又 很 更 最 个 一个 我 你 他 她 它 我们 你们 他们 请问 何时 \
     何地 何处 何人 为什么 为何 多久 多长 多大 多长时间 几天 几年 几次 怎样 怎么样 什么时候 哪天 哪年 是否";
 
-/// Whether a lower-case word is grammar rather than content, in English or Chinese.
+/// Whether a lower-case word is grammar, not content, in English or Chinese.
 pub fn is_stop_word(word: &str) -> bool {
     use std::collections::HashSet;
     use std::sync::LazyLock;

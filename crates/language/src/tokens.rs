@@ -1,7 +1,9 @@
-//! About how many tokens will a model count?
+//! Estimates the number of tokens in a text.
 
-/// An estimate without a tokenizer: four letters to a token, two signs, and of other scripts three tokens to four
-/// characters. Within about a fifth for prose. The one rule: chunks, budgets and forecasts all go by it.
+/// Estimates tokens without a tokenizer: one per four letters, one per two signs, three per four
+/// characters of other scripts.
+///
+/// The error is about a fifth for prose. Chunks, budgets and forecasts all use this function.
 pub fn estimate_tokens(text: &str) -> u64 {
     let (mut letters, mut signs) = (0u64, 0u64);
     for c in text.chars() {
@@ -12,7 +14,8 @@ pub fn estimate_tokens(text: &str) -> u64 {
         } else if c.is_ascii() {
             signs += 2;
         } else {
-            // Chinese at 3/4 of a token, other scripts likewise: quarters of tokens below.
+            // Chinese and other scripts count 3/4 of a token per character; the code below counts
+            // in quarters.
             signs += 3;
         }
     }

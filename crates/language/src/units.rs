@@ -1,18 +1,20 @@
-//! Which units measure one kind of thing? Those that can be told in each other; money, which has no fixed rate, cannot.
+//! Converts amounts between units of one kind.
+//!
+//! Currencies are not converted, because they have no fixed rate.
 
-/// A unit that we know.
+/// A unit of the table below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// As figures show it.
+    /// The spelling that answers show.
     pub shown: &'static str,
     /// What it measures.
     kind: Kind,
-    /// How many of the kind's first unit it is.
+    /// The number of base units (the kind's first unit) in this unit.
     factor: f64,
 }
 
 impl Unit {
-    /// An amount of this unit, told in another one of its kind; `None` for another kind.
+    /// Converts an amount to another unit of the same kind; `None` for another kind.
     pub fn amount_in(self, other: Self, amount: f64) -> Option<f64> {
         (self.kind == other.kind).then(|| match self.factor.total_cmp(&other.factor).is_eq() {
             true => amount,
@@ -31,7 +33,7 @@ enum Kind {
     Volume,
 }
 
-/// Each unit with the spellings that it is known by, in lower case.
+/// Each unit with its accepted spellings, in lower case.
 const UNITS: [(Kind, &str, f64, &[&str]); 22] = [
     (Kind::Time, "s", 1.0, &["s", "sec", "second", "seconds", "秒"]),
     (Kind::Time, "min", 60.0, &["min", "mins", "minute", "minutes", "分钟", "分"]),
@@ -62,7 +64,7 @@ const UNITS: [(Kind, &str, f64, &[&str]); 22] = [
     (Kind::Volume, "m³", 1e3, &["m3", "m³", "立方米"]),
 ];
 
-/// The unit of that spelling.
+/// The unit with this spelling.
 pub fn known(spelling: &str) -> Option<Unit> {
     let spelling = spelling.trim().to_lowercase();
     let found = UNITS.iter().find(|(.., spellings)| spellings.contains(&spelling.as_str()));
@@ -74,13 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_of_one_kind_are_told_in_each_other() {
-        let told = |from: &str, to: &str, amount| {
+    fn amounts_convert_within_one_kind_of_unit() {
+        let in_unit = |from: &str, to: &str, amount| {
             known(from).and_then(|from| from.amount_in(known(to)?, amount))
         };
-        assert_eq!(told("小时", "min", 1.5), Some(90.0));
-        assert_eq!(told("kg", "t", 250.0), Some(0.25));
-        assert_eq!(told("h", "Hours", 0.1), Some(0.1));
-        assert_eq!((told("h", "kg", 1.0), told("crowns", "h", 1.0)), (None, None));
+        assert_eq!(in_unit("小时", "min", 1.5), Some(90.0));
+        assert_eq!(in_unit("kg", "t", 250.0), Some(0.25));
+        assert_eq!(in_unit("h", "Hours", 0.1), Some(0.1));
+        assert_eq!((in_unit("h", "kg", 1.0), in_unit("crowns", "h", 1.0)), (None, None));
     }
 }

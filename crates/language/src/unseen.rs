@@ -1,7 +1,7 @@
-//! Which characters does no reader see?
+//! Detects characters that readers cannot see.
 
-/// Zero width, marks of direction, tags, controls: people see nothing of it, and a model reads all of it. Not what ends
-/// a line or sets words apart.
+/// Whether a character is invisible: zero width, direction marks, tags, controls. People do not see
+/// them, but a model reads them. Line ends and white space do not count.
 pub fn is_unseen(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => false,

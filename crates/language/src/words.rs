@@ -1,4 +1,4 @@
-//! Which words does a text have? Folded words of any script, and what numbers, dates and amounts stand for.
+//! Splits text into folded words and search terms, with terms for numbers, dates and amounts.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,9 +13,10 @@ use crate::written::take_written;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// The words of a text, folded: those of other scripts in order, then the Chinese ones, then what its
-/// numbered parts, dates and amounts stand for (`第39条`, `2025-04-22` with its month and year, `1260000`, `10%`).
-/// Long Chinese words are listed with the shorter words inside them, as a search engine does.
+/// The words of a text, folded: words of other scripts in order, then the Chinese ones, then the
+/// terms of its numbered parts, dates and amounts (`第39条`, `2025-04-22` with its month and year,
+/// `1260000`, `10%`). Long Chinese words are followed by the shorter words inside them, as in a
+/// search engine.
 pub fn words(text: &str) -> Vec<String> {
     Cut::new(text).words().cloned().collect()
 }
@@ -25,9 +26,9 @@ pub fn content_words(text: &str) -> Vec<String> {
     Cut::new(text).content_words()
 }
 
-/// The terms that full text indexes: stems of all words, and the pairs of neighbouring Chinese
-/// characters that are part of no known word, grammar left out. Two texts may cut the same characters into different
-/// words; the pairs are the same.
+/// The terms of the full-text index: stems of all words, and pairs of neighbouring Chinese
+/// characters that are in no known word, without grammar. Two texts may cut the same characters
+/// into different words; their pairs are the same.
 pub fn terms(text: &str) -> Vec<String> {
     let cut = Cut::new(text);
     let mut terms: Vec<String> = cut.words().map(|word| stem(word)).collect();
@@ -36,7 +37,7 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 /// The terms of a query, each once, in order: stems of the words that carry meaning, then pairs of
-/// characters as in [`terms`]. A query of nothing but grammar keeps all its words.
+/// characters as in [`terms`]. A query that is only grammar keeps all its words.
 pub fn query_terms(text: &str) -> Vec<String> {
     let cut = Cut::new(text);
     let mut chosen = cut.content_words();
@@ -50,13 +51,14 @@ pub fn query_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// A text, cut once.
+/// The parts of one text.
 struct Cut {
-    /// Of other scripts, then the Chinese ones.
+    /// Words of other scripts, then the Chinese ones.
     plain: Vec<String>,
-    /// What numbered parts, dates and amounts stand for: none of it is grammar, a date in May neither.
+    /// Terms of numbered parts, dates and amounts. None of them counts as grammar, not even a date
+    /// in May.
     written: Vec<String>,
-    /// Chinese characters side by side; what is written as a number ends a run of them.
+    /// Pairs of neighbouring Chinese characters; a number ends a run of characters.
     pairs: Vec<String>,
 }
 
@@ -84,7 +86,8 @@ impl Cut {
     }
 }
 
-/// A folded word without its ending (Snowball, English); other scripts stay as they are.
+/// A folded word without its ending (Snowball, English); words of other scripts are returned
+/// unchanged.
 pub fn stem(word: &str) -> String {
     if word.is_ascii() { STEMMER.stem(word).into_owned() } else { word.to_owned() }
 }
@@ -119,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn pairs_meet_where_words_are_cut_otherwise() {
+    fn pairs_match_across_different_word_cuts() {
         assert_eq!(terms("矿山事故 A 港"), ["a", "矿山", "事故", "港", "山事"]);
         assert_eq!(query_terms("第三十九条的港口"), ["港口", "第39条"]);
     }
 
     #[test]
-    fn what_is_asked_for_is_found_however_it_is_written() {
+    fn queries_match_other_notations_of_dates_and_amounts() {
         for (asked, written) in [
             ("2025-04-22", "甲方于二〇二五年四月二十二日付款"),
             ("2025年4月的发票", "invoiced on April 22, 2025"),
@@ -146,7 +149,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was cut once is cut alike again: words go on as queries.
+        /// A term gives itself again when it is used as a query.
         #[test]
         fn compounds_stay_whole(year in 1000..3000, month in 1..=12, day in 1..=28, amount in 1..1_000_000_u64) {
             for text in [format!("{year}年{month}月{day}日"), format!("{amount}万"), format!("{amount}%")] {

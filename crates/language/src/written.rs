@@ -1,12 +1,13 @@
-//! Which numbered parts, dates and amounts does a text name? Each is one term however it is written, so that who asks for
-//! `126万` finds `壹佰贰拾陆万元`.
+//! Reads the numbered parts, dates and amounts of a text as terms.
+//!
+//! Each gives the same term in every notation, so a query for `126万` finds `壹佰贰拾陆万元`.
 
 use crate::amounts::amount;
 use crate::dates::date;
 use crate::numerals::{is_chinese_numeral, is_numeral, narrow};
 use crate::ordinals::ordinal;
 
-/// Takes them out of a text: their terms, with the parts that are asked for alone, in order; and the text with
+/// Returns the terms of a text, with the parts that queries use alone, in order; and the text with
 /// a space in place of each.
 pub(crate) fn take_written(text: &str) -> (Vec<String>, String) {
     let (mut found, mut rest) = (Vec::new(), String::with_capacity(text.len()));
@@ -28,7 +29,7 @@ pub(crate) fn take_written(text: &str) -> (Vec<String>, String) {
     (found, rest)
 }
 
-/// What begins here, with this character.
+/// The terms that begin at this character, and the rest of the text.
 fn read<'a>(before: &str, text: &'a str, first: char) -> Option<(Vec<String>, &'a str)> {
     if first == '第' {
         return ordinal(text);
@@ -47,7 +48,8 @@ fn read<'a>(before: &str, text: &'a str, first: char) -> Option<(Vec<String>, &'
     if range && narrow(first).is_ascii_digit() { amount(text) } else { None }
 }
 
-/// Whether a number or word may begin behind this text: not inside one, nor behind the dash or point of one.
+/// Whether a number or word may begin after this text: not inside a word, nor after its dash or
+/// point.
 fn begins(before: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() && (c.is_ascii() || narrow(c) != c);
     let joint = |c: &char| matches!(narrow(*c), '-' | '.' | '/' | ',' | ':' | '_');
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_and_no_amount_stays() {
+    fn other_numbers_stay_in_the_text() {
         for text in [
             "KX-2025-04-22",
             "2025-04-22-7",
@@ -216,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(
+        fn handles_any_text(
             text in "\\PC{0,40}|[第条款之一二十百千零9９a ]{0,40}|[0-9０-９年月日号.,/ 万亿%‰百分之点壹拾元整第十Apr-]{0,40}"
         ) {
             let (found, rest) = take_written(&text);
@@ -224,7 +226,7 @@ mod tests {
             prop_assert!(rest.len() <= text.len());
         }
 
-        /// However a number is written, its term is its digits.
+        /// A number gives its digits as the term, in every notation.
         #[test]
         fn one_number_is_one_term(value in prop_oneof![1_u64..1_000_000, 1_u64..=1_000_000_000_000]) {
             let plain = value.to_string();
