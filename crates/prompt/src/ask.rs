@@ -1,4 +1,4 @@
-//! How is a typed reply asked for? Once, and once more with the error.
+//! Asks a model for a typed reply, and asks once more with the error if the reply is unreadable.
 
 use pikerag_knowledge::{
     Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
@@ -8,27 +8,30 @@ use pikerag_knowledge::{
 use crate::foreign::quiet_prompt;
 use crate::read::Unreadable;
 
-/// How many times the room of a reply that was cut off the next one has.
-const MORE_ROOM: u32 = 4;
+/// Factor of the token limit for a second request, after the first reply was cut off.
+const LIMIT_FACTOR: u32 = 4;
 
-/// Which share of its room a reply may be away from it and still count as cut there: servers count a token more or less.
-const NEAR: u32 = 8;
+/// A cut-off reply counts as cut at its limit if its length differs by at most this share (1/8):
+/// servers may count a token more or less.
+const NEAR_LIMIT: u32 = 8;
 
-/// A template with the settings of its call. Kept next to the step that uses it.
+/// A template with the settings of its call; it is kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
-    /// What the call is for: settings choose a model by it, traces and bills name it.
+    /// The purpose of the call: settings choose a model by it, and traces and bills show it.
     pub role: Role,
     /// A `minijinja` template; an undefined variable is an error.
     pub template: &'static str,
     /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
     pub temperature: f32,
-    /// The most tokens the reply may have, where no setting says otherwise ([`ChatModel::reply_tokens`]).
+    /// The most tokens of the reply, unless a setting gives another limit
+    /// ([`ChatModel::reply_tokens`]).
     pub max_tokens: u32,
 }
 
 impl Prompt {
-    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer), whose replies may have `max_tokens` at most.
+    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer), with replies of at most
+    /// `max_tokens`.
     pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
         Prompt { role, template, temperature: 0.0, max_tokens }
     }
@@ -39,11 +42,12 @@ impl Prompt {
         Prompt { temperature, ..self }
     }
 
-    /// Fills the template in. Whoever forgot to make foreign text fit to be shown is not trusted: nothing that
-    /// is filled in holds a token of a chat template, what is not seen, or a line that begins with `#`.
+    /// Fills in the template. Callers may forget to neutralise foreign text, so this function does
+    /// it again: no input keeps a token of a chat template, an invisible character, or a line that
+    /// begins with `#`.
     ///
     /// # Errors
-    /// The template does not compile or names a variable that `inputs` lacks.
+    /// The template does not compile or names a variable that is missing from `inputs`.
     pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
         let mut environment = minijinja::Environment::new();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
@@ -54,24 +58,25 @@ impl Prompt {
     }
 }
 
-/// What a prompt asks for, and how to read it.
+/// The type of a prompt's reply, and how to read it.
 pub trait Reply: Sized {
-    /// The schema that an endpoint may enforce; none for free text.
+    /// The schema that an endpoint may enforce; `None` for free text.
     fn schema() -> Option<Schema>;
 
     /// Reads a reply.
     ///
     /// # Errors
-    /// The reply lacks what was asked for; the reason is shown to the model when it is asked again.
+    /// The requested values are missing; the repeated request shows the reason to the model.
     fn read(reply: &str) -> Result<Self, Unreadable>;
 
-    /// Whether a reply that was cut off can still say all that was asked for: a verdict at its beginning.
-    fn bears_a_cut() -> bool {
+    /// Whether a truncated reply can still be complete in meaning, such as a verdict at its
+    /// beginning.
+    fn tolerates_truncation() -> bool {
         false
     }
 
-    /// Whether any beginning of a reply reads like a whole one: prose, and no JSON.
-    fn hides_a_cut() -> bool {
+    /// Whether every prefix of a reply looks like a whole reply: true for prose, false for JSON.
+    fn hides_truncation() -> bool {
         false
     }
 }
@@ -79,26 +84,25 @@ pub trait Reply: Sized {
 /// Why a step got no usable reply.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The call failed, after all the retries that the model behind the port makes.
+    /// The call failed after all retries of the model behind the port.
     #[error("the `{role}` call failed")]
     Model {
         /// As [`Prompt::role`] has it.
         role: Role,
-        /// Whether to ask again later, never, or not within this budget.
+        /// Tells the caller to ask again later, never, or not within this budget.
         source: ModelError,
     },
-    /// The reply stayed unreadable after it was asked for again. The loop goes on as if the model
-    /// had said "none".
+    /// The second reply was unreadable too. The caller goes on as if the model had replied "none".
     #[error("the reply to `{role}` is unreadable ({reason}): {reply:?}")]
     Unreadable {
         /// As [`Prompt::role`] has it.
         role: Role,
         /// The second reply, cut short.
         reply: String,
-        /// What the second reply lacks.
+        /// The error in the second reply.
         reason: Unreadable,
     },
-    /// The template is broken: a defect of ours.
+    /// The template is broken: a defect of pikerag.
     #[error("the template of `{role}` is broken")]
     Template {
         /// The prompt, by its role.
@@ -108,9 +112,12 @@ pub enum AskError {
     },
 }
 
-/// Asks `model` for a typed reply: one call, or two where the first reply cannot be read (with the error) or was cut
-/// off at the room that it had (with more of it). Prose of which a filter withheld the rest is a refusal. Every call is booked to `account`, readable or not; replies that could not be used are
-/// discarded ([`ChatModel::discard`]).
+/// Asks `model` for a typed reply.
+///
+/// This takes one call, or two: after an unreadable reply (with the error) or a truncated one (with
+/// a higher limit). If a filter withholds the rest of a prose reply, the reply counts as refused.
+/// `account` records every call, readable or not. Unusable replies are discarded
+/// ([`ChatModel::discard`]).
 ///
 /// # Errors
 /// See [`AskError`].
@@ -123,7 +130,7 @@ pub async fn ask<R: Reply>(
     ask_sample(model, prompt, inputs, 0, account).await
 }
 
-/// The same for one of several samples of a request; `sample` tells them apart, from 0.
+/// Like [`ask`], for one of several samples of a request; `sample` distinguishes them, from 0.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -134,26 +141,27 @@ pub async fn ask_sample<R: Reply>(
     sample: u32,
     account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { sample, ..Sending::of::<R>(prompt) };
-    Ok(exchange(model, &sending, inputs, R::read, account).await?.0)
+    let options = CallOptions { sample, ..CallOptions::of::<R>(prompt) };
+    Ok(exchange(model, &options, inputs, R::read, account).await?.0)
 }
 
-/// The same, with how probable each token of the reply was, in order; none for an empty reply.
+/// Like [`ask_sample`], with the log probability of each token of the reply, in order; none for an
+/// empty reply.
 ///
 /// # Errors
-/// See [`AskError`]; [`ModelError::NoLogprobs`] where the endpoint has none.
+/// See [`AskError`]; [`ModelError::NoLogprobs`] if the endpoint does not report them.
 pub async fn ask_scored<R: Reply>(
     model: &dyn ChatModel,
     prompt: &Prompt,
     inputs: &[(&str, &str)],
     account: &mut Account,
 ) -> Result<(R, Vec<TokenLogprob>), AskError> {
-    let sending = Sending { logprobs: true, ..Sending::of::<R>(prompt) };
-    let (reply, raw) = exchange(model, &sending, inputs, R::read, account).await?;
+    let options = CallOptions { logprobs: true, ..CallOptions::of::<R>(prompt) };
+    let (reply, raw) = exchange(model, &options, inputs, R::read, account).await?;
     Ok((reply, raw.logprobs))
 }
 
-/// The same with pictures, as `data:` URLs, that the model sees beside the prompt.
+/// Like [`ask`], with pictures, as `data:` URLs, that the model sees beside the prompt.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -164,11 +172,11 @@ pub async fn ask_about<R: Reply>(
     images: &[String],
     account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { images, ..Sending::of::<R>(prompt) };
-    Ok(exchange(model, &sending, inputs, R::read, account).await?.0)
+    let options = CallOptions { images, ..CallOptions::of::<R>(prompt) };
+    Ok(exchange(model, &options, inputs, R::read, account).await?.0)
 }
 
-/// The same where only the caller knows what a readable reply is: a number within a range, say.
+/// Like [`ask`], with a reader of the caller's own, for example for a number within a range.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -180,30 +188,30 @@ pub async fn ask_read<R>(
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
     account: &mut Account,
 ) -> Result<R, AskError> {
-    let sending = Sending { schema, ..Sending::plain(prompt) };
-    Ok(exchange(model, &sending, inputs, read, account).await?.0)
+    let options = CallOptions { schema, ..CallOptions::plain(prompt) };
+    Ok(exchange(model, &options, inputs, read, account).await?.0)
 }
 
-/// What goes out beside the inputs.
+/// The parts of a request besides the inputs.
 #[derive(Clone)]
-struct Sending<'a> {
+struct CallOptions<'a> {
     prompt: &'a Prompt,
     images: &'a [String],
     schema: Option<Schema>,
     sample: u32,
     logprobs: bool,
     /// The most tokens the reply may have.
-    room: u32,
-    bears_a_cut: bool,
-    hides_a_cut: bool,
+    limit: u32,
+    tolerates_truncation: bool,
+    hides_truncation: bool,
 }
 
-impl<'a> Sending<'a> {
+impl<'a> CallOptions<'a> {
     fn of<R: Reply>(prompt: &'a Prompt) -> Self {
         Self {
             schema: R::schema(),
-            bears_a_cut: R::bears_a_cut(),
-            hides_a_cut: R::hides_a_cut(),
+            tolerates_truncation: R::tolerates_truncation(),
+            hides_truncation: R::hides_truncation(),
             ..Self::plain(prompt)
         }
     }
@@ -215,38 +223,41 @@ impl<'a> Sending<'a> {
             schema: None,
             sample: 0,
             logprobs: false,
-            room: prompt.max_tokens,
-            bears_a_cut: false,
-            hides_a_cut: false,
+            limit: prompt.max_tokens,
+            tolerates_truncation: false,
+            hides_truncation: false,
         }
     }
 }
 
 async fn exchange<R>(
     model: &dyn ChatModel,
-    sending: &Sending<'_>,
+    options: &CallOptions<'_>,
     inputs: &[(&str, &str)],
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
     account: &mut Account,
 ) -> Result<(R, ChatReply), AskError> {
-    let rendered = sending.prompt.render(inputs)?;
-    let role = sending.prompt.role;
-    let room = model.reply_tokens().unwrap_or(sending.room);
-    let sending = &Sending { room, ..sending.clone() };
-    let first = send(model, sending, rendered.clone(), account).await?;
-    if is_withheld(sending, &first) {
-        return Err(withheld(model, role, [first]).await);
+    let rendered = options.prompt.render(inputs)?;
+    let role = options.prompt.role;
+    let limit = model.reply_tokens().unwrap_or(options.limit);
+    let options = &CallOptions { limit, ..options.clone() };
+    let first = send(model, options, rendered.clone(), account).await?;
+    if is_withheld(options, &first) {
+        return Err(refuse_withheld(model, role, [first]).await);
     }
     let is_readable = read(&first.text).is_ok();
-    // With a limit of somebody else's the same request would be paid twice.
-    let wants_room = is_cut_at(&first, sending.room) && !goes_in_circles(&first.text);
-    if wants_room && !(is_readable && sending.bears_a_cut) {
-        let roomy = Sending { room: sending.room.saturating_mul(MORE_ROOM), ..sending.clone() };
-        tracing::debug!(%role, max_tokens = roomy.room, "a reply was cut off, asking with more room");
-        match send(model, &roomy, rendered.clone(), account).await {
+    // A cut below the requested limit has another cause; asking again would send and pay the same
+    // request twice.
+    let needs_higher_limit = is_cut_at(&first, options.limit) && !repeats_itself(&first.text);
+    if needs_higher_limit && !(is_readable && options.tolerates_truncation) {
+        let raised =
+            CallOptions { limit: options.limit.saturating_mul(LIMIT_FACTOR), ..options.clone() };
+        tracing::debug!(%role, max_tokens = raised.limit, "a reply was cut off; asking again with a higher limit");
+        match send(model, &raised, rendered.clone(), account).await {
             Ok(second) if is_readable && read(&second.text).is_err() => {}
-            Ok(second) => return last(model, &roomy, [first, second], read).await,
-            // No more room than that, or a run from before there was this question: on with what there is.
+            Ok(second) => return read_second(model, &raised, [first, second], read).await,
+            // The model allows no higher limit, or a replayed run has no such request: continue
+            // with the first reply.
             Err(AskError::Model {
                 source: ModelError::Refused { .. } | ModelError::NotRecorded { .. },
                 ..
@@ -257,7 +268,7 @@ async fn exchange<R>(
     }
     let reason = match read(&first.text) {
         Ok(reply) => {
-            warn_of_a_cut(sending, &first);
+            warn_of_truncation(options, &first);
             return Ok((reply, first));
         }
         Err(reason) => reason,
@@ -267,47 +278,47 @@ async fn exchange<R>(
         "{rendered}\n\n# Correction\nYour last reply could not be used: {reason}. \
          Reply again, with nothing but the format asked for above."
     );
-    let second = send(model, sending, again, account).await?;
-    last(model, sending, [first, second], read).await
+    let second = send(model, options, again, account).await?;
+    read_second(model, options, [first, second], read).await
 }
 
-/// What the second reply says. If nobody can use that either, both are asked for anew another time.
-async fn last<R>(
+/// Reads the second reply. If it is unreadable too, discards both, so that a later run asks again.
+async fn read_second<R>(
     model: &dyn ChatModel,
-    sending: &Sending<'_>,
+    options: &CallOptions<'_>,
     replies: [ChatReply; 2],
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
 ) -> Result<(R, ChatReply), AskError> {
-    let role = sending.prompt.role;
+    let role = options.prompt.role;
     let [_, second] = &replies;
-    if is_withheld(sending, second) {
-        return Err(withheld(model, role, replies).await);
+    if is_withheld(options, second) {
+        return Err(refuse_withheld(model, role, replies).await);
     }
     let mut reason = match read(&second.text) {
         Ok(reply) => {
-            warn_of_a_cut(sending, second);
+            warn_of_truncation(options, second);
             let [_, second] = replies;
             return Ok((reply, second));
         }
         Err(reason) => reason,
     };
     if second.finish == Some(FinishReason::Length) {
-        reason = Unreadable::CutOff { max_tokens: cut_at(second, sending.room) };
+        reason = Unreadable::CutOff { max_tokens: cut_at(second, options.limit) };
     }
     let reply = second.text.chars().take(200).collect();
     discard(model, role, replies).await?;
     Err(AskError::Unreadable { role, reply, reason })
 }
 
-/// Whether a reply was cut off at the room that it was given; also where nobody counted.
-fn is_cut_at(reply: &ChatReply, room: u32) -> bool {
+/// Whether a reply was cut off at its own limit; assumed if the endpoint did not count tokens.
+fn is_cut_at(reply: &ChatReply, limit: u32) -> bool {
     let counted = reply.usage.completion_tokens;
-    let is_near = counted.abs_diff(u64::from(room)) <= u64::from(room.div_ceil(NEAR));
+    let is_near = counted.abs_diff(u64::from(limit)) <= u64::from(limit.div_ceil(NEAR_LIMIT));
     reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
 }
 
-/// Whether a reply says the same at its end again and again: more room would only be filled with more of it.
-fn goes_in_circles(reply: &str) -> bool {
+/// Whether the end of a reply repeats itself; a higher limit would only give more of it.
+fn repeats_itself(reply: &str) -> bool {
     const TAIL: usize = 60;
     const TIMES: usize = 4;
     let reversed: Vec<char> = reply.chars().rev().take(TAIL).collect();
@@ -315,26 +326,26 @@ fn goes_in_circles(reply: &str) -> bool {
     tail.chars().count() == TAIL && TIMES <= reply.matches(&tail).count()
 }
 
-/// How many tokens a reply had that was cut off.
-fn cut_at(reply: &ChatReply, room: u32) -> u32 {
-    if is_cut_at(reply, room) {
-        return room;
+/// The number of tokens of a truncated reply.
+fn cut_at(reply: &ChatReply, limit: u32) -> u32 {
+    if is_cut_at(reply, limit) {
+        return limit;
     }
     u32::try_from(reply.usage.completion_tokens).unwrap_or(u32::MAX)
 }
 
-/// Whether a filter withheld the end of a reply that does not show that it has none.
-fn is_withheld(sending: &Sending<'_>, reply: &ChatReply) -> bool {
-    sending.hides_a_cut && reply.finish == Some(FinishReason::ContentFilter)
+/// Whether a filter withheld the end of a reply that does not show the cut.
+fn is_withheld(options: &CallOptions<'_>, reply: &ChatReply) -> bool {
+    options.hides_truncation && reply.finish == Some(FinishReason::ContentFilter)
 }
 
-/// A refusal in the middle of a reply.
-async fn withheld(
+/// Refuses a reply whose rest a filter withheld.
+async fn refuse_withheld(
     model: &dyn ChatModel,
     role: Role,
     replies: impl IntoIterator<Item = ChatReply> + Send,
 ) -> AskError {
-    tracing::warn!(%role, "the endpoint's filter withheld the rest of a reply; none of it is used");
+    tracing::warn!(%role, "the endpoint's filter withheld the rest of a reply; the reply is not used");
     let model_name = model.name().to_owned();
     let source = "its filter withheld the rest of the reply".into();
     match discard(model, role, replies).await {
@@ -345,7 +356,7 @@ async fn withheld(
     }
 }
 
-/// Has replies asked for anew another time.
+/// Discards replies, so that a later run asks for them again.
 async fn discard(
     model: &dyn ChatModel,
     role: Role,
@@ -355,17 +366,17 @@ async fn discard(
     model.discard(&calls).await.map_err(|source| AskError::Model { role, source })
 }
 
-fn warn_of_a_cut(sending: &Sending<'_>, reply: &ChatReply) {
-    let role = sending.prompt.role;
+fn warn_of_truncation(options: &CallOptions<'_>, reply: &ChatReply) {
+    let role = options.prompt.role;
     match reply.finish {
-        Some(FinishReason::Length) if !sending.bears_a_cut => {
-            let tokens = cut_at(reply, sending.room);
-            tracing::warn!(%role, tokens, "a reply was cut off; what there is of it is used");
+        Some(FinishReason::Length) if !options.tolerates_truncation => {
+            let tokens = cut_at(reply, options.limit);
+            tracing::warn!(%role, tokens, "a reply was cut off; using the partial reply");
         }
         Some(FinishReason::ContentFilter) => {
             tracing::warn!(
                 %role,
-                "the endpoint's filter withheld the rest of a reply; what there is of it is used"
+                "the endpoint's filter withheld the rest of a reply; using the partial reply"
             );
         }
         _ => {}
@@ -374,19 +385,19 @@ fn warn_of_a_cut(sending: &Sending<'_>, reply: &ChatReply) {
 
 async fn send(
     model: &dyn ChatModel,
-    sending: &Sending<'_>,
+    options: &CallOptions<'_>,
     text: String,
     account: &mut Account,
 ) -> Result<ChatReply, AskError> {
-    let prompt = sending.prompt;
+    let prompt = options.prompt;
     let request = ChatRequest {
         role: prompt.role,
-        messages: vec![Message::User { text, images: sending.images.to_vec() }],
+        messages: vec![Message::User { text, images: options.images.to_vec() }],
         temperature: prompt.temperature,
-        max_tokens: sending.room,
-        schema: sending.schema.clone(),
-        sample: sending.sample,
-        logprobs: sending.logprobs,
+        max_tokens: options.limit,
+        schema: options.schema.clone(),
+        sample: options.sample,
+        logprobs: options.logprobs,
         origin: CallOrigin { template: Some(prompt.template.into()), passages: Vec::new() },
     };
     let reply = model
@@ -449,43 +460,44 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_unreadable_replies_are_an_honest_failure() {
+    async fn two_unreadable_replies_are_an_error() {
         let (colour, prompts, _) = run(vec!["", "blue"]).await;
         assert!(matches!(colour, Err(AskError::Unreadable { .. })));
         assert_eq!(prompts.len(), 2);
     }
 
-    /// A model that replies as told, that says why it stopped, and hears what is discarded.
+    /// A model with scripted replies and finish reasons; it records its limits and the discarded
+    /// calls.
     #[derive(Default)]
-    struct Cutting {
+    struct TruncatingModel {
         replies: Vec<(&'static str, FinishReason)>,
-        rooms: Mutex<Vec<(u32, bool)>>,
+        limits: Mutex<Vec<(u32, bool)>>,
         discarded: Mutex<Vec<String>>,
-        /// The tokens of each reply, where it counts.
+        /// The tokens of each reply; 0 if the model does not count.
         counted: u64,
-        /// What a setting says of its replies.
-        room: Option<u32>,
+        /// The limit that a setting gives.
+        limit: Option<u32>,
     }
 
     #[async_trait::async_trait]
-    impl ChatModel for Cutting {
+    impl ChatModel for TruncatingModel {
         fn name(&self) -> &'static str {
             "cutting"
         }
 
         fn reply_tokens(&self) -> Option<u32> {
-            self.room
+            self.limit
         }
 
         async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-            let mut rooms = self.rooms.lock().unwrap();
+            let mut limits = self.limits.lock().unwrap();
             let corrects = format!("{:?}", request.messages).contains("# Correction");
-            rooms.push((request.max_tokens, corrects));
-            let Some((text, finish)) = self.replies.get(rooms.len() - 1) else {
+            limits.push((request.max_tokens, corrects));
+            let Some((text, finish)) = self.replies.get(limits.len() - 1) else {
                 let source = "max_tokens is too large".into();
                 return Err(ModelError::Refused { model: "cutting".to_owned(), source });
             };
-            let call = Some(CallRef { key: format!("{}", rooms.len()), replayed: false });
+            let call = Some(CallRef { key: format!("{}", limits.len()), replayed: false });
             let usage =
                 pikerag_knowledge::Usage { prompt_tokens: 9, completion_tokens: self.counted };
             let reply = ChatReply::new(*text, usage);
@@ -498,26 +510,27 @@ mod tests {
         }
     }
 
-    /// The reply or why there is none; each call's room and whether it corrects; what was discarded.
+    /// The reply or the error; the limit of each call, and whether the call corrects; the discarded
+    /// calls.
     async fn cut(
         replies: Vec<(&'static str, FinishReason)>,
     ) -> (Result<String, String>, Vec<(u32, bool)>, Vec<String>) {
         cut_after(0, replies).await
     }
 
-    /// The same of a model that counts so many tokens for each reply.
+    /// The same for a model that counts this many tokens for each reply.
     async fn cut_after(
         counted: u64,
         replies: Vec<(&'static str, FinishReason)>,
     ) -> (Result<String, String>, Vec<(u32, bool)>, Vec<String>) {
-        let model = Cutting { replies, counted, ..Cutting::default() };
+        let model = TruncatingModel { replies, counted, ..TruncatingModel::default() };
         let mut account = Account::default();
         let colour = ask::<Colour>(&model, &PROMPT, &[("thing", "the sea")], &mut account).await;
         let colour = colour.map(|colour| colour.0).map_err(|error| match error {
             AskError::Unreadable { reason, .. } => reason.to_string(),
             other => format!("{other:?}"),
         });
-        (colour, model.rooms.into_inner().unwrap(), model.discarded.into_inner().unwrap())
+        (colour, model.limits.into_inner().unwrap(), model.discarded.into_inner().unwrap())
     }
 
     const WHOLE: (&str, FinishReason) = (r#"{"colour": "blue"}"#, FinishReason::Stop);
@@ -525,59 +538,67 @@ mod tests {
     const NOTHING: (&str, FinishReason) = ("<think>The sea, well", FinishReason::Length);
 
     #[tokio::test]
-    async fn a_reply_that_was_cut_off_is_asked_for_with_more_room() {
+    async fn a_truncated_reply_is_asked_for_with_a_higher_limit() {
         for first in [HALF, NOTHING] {
-            let (colour, rooms, discarded) = cut(vec![first, WHOLE]).await;
-            assert_eq!((colour.as_deref(), rooms), (Ok("blue"), vec![(9, false), (36, false)]));
+            let (colour, limits, discarded) = cut(vec![first, WHOLE]).await;
+            assert_eq!((colour.as_deref(), limits), (Ok("blue"), vec![(9, false), (36, false)]));
             assert_eq!(discarded, Vec::<String>::new());
         }
     }
 
     #[tokio::test]
-    async fn a_reply_that_is_cut_off_again_is_said_to_be() {
-        let (colour, rooms, discarded) = cut(vec![NOTHING, NOTHING]).await;
+    async fn a_reply_that_is_truncated_twice_is_an_error() {
+        let (colour, limits, discarded) = cut(vec![NOTHING, NOTHING]).await;
         assert_eq!(colour, Err("it was cut off at 36 tokens".to_owned()));
-        assert_eq!((rooms.len(), discarded), (2, vec!["1".to_owned(), "2".to_owned()]));
+        assert_eq!((limits.len(), discarded), (2, vec!["1".to_owned(), "2".to_owned()]));
     }
 
-    /// Where the model has no more room, the format may still be kept within what there is.
+    /// If the model allows no higher limit, the format may still be correct within the old one.
     #[tokio::test]
-    async fn without_more_room_it_is_corrected() {
-        let room_refused = |first, rooms: Vec<(u32, bool)>| async move {
+    async fn without_a_higher_limit_the_reply_is_corrected() {
+        let higher_limit_refused = |first, limits: Vec<(u32, bool)>| async move {
             let (colour, asked, _) = cut(vec![first]).await;
-            assert_eq!(asked, rooms);
+            assert_eq!(asked, limits);
             colour
         };
         let readable = (r#"{"colour": "blue", "shade": "li"#, FinishReason::Length);
-        assert_eq!(room_refused(readable, vec![(9, false), (36, false)]).await.unwrap(), "blue");
+        assert_eq!(
+            higher_limit_refused(readable, vec![(9, false), (36, false)]).await.unwrap(),
+            "blue"
+        );
         let (colour, _, discarded) = cut(vec![readable, NOTHING]).await;
         assert_eq!((colour.as_deref(), discarded.len()), (Ok("blue"), 0));
         let corrected = vec![(9, false), (36, false), (9, true)];
-        assert!(room_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
+        assert!(higher_limit_refused(NOTHING, corrected).await.unwrap_err().contains("too large"));
     }
 
-    /// More room would be filled with more of the same: it is told what is wrong instead.
+    /// A higher limit would only give more repetition, so the model gets the error instead.
     #[tokio::test]
-    async fn a_reply_that_goes_in_circles_gets_no_more_room() {
-        let round = "which implies that Hercules was the leader of the Argonauts, which is told by Apollonius, ";
-        let circles: &'static str = Box::leak(round.repeat(6).into_boxed_str());
-        let (colour, rooms, _) = cut(vec![(circles, FinishReason::Length), WHOLE]).await;
-        assert_eq!((colour.as_deref(), rooms), (Ok("blue"), vec![(9, false), (9, true)]));
-        assert!(!goes_in_circles(&round.repeat(2)) && !goes_in_circles("no"));
+    async fn a_repetitive_reply_gets_no_higher_limit() {
+        let sentence = "which implies that Hercules was the leader of the Argonauts, which is told by Apollonius, ";
+        let repetitive: &'static str = Box::leak(sentence.repeat(6).into_boxed_str());
+        let (colour, limits, _) = cut(vec![(repetitive, FinishReason::Length), WHOLE]).await;
+        assert_eq!((colour.as_deref(), limits), (Ok("blue"), vec![(9, false), (9, true)]));
+        assert!(!repeats_itself(&sentence.repeat(2)) && !repeats_itself("no"));
     }
 
-    /// The room that a setting gives goes before the prompt's, and is widened as that is.
+    /// A limit from the settings replaces the prompt's limit and rises by the same factor.
     #[tokio::test]
-    async fn a_setting_gives_the_room() {
-        let model = Cutting { replies: vec![HALF, WHOLE], room: Some(500), ..Cutting::default() };
+    async fn a_setting_gives_the_limit() {
+        let model = TruncatingModel {
+            replies: vec![HALF, WHOLE],
+            limit: Some(500),
+            ..TruncatingModel::default()
+        };
         let mut account = Account::default();
         ask::<Colour>(&model, &PROMPT, &[("thing", "the sea")], &mut account).await.unwrap();
-        assert_eq!(model.rooms.into_inner().unwrap(), [(500, false), (2000, false)]);
+        assert_eq!(model.limits.into_inner().unwrap(), [(500, false), (2000, false)]);
     }
 
-    /// A limit of the settings or of the window is no matter of the room: the same request would be paid twice.
+    /// Another limit (of the settings or of the window) cut the reply: the same request would be
+    /// paid twice.
     #[tokio::test]
-    async fn a_cut_at_somebody_elses_limit_is_not_asked_for_with_more_room() {
+    async fn a_reply_cut_at_another_limit_gets_no_higher_one() {
         for counted in [4, 40] {
             let (colour, asked, _) = cut_after(counted, vec![HALF, WHOLE]).await;
             assert_eq!((colour.as_deref(), asked), (Ok("blue"), vec![(9, false), (9, true)]));
@@ -590,21 +611,22 @@ mod tests {
         }
     }
 
-    /// Prose that ends in the middle of a sentence looks like prose; JSON shows that it is whole.
+    /// Truncated prose looks like whole prose; JSON shows whether it is whole.
     #[tokio::test]
-    async fn prose_whose_rest_a_filter_withheld_is_refused() {
-        let model = Cutting {
+    async fn prose_that_a_filter_truncated_is_refused() {
+        let model = TruncatingModel {
             replies: vec![("Ada was born in", FinishReason::ContentFilter)],
-            ..Cutting::default()
+            ..TruncatingModel::default()
         };
         let mut account = Account::default();
         let inputs = [("thing", "the sea")];
-        let said = ask::<crate::Prose>(&model, &PROMPT, &inputs, &mut account).await;
-        let Err(AskError::Model { source: ModelError::Refused { source, .. }, .. }) = said else {
-            panic!("{said:?}");
+        let refused = ask::<crate::Prose>(&model, &PROMPT, &inputs, &mut account).await;
+        let Err(AskError::Model { source: ModelError::Refused { source, .. }, .. }) = refused
+        else {
+            panic!("{refused:?}");
         };
         assert_eq!(source.to_string(), "its filter withheld the rest of the reply");
-        assert_eq!((account.cost().spent.calls(), model.rooms.lock().unwrap().len()), (1, 1));
+        assert_eq!((account.cost().spent.calls(), model.limits.lock().unwrap().len()), (1, 1));
         assert_eq!(*model.discarded.lock().unwrap(), ["1"]);
 
         let filtered = (WHOLE.0, FinishReason::ContentFilter);

@@ -1,5 +1,7 @@
-//! What does foreign text look like in a prompt? Like nothing of the prompt's own: no heading, no number of
-//! a passage, no speaker, no token of a chat template, no character that is not seen.
+//! Neutralises foreign text in prompts.
+//!
+//! Foreign text cannot look like a part of the prompt: a heading, a passage number, a speaker, a
+//! token of a chat template or an invisible character.
 
 mod lines;
 mod tokens;
@@ -9,17 +11,17 @@ use std::ops::Range;
 
 pub(crate) use self::lines::SEEN;
 
-/// Text as a prompt shows it, and where each character of it stands in the text it was made of.
+/// Text as a prompt shows it, with the place of each character in the source text.
 ///
-/// Ordinary text is shown as it is, but that a line that begins with `#` is indented by one space. What would
-/// pass for the prompt's own is changed as little as can be: a line becomes a quotation (`> `), the brackets of
-/// a token become `‹›` or `()`, what is not seen is left out.
+/// Most text is unchanged, except that a line that begins with `#` is indented by one space. Text
+/// that looks like a part of the prompt is changed as little as possible: a line becomes a
+/// quotation (`> `), the brackets of a token become `‹›` or `()`, invisible characters are removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     placed: Vec<Placed>,
 }
 
-/// A character, and what it stands for; for nothing where it was put in.
+/// A character with its range in the source; an inserted character has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Placed {
     c: char,
@@ -27,17 +29,18 @@ struct Placed {
 }
 
 impl Shown {
-    /// Of a text with lines of its own.
+    /// Neutralises a text of whole lines.
     pub fn of(text: &str) -> Self {
         Self { placed: lines::quoted(&words(text)) }
     }
 
-    /// What is shown.
+    /// The text that the prompt shows.
     pub fn text(&self) -> String {
         self.placed.iter().map(|placed| placed.c).collect()
     }
 
-    /// What a part of the shown text, in bytes, stands for in the source; none where it stands for nothing.
+    /// The range of the source that a byte range of the shown text comes from; `None` for inserted
+    /// text.
     pub fn source(&self, shown: &Range<usize>) -> Option<Range<usize>> {
         let mut at = 0;
         let mut source: Option<Range<usize>> = None;
@@ -53,18 +56,20 @@ impl Shown {
     }
 }
 
-/// Text without what is not seen and with no token of a chat template, its lines left as they are: for what
-/// stands within a line of the prompt.
+/// Text without invisible characters and tokens of a chat template; its lines are unchanged. Use it
+/// for text within a line of the prompt.
 pub fn quiet_words(text: &str) -> String {
     words(text).into_iter().map(|placed| placed.c).collect()
 }
 
-/// Text of one or more lines as a prompt shows it: see [`Shown`]. Not for text that has headings of ours.
+/// Text of one or more lines as a prompt shows it: see [`Shown`]. Do not use it for text with
+/// pikerag's own headings.
 pub fn quiet_headings(text: &str) -> String {
     Shown::of(text).text()
 }
 
-/// A prompt within a prompt: its headings are indented, so that they are none of the outer one's.
+/// Neutralises a prompt inside a prompt: its headings are indented, so they do not look like
+/// headings of the outer prompt.
 pub fn quiet_prompt(prompt: &str) -> String {
     lines::indented(&words(prompt)).into_iter().map(|placed| placed.c).collect()
 }

@@ -4,7 +4,7 @@ use pikerag_knowledge::Entity;
 
 use crate::passages::one_line;
 
-/// Characters of one description: a prompt holds many.
+/// The longest description in characters; a prompt contains many.
 const SHOWN: usize = 2400;
 
 /// An entity as a line of a prompt.
@@ -13,7 +13,7 @@ pub fn entity_line(entity: &Entity) -> String {
     line(&format!("{}{kind}", entity.name), &entity.description)
 }
 
-/// A relation as a line of a prompt, its ends by name.
+/// A relation as a line of a prompt, with the names of its ends.
 pub fn relation_line(subject: &str, object: &str, description: &str) -> String {
     line(&format!("{subject} → {object}"), description)
 }

@@ -1,24 +1,24 @@
-//! Where in a reply is the JSON, and what can be saved of it?
+//! Finds the JSON in a reply and repairs it where possible.
 //!
 //! Models wrap JSON in prose and code fences, leave trailing commas, use Python's literals, and are
-//! cut off. What was cut is dropped, never guessed: a half-written value is no value.
+//! cut off. Truncated values are dropped, never guessed: half a value is no value.
 
 use serde_json::{Map, Value};
 
-/// Deeper nesting is refused: no prompt of ours asks for it.
+/// Deeper nesting is refused: no prompt asks for it.
 const MAX_DEPTH: usize = 32;
 
-/// A value saved from a reply, whole or cut off.
+/// A value read from a reply, whole or truncated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The value, without what was cut off.
+    /// The value, without its truncated parts.
     pub value: Value,
-    /// Whether it was closed properly; else the last items may be missing.
+    /// Whether the value was closed; if not, its last items may be missing.
     pub complete: bool,
 }
 
-/// The first JSON object in `reply` that has one of `keys` (the first object of all, if `keys` is
-/// empty). Strict JSON is preferred; else the tolerant reading.
+/// Finds the first JSON object in `reply` that has one of `keys` (the first object of all, if
+/// `keys` is empty). Tries strict JSON first, then the tolerant reader.
 pub fn find_json(reply: &str, keys: &[&str]) -> Option<Found> {
     let fits = |value: &Value| match value {
         Value::Object(map) => keys.is_empty() || keys.iter().any(|key| map.contains_key(*key)),
@@ -34,7 +34,7 @@ pub fn find_json(reply: &str, keys: &[&str]) -> Option<Found> {
     for (start, _) in reply.match_indices('{') {
         tried += 1;
         if tried > 64 {
-            break; // A reply with more opening braces than this holds no answer of ours.
+            break; // A reply with more opening braces than this contains no usable answer.
         }
         let Some(rest) = reply.get(start..) else {
             continue;
@@ -75,7 +75,7 @@ impl Reader<'_> {
         self.rest.is_empty()
     }
 
-    /// A value, or `None` where none can be read (or the end cut it off).
+    /// A value, or `None` if it is unreadable or truncated.
     fn value(&mut self, depth: usize) -> Option<Value> {
         self.skip_space();
         if depth > MAX_DEPTH {
@@ -139,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What was read so far, where the text ended; `None` where it went on with something else.
+    /// Returns the partial value if the text ends here; `None` if something else follows.
     fn cut_off(&mut self, value: Value) -> Option<Value> {
         if self.ended() {
             self.complete = false;
@@ -186,7 +186,8 @@ impl Reader<'_> {
         (!key.is_empty()).then(|| key.to_owned())
     }
 
-    /// A number or a literal, JSON's or Python's. One that touches the end may be cut: dropped.
+    /// A number or a literal, JSON's or Python's. One that touches the end may be truncated, so it
+    /// is dropped.
     fn word(&mut self) -> Option<Value> {
         let end = self.rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | ':'));
         let Some(end) = end else {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_is_dropped() {
+    fn truncated_values_are_dropped() {
         assert_eq!(
             saved(r#"{"a": "x", "b": "yes, but"#).map(|found| found.0),
             Some(json!({"a": "x"}))
@@ -279,19 +280,20 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_refused_without_harm() {
+    fn deep_nesting_is_refused() {
         assert_eq!(saved(&"{\"a\":[".repeat(50_000)), None);
     }
 
     proptest! {
-        /// Hostile replies never panic, and strict JSON reads as itself.
+        /// Hostile replies cause no panic, and the tolerant reader reads strict JSON like a strict
+        /// one.
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,200}") {
+        fn handles_any_text(text in "\\PC{0,200}") {
             let _ = find_json(&text, &[]);
         }
 
         #[test]
-        fn braces_and_quotes_are_survived(text in r#"[{}\[\]":,'\\a1 u]{0,60}"#) {
+        fn handles_any_braces_and_quotes(text in r#"[{}\[\]":,'\\a1 u]{0,60}"#) {
             let _ = find_json(&text, &[]);
         }
 

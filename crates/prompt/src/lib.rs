@@ -1,8 +1,11 @@
-//! How does a step talk to a model? It renders a prompt, asks, reads the reply tolerantly, asks
-//! once more with the error, and else fails honestly. Pages are filled in by templates, too.
+//! Renders prompts and reads replies: a step renders a prompt, asks, and reads the reply
+//! tolerantly.
+//!
+//! After an unreadable reply it asks once more with the error; then it reports an error. Templates
+//! also fill in pages.
 
 #[cfg(test)]
-extern crate self as pikerag_prompt; // the macro of the tests names it so
+extern crate self as pikerag_prompt; // the macro of the tests uses this name
 
 mod ask;
 mod foreign;

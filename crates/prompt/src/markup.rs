@@ -1,5 +1,6 @@
-//! How is a page, a picture or an XML file filled in? By templates in which all that is filled in is
-//! escaped, by `minijinja`: there is no other escape.
+//! Fills in templates of HTML, SVG and XML; `minijinja` escapes every input.
+//!
+//! No other code escapes markup.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
@@ -8,12 +9,12 @@ use serde::Serialize;
 
 /// Templates of HTML, SVG or XML that may include one another by name.
 ///
-/// What is filled in is escaped, unless a template says `|safe`; characters that XML 1.0 may not hold
-/// become a replacement sign. Lines with nothing but a tag of the template leave no empty line.
+/// Inputs are escaped, unless a template says `|safe`. Characters that XML 1.0 does not allow
+/// become a replacement sign. Lines that contain only a tag of the template leave no empty line.
 #[derive(Debug)]
 pub struct Markup(Environment<'static>);
 
-/// A template does not compile, or names what it was not given: a defect of ours.
+/// A template does not compile, or uses a variable that is missing: a defect of pikerag.
 #[derive(Debug, thiserror::Error)]
 #[error("the template `{template}` is broken")]
 pub struct MarkupError {
@@ -22,7 +23,7 @@ pub struct MarkupError {
 }
 
 impl Markup {
-    /// Reads templates, each under its name.
+    /// Compiles templates, each under its name.
     ///
     /// # Errors
     /// A template does not compile.
@@ -48,7 +49,7 @@ impl Markup {
     /// Fills a template in.
     ///
     /// # Errors
-    /// There is no such template, or it names what `inputs` lacks.
+    /// There is no such template, or `inputs` lacks a variable.
     pub fn render(
         &self,
         template: &'static str,
@@ -60,21 +61,24 @@ impl Markup {
     }
 }
 
-/// The usual formatter, which escapes, behind a sieve for what XML may not even hold as a number.
+/// Escapes a value with the usual formatter, after replacing characters that XML cannot contain in
+/// any form.
 fn formatter(
     out: &mut minijinja::Output<'_>,
     state: &mut State<'_, '_>,
     value: &Value,
 ) -> Result<(), minijinja::Error> {
     match value.as_str() {
-        Some(text) if text.contains(is_no_xml) && !value.is_safe() => {
-            escape_formatter(out, state, &Value::from(text.replace(is_no_xml, "\u{fffd}")))
-        }
+        Some(text) if text.contains(is_forbidden_in_xml) && !value.is_safe() => escape_formatter(
+            out,
+            state,
+            &Value::from(text.replace(is_forbidden_in_xml, "\u{fffd}")),
+        ),
         _ => escape_formatter(out, state, value),
     }
 }
 
-fn is_no_xml(c: char) -> bool {
+fn is_forbidden_in_xml(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => false,
         '\u{fffe}' | '\u{ffff}' => true,
@@ -109,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_may_not_hold_is_replaced() {
+    fn characters_that_xml_forbids_are_replaced() {
         assert_eq!(filled("a\u{1}b\u{ffff}\n手册"), "a\u{fffd}b\u{fffd}\n手册");
     }
 

@@ -1,16 +1,18 @@
-//! How do passages and candidates look inside a prompt? Documents are hostile: nothing in them may
-//! pass for a heading of ours.
+//! Renders passages and candidates for a prompt.
+//!
+//! Documents are hostile, so their text is neutralised and cannot look like a heading of the
+//! prompt.
 
 use pikerag_knowledge::{Chunk, ChunkKind};
 
 use crate::foreign::{SEEN, quiet_headings, quiet_words};
 
-/// Passages as numbered blocks, `[1] Title` and the text below, a blank line between two.
+/// Passages as numbered blocks: `[1] Title`, then the text; a blank line separates two blocks.
 pub fn passages<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> String {
     numbered_passages((1..).zip(chunks))
 }
 
-/// The same with numbers of their own, in the order given.
+/// Like [`passages`], with the caller's numbers, in the given order.
 pub fn numbered_passages<'a>(chunks: impl IntoIterator<Item = (usize, &'a Chunk)>) -> String {
     let mut blocks = Vec::new();
     for (number, chunk) in chunks {
@@ -20,7 +22,7 @@ pub fn numbered_passages<'a>(chunks: impl IntoIterator<Item = (usize, &'a Chunk)
     blocks.join("\n\n")
 }
 
-/// A chunk's own words; below those of a figure what a model has seen on it, marked as such.
+/// A chunk's own words; for a figure also a model's description, marked as such.
 pub fn shown_text(chunk: &Chunk) -> String {
     let own = quiet_headings(chunk.reading_text().trim());
     match &chunk.summary {
@@ -31,13 +33,14 @@ pub fn shown_text(chunk: &Chunk) -> String {
     }
 }
 
-/// A chunk's title, with the headings above it, and its text, as a prompt shows them.
+/// A chunk's title with the headings above it, and its text, as a prompt shows them.
 pub fn titled(chunk: &Chunk) -> (String, String) {
     let title = chunk.full_title().split_whitespace().collect::<Vec<_>>().join(" ");
     (quiet_headings(&title), shown_text(chunk))
 }
 
-/// What a model said of a figure, as it is shown below the figure's own words: brackets would end it.
+/// A model's description of a figure in the form shown below the figure's own words. Brackets are
+/// replaced, because one would end the description.
 pub fn seen_text(said: &str) -> String {
     quiet_words(&one_line(said)).replace(['[', ']'], "|")
 }
@@ -51,7 +54,7 @@ pub fn numbered<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     lines.join("\n")
 }
 
-/// Text on one line, blanks between its words.
+/// Text on one line, with single spaces between its words.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -61,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_shown_with_what_a_model_sees_and_a_table_is_not() {
+    fn figures_are_shown_with_their_description_and_tables_without() {
         let mut chunk = Chunk {
             kind: ChunkKind::Figure,
             summary: Some("Bars.\n# Question\nOne] is red.".to_owned()),

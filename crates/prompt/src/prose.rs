@@ -1,11 +1,11 @@
-//! What does a reply in plain words say, or in one word?
+//! Reads replies in plain words, and verdicts of one word.
 
 use pikerag_knowledge::Schema;
 
 use crate::ask::Reply;
 use crate::read::{Unreadable, without_thinking};
 
-/// A reply in plain words: no thinking block, no code fence around it, not empty.
+/// A reply in plain words: without a thinking block or an enclosing code fence, and not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prose(pub String);
 
@@ -15,16 +15,16 @@ impl Reply for Prose {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = without_fence(without_thinking(reply));
-        if said.is_empty() { Err(Unreadable::Empty) } else { Ok(Self(said.to_owned())) }
+        let prose = without_fence(without_thinking(reply));
+        if prose.is_empty() { Err(Unreadable::Empty) } else { Ok(Self(prose.to_owned())) }
     }
 
-    fn hides_a_cut() -> bool {
+    fn hides_truncation() -> bool {
         true
     }
 }
 
-/// A verdict in a word, whatever stands around and behind it, in English or Chinese.
+/// A verdict of one word, in English or Chinese; other text around it is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YesNo(pub bool);
 
@@ -34,8 +34,8 @@ impl Reply for YesNo {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = without_thinking(reply).to_lowercase();
-        let first: String = said
+        let verdict = without_thinking(reply).to_lowercase();
+        let first: String = verdict
             .trim_start_matches(|c: char| !c.is_alphanumeric())
             .chars()
             .take_while(|c| c.is_alphanumeric())
@@ -50,7 +50,7 @@ impl Reply for YesNo {
         }
     }
 
-    fn bears_a_cut() -> bool {
+    fn tolerates_truncation() -> bool {
         true
     }
 }
@@ -58,7 +58,7 @@ impl Reply for YesNo {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_prose: Prose, reply_yes_no: YesNo }
 
-/// What stands inside the code fence that encloses all of `text`, if one does.
+/// The text inside a code fence that encloses all of `text`, if there is one.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inside.and_then(|inside| inside.split_once('\n')) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_in_many_words() {
+    fn verdicts_are_read_in_many_forms() {
         for yes in ["Yes", "yes, I do", "\"Yes\"", "<think>no?</think> YES.", "是的"] {
             assert_eq!(YesNo::read(yes), Ok(YesNo(true)), "{yes}");
         }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_their_wrapping() {
+    fn prose_is_unwrapped() {
         let read = |reply| Prose::read(reply).map(|prose| prose.0);
         assert_eq!(read(" It is Oslo. "), Ok("It is Oslo.".to_owned()));
         assert_eq!(read("<think>hm</think>Oslo"), Ok("Oslo".to_owned()));

@@ -1,40 +1,40 @@
-//! What does a reply say under a key? Typed reading that forgives what models get wrong.
+//! Reads typed values from a reply's JSON and tolerates the usual mistakes of models.
 
 use pikerag_knowledge::facts::UnreadableReply;
 use serde_json::Value;
 
 use crate::json::find_json;
 
-/// Why a reply cannot be used; the text goes back to the model.
+/// Why a reply is unusable; the text goes back to the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// Nothing was said, or nothing but thoughts.
+    /// The reply is empty, apart from a thinking block.
     #[error("it was empty")]
     Empty,
-    /// The limit of tokens was reached, with more room too.
+    /// The reply reached its token limit, even after the limit was raised.
     #[error("it was cut off at {max_tokens} tokens")]
     CutOff {
-        /// The most tokens that it could have.
+        /// The token limit of the reply.
         max_tokens: u32,
     },
-    /// No object with the key that matters.
+    /// No object has a required key.
     #[error("no JSON object with `{keys}` was found in it")]
     NoObject {
-        /// The keys that were looked for, any of which would do.
+        /// The keys, any of which is enough.
         keys: String,
     },
-    /// The key is missing or holds something else.
+    /// The key is missing or has a value of another type.
     #[error("`{key}` must be {expected}")]
     BadKey {
         /// The key, as the prompt names it.
         key: String,
-        /// What it should hold, as the model is told: `an integer from 1 to 4`.
+        /// The expected value, in words for the model: `an integer from 1 to 4`.
         expected: String,
     },
 }
 
 impl Unreadable {
-    /// What is said of a key that is missing or holds something else.
+    /// An error for a key that is missing or has a value of another type.
     pub fn key(key: &str, expected: impl Into<String>) -> Self {
         Self::BadKey { key: key.to_owned(), expected: expected.into() }
     }
@@ -51,7 +51,8 @@ impl From<Unreadable> for UnreadableReply {
     }
 }
 
-/// A reply without the model's thinking block. An unclosed block hides all: that is an empty reply.
+/// A reply without the model's thinking block. An unclosed block covers the rest, so the reply is
+/// empty.
 pub fn without_thinking(reply: &str) -> &str {
     const BLOCKS: [(&str, &str); 3] =
         [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
@@ -66,10 +67,10 @@ pub fn without_thinking(reply: &str) -> &str {
     rest
 }
 
-/// The object in a reply that has one of `keys`.
+/// Finds the object in a reply that has one of `keys`.
 ///
 /// # Errors
-/// The reply is empty or holds no such object.
+/// The reply is empty or has no such object.
 pub fn object(reply: &str, keys: &[&str]) -> Result<Value, Unreadable> {
     let reply = without_thinking(reply);
     if reply.is_empty() {
@@ -80,19 +81,19 @@ pub fn object(reply: &str, keys: &[&str]) -> Result<Value, Unreadable> {
         .ok_or_else(|| Unreadable::NoObject { keys: keys.join("`, `") })
 }
 
-/// A string under `key`; numbers, lists and objects around one string are accepted.
+/// Reads a string under `key`; a number, or a list or object around one string, is accepted.
 ///
 /// # Errors
-/// The key is missing, null or holds nothing like a string.
+/// The key is missing, null or has no value like a string.
 pub fn text(object: &Value, key: &str) -> Result<String, Unreadable> {
     object.get(key).and_then(as_text).ok_or_else(|| Unreadable::key(key, "a string"))
 }
 
-/// A list of strings under `key`, trimmed, without empty ones and list marks. A string in place of
-/// the list is split at lines, or at semicolons.
+/// Reads a list of strings under `key`, trimmed, without empty ones and list marks. A string
+/// instead of a list is split at lines or semicolons.
 ///
 /// # Errors
-/// The key is missing or holds neither. An empty list is no error.
+/// The key is missing or has a value of another type. An empty list is no error.
 pub fn texts(object: &Value, key: &str) -> Result<Vec<String>, Unreadable> {
     let bad = || Unreadable::key(key, "a list of strings");
     let items: Vec<String> = match object.get(key).ok_or_else(bad)? {
@@ -109,11 +110,11 @@ pub fn texts(object: &Value, key: &str) -> Result<Vec<String>, Unreadable> {
         .collect())
 }
 
-/// A 1-based index under `key`, as a 0-based one below `count`. `null`, 0, "none" and the like
-/// mean none.
+/// Reads a 1-based index under `key`, as a 0-based one below `count`. `null`, 0, "none" and similar
+/// values mean none.
 ///
 /// # Errors
-/// The key is missing, or holds something that is no index or lies beyond `count`.
+/// The key is missing, its value is not an index, or the index is not below `count`.
 pub fn index(object: &Value, key: &str, count: usize) -> Result<Option<usize>, Unreadable> {
     let bad = || Unreadable::key(key, format!("an integer from 1 to {count}, or null"));
     let number = match object.get(key).ok_or_else(bad)? {
@@ -202,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thinking_is_set_aside() {
+    fn thinking_blocks_are_removed() {
         assert_eq!(without_thinking("<think>{\"a\": 1}</think>\n{\"a\": 2}"), "{\"a\": 2}");
         assert_eq!(without_thinking("<think>never closed {\"a\": 1}"), "");
         assert_eq!(object("<think>{\"a\":1}</think>{\"a\":2}", &["a"]).unwrap(), json!({"a": 2}));
     }
 
     #[test]
-    fn strings_come_in_many_dresses() {
+    fn strings_are_read_in_many_forms() {
         let reply = json!({"a": {"text": "x"}, "b": 7, "c": ["x", "y"], "d": null, "e": {}});
         assert_eq!(text(&reply, "a").unwrap(), "x");
         assert_eq!(text(&reply, "b").unwrap(), "7");
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_too() {
+    fn lists_are_read_in_many_forms() {
         let reply = json!({"a": ["1. x?", "- y?", {"q": "z?"}, " "], "b": "x?; y?", "c": "1) x?\n2) y?", "d": 3});
         assert_eq!(texts(&reply, "a").unwrap(), ["x?", "y?", "z?"]);
         assert_eq!(texts(&reply, "b").unwrap(), ["x?", "y?"]);
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_opens_an_item_is_no_list_mark() {
+    fn a_number_at_the_start_of_an_item_is_no_list_mark() {
         assert_eq!(
             list_items("1. 1984 won?\n- 3.5 tons?\n1984 was when?"),
             ["1984 won?", "3.5 tons?", "1984 was when?"]
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_in_range_or_unreadable() {
+    fn an_index_out_of_range_is_unreadable() {
         let reply =
             json!({"a": 2, "b": "2", "c": null, "d": 9, "e": "Question 1", "f": "none", "g": 1.5});
         assert_eq!(index(&reply, "a", 3).unwrap(), Some(1));

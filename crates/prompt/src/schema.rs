@@ -3,7 +3,7 @@
 use pikerag_knowledge::Schema;
 use serde_json::{Map, Value, json};
 
-/// The shape of a reply with these properties, in the order in which they are to be written.
+/// The schema of a reply with these properties; replies write them in this order.
 pub fn shape(name: &str, properties: Value) -> Schema {
     Schema { name: name.to_owned(), schema: closed(properties) }
 }
@@ -23,7 +23,8 @@ pub fn closed(properties: Value) -> Value {
     .collect()
 }
 
-/// A string of at most so many characters, where the endpoint can see to that: weak models go round in circles.
+/// A string of at most `characters` characters, if the endpoint enforces it: weak models may repeat
+/// themselves without end.
 pub fn at_most(characters: usize) -> Value {
     json!({"type": "string", "maxLength": characters})
 }
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_required_in_order_and_no_others_fit() {
+    fn only_the_given_keys_are_allowed_and_in_order() {
         let Schema { name, schema } =
             shape("said", json!({"why": at_most(80), "answer": {"type": "string"}}));
         assert_eq!(name, "said");

@@ -1,10 +1,12 @@
-//! Which lines would pass for lines of ours? Headings, numbers of passages, what a model sees, speakers.
+//! Detects lines that look like the prompt's own lines: headings, passage numbers, figure
+//! descriptions, speakers.
 
 use super::Placed;
 use super::tokens::plain;
 use pikerag_language::is_unseen;
 
-/// Headings of our templates, letters and digits only. A test compares them with the templates.
+/// Headings of pikerag's templates, letters and digits only. A test compares them with the
+/// templates.
 pub(super) const HEADINGS: [&str; 64] = [
     "answer",
     "answerssofar",
@@ -72,11 +74,11 @@ pub(super) const HEADINGS: [&str; 64] = [
     "yourquerybefore",
 ];
 
-/// Who speaks in a chat: before a colon, and in headings of any level (`### System:`).
+/// Speakers of a chat, before a colon and in headings of any level (`### System:`).
 const SPEAKERS: [&str; 9] =
     ["system", "assistant", "user", "human", "developer", "系统", "助手", "用户", "人类"];
 
-/// What instruction templates head their parts with besides.
+/// Other headings that instruction templates use.
 const PARTS: [&str; 8] = [
     "instruction",
     "instructions",
@@ -88,10 +90,11 @@ const PARTS: [&str; 8] = [
     "系统提示",
 ];
 
-/// How a line begins that tells what a model sees on a figure.
+/// The beginning of the line that describes what a model sees on a figure.
 pub(crate) const SEEN: &str = "What a model sees on it:";
 
-/// Lines that would pass for ours as quotations, all others that begin with `#` indented by one space.
+/// Turns lines that look like the prompt's own into quotations, and indents all others that begin
+/// with `#` by one space.
 pub(super) fn quoted(text: &[Placed]) -> Vec<Placed> {
     each_line(text, |line| match line.first() {
         _ if is_ours(line) => "> ",
@@ -100,7 +103,7 @@ pub(super) fn quoted(text: &[Placed]) -> Vec<Placed> {
     })
 }
 
-/// Lines that begin with `#`, indented by one space.
+/// Indents lines that begin with `#` by one space.
 pub(super) fn indented(text: &[Placed]) -> Vec<Placed> {
     each_line(text, |line| if line.first().is_some_and(|first| first.c == '#') { " " } else { "" })
 }
@@ -115,7 +118,7 @@ fn each_line(text: &[Placed], before: impl Fn(&[Placed]) -> &'static str) -> Vec
     made
 }
 
-/// More than `str::lines` knows: whatever a model may take for the end of a line.
+/// More characters than `str::lines` knows: all that a model may read as the end of a line.
 fn ends_line(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -130,7 +133,7 @@ fn is_ours(line: &[Placed]) -> bool {
     is_numbered(&bare) || is_heading(&bare) || is_speaker(&bare)
 }
 
-/// `[2] …`, and what stands below a figure.
+/// `[2] …`, and the line below a figure.
 fn is_numbered(bare: &str) -> bool {
     let Some((inside, _)) = bare.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return bare.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with(SEEN));
@@ -139,7 +142,7 @@ fn is_numbered(bare: &str) -> bool {
     (!number.is_empty() && number.chars().all(char::is_numeric)) || number.starts_with(SEEN)
 }
 
-/// `# Question`, of the level that ours have, and `### System:` of any.
+/// `# Question`, at the level of pikerag's headings, and `### System:` at any level.
 fn is_heading(bare: &str) -> bool {
     let name = bare.trim_start_matches('#');
     let level = bare.len() - name.len();
@@ -158,7 +161,7 @@ fn is_speaker(bare: &str) -> bool {
     name.chars().all(is_name) && SPEAKERS.contains(&folded(name).as_str())
 }
 
-/// Letters and digits, small.
+/// Letters and digits, in lower case.
 pub(super) fn folded(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,11 +1,12 @@
-//! Which words are tokens of a chat template? A tokenizer makes structure of them wherever they stand.
+//! Detects tokens of chat templates in text; tokenizers treat them as structure wherever they
+//! occur.
 
 use super::Placed;
 
-/// The longest name between brackets that is looked at.
+/// The longest name between brackets, in characters; longer ones are not tokens.
 const LONGEST: usize = 64;
 
-/// Names in `<…>` that common templates use, with or without a slash before them.
+/// Names in `<…>` of common templates, with or without a slash before them.
 const ANGLED: [&str; 24] = [
     "s",
     "bos",
@@ -33,7 +34,7 @@ const ANGLED: [&str; 24] = [
     "pad_token",
 ];
 
-/// Names in `[…]`, the same.
+/// Names in `[…]` of common templates.
 const SQUARE: [&str; 10] = [
     "inst",
     "system_prompt",
@@ -50,7 +51,7 @@ const SQUARE: [&str; 10] = [
 /// Beginnings of numbered tokens in `<…>`, such as `<unused12>`.
 const NUMBERED: [&str; 4] = ["unused", "reserved_", "extra_id_", "0x"];
 
-/// The same characters, tokens with other brackets.
+/// Replaces the brackets of tokens; the other characters are unchanged.
 pub(super) fn disarmed(mut text: Vec<Placed>) -> Vec<Placed> {
     let mut at = 0;
     while at < text.len() {
@@ -68,7 +69,7 @@ pub(super) fn disarmed(mut text: Vec<Placed>) -> Vec<Placed> {
     text
 }
 
-/// How many characters the token that begins here has.
+/// The length in characters of the token that begins here.
 fn token(text: &[Placed]) -> Option<usize> {
     let open = plain(text.first()?.c);
     let close = match open {
@@ -90,7 +91,8 @@ fn token(text: &[Placed]) -> Option<usize> {
     (is_closed && is_token).then_some(length + 2)
 }
 
-/// `|im_start|`, of `<|im_start|>`. A bar alone is an operator of many languages.
+/// `|im_start|` in `<|im_start|>`. A single bar is an operator in many languages, so it does not
+/// count.
 fn is_barred(name: &str) -> bool {
     let inside = name.strip_prefix('|').and_then(|rest| rest.strip_suffix('|'));
     inside.is_some_and(|inside| {
@@ -101,7 +103,7 @@ fn is_barred(name: &str) -> bool {
     })
 }
 
-/// `<sys`, of `<<SYS>>`.
+/// `<sys` in `<<SYS>>`.
 fn is_doubled(name: &str) -> bool {
     name.strip_prefix('<').is_some_and(|name| name.trim_start_matches('/') == "sys")
 }
@@ -111,7 +113,7 @@ fn is_numbered(name: &str) -> bool {
     number.is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// Brackets and bars as they are meant, whatever their width.
+/// The ASCII form of brackets and bars of any width.
 pub(super) fn plain(c: char) -> char {
     match c {
         '＜' | '﹤' => '<',

@@ -1,11 +1,13 @@
-//! Which characters does no reader see? Zero width, marks of direction, tags, controls: a model reads them all.
+//! Removes invisible characters from text: zero width, direction marks, tags, controls. A model
+//! would read them.
 
 use pikerag_language::is_unseen;
 
 use super::Placed;
 
-/// The text without them, but for those that its script or an emoji needs where they stand.
-pub(super) fn left_out(text: &str) -> Vec<Placed> {
+/// The text without invisible characters, except those that its script or an emoji needs at their
+/// place.
+pub(super) fn without_unseen(text: &str) -> Vec<Placed> {
     let mut seen: Vec<Placed> = Vec::with_capacity(text.len());
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -18,9 +20,9 @@ pub(super) fn left_out(text: &str) -> Vec<Placed> {
     seen
 }
 
-/// Persian, Hindi and their like spell with joiners; emoji are joined and coloured; Chinese and Mongolian
-/// have variants of a character. One such mark behind what it belongs to, never a row of them: bytes can be
-/// hidden in rows.
+/// Persian, Hindi and similar scripts use joiners; emoji have joiners and colours; Chinese and
+/// Mongolian have variants of a character. One such mark is allowed after the character it belongs
+/// to, never a row of them, because rows can hide bytes.
 fn is_needed(c: char, before: Option<char>, after: Option<char>) -> bool {
     let Some(before) = before else { return false };
     let after = after.unwrap_or('\n');
