@@ -1,5 +1,7 @@
-//! Which questions does a chunk answer? The knowledge atomizer `f_a(d_k) → {q_k1 … q_km}`
-//! (KAR³ §3.3, eq. 3), and its variant without a model: the sentences as they stand (Table 13).
+//! Writes the atomic questions of a chunk: the knowledge atomizer `f_a(d_k) → {q_k1 … q_km}` (KAR³
+//! §3.3, eq. 3).
+//!
+//! Without a model, the sentences of the chunk are its atoms (Table 13).
 
 use std::collections::HashSet;
 
@@ -11,24 +13,24 @@ use pikerag_prompt::{
 };
 use serde_json::json;
 
-// §A.3: diverse questions.
+// §A.3: the questions are to be diverse, hence the temperature.
 const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/atomize.md"), 2048).at(0.7);
 
-/// What a chunk was atomized into, and what was dropped on the way.
+/// The atoms of a chunk, and the numbers of dropped ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Atomized {
     /// The questions or statements, in the model's order, each once; may be empty.
     pub atoms: Vec<Atom>,
-    /// Questions that were asked before in other dress.
+    /// Questions that repeat an earlier one with other case, punctuation or spelling.
     pub duplicates: usize,
-    /// Questions whose subject is only a pronoun: nobody could find them.
+    /// Questions whose subject is only a pronoun: no search could find them.
     pub pronouns: usize,
 }
 
-/// Atomic questions of a chunk: one call, two where the first reply cannot be read.
+/// Asks for the atomic questions of a chunk: one call, or two if the first reply is unreadable.
 ///
 /// # Errors
-/// The model's; an answer without any question is none.
+/// Those of the model. A reply without any question is no error.
 pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
     let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
@@ -50,7 +52,7 @@ pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atom
 /// The prompt that [`question_atoms`] would send, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub fn atomize_prompt(chunk: &Chunk) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
@@ -89,7 +91,7 @@ impl Reply for Questions {
         ))
     }
 
-    /// JSON, or one question per line: models that cannot do the one can do the other.
+    /// Reads JSON, or one question per line: some models manage only one of the two.
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let reply = without_thinking(reply);
         if reply.is_empty() {
@@ -110,9 +112,10 @@ impl Reply for Questions {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_questions: Questions }
 
-/// Whether a question is about nobody: a pronoun stands in it, and no name, no number, and no noun that it could be found
-/// by. A word that is not known to be something else counts as a noun: a good question that is dropped is lost, a poor one
-/// that is kept does little harm.
+/// Whether a question names nobody: it has a pronoun, but no name, no number and no noun.
+///
+/// An unknown word counts as a noun. Dropping a good question loses it, while keeping a poor one
+/// does little harm.
 pub(crate) fn only_pronouns(question: &str) -> bool {
     match question.chars().any(is_chinese) {
         true => is_nameless_chinese(question),
@@ -124,8 +127,8 @@ const PRONOUNS: [&str; 16] = [
     "he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs",
     "this", "these", "those", "we",
 ];
-/// What such questions ask of whoever it is: verbs, and words that come with them.
-const DOINGS: [&str; 64] = [
+/// Verbs of such questions, and words that come with the verbs.
+const VERBS: [&str; 64] = [
     "appoint", "arrive", "attend", "become", "began", "begin", "born", "build", "built", "buried",
     "call", "came", "come", "consist", "create", "cost", "designed", "die", "died", "do",
     "elected", "end", "ended", "found", "founded", "get", "go", "graduate", "grow", "happen",
@@ -144,11 +147,11 @@ fn is_nameless_english(question: &str) -> bool {
             || (word.chars().any(char::is_uppercase) && word != "I");
         let bare = word.to_lowercase();
         pronoun |= PRONOUNS.contains(&bare.as_str()) || word == "I";
-        let says_something = !is_stop_word(&bare)
+        let is_noun = !is_stop_word(&bare)
             && !PRONOUNS.contains(&bare.as_str())
-            && !DOINGS.contains(&bare.as_str())
+            && !VERBS.contains(&bare.as_str())
             && 1 < bare.chars().count();
-        if named || says_something {
+        if named || is_noun {
             return false;
         }
     }
@@ -170,7 +173,7 @@ fn is_nameless_chinese(question: &str) -> bool {
         "这个人",
         "这个",
     ];
-    const DOINGS: [&str; 53] = [
+    const VERBS: [&str; 53] = [
         "出生",
         "去世",
         "逝世",
@@ -238,7 +241,7 @@ fn is_nameless_chinese(question: &str) -> bool {
     }
     content_words(rest)
         .iter()
-        .all(|word| DOINGS.contains(&word.as_str()) || PRONOUNS.contains(&word.as_str()))
+        .all(|word| VERBS.contains(&word.as_str()) || PRONOUNS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_about_nobody() {
+    fn questions_without_a_name_are_detected() {
         assert!(only_pronouns("Where was he born?"));
         assert!(only_pronouns("他在哪里出生？"));
         assert!(!only_pronouns("Where was Ada Lovelace born, and did she marry?"));
@@ -270,7 +273,7 @@ mod tests {
         assert!(!only_pronouns("青岛厂在哪里？"));
     }
 
-    /// A noun is enough to be found by, whatever stands beside it.
+    /// A question with a noun can be found, even if it also has a pronoun.
     #[test]
     fn questions_with_a_noun_are_kept() {
         for question in [

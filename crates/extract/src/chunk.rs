@@ -1,5 +1,7 @@
-//! Where do chunks begin and end? At structure first: a chunk stays in its section, takes its
-//! heading along, and never cuts a table row; then at size. What stands in for PIKE-RAG §5.2.1 without a model.
+//! Splits a document into chunks, first along structure, then by size. It replaces PIKE-RAG §5.2.1
+//! without a model.
+//!
+//! A chunk stays in its section, takes its heading along, and never cuts a table row.
 
 use pikerag_knowledge::{
     Area, Block, BlockKind, Chunk, ChunkId, ChunkKind, Chunking, Document, DocumentGraph, Image,
@@ -11,7 +13,7 @@ use crate::links;
 use crate::references::known_as;
 use crate::split::{ChunkParams, Draft, Piece, pack, pieces};
 
-/// Splits a document that was read from the file `path`. A document without text gives no chunks.
+/// Splits a document from the file `path`. A document without text gives no chunks.
 pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> DocumentGraph {
     let source = source_of(path, &document);
     let (sections, drafts) = match document.chunking {
@@ -21,7 +23,7 @@ pub fn document_graph(path: &str, document: Document, params: ChunkParams) -> Do
     assembled(path, document, source, sections, drafts)
 }
 
-/// The source node of a document that was read from the file `path`.
+/// The source node of a document from the file `path`.
 pub(crate) fn source_of(path: &str, document: &Document) -> Source {
     let uri = document_uri(path, &document.fragment);
     Source {
@@ -36,7 +38,7 @@ pub(crate) fn source_of(path: &str, document: &Document) -> Source {
     }
 }
 
-/// A document with the chunks that were decided on.
+/// Assembles a document with its chunks.
 pub(crate) fn assembled(
     path: &str,
     document: Document,
@@ -56,7 +58,7 @@ fn content_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// The whole document as one chunk, as its file wants it.
+/// The whole document as one chunk, as its file asks for.
 fn given(document: &Document) -> Vec<Draft> {
     let (Some(first), Some(last)) = (document.blocks.first(), document.blocks.last()) else {
         return Vec::new();
@@ -76,23 +78,24 @@ fn split(document: &Document, source: SourceId, params: ChunkParams) -> (Vec<Sec
     (outline.sections, drafts)
 }
 
-/// A document by sections, before it is cut into chunks.
+/// The sections of a document before they are cut into chunks.
 pub(crate) struct Outline {
     pub(crate) sections: Vec<Section>,
     /// In reading order.
     pub(crate) runs: Vec<Run>,
-    /// Headings at the very end, which no text follows.
+    /// Headings at the very end, without text after them.
     pub(crate) tail: Option<Draft>,
 }
 
-/// What stands between two headings.
+/// The pieces between two headings.
 pub(crate) struct Run {
     /// Place in the list of sections.
     pub(crate) section: Option<usize>,
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// The sections of a document, and the pieces of each; the first piece takes its headings along.
+/// The sections of a document with their pieces; the first piece of a section takes its headings
+/// along.
 pub(crate) fn outline(
     document: &Document,
     source: SourceId,
@@ -103,7 +106,7 @@ pub(crate) fn outline(
     let mut open: Vec<usize> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     let mut run: Vec<Piece> = Vec::new();
-    // Start of headings that no text has followed yet; the next chunk takes them along.
+    // Start of the headings without text so far; the next chunk takes them along.
     let mut headings_from: Option<usize> = None;
     for block in &document.blocks {
         // A hidden heading is hidden text: it opens no section, and no visible chunk takes it along.
@@ -137,7 +140,7 @@ pub(crate) fn outline(
         run.extend(found);
     }
     runs.push(Run { section: open.last().copied(), pieces: run });
-    // Headings at the very end stand alone rather than get lost.
+    // Headings at the very end become a chunk of their own; otherwise they would be lost.
     let seen = document.blocks.iter().rev().find(|block| !block.hidden);
     let tail = headings_from.zip(seen).map(|(start, last)| {
         let span = Span { start, end: last.span.end };
@@ -146,13 +149,13 @@ pub(crate) fn outline(
     Outline { sections, runs, tail }
 }
 
-/// The words of a heading without Markdown's marks.
+/// The words of a heading without Markdown marks.
 fn clean_heading(heading: &str) -> String {
     let line = heading.trim().trim_start_matches('#').trim_end_matches(['#', '=', '-']).trim();
     line.replace(['*', '`', '_'], "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The drafts as chunks, and the pictures of those that are figures.
+/// Turns drafts into chunks, with the pictures of figures.
 fn identified(
     source: &Source,
     document: &Document,
@@ -186,10 +189,10 @@ fn identified(
             summary: draft.summary,
             hidden: draft.hidden,
         };
-        // As it is read: rows cut off from their header become another chunk with another header.
+        // Uses the text as it is read: rows with another header are another chunk.
         let (full_title, mut reading) = (chunk.full_title(), chunk.reading_text().into_owned());
-        // Another picture, or text that was hidden before, is another chunk: what a model said of the
-        // old one does not hold.
+        // The identity includes the picture and whether the text is hidden: a model's description
+        // of an old picture does not fit a new one.
         let image = draft.image.and_then(|place| document.images.get(place));
         if let Some(image) = image {
             reading.push_str(blake3::hash(&image.bytes).to_hex().as_str());
@@ -206,7 +209,7 @@ fn identified(
     (chunks, figures)
 }
 
-/// Where the text under a span stands: line by line where the format says so, else block by block.
+/// The places of the text in a span: line by line if the format gives lines, else block by block.
 fn boxes(document: &Document, span: Span, hidden: bool) -> Vec<PageBox> {
     let first = document.blocks.partition_point(|block| block.span.end <= span.start);
     let mut boxes = Vec::new();
@@ -221,7 +224,7 @@ fn boxes(document: &Document, span: Span, hidden: bool) -> Vec<PageBox> {
         let whole = whole.filter(|_| block.boxes.is_empty());
         boxes.extend(block.boxes.iter().copied().chain(whole).filter_map(|line| line.within(span)));
     }
-    // A tenth of a point is less than anybody sees.
+    // Rounds to a tenth of a point, which is too small to see.
     let rounded = |x: f32| (x * 10.0).round() / 10.0;
     for PageBox { area: Area { left, top, right, bottom }, .. } in &mut boxes {
         for edge in [left, top, right, bottom] {
@@ -231,12 +234,12 @@ fn boxes(document: &Document, span: Span, hidden: bool) -> Vec<PageBox> {
     boxes
 }
 
-/// Headings from the outermost down to each section, in the sections' order.
+/// The headings from the outermost down to each section, in the sections' order.
 pub(crate) fn heading_paths(sections: &[Section]) -> Vec<Vec<String>> {
     let mut paths: Vec<Vec<String>> = Vec::with_capacity(sections.len());
     let mut places = std::collections::HashMap::new();
     for (place, section) in sections.iter().enumerate() {
-        // A parent comes before its children.
+        // Parents come before their children.
         let above = section
             .parent
             .and_then(|parent| places.get(&parent))
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_stand_alone_and_are_cut_between_rows() {
+    fn tables_are_separate_and_cut_between_rows() {
         insta::assert_snapshot!(show("Before.\n| crane one\n| crane two\n| crane three\nAfter.\n", 5), @r###"
         Manual | text | "Before."
         Manual | table | "| crane one"
@@ -325,7 +328,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every word of every block is in a chunk, and every chunk is its span.
+        /// Every word of every block is in a chunk, and every chunk equals the text of its span.
         #[test]
         fn nothing_is_lost(source in "(#{0,2} ?[a-z中文。. ]{0,40}\n|\\| [a-z ]{1,20}\n){0,12}", max_tokens in 3u64..40) {
             let document = document("Manual", &source);

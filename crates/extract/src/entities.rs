@@ -1,8 +1,9 @@
-//! Which entities does a chunk speak of, and how are they related? One call per chunk (GraphRAG §3.1);
-//! without a model the proper names, related where a sentence holds both.
+//! Extracts the entities and relations of a chunk with one call (GraphRAG §3.1).
 //!
-//! Differs from GraphRAG: entities are told apart by their names alone, not by name and type, for models
-//! seldom call the type twice the same; and the model is not asked whether it has missed any.
+//! Without a model, proper names are the entities, and two names in one sentence are related.
+//!
+//! Differs from GraphRAG: the name alone identifies an entity, not name and type, because models
+//! rarely give the same type twice. The model is not asked for missed entities.
 
 use std::collections::BTreeMap;
 
@@ -21,15 +22,16 @@ use serde_json::{Value, json};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("prompts/entities.md"), 4096);
 
-/// Names of one sentence that are related with each other: more of them are a list, not a statement.
+/// The most names of a sentence that are related with each other; more of them are a list, not a
+/// statement.
 const RELATED: usize = 12;
-/// The heaviest a relation may be in one chunk.
+/// The largest weight of a relation in one chunk.
 const HEAVIEST: f64 = 10.0;
 
-/// Entities and relations of a chunk: one call, two where the first reply cannot be read.
+/// Extracts entities and relations: one call, or two if the first reply is unreadable.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn extract(
     model: &dyn ChatModel,
     chunk: &Chunk,
@@ -44,14 +46,14 @@ pub async fn extract(
 /// The prompt that [`extract`] would send, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub fn extract_prompt(chunk: &Chunk) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
 }
 
-/// The proper names of a chunk as entities, described by the first sentence that holds them; two are
-/// related by every sentence that holds both. No model call.
+/// The proper names of a chunk as entities, without a model call. The first sentence with the name
+/// describes it; every sentence with two names relates them.
 pub fn extract_names(chunk: &Chunk) -> Extraction {
     let mut found = Found::default();
     for range in sentences(&chunk.text) {
@@ -76,7 +78,7 @@ pub fn extract_names(chunk: &Chunk) -> Extraction {
     found.extraction()
 }
 
-/// The names in a sentence as they stand there, from left to right, the longest one at each place.
+/// The names of a sentence as written there, from left to right, the longest one at each place.
 fn longest_names(sentence: &str) -> Vec<&str> {
     let known = names_in(sentence);
     let words = tokens(sentence);
@@ -98,13 +100,13 @@ fn longest_names(sentence: &str) -> Vec<&str> {
     names
 }
 
-/// The entity that a name stands for; `None` where it holds no word.
+/// The entity that a name identifies; `None` if the name has no word.
 pub fn entity_of(name: &str) -> Option<EntityId> {
     let words: Vec<String> = tokens(name).into_iter().map(|word: Token<'_>| word.folded).collect();
     (!words.is_empty()).then(|| EntityId::of_folded(&joined(&words)))
 }
 
-/// What was found so far, each entity and each relation once, in order of first mention.
+/// Collects each entity and each relation once, in order of first mention.
 #[derive(Default)]
 struct Found {
     entities: Vec<EntityMention>,
@@ -123,7 +125,7 @@ impl Found {
                 if held.kind.is_empty() {
                     held.kind = kind;
                 }
-                // By names alone the first sentence is enough; a model's later words may add something.
+                // Keeps the first description that is not empty.
                 if held.description.is_empty() {
                     held.description = one_line(description);
                 }
@@ -181,7 +183,7 @@ impl Reply for RawReply {
         ))
     }
 
-    /// What is no entity or relation is left out; an end that was not listed is an entity too.
+    /// Skips invalid entries. An end of a relation that was not listed becomes an entity.
     fn read(reply: &str) -> Result<Self, Unreadable> {
         const KEYS: [&str; 3] = ["entities", "relations", "relationships"];
         let reply = without_thinking(reply);
@@ -227,7 +229,7 @@ impl Reply for RawReply {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
 
-/// The list under the first of these keys that is there; none where they all lack.
+/// The list under the first of these keys that exists; empty if none does.
 fn list<'a>(object: &'a Value, keys: &[&'static str]) -> Result<&'a [Value], Unreadable> {
     match keys.iter().find_map(|key| Some((key, object.get(key)?))) {
         None | Some((_, Value::Null)) => Ok(&[]),
@@ -241,7 +243,7 @@ fn first_text(item: &Value, keys: &[&str]) -> Option<String> {
     (!said.trim().is_empty()).then_some(said)
 }
 
-/// From 1 to 10; 1 where nothing readable is said.
+/// From 1 to 10; 1 if the reply gives no readable weight.
 fn weight(item: &Value) -> f64 {
     let said = ["weight", "strength"].iter().find_map(|key| text(item, key).ok());
     let number = said.and_then(|said| said.trim().parse::<f64>().ok()).filter(|n| n.is_finite());
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_in_many_dresses() {
+    fn replies_are_read_in_many_formats() {
         let read = |reply: &str| shown(&RawReply::read(reply).unwrap().0);
         let said = r#"{"entities": [{"name": "KX-40", "type": "Crane", "description": "Lifts."},
             {"name": "kx 40", "type": "machine", "description": ""}, "Varnsund", 7, {"type": "x"}, {"name": "?!"}],
@@ -286,7 +288,7 @@ mod tests {
             ]
         );
         assert_eq!(read(r#"{"entities": []}"#), Vec::<String>::new());
-        // Cut off: what is whole is kept.
+        // In a truncated reply, whole entries are kept.
         let cut =
             r#"{"entities": [{"name": "A", "type": "", "description": ""}, {"name": "B", "ty"#;
         assert_eq!(read(cut), ["A (): ", "B (): "]);
@@ -295,12 +297,12 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_together_in_a_sentence() {
+    fn names_in_one_sentence_are_related() {
         let text = "The KX-40 was designed by Ilse Brandt. Ilse Brandt was born in Varnsund.";
         let chunk = chunk(1, "", text);
         let mut found = shown(&extract_names(&chunk));
         found.sort();
-        // Which of two comes first is decided by identifier.
+        // The identifiers decide which of two names comes first.
         let ends = |line: &str| line.contains("-1->");
         assert_eq!(found.iter().filter(|line| ends(line)).count(), 2, "{found:?}");
         found.retain(|line| !ends(line));

@@ -1,12 +1,14 @@
-//! Which numbers does a text give to documents? Standards, statutes, series of papers: `GB/T 1234-2010`,
-//! `RFC 2616`, `DOC-123`, `《刑法》第二百六十四条`. The same for what a document is called and for what a
-//! text mentions, so that the one leads to the other.
+//! Finds the numbers of documents in text: standards, statutes, series of papers, such as `GB/T
+//! 1234-2010`, `RFC 2616`, `DOC-123`, `《刑法》第二百六十四条`.
+//!
+//! The rules are the same for a document's own numbers and for mentions in text, so a mention
+//! matches the document.
 
 use std::collections::HashSet;
 
 use pikerag_language::{chinese_number, is_chinese};
 
-/// Words before a number that make no name of a document.
+/// Words that do not form a document number with the number after them.
 const NO_PREFIX: [&str; 36] = [
     "JAN",
     "FEB",
@@ -45,18 +47,18 @@ const NO_PREFIX: [&str; 36] = [
     "CHAPTER",
     "SECTION",
 ];
-/// Longest run of letters in a number, and most parts that it has.
+/// Longest run of letters in a number, and the largest number of its parts.
 const LETTERS: usize = 10;
 const PARTS: usize = 8;
-/// How many characters before `第…条` may be the name of a law.
+/// The name of a law has at most this many characters before `第…条`.
 const LAW: usize = 20;
-/// What the names of laws end in.
+/// The endings of the names of laws.
 const LAWS: [&str; 9] = ["法", "法典", "条例", "规定", "办法", "解释", "细则", "规则", "章程"];
-/// Article numbers of one list, at most: `第一条、第二条和第三条`.
+/// The most article numbers of one list: `第一条、第二条和第三条`.
 const LISTED: usize = 20;
 
-/// The numbers in a text, each as lower-case letters and digits parted by spaces; one that ends in a
-/// year also without it where `without_years`. In order, each once.
+/// The document numbers in a text, in order, each once, as lower-case letters and digits separated
+/// by spaces. With `without_years`, a number that ends in a year also appears without it.
 pub(crate) fn identifiers(text: &str, without_years: bool) -> Vec<String> {
     let (mut found, mut seen): (Vec<String>, HashSet<String>) = Default::default();
     let mut add = |name: String| {
@@ -89,7 +91,7 @@ fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric()
 }
 
-/// The number that a text begins with: its parts, and its length in bytes.
+/// The document number that a text begins with: its parts, and its length in bytes.
 fn number(text: &str) -> Option<(Vec<String>, usize)> {
     if let Some(found) = doi(text) {
         return Some(found);
@@ -107,7 +109,7 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
         let rest = text.get(end..)?;
         let separator = rest.chars().next().filter(|c| !is_part(*c));
         let gap = match separator {
-            // A space before the first digits only, and not after a common word.
+            // A space only before the first digits, and not after a common word.
             Some(' ') if digits == 0 && upper => 1,
             Some('-' | '/' | '_' | ':' | '.') => 1,
             Some('–') if 0 < digits => '–'.len_utf8(),
@@ -119,7 +121,7 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
         let (numbers, words) = (run(|c| c.is_ascii_digit()), run(|c| c.is_ascii_uppercase()));
         let length = match (numbers, words) {
             (0, 0) => break,
-            // `GB/T`, `ISO/IEC`, and letters behind digits: `2010A`.
+            // `GB/T`, `ISO/IEC`, and letters after digits: `2010A`.
             (0, words)
                 if words <= 4
                     && (matches!(separator, Some('/' | '-')) || (gap == 0 && 0 < digits)) =>
@@ -129,7 +131,7 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
             (0, _) => break,
             (numbers, _) => numbers,
         };
-        // `KX-40 metres`: the letters go on as a word.
+        // `KX-40 metres`: the letters belong to the next word.
         let after = next.get(length..)?;
         if numbers == 0 && after.starts_with(|c: char| c.is_ascii_lowercase()) {
             break;
@@ -144,7 +146,7 @@ fn number(text: &str) -> Option<(Vec<String>, usize)> {
         .then_some((parts, end))
 }
 
-/// `10.1000/xyz`, as it is printed in papers.
+/// A DOI as papers print it: `10.1000/xyz`.
 fn doi(text: &str) -> Option<(Vec<String>, usize)> {
     let registrant = text.strip_prefix("10.")?;
     let digits = registrant.find(|c: char| !c.is_ascii_digit())?;
@@ -167,14 +169,14 @@ fn without_year(parts: &[String]) -> Option<&[String]> {
     (is_year && numbered).then_some(before)
 }
 
-/// The articles of laws that a text names: `刑法 264`. `own` is the law that `本法` stands for.
+/// The articles of laws that a text names, such as `刑法 264`. `own` is the law that `本法` means.
 pub(crate) fn articles(text: &str, own: Option<&str>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut listed: Option<(usize, Vec<String>)> = None;
     for (at, _) in text.match_indices('第') {
         let before = text.get(..at).unwrap_or_default();
         let Some((number, end)) = article(text, at) else { continue };
-        // `第一条、第二条和第三条`: what stands between goes on with the same law.
+        // `第一条、第二条和第三条`: the text between two articles continues the list of one law.
         let goes_on = listed.take().filter(|(ended, _)| {
             text.get(*ended..at).is_some_and(|between| {
                 ["、", "，", "和", "及", "至", "或", "以及", "或者"].contains(&between)
@@ -195,7 +197,7 @@ pub(crate) fn articles(text: &str, own: Option<&str>) -> Vec<String> {
     found
 }
 
-/// The article that begins at `第`: its number, and where it ends.
+/// The article that begins at `第`: its number and its end.
 fn article(text: &str, at: usize) -> Option<(String, usize)> {
     let rest = text.get(at + '第'.len_utf8()..)?;
     let length =
@@ -217,8 +219,8 @@ fn article(text: &str, at: usize) -> Option<(String, usize)> {
     Some((number.to_string(), end))
 }
 
-/// What the law before an article may be called: in brackets exactly; else each ending of the words
-/// before it, for nobody knows where its name begins.
+/// Possible names of the law before an article: exact in brackets; else every tail of the words
+/// before it, because the beginning of the name is unknown.
 fn laws_before(before: &str, own: Option<&str>) -> Vec<String> {
     let before = before.trim_end();
     if let Some(inside) = before.strip_suffix('》') {
@@ -242,13 +244,13 @@ fn laws_before(before: &str, own: Option<&str>) -> Vec<String> {
     names
 }
 
-/// A law's name without the state's.
+/// A law's name without the name of the state.
 pub(crate) fn law_name(name: &str) -> String {
     let name = name.trim();
     name.strip_prefix("中华人民共和国").filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned()
 }
 
-/// The law whose article a title names: `中华人民共和国刑法 第一条` is one of `刑法`.
+/// The law and article that a title names: `中华人民共和国刑法 第一条` belongs to `刑法`.
 pub(crate) fn law_of_title(title: &str) -> Option<(String, String)> {
     let at = title.rfind('第')?;
     let (number, end) = article(title, at)?;
@@ -259,7 +261,7 @@ pub(crate) fn law_of_title(title: &str) -> Option<(String, String)> {
     whole.then(|| (law_name(before), number))
 }
 
-/// The names of files in a text: words that end in a dot and a customary ending.
+/// The file names in a text: words with a common file extension.
 pub(crate) fn file_names(text: &str) -> Vec<&str> {
     const ENDINGS: [&str; 27] = [
         "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "rtf", "txt",
@@ -332,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,60}", like in "[A-Z第条法一二0-9./: -]{0,24}") {
+        fn handles_any_text(text in "\\PC{0,60}", like in "[A-Z第条法一二0-9./: -]{0,24}") {
             for text in [text, like] {
                 identifiers(&text, true);
                 articles(&text, Some("法"));

@@ -1,14 +1,15 @@
-//! Under which key does a name stand, and under which an address?
+//! Makes the keys of names and addresses.
 
 use pikerag_knowledge::NameKey;
 use pikerag_language::names::joined;
 
-/// The key of a name whose words are folded already.
+/// The key of a name with folded words.
 pub(crate) fn key(name: &[String]) -> NameKey {
     NameKey::of_folded(&joined(name))
 }
 
-/// Addresses are names of their own kind: no text mentions one by accident.
+/// The key of an address. Addresses have keys of their own kind, because no text mentions one by
+/// accident.
 pub(crate) fn address(uri: &str) -> NameKey {
     NameKey::of_folded(&format!("<{uri}>"))
 }

@@ -1,5 +1,5 @@
-//! How does a document become knowledge? Into sections and chunks with exact spans, into the names
-//! it bears and mentions, into atoms, entities and relations.
+//! Turns a document into knowledge: sections and chunks with exact spans, names and mentions,
+//! atoms, entities and relations.
 
 mod atomize;
 mod chunk;
@@ -29,5 +29,5 @@ pub use tags::{
     question_tags, tag_classes, tag_key,
 };
 
-/// Version of everything this crate decides without a model; part of a file's recipe.
+/// Version of all decisions of this crate without a model; part of a file's recipe.
 pub const VERSION: u32 = 2;

@@ -1,4 +1,4 @@
-//! Where do a document's links lead, and under which names is each chunk found?
+//! Resolves a document's links and lists the names under which each chunk is found.
 
 use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source, file_uri};
 use pikerag_language::names::{names_in, title_names};
@@ -6,12 +6,12 @@ use pikerag_language::names::{names_in, title_names};
 use crate::keys::{address, key};
 use crate::references::mentioned as mentioned_documents;
 
-/// The links of each chunk, with targets made into URIs of this base where they are paths.
+/// The links of each chunk; paths become URIs of this base.
 pub(crate) fn by_chunk(path: &str, links: &[Link], chunks: &[Chunk]) -> Vec<(ChunkId, Link)> {
     let mut found = Vec::new();
     for link in links {
         let Some(target) = target_uri(path, &link.target) else { continue };
-        // Chunks stand in reading order: the last one that begins before the link.
+        // Chunks are in reading order: takes the last one that begins before the link.
         let after = chunks.partition_point(|chunk| chunk.span.start <= link.span.start);
         let holder = after.checked_sub(1).and_then(|place| chunks.get(place));
         let holder = holder.filter(|chunk| link.span.start < chunk.span.end);
@@ -22,8 +22,8 @@ pub(crate) fn by_chunk(path: &str, links: &[Link], chunks: &[Chunk]) -> Vec<(Chu
     found
 }
 
-/// The names that each chunk bears (title, heading, file, address of its document), mentions, and
-/// links to.
+/// The names of each chunk: its own (title, heading, file, address of its document), those it
+/// mentions, and those it links to.
 pub(crate) fn names(
     path: &str,
     source: &Source,
@@ -40,7 +40,7 @@ pub(crate) fn names(
                 title_names(heading).into_iter().map(|(name, weight)| (name, weight / 5 * 4)),
             );
         }
-        // A file of many records is no name for each of them.
+        // A file of many records is not a name of each record.
         if source.uri == file_uri(path) {
             titles.extend([file, stem].into_iter().flat_map(title_names));
         }
@@ -61,8 +61,8 @@ pub(crate) fn names(
     uses
 }
 
-/// A link's target as a URI: a path is resolved against the file it stands in; an address outside
-/// stays as it is; a link into the same document is none.
+/// A link's target as a URI: a path is resolved against its file, an outside address is unchanged,
+/// and a link into the same document gives `None`.
 fn target_uri(path: &str, target: &str) -> Option<String> {
     let target = target.trim();
     if target.is_empty() || target.starts_with('#') {
@@ -127,7 +127,7 @@ mod tests {
             Some("https://x.example/y#z".to_owned())
         );
         assert_eq!(target_uri("a/b.md", "#part"), None);
-        // As the file itself is called.
+        // The result equals the file's own URI.
         assert_eq!(target_uri("a/b.md", "c%23.md"), Some("a/c%23.md".to_owned()));
     }
 }

@@ -1,53 +1,56 @@
-//! Where does a model end a chunk? The text is gone through from front to back: the beginning is
-//! summarised forward; of each next window the model says, knowing that summary, where the chunk ends and
-//! what it says; what is done is dropped (PIKE-RAG §5.2.1, Fig. 5).
+//! Lets a model decide where chunks end (PIKE-RAG §5.2.1, Fig. 5).
 //!
-//! The model names the number of a sentence or line, so that spans stay exact. Tables, figures and hidden
-//! text are cut by structure: their rows stay whole and nobody is asked.
+//! It goes through the text from front to back. The model first summarises the beginning. For each
+//! next window it gets the summary so far and returns the end of the chunk and its summary; text
+//! before that end is dropped.
+//!
+//! The model names the number of a sentence or line, so spans stay exact. Structure cuts tables,
+//! figures and hidden text without a call: their rows stay whole.
 
 mod guide;
 
 use pikerag_knowledge::{ChatModel, ChunkKind, Chunking, Document, DocumentGraph, Usage};
 use pikerag_prompt::{AskError, one_line, quiet_headings};
 
-use self::guide::{Guide, Keeping};
+use self::guide::{Guide, KeepsReplies};
 use crate::chunk::{assembled, document_graph, heading_paths, outline, source_of};
 use crate::split::{ChunkParams, Draft, Piece, close, finest_pieces, pack};
 
 /// Version of the prompts and rules here; part of a file's recipe.
 pub const ENHANCED_VERSION: u32 = 1;
 
-/// How large the chunks may be that a model ends.
+/// Size limits of chunks that a model ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnhanceParams {
-    /// The fewest tokens of a chunk, estimated; a section that has fewer is one chunk.
+    /// The fewest tokens of a chunk, estimated; a smaller section is one chunk.
     pub min_tokens: u64,
-    /// The most tokens of a chunk, not below `min_tokens`.
+    /// The most tokens of a chunk, at least `min_tokens`.
     pub max_tokens: u64,
 }
 
-/// A document cut by a model, or by structure where it gave no end.
+/// A document cut by a model, or by structure where the model gave no end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Enhanced {
-    /// With a summary at each chunk that the model ended.
+    /// Each chunk that the model ended has a summary.
     pub graph: DocumentGraph,
-    /// Replies that stayed unreadable, and requests that were refused: there the structure decided, and a summary is missing.
+    /// The number of unreadable replies and refused requests; there the structure decided, and a
+    /// summary is missing.
     pub unreadable: usize,
 }
 
-/// Cuts a document that was read from the file `path`: a call for its beginning, and one for each chunk
-/// of text. One whose chunk is given stays as it is.
+/// Cuts a document from the file `path`: one call for its beginning, and one for each chunk of
+/// text. A document that its file declares one chunk is not cut.
 ///
 /// # Errors
-/// The model's; then nothing of the document is decided. An unreadable reply is none.
+/// Those of the model; then no part of the document is cut. An unreadable reply is no error.
 pub async fn enhanced_graph(
     model: &dyn ChatModel,
     path: &str,
     document: Document,
     params: EnhanceParams,
 ) -> Result<Enhanced, AskError> {
-    let mut guide = Guide::Model { model: &Keeping(model), undecided: 0 };
-    let graph = walked(&mut guide, path, document, params).await?;
+    let mut guide = Guide::Model { model: &KeepsReplies(model), undecided: 0 };
+    let graph = walk_document(&mut guide, path, document, params).await?;
     let unreadable = match guide {
         Guide::Model { undecided, .. } => undecided,
         Guide::Forecast { .. } => 0,
@@ -55,25 +58,25 @@ pub async fn enhanced_graph(
     Ok(Enhanced { graph, unreadable })
 }
 
-/// What [`enhanced_graph`] would ask for, and about what would come of it: calls, tokens, and the chunks
-/// that a model gives which ends each in the middle of its range, at a paragraph's end where there is one.
+/// Estimates the calls, tokens and chunks of [`enhanced_graph`], assuming that the model ends each
+/// chunk in the middle of its range, at a paragraph's end if there is one.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub async fn enhanced_forecast(
     path: &str,
     document: Document,
     params: EnhanceParams,
 ) -> Result<(DocumentGraph, usize, Usage), AskError> {
     let mut guide = Guide::Forecast { calls: 0, usage: Usage::default() };
-    let graph = walked(&mut guide, path, document, params).await?;
+    let graph = walk_document(&mut guide, path, document, params).await?;
     match guide {
         Guide::Forecast { calls, usage } => Ok((graph, calls, usage)),
         Guide::Model { .. } => Ok((graph, 0, Usage::default())),
     }
 }
 
-async fn walked(
+async fn walk_document(
     guide: &mut Guide<'_>,
     path: &str,
     document: Document,
@@ -92,12 +95,12 @@ async fn walked(
         let below = run.section.and_then(|place| paths.get(place)).map(|path| path.join(" › "));
         let title = format!("{} {}", document.title, below.unwrap_or_default());
         let title = quiet_headings(&one_line(&title));
-        for mut stretch in stretches(run.pieces) {
-            match stretch.first() {
+        for mut group in group_by_prose(run.pieces) {
+            match group.first() {
                 Some(first) if is_prose(first) => {
-                    walk.stretch(guide, &title, run.section, stretch).await?;
+                    walk.cut_prose(guide, &title, run.section, group).await?;
                 }
-                _ => walk.drafts.extend(pack(&mut stretch, run.section, by_structure)),
+                _ => walk.drafts.extend(pack(&mut group, run.section, by_structure)),
             }
         }
     }
@@ -110,8 +113,8 @@ fn is_prose(piece: &Piece) -> bool {
     matches!(piece.kind, ChunkKind::Text | ChunkKind::Code) && !piece.hidden
 }
 
-/// Neighbours that a model may part as it likes, and between them what structure parts.
-fn stretches(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+/// Groups neighbouring pieces: prose, which the model cuts, and other pieces, which structure cuts.
+fn group_by_prose(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     let mut all: Vec<Vec<Piece>> = Vec::new();
     for piece in pieces {
         match all.last_mut() {
@@ -129,17 +132,17 @@ fn stretches(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     all
 }
 
-/// How far a document has been gone through.
+/// The progress through a document.
 struct Walk<'a> {
     text: &'a str,
     params: EnhanceParams,
-    /// The forward summary; `None` before the beginning was read.
+    /// The forward summary; `None` before the beginning is read.
     before: Option<String>,
     drafts: Vec<Draft>,
 }
 
 impl Walk<'_> {
-    async fn stretch(
+    async fn cut_prose(
         &mut self,
         guide: &mut Guide<'_>,
         title: &str,
@@ -160,13 +163,13 @@ impl Walk<'_> {
                     summary.unwrap_or_default()
                 }
             };
-            // What was just summarised is the whole chunk: it is not asked for twice.
+            // If the summary already covers the whole chunk, saves the second call.
             let whole = window.first == window.last && window.last == window.pieces.len();
             let (end, summary) = match first_summary {
                 Some(summary) if whole => (window.last, Some(summary)),
                 _ => guide.end(title, &before, &shown, &window).await?,
             };
-            // A rest smaller than a chunk goes along where there is room for it.
+            // A rest smaller than a chunk joins this chunk if it fits.
             let end = window.with_small_rest(end, left, self.params);
             let held: Vec<Piece> = rest.by_ref().take(end).collect();
             left = left.saturating_sub(held.iter().map(|piece| piece.tokens).sum());
@@ -185,8 +188,8 @@ impl Walk<'_> {
     }
 }
 
-/// What the model is shown, and where the chunk may end: after the first to the last of these pieces,
-/// counted from 1.
+/// The pieces that the model sees. The chunk may end after piece `first` to piece `last`, counted
+/// from 1.
 struct Window<'a> {
     pieces: &'a [Piece],
     first: usize,
@@ -194,7 +197,7 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// `left` are the tokens of all of `rest`, which is not empty.
+    /// `left` is the number of tokens of all of `rest`, which is not empty.
     fn of(rest: &'a [Piece], left: u64, params: EnhanceParams) -> Self {
         let (mut tokens, mut fitting, mut first) = (0, 0, 0);
         for (place, piece) in rest.iter().enumerate() {
@@ -211,7 +214,7 @@ impl<'a> Window<'a> {
         let pieces = rest.get(..fitting).unwrap_or(rest);
         let (mut first, mut last) = (if first == 0 { fitting } else { first }, fitting);
         if fitting == rest.len() {
-            // All that is left fits: a chunk may end early where enough is left for another.
+            // All the rest fits: the chunk may end early only if enough is left for another chunk.
             let head: u64 = pieces.iter().take(first).map(|piece| piece.tokens).sum();
             if left.saturating_sub(head) < params.min_tokens {
                 first = last;
@@ -226,7 +229,7 @@ impl<'a> Window<'a> {
         Self { pieces, first, last }
     }
 
-    /// Where the chunk ends once a small rest has joined it.
+    /// The end of the chunk after a small rest has joined it.
     fn with_small_rest(&self, end: usize, left: u64, params: EnhanceParams) -> usize {
         let shown: u64 = self.pieces.iter().map(|piece| piece.tokens).sum();
         let head: u64 = self.pieces.iter().take(end).map(|piece| piece.tokens).sum();
@@ -234,8 +237,8 @@ impl<'a> Window<'a> {
         if left <= shown && small { self.pieces.len() } else { end }
     }
 
-    /// Where the structure would end the chunk: at the paragraph's end nearest to the middle of the range,
-    /// else at the piece nearest to it.
+    /// The end that the structure gives: the paragraph's end nearest to the middle of the range,
+    /// else the nearest piece.
     fn by_structure(&self) -> usize {
         let middle = usize::midpoint(self.first, self.last);
         let ends_paragraph = |end: &usize| {
@@ -258,7 +261,7 @@ mod tests {
     use super::*;
     use crate::sketch::document;
 
-    /// Ends each chunk as told, range by range.
+    /// Ends each chunk as `reply` says, range by range.
     fn script(reply: fn(from: usize, to: usize, turn: usize) -> String) -> ScriptedChat {
         ScriptedChat::by_turn(move |turn, request| {
             let text = prompt(request).unwrap();
@@ -337,7 +340,7 @@ mod tests {
         [2] The second one is here.
         [3] A third one is here.
         "#);
-        // Each prompt shows the summary of the chunk before, and none of the text that is done.
+        // Each prompt shows the summary of the previous chunk, and no text before it.
         assert!(prompts[2].contains("# What came before\nSummary 1."), "{}", prompts[2]);
         assert!(!prompts[2].contains("first sentence"), "{}", prompts[2]);
         assert_eq!(cut.unreadable, 0);
@@ -366,14 +369,15 @@ mod tests {
         assert!(cut.graph.chunks[1].summary.is_some());
     }
 
-    /// A filter objects to one window, and another stays unreadable: structure decides there and then, for good.
+    /// A filter refuses one window, another reply is unreadable: structure decides both,
+    /// permanently.
     #[tokio::test]
-    async fn what_is_refused_or_unreadable_is_left_to_structure_for_good() {
-        /// Fails where it is to forget replies.
-        struct Remembers(ScriptedChat);
+    async fn structure_decides_permanently_after_refused_or_unreadable_replies() {
+        /// Fails if it is asked to discard replies.
+        struct NeverDiscards(ScriptedChat);
 
         #[async_trait]
-        impl ChatModel for Remembers {
+        impl ChatModel for NeverDiscards {
             fn name(&self) -> &str {
                 self.0.name()
             }
@@ -387,7 +391,7 @@ mod tests {
             }
         }
 
-        let model = Remembers(ScriptedChat::by_turn(|turn, request| match turn {
+        let model = NeverDiscards(ScriptedChat::by_turn(|turn, request| match turn {
             0 => Ok("The beginning.".to_owned()),
             1 => Err(ModelError::Refused { model: "m".to_owned(), source: "by a filter".into() }),
             2 | 3 => Ok("after the third".to_owned()),
@@ -415,8 +419,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the model says: every word is in a chunk, chunks are their spans, do not overlap, keep
-        /// rows whole and have no more tokens than allowed, but for a sentence that has.
+        /// For any reply of the model: every word is in a chunk; chunks equal their spans and do
+        /// not overlap. They keep rows whole and have at most the allowed tokens, except for a
+        /// longer sentence.
         #[test]
         fn nothing_is_lost(source in "(#{0,2} ?([a-z]{1,9} ){0,9}[a-z中文]{0,9}[。.] ?([a-z]{1,9} ){0,9}\n|\\| [a-z ]{1,20}\n){0,12}", which in 0_usize..3) {
             let script = script([first, last, |_, _, _| "?".to_owned()][which]);

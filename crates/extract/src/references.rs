@@ -1,5 +1,6 @@
-//! What does a document go by, and what may a text call other documents? The two ends of `refers_to`
-//! edges (PIKE-RAG §3.1): both are names, and an edge stands where they meet.
+//! Lists the names of a document, and the names of other documents in its text.
+//!
+//! They are the two ends of `refers_to` edges (PIKE-RAG §3.1); an edge connects equal names.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +12,9 @@ use pikerag_language::{content_words, fold};
 use crate::identifiers::{articles, file_names, identifiers, law_of_title};
 use crate::keys::{address, key};
 
-/// Names of a title that are weaker than this are no reference (in hundredths): `Paris` for `Paris, Texas`.
+/// Weaker names of a title, in hundredths, are no reference: `Paris` for `Paris, Texas`.
 const SURE: u8 = 80;
-/// Metadata that give a document's address, and those that give its number.
+/// Metadata with a document's address, and metadata with its number.
 const ADDRESSES: [&str; 5] = ["url", "uri", "link", "canonical", "source_url"];
 const NUMBERS: [&str; 11] = [
     "id",
@@ -29,8 +30,8 @@ const NUMBERS: [&str; 11] = [
     "编号",
 ];
 
-/// All names that a document goes by, sorted. Those without a kind are parts of its own title: where it
-/// mentions them, it does not speak of others.
+/// All names of a document, sorted. Names without a kind are parts of its own title; a mention of
+/// them in its own text does not mean another document.
 pub(crate) fn known_as(path: &str, source: &Source) -> Vec<(NameKey, Option<ReferenceKind>)> {
     let mut known = BTreeSet::new();
     known.insert((address(&source.uri), Some(ReferenceKind::Link)));
@@ -71,15 +72,17 @@ fn add_numbers(text: &str, known: &mut BTreeSet<(NameKey, Option<ReferenceKind>)
     }
 }
 
-/// Whether nobody writes these words by accident: two that carry meaning, or four Chinese characters.
+/// Whether the words are too specific to occur by accident: two words with meaning, or four Chinese
+/// characters.
 fn is_distinctive(name: &[String]) -> bool {
     let text = joined(name);
     let chinese = text.chars().filter(|c| is_chinese(*c)).count();
     4 <= chinese || (chinese == 0 && 2 <= content_words(&text).len())
 }
 
-/// What a text may call other documents, besides the proper names in it: their numbers, their files,
-/// titles in quotation marks, and names whose first word only begins the sentence.
+/// The names in a text that may mean other documents, besides its proper names: document numbers,
+/// file names, titles in quotation marks, and names without a first word that only begins the
+/// sentence.
 pub(crate) fn mentioned(text: &str, source: &Source, names: &BTreeSet<Name>) -> Vec<NameKey> {
     let mut found: Vec<NameKey> =
         identifiers(text, false).iter().map(|number| NameKey::of_folded(number)).collect();
@@ -105,7 +108,7 @@ fn folded(text: &str) -> Name {
     fold::tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
-/// What stands between quotation marks, on one line.
+/// The texts between quotation marks, each on one line.
 fn quoted(text: &str, open: char, close: char) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {

@@ -1,10 +1,10 @@
-//! What do the tests of chunking cut? Documents drawn by a few marks.
+//! Builds small documents for the tests of chunking from a few marks.
 
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{Block, BlockKind, Chunking, Document, Span, Table};
 
-/// Lines: `# x` a heading, `| x` rows of a table, else a paragraph.
+/// Each line is a heading (`# x`), a table row (`| x`) or a paragraph.
 pub(crate) fn document(title: &str, source: &str) -> Document {
     let (mut blocks, mut at) = (Vec::new(), 0);
     let mut table = Table::default();

@@ -1,16 +1,17 @@
-//! How is text cut to size? Into pieces that must stay whole, packed into chunks in order.
+//! Cuts text into pieces that stay whole and packs them into chunks in order.
 
 use std::sync::Arc;
 
 use pikerag_knowledge::{Area, Block, BlockKind, ChunkKind, Span, Table};
 use pikerag_language::{estimate_tokens, sentences};
 
-/// How large a chunk may be, in tokens as `estimate_tokens` counts them.
+/// The size of chunks, in tokens of `estimate_tokens`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkParams {
-    /// The most tokens of a chunk, estimated. 240 fits the window of small embedders.
+    /// The most tokens of a chunk, estimated. The default, 240, fits the window of small embedders.
     pub max_tokens: u64,
-    /// How many tokens of whole sentences are repeated where a text had to be cut for its size.
+    /// The number of tokens, in whole sentences, that a chunk repeats where a text was cut for its
+    /// size.
     pub overlap_tokens: u64,
 }
 
@@ -20,19 +21,19 @@ impl Default for ChunkParams {
     }
 }
 
-/// The smallest unit of a chunk: a paragraph that fits, else a sentence, a row, a line.
+/// The smallest unit of a chunk: a paragraph that fits, else a sentence, a row or a line.
 pub(crate) struct Piece {
     pub(crate) span: Span,
     pub(crate) kind: ChunkKind,
     page: Option<u32>,
     area: Option<Area>,
     pub(crate) hidden: bool,
-    /// For a figure: its place among the document's images.
+    /// For a figure: its index among the document's images.
     image: Option<usize>,
     pub(crate) tokens: u64,
-    /// For a row of a table: the whole table, and which row this is (`None`: its header).
+    /// For a table row: the whole table, and the row's index (`None`: its header).
     row: Option<(Arc<Table>, Option<usize>)>,
-    /// Whether the text before it belongs to the same paragraph.
+    /// Whether the previous piece belongs to the same paragraph.
     pub(crate) continues: bool,
 }
 
@@ -41,12 +42,13 @@ pub(crate) fn pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
     cut(text, block, max_tokens, max_tokens)
 }
 
-/// The pieces of a block between which a chunk might end: sentences, lines, rows.
+/// The pieces of a block at which a chunk may end: sentences, lines, rows.
 pub(crate) fn finest_pieces(text: &str, block: &Block, max_tokens: u64) -> Vec<Piece> {
     cut(text, block, max_tokens, 0)
 }
 
-/// Cuts a block where it must be, and where a paragraph or a listing has more than `whole` tokens.
+/// Cuts a block where it must be cut; also a paragraph or a listing of more than `whole_tokens`
+/// tokens.
 fn cut(text: &str, block: &Block, max_tokens: u64, whole_tokens: u64) -> Vec<Piece> {
     let piece = |span: Span, kind, continues| Piece {
         span,
@@ -106,17 +108,17 @@ pub(crate) struct Draft {
     pub(crate) page: Option<u32>,
     pub(crate) area: Option<Area>,
     pub(crate) hidden: bool,
-    /// Place among the document's images, from 0; figures only.
+    /// Index among the document's images, from 0; figures only.
     pub(crate) image: Option<usize>,
     pub(crate) table: Option<Table>,
-    /// Place in the list of sections.
+    /// Index in the list of sections.
     pub(crate) section: Option<usize>,
-    /// What the model that ended the chunk says of it.
+    /// The summary from the model that ended the chunk.
     pub(crate) summary: Option<String>,
 }
 
 impl Draft {
-    /// Text on a page, without anything else.
+    /// Text on a page, without other values.
     pub(crate) fn bare(span: Span, page: Option<u32>) -> Self {
         Self {
             span,
@@ -157,7 +159,7 @@ pub(crate) fn pack(
     drafts
 }
 
-/// May two neighbours share a chunk? A caption goes with what it stands beside.
+/// Whether two neighbours may share a chunk. A caption joins the figure or table beside it.
 fn together(last: &Piece, next: &Piece) -> bool {
     use ChunkKind::{Caption, Figure, Table};
     let kinds = match (last.kind, next.kind) {
@@ -208,7 +210,7 @@ pub(crate) fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
     Some(Draft { span, kind, page, area, hidden, image, table, section, summary })
 }
 
-/// Lines of a block, packed as far as they fit, so that program text is cut between lines only.
+/// Lines of a block, packed as far as they fit, so that program text is cut only between lines.
 fn lines(text: &str, block: Span, max_tokens: u64, whole_tokens: u64) -> Vec<Span> {
     let body = block.of(text).unwrap_or_default();
     if estimate_tokens(body) <= whole_tokens {
@@ -225,9 +227,9 @@ fn lines(text: &str, block: Span, max_tokens: u64, whole_tokens: u64) -> Vec<Spa
     spans
 }
 
-/// Cuts what has no structure left (a sentence of a thousand words), at white space where possible.
-/// Looks at no more of the text than one piece can hold, so that a line of many megabytes takes time
-/// in proportion to its length.
+/// Cuts text without structure (a sentence of a thousand words), at white space where possible.
+/// Each step reads only what one piece can hold, so the time is proportional to the length of the
+/// text.
 fn hard_cut(text: &str, span: Span, max_tokens: u64) -> Vec<Span> {
     let (mut spans, mut start) = (Vec::new(), span.start);
     loop {
@@ -251,7 +253,7 @@ fn hard_cut(text: &str, span: Span, max_tokens: u64) -> Vec<Span> {
 
 /// The longest beginning of a text that fits, in bytes; at least one character.
 fn reach(text: &str, max_tokens: u64) -> usize {
-    // No estimate is below a token for each eight characters of anything.
+    // Every eight characters are estimated at one token or more.
     let most = usize::try_from(max_tokens.saturating_mul(8)).unwrap_or(usize::MAX).max(1);
     let mut ends: Vec<usize> = text.char_indices().skip(1).map(|(at, _)| at).take(most).collect();
     if ends.len() < most {

@@ -1,5 +1,6 @@
-//! Which statements does a chunk make? One fact each, written so that it can be read alone: the third kind
-//! of atom (PIKE-RAG §5.1.2), beside questions and sentences.
+//! Writes the atomic statements of a chunk: one fact each, readable alone.
+//!
+//! They are the third kind of atom (PIKE-RAG §5.1.2), beside questions and sentences.
 
 use std::collections::HashSet;
 
@@ -12,13 +13,13 @@ use serde_json::json;
 
 use crate::atomize::{Atomized, atom, only_pronouns};
 
-// One way to say each fact is enough; questions are to be diverse, these exact.
+// Each fact needs only one statement, so the temperature is 0; questions need diversity instead.
 const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048);
 
-/// Atomic statements of a chunk: one call, two where the first reply cannot be read.
+/// Asks for the atomic statements of a chunk: one call, or two if the first reply is unreadable.
 ///
 /// # Errors
-/// The model's; an answer without any statement is none.
+/// Those of the model. A reply without any statement is no error.
 pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
     let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
@@ -41,7 +42,7 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
 /// The prompt that [`statement_atoms`] would send, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub fn statements_prompt(chunk: &Chunk) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
     PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
@@ -57,7 +58,7 @@ impl Reply for Statements {
         ))
     }
 
-    /// JSON, or a list with one statement per line. Running text is neither.
+    /// Reads JSON, or a list with one statement per line. Running text is unreadable.
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let reply = without_thinking(reply);
         if reply.is_empty() {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_about_nobody() {
+    fn statements_without_a_name_are_detected() {
         assert!(only_pronouns("It was built there."));
         assert!(!only_pronouns("It was built in 1998."));
         assert!(!only_pronouns("他于1998年在青岛出生。"));

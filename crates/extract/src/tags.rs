@@ -1,5 +1,5 @@
-//! How are tags found? Key factors of a sample, generalised into classes; tags of chunks and of questions
-//! by class; pairs of the reader's word and the document's (PIKE-RAG §5.2.2, Fig. 7).
+//! Finds tags with a model (PIKE-RAG §5.2.2, Fig. 7): key factors of a sample, their classes, tags
+//! of chunks and questions by class, and pairs of the question's and the document's word.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,13 @@ use pikerag_prompt::{
 };
 use serde_json::{Value, json};
 
-/// Chunks whose key factors are asked for together.
+/// The number of chunks in one call for key factors.
 pub const FACTORED: usize = 8;
-/// Classes that are found, at most; tags of one text, at most; characters of a tag or a name.
+/// The most classes; the most tags of one text; the most characters of a tag or a name.
 const CLASSES: usize = 12;
 const TAGS: usize = 96;
 const LONGEST_TAG: usize = 80;
-/// Factors that classes are generalised from, at most.
+/// The most factors of one call for classes.
 const FACTORS: usize = 400;
 
 const fn prompt(template: &'static str, max_tokens: u32) -> Prompt {
@@ -33,26 +33,26 @@ const CHUNK: Prompt = prompt(include_str!("prompts/tag_chunk.md"), 1024);
 const QUESTION: Prompt = prompt(include_str!("prompts/tag_question.md"), 512);
 const PAIRS: Prompt = prompt(include_str!("prompts/tag_pairs.md"), 512);
 
-/// The key of a tag: one for all spellings that differ in case, accents, punctuation or English ending.
-/// `None` where it holds no word.
+/// The key of a tag: one for all spellings that differ in case, accents, punctuation or English
+/// ending. `None` if the tag has no word.
 pub fn tag_key(tag: &str) -> Option<NameKey> {
     let words = tag_words(tag);
     (!words.is_empty()).then(|| NameKey::of_folded(&words))
 }
 
-/// A word under which a passage would be looked up.
+/// A word that readers would use to look up a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
-    /// Its words, as the passage has them.
+    /// The words as the passage has them.
     pub text: String,
-    /// The chunk that it was found in.
+    /// The chunk that contains them.
     pub chunk: ChunkId,
 }
 
-/// The key factors of chunks, at most [`FACTORED`] of them: one call.
+/// Asks for the key factors of at most [`FACTORED`] chunks: one call.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn key_factors(
     model: &dyn ChatModel,
     chunks: &[Chunk],
@@ -72,11 +72,11 @@ pub async fn key_factors(
     Ok(factors)
 }
 
-/// The classes that factors belong to, besides known ones: one call. Examples that are none of the
-/// factors are left out.
+/// Asks for the classes of factors, besides known classes: one call. Examples that are not among
+/// the factors are dropped.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn tag_classes(
     model: &dyn ChatModel,
     factors: &[Factor],
@@ -119,10 +119,10 @@ pub async fn tag_classes(
     Ok(classes)
 }
 
-/// The tags of a chunk in some classes, each once: one call.
+/// Asks for the tags of a chunk in some classes, each once: one call.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn chunk_tags(
     model: &dyn ChatModel,
     chunk: &Chunk,
@@ -139,7 +139,7 @@ pub async fn chunk_tags(
 /// The prompt that [`chunk_tags`] would send, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub fn chunk_tags_prompt(chunk: &Chunk, classes: &[TagClass]) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
     let listed = class_list(classes);
@@ -149,15 +149,15 @@ pub fn chunk_tags_prompt(chunk: &Chunk, classes: &[TagClass]) -> Result<String, 
 /// The prompt that [`key_factors`] would send, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// None, unless the built-in template is broken.
 pub fn factors_prompt(chunks: &[Chunk]) -> Result<String, AskError> {
     FIND.render(&[("passages", &passages(chunks))])
 }
 
-/// The tags of a question by class, each once: one call.
+/// Asks for the tags of a question by class, each once: one call.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn question_tags(
     model: &dyn ChatModel,
     question: &str,
@@ -170,11 +170,11 @@ pub async fn question_tags(
     Ok(by_class(&said.0, classes))
 }
 
-/// Which tags of a question stand for which of a passage, by place in both lists: one call. A tag that is
-/// the same in both is no pair.
+/// Matches tags of a question with tags of a passage, by index in both lists: one call. Equal tags
+/// are not listed.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// Those of the model; also an unreadable reply.
 pub async fn map_tags(
     model: &dyn ChatModel,
     question: &str,
@@ -202,7 +202,7 @@ pub async fn map_tags(
     Ok(pairs)
 }
 
-/// Classes with their examples, numbered from 1 as replies name them.
+/// Lists classes with their examples, numbered from 1; replies use these numbers.
 fn class_list(classes: &[TagClass]) -> String {
     let mut lines = Vec::with_capacity(classes.len());
     for class in classes {
@@ -217,7 +217,7 @@ fn class_list(classes: &[TagClass]) -> String {
     numbered(lines.iter().map(String::as_str))
 }
 
-/// Tags with their classes, which a reply names by number or by name.
+/// Reads tags with their classes; a reply gives the class by number or by name.
 fn by_class(items: &[Value], classes: &[TagClass]) -> Vec<FoundTag> {
     let mut seen = HashSet::new();
     let mut tags = Vec::new();
@@ -238,17 +238,17 @@ fn by_class(items: &[Value], classes: &[TagClass]) -> Vec<FoundTag> {
     tags
 }
 
-/// A tag on one line; none where it is empty or longer than a tag.
+/// A tag on one line; `None` if it is empty or too long.
 fn short(tag: &str) -> Option<String> {
     let tag = one_line(tag);
     (tag_key(&tag).is_some() && tag.chars().count() <= LONGEST_TAG).then_some(tag)
 }
 
-/// The objects that a reply lists under the one key that our prompts ask for; what is none is left out.
+/// The objects under the key that the prompts ask for; other values are skipped.
 struct Listed(Vec<Value>);
 
 impl Reply for Listed {
-    /// Asked for in words alone: the five shapes share this reader.
+    /// The prompt describes the format in words, because five formats share this reader.
     fn schema() -> Option<Schema> {
         None
     }
@@ -259,7 +259,7 @@ impl Reply for Listed {
         for key in KEYS {
             match found.get(key) {
                 Some(Value::Array(items)) => return Ok(Self(items.clone())),
-                // By class: {"tags": {"symptom": ["…"]}}.
+                // Tags by class: {"tags": {"symptom": ["…"]}}.
                 Some(Value::Object(by_class)) => return Ok(Self(flat(by_class))),
                 Some(_) => {
                     let expected = "a list of objects".to_owned();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_in_many_dresses() {
+    fn tags_are_read_in_many_formats() {
         let expected = ["offence: theft", "刑罚: 有期徒刑"];
         assert_eq!(
             read(
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_tag_is_a_sentence_and_no_tag() {
+    fn tags_that_are_too_long_are_dropped() {
         assert_eq!(short(&"word ".repeat(30)), None);
         assert_eq!(short("a\n b"), Some("a b".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Who says where a chunk ends: a model, or nobody, where it is only counted what would be asked?
+//! Gets the end of a chunk from a model, or counts the calls for a forecast.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -15,7 +15,7 @@ use super::Window;
 
 const FORWARD: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/forward.md"), 512);
 const END: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/chunk_end.md"), 640);
-/// Tokens of a summary of one to three sentences, about, and of the JSON around one.
+/// Estimated tokens of a summary of one to three sentences, and of the JSON around it.
 const SUMMARY_TOKENS: u64 = 60;
 const WRAPPING_TOKENS: u64 = 14;
 
@@ -24,19 +24,19 @@ pub(super) enum Guide<'a> {
         model: &'a dyn ChatModel,
         undecided: usize,
     },
-    /// Nobody: it is counted what would be asked.
+    /// Makes no call; counts the calls and tokens that a model would need.
     Forecast {
         calls: usize,
         usage: Usage,
     },
 }
 
-/// A model that keeps replies that nobody can read: what they leave to structure stays so when the document is gone
-/// through again after an interruption, and so do the prompts behind it.
-pub(super) struct Keeping<'a>(pub(super) &'a dyn ChatModel);
+/// A model that keeps unreadable replies. After an interruption, a repeated walk then leaves the
+/// same windows to structure and sends the same later prompts.
+pub(super) struct KeepsReplies<'a>(pub(super) &'a dyn ChatModel);
 
 #[async_trait]
-impl ChatModel for Keeping<'_> {
+impl ChatModel for KeepsReplies<'_> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -50,17 +50,21 @@ impl ChatModel for Keeping<'_> {
     }
 }
 
-/// One more that structure decides: the reply stayed unreadable, or the request was refused for what it holds. Other
-/// errors are for the caller.
-fn for_structure(title: &str, error: AskError) -> Result<usize, AskError> {
+/// Counts one window for structure if the reply was unreadable or the request was refused for its
+/// content. Returns other errors to the caller.
+fn count_for_structure(title: &str, error: AskError) -> Result<usize, AskError> {
     let is_refusal = |source: &ModelError| matches!(source, ModelError::Refused { .. });
     match &error {
         AskError::Unreadable { reason, .. } => {
-            tracing::warn!(of = title, %reason, "a reply stayed unreadable");
+            tracing::warn!(of = title, %reason, "a reply is unreadable; going on without it");
             Ok(1)
         }
         AskError::Model { source, .. } if is_refusal(source) => {
-            tracing::warn!(of = title, reason = error_chain(source), "a request was refused");
+            tracing::warn!(
+                of = title,
+                reason = error_chain(source),
+                "a request was refused; going on without it"
+            );
             Ok(1)
         }
         _ => Err(error),
@@ -68,7 +72,7 @@ fn for_structure(title: &str, error: AskError) -> Result<usize, AskError> {
 }
 
 impl Guide<'_> {
-    /// The forward summary of a document's beginning; none where the reply stayed unreadable.
+    /// The forward summary of a document's beginning; `None` if the reply was unreadable.
     pub(super) async fn forward(
         &mut self,
         title: &str,
@@ -82,7 +86,7 @@ impl Guide<'_> {
                 match asked {
                     Ok(Prose(summary)) => Ok(Some(one_line(&summary))),
                     Err(error) => {
-                        *undecided += for_structure(title, error)?;
+                        *undecided += count_for_structure(title, error)?;
                         Ok(None)
                     }
                 }
@@ -91,12 +95,12 @@ impl Guide<'_> {
                 *calls += 1;
                 usage.prompt_tokens += estimate_tokens(&FORWARD.render(&inputs)?);
                 usage.completion_tokens += SUMMARY_TOKENS;
-                Ok(Some(stand_in()))
+                Ok(Some(placeholder_summary()))
             }
         }
     }
 
-    /// The end of a chunk and its summary.
+    /// The end of a chunk, and its summary.
     pub(super) async fn end(
         &mut self,
         title: &str,
@@ -106,7 +110,7 @@ impl Guide<'_> {
     ) -> Result<(usize, Option<String>), AskError> {
         let before = if before.is_empty() { "(nothing)" } else { before };
         let (from, to) = (window.first.to_string(), window.last.to_string());
-        // Where there is no choice, what would not belong to the chunk is not shown.
+        // If there is no choice, the prompt omits the text after the chunk.
         let shown = match window.first == window.last {
             true => shown.get(..window.last).unwrap_or(shown),
             false => shown,
@@ -127,12 +131,12 @@ impl Guide<'_> {
         match self {
             Self::Model { model, undecided } => {
                 let (first, last) = (window.first, window.last);
-                let read = move |reply: &str| said(reply, first, last);
+                let read = move |reply: &str| read_end(reply, first, last);
                 let mut account = Account::default();
                 match ask_read(*model, &END, &inputs, Some(schema()), read, &mut account).await {
                     Ok((end, summary)) => Ok((end, Some(summary))),
                     Err(error) => {
-                        *undecided += for_structure(title, error)?;
+                        *undecided += count_for_structure(title, error)?;
                         Ok((window.by_structure(), None))
                     }
                 }
@@ -141,14 +145,14 @@ impl Guide<'_> {
                 *calls += 1;
                 usage.prompt_tokens += estimate_tokens(&END.render(&inputs)?);
                 usage.completion_tokens += SUMMARY_TOKENS + WRAPPING_TOKENS;
-                Ok((window.by_structure(), Some(stand_in())))
+                Ok((window.by_structure(), Some(placeholder_summary())))
             }
         }
     }
 }
 
-/// A text as long as a summary, for prompts that are only counted.
-fn stand_in() -> String {
+/// A text as long as a summary, for prompts of a forecast.
+fn placeholder_summary() -> String {
     "abc ".repeat(SUMMARY_TOKENS as usize)
 }
 
@@ -156,8 +160,8 @@ fn schema() -> Schema {
     shape("chunk_end", json!({"end": {"type": "integer"}, "summary": {"type": "string"}}))
 }
 
-/// The end and the summary that a reply gives.
-fn said(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unreadable> {
+/// Reads the end and the summary from a reply.
+fn read_end(reply: &str, first: usize, last: usize) -> Result<(usize, String), Unreadable> {
     let object = object(reply, &["summary", "end"])?;
     let summary = one_line(&text(&object, "summary")?);
     if summary.is_empty() {
