@@ -1,5 +1,5 @@
-//! Splits a document into chunks, first along structure, then by size. It replaces PIKE-RAG §5.2.1
-//! without a model.
+//! Splits a document into chunks, first along structure, then by size (PIKE-RAG §5.2.1, without a
+//! model).
 //!
 //! A chunk stays in its section, takes its heading along, and never cuts a table row.
 

@@ -1,18 +1,18 @@
-//! Which things belong together, when all we hear of are pairs? (Union–find)
+//! Groups things by pairs that belong together (union–find).
 
-/// Things by their places, from 0, each in one set.
+/// The numbers from 0 to n − 1, each in one set.
 #[derive(Debug)]
 pub(crate) struct DisjointSets {
     parent: Vec<usize>,
 }
 
 impl DisjointSets {
-    /// So many things, each on its own.
+    /// Sets of one number each.
     pub(crate) fn new(n: usize) -> Self {
         Self { parent: (0..n).collect() }
     }
 
-    /// The first of those that belong with it.
+    /// The smallest number of the set that contains `of`.
     pub(crate) fn root(&mut self, mut of: usize) -> usize {
         while let Some(&parent) = self.parent.get(of) {
             if parent == of {
@@ -27,7 +27,7 @@ impl DisjointSets {
         of
     }
 
-    /// Makes one set of theirs; the lesser root stays the root.
+    /// Joins the sets of two numbers; the smaller root remains the root.
     pub(crate) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         if let Some(slot) = self.parent.get_mut(a.max(b)) {

@@ -1,20 +1,21 @@
-//! Which images on a page are one figure, and which are none?
+//! Groups the images of a page into figures and drops ornaments and backgrounds.
 
 use pikerag_knowledge::{Area, Image};
 
 use crate::marks::Word;
 use crate::piece::{Body, Sheet};
 
-/// What has a shorter side of fewer points than this is an ornament, and no figure.
+/// An image whose shorter side has fewer points is an ornament, not a figure.
 pub const SHORTEST_SIDE: f32 = 28.0;
-/// Images of a page that are looked at; more are a pattern.
+/// The most images of a page that are examined; more are a pattern.
 const MOST_IMAGES: usize = 500;
 
-/// Makes one picture of the images with these places among those of the page, which together fill
-/// the area; `None` where it cannot be made or kept.
+/// Makes one picture of the images with these indexes, which together fill the area; `None` if it
+/// cannot be made or kept.
 pub type Compose<'a> = dyn FnMut(&[usize], Area) -> Option<Image> + 'a;
 
-/// Images that touch are one figure; what lies under the text of the whole page is none.
+/// Finds the figures of a page: images that touch are one figure; an image under the text of the
+/// whole page is not a figure.
 pub(crate) fn figures(
     images: &[Area],
     words: &[Word],
@@ -48,7 +49,7 @@ pub(crate) fn figures(
     figures
 }
 
-/// The sum of the images' sizes in parts of the page's: above 1 where they overlap.
+/// The sum of the images' sizes as a share of the page's size; above 1 if they overlap.
 pub fn covered(images: impl IntoIterator<Item = Area>, page: Area) -> f32 {
     let sum: f32 = images.into_iter().map(size).sum();
     sum / size(page).max(1.0)
@@ -58,7 +59,7 @@ fn size(area: Area) -> f32 {
     (area.right - area.left).max(0.0) * (area.bottom - area.top).max(0.0)
 }
 
-/// They lie no more than one and a half points apart.
+/// Whether the gap between two areas is at most one and a half points.
 fn touches(a: Area, b: Area) -> bool {
     a.left <= b.right + 1.5
         && b.left <= a.right + 1.5

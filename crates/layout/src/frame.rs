@@ -1,4 +1,4 @@
-//! Where is something in the coordinates of text that runs at an angle?
+//! Converts coordinates between a page and text that runs at an angle.
 
 use pikerag_knowledge::Area;
 
@@ -10,7 +10,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// For text that runs so many degrees clockwise.
+    /// The coordinates of text that runs `angle` degrees clockwise.
     pub fn new(angle: i16) -> Self {
         let (sin, cos) = match angle {
             0 => (0.0, 1.0),
@@ -22,12 +22,12 @@ impl Frame {
         Self { cos, sin }
     }
 
-    /// A point of the page, in these coordinates.
+    /// Converts a point of the page to these coordinates.
     pub fn turn(self, x: f32, y: f32) -> (f32, f32) {
         (x * self.cos + y * self.sin, y * self.cos - x * self.sin)
     }
 
-    /// A box of the page, in these coordinates: the smallest around its turned corners.
+    /// Converts a box of the page to these coordinates: the smallest box around its turned corners.
     pub fn turn_area(self, area: Area) -> Area {
         let corners = [(area.left, area.top), (area.right, area.bottom)];
         let others = [(area.left, area.bottom), (area.right, area.top)];
@@ -39,7 +39,8 @@ impl Frame {
         area
     }
 
-    /// Back to the page: the smallest box around the corners; exact for multiples of 90 degrees.
+    /// Converts a box back to the page: the smallest box around its corners; exact for multiples of
+    /// 90 degrees.
     pub fn back(self, area: Area) -> Area {
         Self { cos: self.cos, sin: -self.sin }.turn_area(area)
     }

@@ -1,17 +1,17 @@
-//! How do marks on a page become lines, columns and tables in reading order? (PIKE-RAG §5.1.1)
+//! Turns the marks on a page into lines, columns and tables in reading order (PIKE-RAG §5.1.1).
 //!
-//! Layout analysis for whatever has a page: a PDF, whose words and rules are drawn, and a picture or
-//! scan, whose words were recognised and whose rules are found in its pixels. No file format is known
-//! here, and no picture is decoded.
+//! A page is either a page of a PDF, with drawn words and rules, or a picture or scan, with
+//! recognised words and with rules found in its pixels. This crate knows no file format and decodes
+//! no picture.
 //!
 //! - A page of a PDF: [`marks::PageMarks`] → [`page::pieces`]; the pieces of all pages →
 //!   [`pages::elements`].
 //! - A picture: [`raster::Grey`] → [`raster::strokes::find`], [`raster::clean::without_frames`]; the
 //!   words that a program recognised on it, [`ocr::Recognized`] → [`ocr::lay_out`].
 //!
-//! Coordinates are points (for a picture whatever unit its caller chose), from the upper left corner
-//! of the page, y downwards. What is asked of the page is bounded everywhere: a hostile page of
-//! millions of marks is read as a drawing, not analysed.
+//! Coordinates are points (for a picture, the caller's unit) from the upper left corner of the
+//! page, y downwards. All work per page is bounded: a hostile page with millions of marks is read
+//! as a drawing, without analysis.
 
 mod disjoint_sets;
 pub mod figures;

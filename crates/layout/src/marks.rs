@@ -1,29 +1,29 @@
-//! What is drawn on a page, as far as its layout is concerned?
+//! Defines the marks on a page that matter for its layout.
 
 use pikerag_knowledge::Area;
 
-/// Everything on a page, in points from its upper left corner.
+/// All marks of a page, in points from its upper left corner.
 #[derive(Debug, Default)]
 pub struct PageMarks {
-    /// In the order in which they were drawn.
+    /// In drawing order.
     pub words: Vec<Word>,
     /// Ruling lines, in any order.
     pub rules: Vec<Rule>,
-    /// What was filled with a colour other than white, larger than a rule.
+    /// Fills in a colour other than white that are larger than a rule.
     pub fills: Vec<Area>,
-    /// Where images lie, in the order in which they were drawn; they may touch and overlap.
+    /// The places of images in drawing order; they may touch and overlap.
     pub images: Vec<Area>,
 }
 
-/// Characters that stand together. A word that runs in another direction than left to right has the
+/// Characters without a gap between them. A word in another direction than left to right has the
 /// coordinates of the page turned by `angle`.
 #[derive(Clone, Debug)]
 pub struct Word {
-    /// Not empty, without white space; as it is seen, so right-to-left text stands backwards.
+    /// Not empty, without white space, in visual order: right-to-left text is backwards.
     pub text: String,
-    /// Where its first glyph begins; never NaN.
+    /// The start of its first glyph; never NaN.
     pub left: f32,
-    /// Where its last glyph ends; left of `left` for a glyph that moves backwards.
+    /// The end of its last glyph; left of `left` for a glyph that moves backwards.
     pub right: f32,
     /// The y of its baseline.
     pub base: f32,
@@ -31,25 +31,27 @@ pub struct Word {
     pub size: f32,
     /// Degrees clockwise from left to right, in `0..360`.
     pub angle: i16,
-    /// Width of the strokes in thousandths of the size; 0 where it could not be measured.
+    /// Width of the strokes in thousandths of the size; 0 if unknown.
     pub weight: f32,
-    /// Narrowest advance of an ASCII letter or digit, in parts of the size; `f32::MAX` without one.
+    /// Narrowest advance of an ASCII letter or digit as a share of the size; `f32::MAX` if there is
+    /// none.
     pub narrow: f32,
-    /// Widest advance of one; 0 without one.
+    /// Widest advance of an ASCII letter or digit as a share of the size; 0 if there is none.
     pub wide: f32,
-    /// A space character stands before it.
+    /// Whether a space character comes before it.
     pub spaced: bool,
-    /// Drawn without ink, as the recognised text under the picture of a scan.
+    /// Whether it is drawn without ink, as the recognised text under the picture of a scan is.
     pub invisible: bool,
-    /// Drawn in white.
+    /// Whether it is drawn in white.
     pub white: bool,
-    /// Place in the page's list of link targets; what is recognised on a picture bears its own number
-    /// among the words here.
+    /// Index in the page's list of link targets; for recognised words, their own number among the
+    /// words.
     pub link: Option<usize>,
 }
 
 impl Word {
-    /// Its box as the font's height tells it, in its own coordinates ([`crate::frame::Frame`]).
+    /// The box computed from the font's height, in the word's own coordinates
+    /// ([`crate::frame::Frame`]).
     pub fn area(&self) -> Area {
         Area {
             left: self.left,
@@ -60,21 +62,21 @@ impl Word {
     }
 }
 
-/// A straight line, or a fill that is as thin as one, along an edge of the page.
+/// A straight line, or a fill as thin as one, parallel to an edge of the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// It is horizontal; else it is vertical.
+    /// Whether it is horizontal; else it is vertical.
     pub flat: bool,
-    /// Its y where it is flat, else its x.
+    /// Its y if it is horizontal, else its x.
     pub at: f32,
-    /// Where it begins: its least x where it is flat, else its least y.
+    /// The start: its smallest x if it is horizontal, else its smallest y.
     pub from: f32,
-    /// Where it ends; greater than `from`.
+    /// The end; greater than `from`.
     pub to: f32,
 }
 
 impl Rule {
-    /// The same rule on a page that is so many times as large.
+    /// The same rule on a page enlarged by `scale`.
     #[must_use]
     pub fn scaled(self, scale: f32) -> Self {
         let Self { flat, at, from, to } = self;

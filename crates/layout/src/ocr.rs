@@ -1,5 +1,5 @@
-//! What does a picture or scan say? The words that a program recognised on it, as tables, by rules or
-//! by alignment, and as the paragraphs that the program found.
+//! Lays out the words that a program recognised on a picture or scan: tables, by rules or
+//! alignment, and the program's paragraphs.
 
 mod place;
 mod tables;
@@ -14,50 +14,50 @@ use crate::text::script::is_wide;
 use crate::text::{Line, LinkedText};
 use tables::Fate;
 
-/// A word that the program is less sure of is most likely a stain or a line of the drawing.
+/// Words with a lower confidence are probably stains or lines of the drawing.
 const LEAST_CONFIDENCE: f32 = 0.3;
-/// From so many letters on, it is a word if the paragraph around it reads well.
+/// A word with at least this many letters is kept if its paragraph reads well.
 const LONG: usize = 4;
-/// Words below this are read, but worth a look.
+/// Words with a lower confidence are kept, but reported.
 const UNCERTAIN: f32 = 0.6;
 
-/// A word that was recognised on a picture.
+/// A word recognised on a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecognizedWord {
-    /// The word; white space around it is ignored, a blank one is no word.
+    /// The word. White space around it is ignored, and a blank word is dropped.
     pub text: String,
-    /// Where it stands, in points from the upper left corner.
+    /// Its place, in points from the upper left corner.
     pub area: Area,
     /// Words with equal numbers share a line; numbers rise in reading order.
     pub line: u32,
     /// Lines with equal numbers share a paragraph; numbers rise in reading order.
     pub paragraph: u32,
-    /// How sure the program is, from 0 to 1.
+    /// The program's confidence, from 0 to 1.
     pub confidence: f32,
 }
 
-/// What was recognised on a picture, in points from its upper left corner.
+/// The words and rules found on a picture, in points from its upper left corner.
 #[derive(Clone, Debug, Default)]
 pub struct Recognized {
-    /// As the program gave them.
+    /// In the program's order.
     pub words: Vec<RecognizedWord>,
-    /// The lines drawn on it ([`crate::raster::strokes::find`]).
+    /// The drawn lines ([`crate::raster::strokes::find`]).
     pub rules: Vec<Rule>,
 }
 
-/// What a picture says, in reading order.
+/// The text and tables of a picture, in reading order.
 #[derive(Debug, Default)]
 pub struct OcrLayout {
     /// Texts and tables with the boxes around them; no figures.
     pub pieces: Vec<(Area, Body)>,
-    /// Words that are read, but worth a look.
+    /// The number of kept words that should be checked.
     pub n_uncertain: usize,
-    /// All words, also those that were dropped.
+    /// The number of all words, dropped ones included.
     pub n_words: usize,
 }
 
 impl OcrLayout {
-    /// What is to be told about it; `None` where all words are certain.
+    /// A message about uncertain words; `None` if all words are certain.
     pub fn problem(&self) -> Option<String> {
         (0 < self.n_uncertain).then(|| {
             format!(
@@ -68,14 +68,14 @@ impl OcrLayout {
     }
 }
 
-/// The words of a picture as tables and paragraphs, in reading order; the paragraphs are those that the
-/// program found. Each word comes once; rules taken for letters, and uncertain words that nothing
-/// vouches for, are left out.
+/// Lays out the words of a picture as tables and the program's paragraphs, in reading order. Each
+/// word appears once. Rules read as letters are left out, and so are uncertain words in paragraphs
+/// that do not read well.
 pub fn lay_out(recognized: &Recognized) -> OcrLayout {
     let words = kept(&recognized.words);
     let n_uncertain = words.iter().filter(|word| word.confidence < UNCERTAIN).count();
     let (tables, fates) = tables::tables(&words, &recognized.rules);
-    // Its own paragraphs, parted where words between them stand in a table.
+    // The program's paragraphs, split where words between them belong to a table.
     let mut paragraphs: Vec<(usize, Area, Body)> = Vec::new();
     let mut last: Option<&RecognizedWord> = None;
     for (index, (word, fate)) in words.iter().zip(&fates).enumerate() {
@@ -105,8 +105,8 @@ pub fn lay_out(recognized: &Recognized) -> OcrLayout {
     OcrLayout { pieces, n_uncertain, n_words: recognized.words.len() }
 }
 
-/// Words that are words: those that are sure enough, and long ones in a paragraph that reads well, such
-/// as names and words of a language that the program was not told of.
+/// The words with enough confidence, and long words in a paragraph that reads well, such as names
+/// and words of a language that the program does not know.
 fn kept(words: &[RecognizedWord]) -> Vec<&RecognizedWord> {
     let mut kept = Vec::with_capacity(words.len());
     for paragraph in words.chunk_by(|a, b| a.paragraph == b.paragraph) {
@@ -124,7 +124,7 @@ fn kept(words: &[RecognizedWord]) -> Vec<&RecognizedWord> {
 fn append(line: &mut Line, word: &RecognizedWord) {
     let text = &mut line.text.text;
     let wide = |c: Option<char>| c.is_some_and(is_wide);
-    // Chinese is recognised character by character; no space belongs between them.
+    // Chinese is recognised character by character, without spaces between characters.
     if !(wide(text.chars().last()) && wide(word.text.trim().chars().next())) {
         text.push(' ');
     }
@@ -132,7 +132,7 @@ fn append(line: &mut Line, word: &RecognizedWord) {
     line.area = line.area.around(word.area);
 }
 
-/// A line whose font is not known.
+/// A line with an unknown font.
 fn line(word: &RecognizedWord) -> Line {
     Line {
         text: LinkedText::from(word.text.trim()),
@@ -145,13 +145,13 @@ fn line(word: &RecognizedWord) -> Line {
     }
 }
 
-/// Where tables with rules have empty cells; `None` where the rules make no table of the words.
+/// The empty cells of tables with rules; `None` if the rules form no table of the words.
 pub fn tables_with_empty_cells(recognized: &Recognized) -> Option<Vec<Area>> {
     tables::with_empty_cells(&kept(&recognized.words), &recognized.rules)
 }
 
-/// Adds those of `more` that are certain, stand in one of the tables and touch no other word, each as
-/// a paragraph of its own: single digits are overlooked where no rule is near.
+/// Adds the words of `more` that are certain, lie in one of the tables and touch no other word,
+/// each as a paragraph of its own. Programs overlook single digits without a rule nearby.
 pub fn fill_empty_cells(
     words: &mut Vec<RecognizedWord>,
     more: Vec<RecognizedWord>,

@@ -1,15 +1,16 @@
-//! In which order are the pieces of a page read? Above comes before below, and left before right
-//! where nothing between them reaches across (T. Breuel, High Performance Document Layout Analysis,
-//! 2003).
+//! Sorts the pieces of a page into reading order.
+//!
+//! Above comes before below, and left before right if nothing between them spans both (T. Breuel,
+//! High Performance Document Layout Analysis, 2003).
 
 pub mod xy_cut;
 
 use pikerag_knowledge::Area;
 
-/// More pieces than this are a drawing, read from top to bottom.
+/// More pieces are a drawing, read from top to bottom.
 const MOST: usize = 400;
 
-/// The places of `areas` in reading order.
+/// The indexes of `areas` in reading order.
 pub(crate) fn reading_order(areas: &[Area]) -> Vec<usize> {
     let mut order: Vec<(usize, Area)> = areas.iter().copied().enumerate().collect();
     order.sort_by(|(_, a), (_, b)| a.top.total_cmp(&b.top).then(a.left.total_cmp(&b.left)));
@@ -30,7 +31,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads what comes before a piece, then the piece; as deep as there are pieces, at most.
+    /// Reads the pieces before this one, then the piece; the depth is at most the number of pieces.
     fn visit(&mut self, at: usize) {
         match self.done.get_mut(at) {
             Some(done) if !*done => *done = true,
@@ -70,7 +71,7 @@ impl Reading {
     }
 }
 
-/// Does `y` lie between the middles of both?
+/// Whether `y` lies between the middles of both.
 fn between(y: f32, one: &Area, two: &Area) -> bool {
     let (a, b) = (middle(one), middle(two));
     a.min(b) <= y && y <= a.max(b)

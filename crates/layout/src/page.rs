@@ -1,5 +1,7 @@
-//! What stands on a page, in reading order? Tables are taken out first, by their rules, their leaders
-//! and their alignment; what is left makes columns, and columns paragraphs.
+//! Finds the pieces of one page in reading order.
+//!
+//! It first takes out tables, by rules, leaders and alignment. The remaining words form columns,
+//! and columns form paragraphs.
 
 use pikerag_knowledge::Area;
 
@@ -11,8 +13,9 @@ use crate::piece::{Body, LinePlace, Piece, Sheet};
 use crate::tables::{PageTable, aligned, leaders, ruled, turned};
 use crate::text::{lines, paragraphs};
 
-/// The pieces of a page in reading order, direction by direction, that of most words first; what is
-/// hidden comes last. `targets` are where the page's links lead ([`Word::link`]).
+/// The pieces of a page in reading order, one direction after the other, the direction of most
+/// words first; hidden pieces come last. `targets` are the targets of the page's links
+/// ([`Word::link`]).
 pub fn pieces(
     sheet: Sheet,
     marks: PageMarks,
@@ -21,14 +24,14 @@ pub fn pieces(
 ) -> Vec<Piece> {
     let PageMarks { words, rules, fills, images } = marks;
     let (hidden, words) = part(words, |word| is_hidden(word, sheet.area, &fills, &images));
-    // Text that the file gives no meaning for is counted elsewhere, not shown; single characters are
-    // mostly the marks of items.
+    // Replacement characters are counted elsewhere, not shown. Single ones are mostly bullets, so
+    // they stay.
     let (_, words) = part(words, |word| {
         2 < word.text.chars().count() && word.text.chars().all(|c| c == '\u{fffd}')
     });
     let mut pieces = Vec::new();
     let mut groups = by_angle(words);
-    // Rules and pictures go with the direction of most words.
+    // Rules and pictures belong to the direction of most words.
     let first = groups.first().map_or(Frame::new(0), |(frame, _)| *frame);
     let rules: Vec<Rule> = rules.iter().filter_map(|rule| turned_rule(*rule, first)).collect();
     let fills: Vec<Area> = fills.iter().map(|fill| first.turn_area(*fill)).collect();
@@ -51,7 +54,7 @@ pub fn pieces(
     pieces
 }
 
-/// The piece with the places of its lines, which come in the coordinates of their direction.
+/// Sets the places of a piece's lines, which come in the coordinates of their direction.
 fn placed(piece: Piece, frame: Frame) -> Piece {
     let page = Some(piece.page);
     let lines = match &piece.body {
@@ -63,7 +66,8 @@ fn placed(piece: Piece, frame: Frame) -> Piece {
     Piece { lines, ..piece }
 }
 
-/// Words by their direction, that of most first; at least one group, perhaps empty.
+/// Groups words by direction, the direction of most words first; at least one group, possibly
+/// empty.
 fn by_angle(words: Vec<Word>) -> Vec<(Frame, Vec<Word>)> {
     let mut groups: Vec<(i16, usize, Vec<Word>)> = vec![(0, 0, Vec::new())];
     for word in words {
@@ -80,7 +84,7 @@ fn by_angle(words: Vec<Word>) -> Vec<(Frame, Vec<Word>)> {
     groups.into_iter().map(|(angle, _, group)| (Frame::new(angle), group)).collect()
 }
 
-/// Nobody who looks at the page sees the word.
+/// Whether the word is invisible on the page.
 fn is_hidden(word: &Word, page: Area, fills: &[Area], images: &[Area]) -> bool {
     let area = Frame::new(word.angle).back(word.area());
     let (x, y) = (f32::midpoint(area.left, area.right), f32::midpoint(area.top, area.bottom));
@@ -89,11 +93,11 @@ fn is_hidden(word: &Word, page: Area, fills: &[Area], images: &[Area]) -> bool {
         return true;
     }
     let on_image = || images.iter().any(on);
-    // Recognised text lies unseen on the picture of the page.
+    // Recognised text lies invisible on the picture of its page.
     word.invisible && !on_image() || word.white && !fills.iter().any(on) && !on_image()
 }
 
-/// The rule in other coordinates; `None` where it is slanted there.
+/// The rule in other coordinates; `None` if it is slanted there.
 fn turned_rule(rule: Rule, frame: Frame) -> Option<Rule> {
     let (a, b) = if rule.flat {
         (frame.turn(rule.from, rule.at), frame.turn(rule.to, rule.at))
@@ -106,7 +110,7 @@ fn turned_rule(rule: Rule, frame: Frame) -> Option<Rule> {
     (wide.min(high) < 1.0).then(|| Rule { flat, at, from: from.min(to), to: from.max(to) })
 }
 
-/// What stands in one direction, with the tables already found there, in reading order; in the
+/// The pieces of one direction, with the tables already found there, in reading order and in the
 /// coordinates of that direction.
 fn flow(
     words: Vec<Word>,
@@ -152,7 +156,7 @@ enum Element {
     Column(paragraphs::Column),
 }
 
-/// Those for which it holds, and the others, in order.
+/// Splits items by a condition, in order: first those that meet it.
 fn part<T>(all: Vec<T>, holds: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
     all.into_iter().partition(|one| holds(one))
 }

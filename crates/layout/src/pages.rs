@@ -1,5 +1,7 @@
-//! How do the pieces of all pages become one text? What repeats at the edges comes once, words cut at
-//! line ends are joined, and text larger or bolder than most is a heading.
+//! Joins the pieces of all pages into one text.
+//!
+//! Repeats at the edges appear once, words cut at line ends are joined, and text that is larger or
+//! bolder than most is a heading.
 
 mod headings;
 mod joining;
@@ -17,15 +19,17 @@ use headings::Styles;
 /// A part of the document in reading order.
 #[derive(Debug)]
 pub struct Element {
-    /// The page where it begins, from 1.
+    /// The page of its beginning, from 1.
     pub page: u32,
-    /// Where it stands there; of a paragraph that goes on elsewhere, where it begins.
+    /// Its place on that page; for a paragraph that continues elsewhere, the place of its first
+    /// part.
     pub area: Area,
-    /// A reader of the page does not see it.
+    /// Whether it is invisible on the page.
     pub hidden: bool,
-    /// What stands there, ready to be written.
+    /// The content, ready to be written.
     pub content: Content,
-    /// Where the lines of a text stand, each with its bytes of the text; empty for tables and figures.
+    /// The places of a text's lines, each with its byte range in the text; empty for tables and
+    /// figures.
     pub lines: Vec<(Range<usize>, LinePlace)>,
 }
 
@@ -35,19 +39,19 @@ pub enum Content {
     /// A heading, paragraph, item (without its bullet), caption or program text; `kind` is never a
     /// table or a figure.
     Text {
-        /// What the text is; headings have the levels 1 to 6.
+        /// The kind of the text; headings have the levels 1 to 6.
         kind: BlockKind,
-        /// With the links in it; program text keeps its lines and indentation, and has no links.
+        /// The text with its links; program text keeps its lines and indentation, and has no links.
         text: LinkedText,
     },
-    /// A table, as its page has it: it is not joined with its rest on the next page.
+    /// A table of one page; it is not joined with its rest on the next page.
     Table(PageTable),
-    /// A picture; `None` where it could not be kept.
+    /// A picture; `None` if it could not be kept.
     Figure(Option<Image>),
 }
 
-/// The elements of a document of so many pages, and its title: the highest heading on the first page
-/// that has a heading, if any has.
+/// The elements of a document with `n_pages` pages, and its title: the highest heading on the first
+/// page with a heading, if there is one.
 pub fn elements(pieces: Vec<Piece>, n_pages: usize) -> (Vec<Element>, Option<String>) {
     let pieces = joining::joined(repeats::without_repeats(pieces, n_pages));
     let styles = Styles::of(&pieces);

@@ -1,4 +1,4 @@
-//! What is a page made of once its layout is known?
+//! Defines the pieces of a page with known layout.
 
 use pikerag_knowledge::{Area, Image};
 
@@ -10,7 +10,7 @@ use crate::text::lines::Line;
 pub struct Sheet {
     /// Its number in the file, from 1.
     pub number: u32,
-    /// Its extent; the upper left corner is the origin.
+    /// Its extent; the origin is the upper left corner.
     pub area: Area,
 }
 
@@ -19,35 +19,35 @@ pub struct Sheet {
 pub struct Piece {
     /// Number of its page, from 1.
     pub page: u32,
-    /// Where on the page it stands: the smallest box around it.
+    /// Its place on the page: the smallest box around it.
     pub area: Area,
-    /// A reader of the page does not see it.
+    /// Whether it is invisible on the page.
     pub hidden: bool,
-    /// Whether it stands where pages repeat themselves.
+    /// The edge of the page at which it lies, if any.
     pub edge: Edge,
-    /// What stands there.
+    /// Its content.
     pub body: Body,
-    /// Where each line of a text stands, on the page as it is shown; empty for tables and figures.
+    /// The place of each line of a text, on the page as it is shown; empty for tables and figures.
     pub lines: Vec<LinePlace>,
 }
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinePlace {
-    /// Its page, from 1; none on a picture.
+    /// Its page, from 1; `None` on a picture.
     pub page: Option<u32>,
     /// The smallest box around it.
     pub area: Area,
 }
 
-/// Does a piece stand at an edge of its page?
+/// The part of a page in which a piece lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Edge {
-    /// In the upper ninth of the page, where headers stand.
+    /// The upper ninth of the page, with headers.
     Upper,
-    /// In the lower ninth, where footers and page numbers stand.
+    /// The lower ninth, with footers and page numbers.
     Lower,
-    /// Between them.
+    /// The rest of the page.
     No,
 }
 
@@ -56,14 +56,14 @@ pub enum Edge {
 pub enum Body {
     /// The lines of one paragraph, from top to bottom; at least one.
     Text(Vec<Line>),
-    /// Found by its rules, by its leaders or by its alignment.
+    /// A table found by its rules, leaders or alignment.
     Table(PageTable),
-    /// A picture; `None` where it could not be kept.
+    /// A picture; `None` if it could not be kept.
     Figure(Option<Image>),
 }
 
 impl Sheet {
-    /// A piece of this page; its edge is told from its place.
+    /// Makes a piece of this page; computes its edge from its place.
     pub(crate) fn piece(self, area: Area, hidden: bool, body: Body) -> Piece {
         let high = self.area.bottom.max(1.0);
         let edge = match () {

@@ -1,4 +1,4 @@
-//! Which rules do the pixels of a picture show, and how does it look without them?
+//! Finds and removes the rules in the pixels of a picture.
 
 pub mod clean;
 mod grey;

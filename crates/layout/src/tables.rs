@@ -1,5 +1,5 @@
-//! Which words on a page stand in tables? Those between rules, those that leaders join and those that
-//! stand under one another.
+//! Finds the tables of a page: words between rules, words joined by leaders, and words aligned in
+//! columns.
 
 pub(crate) mod aligned;
 mod columns;

@@ -1,4 +1,4 @@
-//! How do words become lines, and lines paragraphs?
+//! Joins words into lines, and lines into paragraphs.
 
 pub(crate) mod bidi;
 pub(crate) mod lines;

@@ -1,15 +1,15 @@
-//! Where among the paragraphs of a picture does a table belong? Where most of those above it come
-//! before it, and most of those below it come after it.
+//! Places tables between the paragraphs of a picture: after most paragraphs above the table and
+//! before most paragraphs below it.
 
 use pikerag_knowledge::Area;
 
 use crate::order::reading_order;
 use crate::piece::Body;
 
-/// A table, and the place of its first word among all words.
+/// A table or paragraph, with the index of its first word among all words.
 pub(super) type Found = (usize, Area, Body);
 
-/// Paragraphs, which keep their order, and tables between them; each with the place of its first word.
+/// Inserts tables between paragraphs, whose order is kept; each has the index of its first word.
 pub(super) fn placed(paragraphs: Vec<Found>, tables: Vec<Found>) -> Vec<(Area, Body)> {
     let areas: Vec<Area> = tables.iter().map(|(_, area, _)| *area).collect();
     let mut tables: Vec<Option<Found>> = tables.into_iter().map(Some).collect();
@@ -31,12 +31,12 @@ pub(super) fn placed(paragraphs: Vec<Found>, tables: Vec<Found>) -> Vec<(Area, B
     pieces
 }
 
-/// How many paragraphs come before the table.
+/// The number of paragraphs before the table.
 fn slot(paragraphs: &[Found], first: usize, table: Area) -> usize {
     let n_above =
         (paragraphs.iter()).filter(|(_, area, _)| side(*area, table) == Side::Above).count();
-    // Those that should stand before it and do not, and the other way round: if the table comes first
-    // of all, then one by one, if it comes later.
+    // Counts the paragraphs on the wrong side of the table: first with the table before all of
+    // them, then after each step.
     let (mut before, mut behind) = (n_above, 0);
     let own = paragraphs.partition_point(|(index, ..)| *index < first);
     let (mut best, mut least) = (0, (before, own));
@@ -46,7 +46,7 @@ fn slot(paragraphs: &[Found], first: usize, table: Area) -> usize {
             Side::Below => behind += 1,
             Side::Beside => {}
         }
-        // Of equal ones the nearest to where its words were.
+        // Among equal places, takes the nearest to the place of the table's words.
         let here = (before + behind, own.abs_diff(number));
         if here < least {
             (best, least) = (number, here);
@@ -62,7 +62,7 @@ enum Side {
     Beside,
 }
 
-/// On which side of the table?
+/// The side of the table on which `area` lies.
 fn side(area: Area, table: Area) -> Side {
     let shared = area.right.min(table.right) - area.left.max(table.left);
     let middle = f32::midpoint(area.top, area.bottom);
@@ -89,16 +89,16 @@ mod tests {
     }
 
     #[test]
-    fn a_table_stands_under_its_title_wherever_its_words_came() {
+    fn a_table_is_placed_under_its_title() {
         let [title, text, end] = [[0., 0., 9., 1.], [0., 2., 9., 3.], [0., 8., 9., 9.]];
         for first in 0..4 {
             assert_eq!(run(&[title, text, end], &[(first, [2., 4., 7., 7.])]), [0., 2., 4., 8.]);
         }
-        // The order of the paragraphs is kept, though it is odd; two tables stand side by side.
+        // The order of the paragraphs is kept, even an odd one; two tables lie side by side.
         let tables = [(0, [5., 4.5, 9., 7.]), (0, [0., 4., 4., 7.])];
         assert_eq!(run(&[text, title, end], &tables), [2., 0., 4., 4.5, 8.]);
         assert_eq!(run(&[], &tables), [4., 4.5]);
-        // In the other of two columns, its words decide.
+        // In the other of two columns, the order of the words decides.
         let columns = [[0., 0., 4., 1.], [0., 8., 4., 9.], [5., 0., 9., 1.]];
         assert_eq!(run(&columns, &[(3, [5., 4., 9., 5.])]), [0., 8., 0., 4.]);
     }

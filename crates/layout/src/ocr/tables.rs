@@ -1,5 +1,5 @@
-//! Which recognised words stand in tables? They are measured as the words of a page are, and the same
-//! search finds tables by their rules, or by their alignment.
+//! Finds the tables among recognised words, with the same search for rules and alignment as on PDF
+//! pages.
 
 use std::collections::HashSet;
 
@@ -13,30 +13,30 @@ use crate::tables::{PageTable, aligned, ruled};
 use crate::text::lines;
 use crate::text::script::{is_right_to_left, is_wide};
 
-/// The size of most words, whatever a pixel measures: tables are searched in these units.
+/// The size of most words, whatever the picture's resolution; tables are searched in these units.
 const EM: f32 = 10.0;
-/// Rules closer than this are a double one: no word fits between them.
+/// Rules closer than this form a double rule: no word fits between them.
 const DOUBLE: f32 = 0.5 * EM;
-/// An end of a rule is at the rule across that is not farther.
+/// An end of a rule at most this far from a crossing rule touches it.
 const NEAR_END: f32 = 0.6 * EM;
-/// A stroke shorter than this may be one of a letter, such as the stem of an `l`, or a dash.
+/// A shorter stroke may belong to a letter, such as the stem of an `l`, or be a dash.
 const SHORT: f32 = 1.2 * EM;
-/// The ends of a short rule touch the rules across; those of a letter keep more distance.
+/// The ends of a short rule touch the crossing rules; strokes of letters keep a larger distance.
 const TOUCHING: f32 = 0.2 * EM;
-/// The box of a word may miss the middle of what it holds by so much.
+/// The centre of a word's box may miss the centre of its content by this much.
 const BLUR: f32 = 0.1 * EM;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It stands in a paragraph.
+    /// The word belongs to a paragraph.
     Text,
-    /// It stands in a table.
+    /// The word belongs to a table.
     Cell,
-    /// It is a rule that the program took for a letter.
+    /// The word is a rule that the program read as a letter.
     Rule,
 }
 
-/// The tables, and what becomes of each word.
+/// The tables, and the fate of each word.
 pub(super) fn tables(seen: &[&RecognizedWord], rules: &[Rule]) -> (Vec<Found>, Vec<Fate>) {
     let mut fates = vec![Fate::Text; seen.len()];
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn tables(seen: &[&RecognizedWord], rules: &[Rule]) -> (Vec<Found>, V
     (found, fates)
 }
 
-/// Where tables with rules have empty cells; `None` where the rules make no table of the words.
+/// The empty cells of tables with rules; `None` if the rules form no table of the words.
 pub(super) fn with_empty_cells(seen: &[&RecognizedWord], rules: &[Rule]) -> Option<Vec<Area>> {
     let Page { mut words, rules, scale, .. } = page(seen, rules)?;
     let tables = ruled::tables(&rules, &mut words);
@@ -90,26 +90,26 @@ pub(super) fn with_empty_cells(seen: &[&RecognizedWord], rules: &[Rule]) -> Opti
     Some(tables.iter().filter(has_hole).map(|table| back(table.area, scale)).collect())
 }
 
-/// In the picture's own units.
+/// Converts an area to the picture's own units.
 fn back(area: Area, scale: f32) -> Area {
     let Area { left, top, right, bottom } = area;
     let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge / scale);
     Area { left, top, right, bottom }
 }
 
-/// Words and rules in units of which [`EM`] are the size of most words.
+/// Words and rules in units in which most words have the size [`EM`].
 struct Page {
-    /// Each bears its number: nothing leads anywhere from a picture.
+    /// Each has its own number as its link, because a picture has no link targets.
     words: Vec<Word>,
-    /// As they are drawn, without strokes of letters.
+    /// The drawn rules, without strokes of letters.
     strokes: Vec<Rule>,
-    /// The same, [`joined`].
+    /// The rules after [`joined`].
     rules: Vec<Rule>,
     scale: f32,
 }
 
-/// `None` where no word tells a size. Words from right to left come in the order of speech, not as
-/// they are seen, so they are left to the paragraphs.
+/// `None` if no word gives a size. Right-to-left words come in logical order, not in visual order,
+/// so they remain in the paragraphs.
 fn page(seen: &[&RecognizedWord], rules: &[Rule]) -> Option<Page> {
     if seen.iter().any(|word| word.text.chars().any(is_right_to_left)) {
         return None;
@@ -132,8 +132,8 @@ fn page(seen: &[&RecognizedWord], rules: &[Rule]) -> Option<Page> {
     Some(Page { words, rules: joined(strokes.clone()), strokes, scale })
 }
 
-/// Rules without the strokes of large letters: the latter are short and do not lead from one rule to
-/// another. (Two strokes of an `E` or an `H` do not vouch for a third.)
+/// Removes the strokes of large letters: they are short and do not connect two rules. Two strokes
+/// of an `E` or an `H` do not confirm a third.
 fn without_letters(mut rules: Vec<Rule>) -> Vec<Rule> {
     let is_long = |rule: &Rule| SHORT <= rule.to - rule.from;
     let long: Vec<Rule> = rules.iter().copied().filter(is_long).collect();
@@ -151,12 +151,12 @@ fn without_letters(mut rules: Vec<Rule>) -> Vec<Rule> {
     rules
 }
 
-/// The words of a line with their baseline and the size of their font, as far as their boxes tell.
+/// The words of a line with baseline and font size, as far as their boxes give them.
 fn measured(line: &[&RecognizedWord], first: usize, usual: f32) -> Vec<Word> {
     let shapes: Vec<Option<(f32, f32)>> = line.iter().map(|word| shape(word)).collect();
     let mut sizes: Vec<f32> = shapes.iter().flatten().map(|(size, _)| *size).collect();
     let size = median(&mut sizes).unwrap_or(usual);
-    // A box may hold a stain or a rule besides the word.
+    // A box may also contain a stain or a rule.
     let sound = |shape: &(f32, f32)| (0.7 * size..1.4 * size).contains(&shape.0);
     let mut bases: Vec<f32> = shapes.iter().flatten().filter(|s| sound(s)).map(|s| s.1).collect();
     let usual_base = median(&mut bases);
@@ -164,14 +164,14 @@ fn measured(line: &[&RecognizedWord], first: usize, usual: f32) -> Vec<Word> {
     for (index, (word, shape)) in line.iter().zip(shapes).enumerate() {
         let own = shape.map_or(word.area.bottom, |(_, base)| base);
         let base = match usual_base {
-            // What one line of a table holds may stand at several heights.
+            // The words in one line of a table may have several heights.
             Some(base) if (own - base).abs() < 0.35 * size => base,
             Some(base) if !shape.is_some_and(|shape| sound(&shape)) && near(word.area, base) => {
                 base
             }
             _ => own,
         };
-        // Boxes touch where letters do; there is a space all the same.
+        // Boxes touch if their letters do; there is still a space between the words.
         if let Some(last) = words.last_mut()
             && last.left < word.area.left
         {
@@ -200,8 +200,8 @@ fn near(area: Area, base: f32) -> bool {
     area.top < base && base <= area.bottom
 }
 
-/// The size of the font and the baseline that a word's box and letters tell; `None` where it has no
-/// letter and no digit.
+/// The font size and the baseline from a word's box and letters; `None` if it has no letter and no
+/// digit.
 fn shape(word: &RecognizedWord) -> Option<(f32, f32)> {
     let Area { top, bottom, .. } = word.area;
     let (mut rises, mut falls, mut wide, mut any) = (false, 0.0_f32, false, false);
@@ -229,8 +229,8 @@ fn median(numbers: &mut [f32]) -> Option<f32> {
     numbers.get(numbers.len() / 2).copied()
 }
 
-/// Double rules as one, and ends that miss the rule across a little led to it: cells that are drawn
-/// as boxes, each on its own, make a table.
+/// Merges double rules and extends ends that almost reach a crossing rule, so that cells drawn as
+/// separate boxes form a table.
 fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     let (mut flat, mut upright): (Vec<Rule>, Vec<Rule>) =
         rules.into_iter().partition(|rule| rule.flat);
@@ -253,7 +253,7 @@ fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     flat
 }
 
-/// Brings those that are nearly in one place to its middle; the places, ascending.
+/// Moves rules that are almost in one place to their middle; returns the places, ascending.
 fn gathered(rules: &mut [Rule]) -> Vec<f32> {
     rules.sort_by(|a, b| a.at.total_cmp(&b.at));
     let mut places: Vec<f32> = Vec::new();
@@ -271,8 +271,8 @@ fn gathered(rules: &mut [Rule]) -> Vec<f32> {
     places
 }
 
-/// A rule that the program took for letters? Its box holds the rule then; the box of a dash that is
-/// underlined does not.
+/// Whether the word is a rule that the program read as letters: its box then contains the rule. The
+/// box of an underlined dash does not.
 fn is_rule(word: &RecognizedWord, strokes: &[Rule], scale: f32) -> bool {
     let Area { left, top, right, bottom } = word.area;
     let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge * scale);
@@ -288,7 +288,7 @@ fn is_rule(word: &RecognizedWord, strokes: &[Rule], scale: f32) -> bool {
         })
     };
     let text = word.text.trim();
-    // What looks at the rules comes last: few words are made of such signs.
+    // Checks the rules last, because few words consist of such signs.
     let is_drawn = |signs: &str, flat: bool| !text.contains(|c| signs.contains(c)) || is_on(flat);
     text.chars().all(|c| "|¦[]_—–-=".contains(c))
         && (2.0 * EM <= right - left || !text.contains(['–', '-', '=']))

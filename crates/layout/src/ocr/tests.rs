@@ -1,10 +1,10 @@
-//! Recognised words, and what is made of them.
+//! Tests the layout of recognised words.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Words of ten pixels' height: text, left, top; a line each, and those of a number a paragraph.
+/// Words ten pixels high: text, left, top, paragraph; each is a line of its own.
 fn words(words: &[(&str, f32, f32, u32)]) -> Vec<RecognizedWord> {
     let word = |(line, (text, left, top, paragraph)): (u32, &(&str, f32, f32, u32))| {
         let right = left + 7.0 * text.chars().count() as f32;
@@ -15,7 +15,7 @@ fn words(words: &[(&str, f32, f32, u32)]) -> Vec<RecognizedWord> {
     (0..).zip(words).map(word).collect()
 }
 
-/// Signs near a rule are text; a rule that the program took for a sign is not.
+/// A sign near a rule is text; a rule that the program read as a sign is not.
 #[test]
 fn signs_over_an_underline_are_text() {
     let seen = words(&[
@@ -28,7 +28,7 @@ fn signs_over_an_underline_are_text() {
         ("[", 200.0, 20.0, 0),
         ("part", 215.0, 20.0, 0),
         ("]", 250.0, 20.0, 0),
-        // What the program takes the rules for.
+        // Rules that the program reads as signs.
         ("__", 130.0, 24.0, 1),
         ("------", 30.0, 24.0, 2),
         ("|", 263.0, 20.0, 3),
@@ -43,7 +43,7 @@ fn signs_over_an_underline_are_text() {
 }
 
 #[test]
-fn uncertain_words_are_told() {
+fn uncertain_words_are_reported() {
     let mut words = words(&[
         ("The", 10.0, 10.0, 0),
         ("Geschaeftsstelle", 40.0, 10.0, 0),
@@ -69,8 +69,8 @@ fn uncertain_words_are_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Each word comes out once, in a table or in a paragraph, wherever words and rules are. (Words on
-    /// top of one another would be read as one.)
+    /// Each word appears once, in a table or in a paragraph, for any places of words and rules.
+    /// Words on top of one another would be read as one, so the words do not overlap.
     #[test]
     fn no_word_is_lost_or_doubled(
         places in prop::collection::btree_map((0..6_u16, 0..8_u16), (0..4_u32, 0..5_u8), 0..48),

@@ -1,15 +1,17 @@
-//! In which order are the shapes of a slide read (recursive X-Y cut)? They are cut apart along empty bands, as a page is;
-//! where rows and columns are both possible, those that agree better with the order of the file.
+//! Sorts the shapes of a slide into reading order (recursive X-Y cut).
+//!
+//! It cuts along empty bands. If both rows and columns are possible, it takes the order that agrees
+//! better with the file.
 
 /// Left, top, right and lower edge, in any unit; y downwards.
 pub type Bounds = [f64; 4];
 
-/// More shapes than this stay in the order of the file: comparing orders takes time.
+/// More shapes keep the order of the file: comparing orders takes time.
 const MOST: usize = 400;
-/// Cuts inside of cuts; what lies deeper keeps the order of the file.
+/// The most levels of cuts; deeper shapes keep the order of the file.
 const DEEPEST: usize = 12;
 
-/// The places of the boxes in reading order, each once.
+/// The indexes of the boxes in reading order, each once.
 pub fn reading_order(boxes: &[Bounds]) -> Vec<usize> {
     let all: Vec<usize> = (0..boxes.len()).collect();
     if MOST < boxes.len() {
@@ -48,7 +50,7 @@ fn ordered(boxes: &[Bounds], set: Vec<usize>, depth: usize) -> Vec<usize> {
     }
 }
 
-/// Parts that do not overlap along an axis, in rising order. Boxes may touch and overlap a little.
+/// Groups that do not overlap along an axis, in rising order. Boxes may touch and overlap a little.
 fn cut(boxes: &[Bounds], set: &[usize], axis: usize) -> Vec<Vec<usize>> {
     let extent = |at: usize| {
         let edges = boxes.get(at);
@@ -68,14 +70,14 @@ fn cut(boxes: &[Bounds], set: &[usize], axis: usize) -> Vec<Vec<usize>> {
         }
         end = end.max(to);
     }
-    // The order of the file holds within a part until that is cut itself.
+    // Within a group, the order of the file holds until the group is cut itself.
     for part in &mut parts {
         part.sort_unstable();
     }
     parts
 }
 
-/// Pairs that stand the other way round than in the file.
+/// The number of pairs in the opposite order of the file.
 fn inversions(order: &[usize]) -> usize {
     let after = |(at, first): (usize, &usize)| {
         order.iter().skip(at + 1).filter(|second| *second < first).count()
@@ -90,13 +92,13 @@ mod tests {
     #[test]
     fn rows_and_columns() {
         let [a, b, c, d] = [[0., 0., 4., 1.], [5., 0., 9., 1.], [0., 2., 4., 6.], [5., 2., 9., 6.]];
-        // A table can be read both ways: as the file has it.
+        // A table can be read both ways, so the order of the file decides.
         assert_eq!(reading_order(&[a, b, c, d]), [0, 1, 2, 3]);
         assert_eq!(reading_order(&[a, c, b, d]), [0, 1, 2, 3]);
-        // A title below which two columns stand, in any order of the file.
+        // A title above two columns, in any order of the file.
         let title = [0., -2., 9., -1.];
         assert_eq!(reading_order(&[d, c, title]), [2, 1, 0]);
-        // What overlaps cannot be cut: from above, from the left.
+        // Boxes that overlap cannot be cut: from above, from the left.
         assert_eq!(reading_order(&[[2., 2., 6., 6.], [0., 0., 4., 4.]]), [1, 0]);
     }
 }

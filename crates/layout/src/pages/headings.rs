@@ -1,13 +1,13 @@
-//! What does most of the text look like, and so what is a heading, and of which level?
+//! Finds the headings of a document and their levels from the style of most of its text.
 
 use crate::piece::{Body, Piece};
 use crate::text::script::is_wide;
 use crate::text::{Line, markers};
 
-/// Levels that a document has, at most.
+/// The most levels of a document.
 const LEVELS: usize = 6;
 
-/// What most of the text looks like, and which styles are those of headings.
+/// The style of most of the text, and the styles of headings.
 #[derive(Debug, Default)]
 pub(crate) struct Styles {
     /// Size and weight of most of the text.
@@ -15,12 +15,12 @@ pub(crate) struct Styles {
     weight: f32,
     /// Styles of headings (size in half points, and whether it is bold) and their levels.
     headings: Vec<((u32, bool), u8)>,
-    /// Level of the headings numbered with one number.
+    /// Level of headings with a single number, such as `3 Title`.
     numbered: Option<u8>,
 }
 
 impl Styles {
-    /// Measured over all that is not hidden; nothing is a heading where no line has a size.
+    /// Measured over all visible text; there are no headings if no line has a size.
     pub(crate) fn of(pieces: &[Piece]) -> Self {
         let texts = || {
             pieces.iter().filter(|piece| !piece.hidden).filter_map(|piece| match &piece.body {
@@ -49,7 +49,7 @@ impl Styles {
         for lines in texts() {
             let text: String =
                 lines.iter().flat_map(|line| [line.text.text.as_str(), " "]).collect();
-            if let Some(style) = styles.stands_out(lines, &text) {
+            if let Some(style) = styles.prominent_style(lines, &text) {
                 match found.iter_mut().find(|(known, _)| *known == style) {
                     Some((_, n)) => *n += 1,
                     None => found.push((style, 1)),
@@ -60,8 +60,8 @@ impl Styles {
             }
         }
         found.sort_by_key(|(style, _)| std::cmp::Reverse(*style));
-        // A cover has many styles: where there are too many, those that come once share a level with
-        // the next smaller one that comes often.
+        // A cover has many styles. If there are too many, a style that occurs once gets the level
+        // of the next smaller frequent style.
         let often = |n: usize| found.len() <= LEVELS || 1 < n;
         let mut level = 1;
         for (style, n) in &found {
@@ -72,9 +72,9 @@ impl Styles {
         styles
     }
 
-    /// The level of the heading that these lines are.
+    /// The level of these lines as a heading; `None` if they are not a heading.
     pub(crate) fn heading(&self, lines: &[Line], text: &str) -> Option<u8> {
-        let style = self.stands_out(lines, text)?;
+        let style = self.prominent_style(lines, text)?;
         let level = self.level(style);
         match (markers::depth(text), self.numbered) {
             (Some(depth), Some(first)) => Some((usize::from(first) + depth - 1).min(LEVELS) as u8),
@@ -88,7 +88,7 @@ impl Styles {
     }
 
     /// The style of short text that is larger or bolder than most.
-    fn stands_out(&self, lines: &[Line], text: &str) -> Option<(u32, bool)> {
+    fn prominent_style(&self, lines: &[Line], text: &str) -> Option<(u32, bool)> {
         let text = text.trim();
         let n_chars = text.chars().count();
         let first = lines.first()?;
@@ -107,14 +107,14 @@ impl Styles {
         }
         let sentence =
             text.ends_with(['.', ',', ';', '。', '，']) && markers::depth(text).is_none();
-        // Lines of a table of contents, page numbers.
+        // Skips lines of a table of contents and page numbers.
         let roman = text.len() <= 5 && text.chars().all(|c| "ivxl".contains(c));
         if markers::ends_in_leader(text) || roman {
             return None;
         }
         let item = markers::is_item(text)
             && !text.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
-        // A large number or a word of emphasis heads nothing.
+        // A large number or an emphasised word is not a heading.
         let long_enough =
             3 <= text.chars().filter(|c| c.is_alphabetic()).count() || text.chars().any(is_wide);
         let prose = sentence && (lines.len() > 1 || 60 < n_chars || !bold && !larger);

@@ -1,5 +1,5 @@
-//! Which text belongs together? Paragraphs that go on in the next column or on the next page are joined,
-//! and words that only the end of a line cut.
+//! Joins paragraphs that continue in the next column or on the next page, and words hyphenated at
+//! line ends.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::piece::{Body, Edge, Piece};
 use crate::text::script::is_wide;
 use crate::text::{Line, LinkedText, markers};
 
-/// Paragraphs that go on in the next column or on the next page, as one.
+/// Joins paragraphs that continue in the next column or on the next page.
 pub(crate) fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -24,7 +24,7 @@ pub(crate) fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
             _ => false,
         };
         match joined.last_mut().filter(|_| goes_on) {
-            // Its box is that of the first part; its lines keep their own.
+            // The box is that of the first part; the lines keep their own places.
             Some(Piece { body: Body::Text(before), lines: places, .. }) => {
                 if let Body::Text(lines) = piece.body {
                     before.extend(lines);
@@ -54,7 +54,7 @@ fn goes_on(before: &[Line], lines: &[Line]) -> bool {
         || label && under && (last.size - first.size).abs() < 2.0
 }
 
-/// Words with a hyphen inside a line, in lower case: they keep it at a line's end, too.
+/// Words with a hyphen inside a line, in lower case; they also keep it at a line's end.
 pub(crate) fn hyphened(pieces: &[Piece]) -> HashSet<String> {
     let mut words = HashSet::new();
     for piece in pieces {
@@ -69,19 +69,19 @@ pub(crate) fn hyphened(pieces: &[Piece]) -> HashSet<String> {
     words
 }
 
-/// A text, and where in it each of its lines stands, in bytes.
-pub(crate) struct OfLines {
+/// A text with the byte range of each of its lines.
+pub(crate) struct TextOfLines {
     pub(crate) text: LinkedText,
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
 /// The lines of a paragraph as one text, with their links.
-pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> OfLines {
+pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> TextOfLines {
     let mut text = LinkedText::default();
     let mut ranges: Vec<Range<usize>> = Vec::with_capacity(lines.len());
     for line in lines {
         let next = &line.text.text;
-        if let Some(cut) = hyphen(&text.text, next, hyphened) {
+        if let Some(cut) = line_end_hyphen(&text.text, next, hyphened) {
             text.text.truncate(cut);
             text.links.iter_mut().for_each(|(_, end, _)| *end = (*end).min(cut));
             for range in &mut ranges {
@@ -105,11 +105,11 @@ pub(crate) fn text_of(lines: &[Line], hyphened: &HashSet<String>) -> OfLines {
             .extend(moved.map(|(from, to, target)| (start + from, start + to, target.clone())));
     }
     text.links.retain(|(from, to, _)| from < to);
-    OfLines { text, ranges }
+    TextOfLines { text, ranges }
 }
 
-/// Where the hyphen stands that only the line's end put there.
-fn hyphen(text: &str, next: &str, hyphened: &HashSet<String>) -> Option<usize> {
+/// The index of a hyphen that exists only because the line ends there.
+fn line_end_hyphen(text: &str, next: &str, hyphened: &HashSet<String>) -> Option<usize> {
     let stem = text.strip_suffix(['-', '\u{2010}', '\u{ad}'])?;
     let before = stem.chars().last()?;
     let after = next.chars().next()?;
@@ -124,22 +124,22 @@ fn hyphen(text: &str, next: &str, hyphened: &HashSet<String>) -> Option<usize> {
 }
 
 /// The text from `cut` on.
-pub(crate) fn behind(OfLines { text, ranges }: OfLines, cut: usize) -> OfLines {
+pub(crate) fn behind(TextOfLines { text, ranges }: TextOfLines, cut: usize) -> TextOfLines {
     let rest = text.text.get(cut..).unwrap_or_default().to_owned();
     let links = (text.links.into_iter())
         .filter(|(_, to, _)| cut < *to)
         .map(|(from, to, target)| (from.saturating_sub(cut), to - cut, target))
         .collect();
     let shifted = ranges.iter().map(|it| it.start.saturating_sub(cut)..it.end.saturating_sub(cut));
-    OfLines { text: LinkedText { text: rest, links }, ranges: shifted.collect() }
+    TextOfLines { text: LinkedText { text: rest, links }, ranges: shifted.collect() }
 }
 
 pub(crate) fn is_code(lines: &[Line]) -> bool {
     2 <= lines.len() && lines.iter().filter(|line| line.mono).count() * 10 >= lines.len() * 9
 }
 
-/// Program text, a line each, with its indentation told from where lines begin.
-pub(crate) fn code(lines: &[Line]) -> OfLines {
+/// Program text, one line each, with indentation computed from the left ends of the lines.
+pub(crate) fn code(lines: &[Line]) -> TextOfLines {
     let left = lines.iter().map(|line| line.area.left).fold(f32::MAX, f32::min);
     let mut text = String::new();
     let mut ranges = Vec::with_capacity(lines.len());
@@ -155,5 +155,5 @@ pub(crate) fn code(lines: &[Line]) -> OfLines {
         text.push_str(&line.text.text);
         ranges.push(start..text.len());
     }
-    OfLines { text: LinkedText::from(text.as_str()), ranges }
+    TextOfLines { text: LinkedText::from(text.as_str()), ranges }
 }

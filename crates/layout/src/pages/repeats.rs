@@ -1,16 +1,16 @@
-//! Which pieces repeat from page to page? Headers, footers, page numbers and logos come once.
+//! Removes repeated headers, footers, page numbers and logos, keeping each once.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::piece::{Body, Edge, Piece};
 
-/// Pages from which on what stands at their edges is a repeat.
+/// The fewest pages with the same edge text for it to be a repeat.
 const FEWEST_REPEATS: usize = 3;
 
-/// Headers, footers and page numbers: what stands at the edge of many pages, and differs in its
-/// numbers only, is kept where it comes first.
+/// Keeps the first of each header, footer and page number: a piece at the edge of many pages that
+/// differs only in its numbers.
 pub(crate) fn without_repeats(pieces: Vec<Piece>, n_pages: usize) -> Vec<Piece> {
-    // A page that has nothing but its edges is kept whole.
+    // A page that has only edge pieces is kept whole.
     let full: HashSet<u32> = (pieces.iter())
         .filter(|piece| piece.edge == Edge::No && !matches!(piece.body, Body::Figure(_)))
         .map(|piece| piece.page)
@@ -43,8 +43,8 @@ pub(crate) fn without_repeats(pieces: Vec<Piece>, n_pages: usize) -> Vec<Piece> 
     pieces.into_iter().filter(is_new).collect()
 }
 
-/// What all that repeats has in common: its letters, or its signs where it has none; nothing for
-/// the number of a page. `None` for what is never a repeat, as an amount.
+/// The common part of repeated pieces: their letters, or their signs if they have no letters; empty
+/// for page numbers. `None` for a piece that is never a repeat, such as an amount.
 fn repeat_key(piece: &Piece, running: &HashSet<Step>) -> Option<(Edge, String)> {
     let text = edge_text(piece)?;
     let letters = text.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase);
@@ -65,7 +65,7 @@ fn edge_text(piece: &Piece) -> Option<String> {
     shown.then(|| lines.iter().map(|line| line.text.text.as_str()).collect::<Vec<_>>().join(" "))
 }
 
-/// How a number at an edge goes up with the pages: by one or two (sheets of two pages), from where.
+/// The rise of a number at an edge: by one or two per page (sheets of two pages), and its start.
 type Step = (Edge, i64, i64);
 
 /// The steps that the numbers of several pages have in common.
@@ -81,7 +81,8 @@ fn running(pieces: &[Piece]) -> HashSet<Step> {
     pages.into_iter().filter_map(often).collect()
 }
 
-/// Of the first and the last number of a piece without letters: `3`, `- 3 -`, `3 / 12`, `2-3`.
+/// The steps of the first and the last number of a piece without letters: `3`, `- 3 -`, `3 / 12`,
+/// `2-3`.
 fn steps(piece: &Piece) -> Vec<Step> {
     let Some(text) = edge_text(piece).filter(|text| !text.contains(char::is_alphabetic)) else {
         return Vec::new();
@@ -90,7 +91,7 @@ fn steps(piece: &Piece) -> Vec<Step> {
         .filter(|digits| (1..=5).contains(&digits.chars().count()))
         .map(|digits| digits.chars().filter_map(digit).fold(0, |sum, digit| 10 * sum + digit))
         .collect();
-    // More of them are a row of figures.
+    // More than two numbers are a row of figures.
     if 2 < numbers.len() {
         return Vec::new();
     }
@@ -99,14 +100,14 @@ fn steps(piece: &Piece) -> Vec<Step> {
     ends.flat_map(|number| [1, 2].map(|by| (piece.edge, by, number - by * page))).collect()
 }
 
-/// The value of a decimal digit, in the scripts whose page numbers are common.
+/// The value of a decimal digit, in scripts that are common in page numbers.
 fn digit(c: char) -> Option<i64> {
     let zeros = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{ff10}'];
     let value = |zero: char| i64::from(u32::from(c)) - i64::from(u32::from(zero));
     zeros.into_iter().map(value).find(|value| (0..10).contains(value))
 }
 
-/// Two sums over the bytes (FNV-1a and its length): equal for equal pictures.
+/// A hash of the bytes (FNV-1a) and their length; equal for equal pictures.
 fn fingerprint(bytes: &[u8]) -> (u64, u64) {
     let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)

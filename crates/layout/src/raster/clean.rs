@@ -1,18 +1,19 @@
-//! What of a table with rules had better not be seen by the program that recognises words? The rules
-//! themselves, which it takes for letters, and the shade of cells, on which it overlooks words.
+//! Removes the frames and shades of tables from a picture before words are recognised.
+//!
+//! The program would read rules as letters and overlook words on shaded cells.
 
 use super::grey::Grey;
 use super::strokes::{Measure, Run, Stroke};
 use crate::disjoint_sets::DisjointSets;
 
-/// Paper as light as this has no shade.
+/// Paper at least this light has no shade.
 const PAPER: usize = 232;
-/// A shade darker than this carries light letters.
+/// Shades darker than this have light letters.
 const DARK: usize = 100;
-/// Cells of one frame; more are a drawing.
+/// The most cells of one frame; more are a drawing.
 const MOST_CELLS: usize = 20_000;
 
-/// The picture without the frames of its tables; `None` where there are none.
+/// The picture without the frames of its tables; `None` if there are none.
 pub fn without_frames(grey: &Grey, strokes: &[Stroke]) -> Option<Grey> {
     let measure = Measure::of(grey);
     let frames = frames(strokes, measure);
@@ -20,10 +21,11 @@ pub fn without_frames(grey: &Grey, strokes: &[Stroke]) -> Option<Grey> {
         return None;
     }
     let mut clean = grey.clone();
-    // Frames may lie inside of one another: each pixel is lifted twice at most, on average.
+    // Frames may lie inside one another: on average, each pixel is changed at most twice.
     let mut left = 2 * grey.data.len();
     for frame in &frames {
-        // Flat ones first: where two cross, the upright one finds paper at its sides then.
+        // Removes flat rules first: an upright rule then has paper at its sides where the two
+        // crossed.
         for flat in [true, false] {
             for stroke in frame.iter().filter(|stroke| stroke.rule.flat == flat) {
                 stroke.runs.iter().for_each(|run| erase(&mut clean, *run, flat, measure));
@@ -34,7 +36,7 @@ pub fn without_frames(grey: &Grey, strokes: &[Stroke]) -> Option<Grey> {
     Some(clean)
 }
 
-/// Strokes that cross, where they make at least one cell and are larger than letters.
+/// Groups of crossing strokes that form at least one cell and are larger than letters.
 fn frames(strokes: &[Stroke], measure: Measure) -> Vec<Vec<&Stroke>> {
     let reach = measure.thick as f32;
     let mut groups = DisjointSets::new(strokes.len());
@@ -58,7 +60,7 @@ fn frames(strokes: &[Stroke], measure: Measure) -> Vec<Vec<&Stroke>> {
     }
     let mut frames: Vec<Vec<&Stroke>> = vec![Vec::new(); strokes.len()];
     for (index, (stroke, n)) in strokes.iter().zip(meetings).enumerate() {
-        // The stroke of a large letter that touches a rule is no wall.
+        // The stroke of a large letter that touches a rule is not a wall.
         if n < 2 && stroke.rule.to - stroke.rule.from < 4.0 * measure.least as f32 {
             continue;
         }
@@ -77,15 +79,15 @@ fn frames(strokes: &[Stroke], measure: Measure) -> Vec<Vec<&Stroke>> {
     frames
 }
 
-/// Paints a run, and what is blurred around it, as light as the paper beside it. A letter that
-/// crosses it has no paper beside it, and stays.
+/// Paints a run and its blurred edge as light as the paper beside it. A letter that crosses the run
+/// has no paper beside it, so it remains.
 fn erase(grey: &mut Grey, run: Run, flat: bool, measure: Measure) {
     let at = |grey: &Grey, along: usize, across: Option<usize>| match (across, flat) {
         (Some(across), true) => grey.at(along, across),
         (Some(across), false) => grey.at(across, along),
         (None, _) => u8::MAX,
     };
-    // Where it ends at another, it ends before that.
+    // At another rule, it ends before that rule.
     let corner = measure.thick / 2 + 1;
     for along in run.from.saturating_sub(corner)..run.to + corner {
         let mut lights = [None; 3];
@@ -113,7 +115,7 @@ fn pixel(grey: &mut Grey, x: usize, y: usize) -> Option<&mut u8> {
     grey.data.get_mut(place)
 }
 
-/// Makes shaded cells white, and their letters dark.
+/// Makes shaded cells white and their letters dark.
 fn lift(grey: &mut Grey, frame: &[&Stroke], measure: Measure, left: &mut usize) {
     let places = |flat: bool| {
         let at = frame.iter().filter(|stroke| stroke.rule.flat == flat);
@@ -136,7 +138,7 @@ fn lift(grey: &mut Grey, frame: &[&Stroke], measure: Measure, left: &mut usize) 
 }
 
 fn lift_cell(grey: &mut Grey, [left, top, right, bottom]: [usize; 4]) {
-    // Most of a cell is its ground.
+    // Most pixels of a cell are its background.
     let mut counts = [0_usize; 32];
     for y in top..bottom {
         for x in left..right {
@@ -170,7 +172,7 @@ mod tests {
     use super::super::strokes::tests::{fill, paper};
     use super::*;
 
-    /// Two cells with a letter in each, the second of which reaches across the lower rule.
+    /// Two cells with a letter each; the second letter crosses the lower rule.
     fn table(ground: u8) -> Grey {
         let mut grey = paper(200, 100);
         fill(&mut grey, [20, 20, 120, 60], ground);
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_letters_are_left_of_a_table() {
+    fn removing_frames_leaves_only_letters() {
         for ground in [255, 180] {
             let grey = table(ground);
             let clean = without_frames(&grey, &find(&grey)).unwrap();
@@ -209,11 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_a_frame_stays_as_it_is() {
+    fn a_page_without_a_frame_is_unchanged() {
         let mut grey = paper(600, 600);
         fill(&mut grey, [20, 20, 500, 22], 0);
         fill(&mut grey, [20, 50, 500, 52], 0);
-        // The letter H, or ロ, as large as in a title.
+        // The letter H, or ロ, in the size of a title.
         for x in [100, 130] {
             fill(&mut grey, [x, 100, x + 3, 130], 0);
         }

@@ -1,6 +1,6 @@
-//! How light is each pixel of a picture?
+//! Stores the lightness of each pixel of a picture.
 
-/// Rows turned at once, so that both sides stay in the cache.
+/// The number of rows transposed at once, so that source and target stay in the cache.
 const STRIP: usize = 32;
 
 /// Rows of pixels, from black (0) to white (255).
@@ -15,7 +15,7 @@ pub struct Grey {
 }
 
 impl Grey {
-    /// The picture mirrored at its falling diagonal: its columns are rows now.
+    /// The picture with rows and columns exchanged.
     #[must_use]
     pub fn transposed(&self) -> Self {
         let mut data = vec![0; self.data.len()];
@@ -31,7 +31,7 @@ impl Grey {
         Self { width: self.height, height: self.width, data }
     }
 
-    /// The pixel there; white outside.
+    /// The pixel at this place; white outside the picture.
     pub fn at(&self, x: usize, y: usize) -> u8 {
         if self.width <= x {
             return u8::MAX;

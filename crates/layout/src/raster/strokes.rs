@@ -1,39 +1,40 @@
-//! Which rules does a picture show? Dark runs, long and thin, one under the other; each pixel is
-//! looked at a fixed number of times.
+//! Finds the rules of a picture: long, thin dark runs under one another.
+//!
+//! It examines each pixel a fixed number of times.
 
 use super::grey::Grey;
 use crate::marks::Rule;
 
-/// By so much darker than the paper on both of its sides must a rule be, of 255.
+/// The smallest difference in lightness, of 255, between a rule and the paper on both of its sides.
 const CONTRAST: u8 = 40;
-/// More strokes than this are a drawing or a pattern.
+/// More strokes are a drawing or a pattern.
 const MOST: usize = 2_000;
 
-/// A rule of the picture, in pixels, and the pixels that it is made of.
+/// A rule of the picture, in pixels, and its pixels.
 #[derive(Clone, Debug)]
 pub struct Stroke {
     /// In pixels; `at` is the middle of its thickness.
     pub rule: Rule,
-    /// From top to bottom (from left to right, where the rule is upright).
+    /// From top to bottom (from left to right if the rule is upright).
     pub(crate) runs: Vec<Run>,
 }
 
-/// Dark pixels of one row (of one column, where the rule is upright).
+/// Dark pixels of one row (of one column if the rule is upright).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Its row (column).
     pub(crate) line: usize,
-    /// Its first pixel, and the one behind its last.
+    /// Its first pixel, and one past its last pixel.
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// What is long and what is thin on a picture of this size, in pixels.
+/// Length limits of rules for the size of a picture, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measure {
-    /// No rule is shorter.
+    /// The length of the shortest rule.
     pub(crate) least: usize,
-    /// No rule is thicker, and no break in it longer.
+    /// The thickness of the thickest rule, and the longest break in a rule.
     pub(crate) thick: usize,
     /// The longer side of the picture.
     pub(crate) longest: usize,
@@ -46,13 +47,13 @@ impl Measure {
         Self { least, thick, longest }
     }
 
-    /// So far beside a pixel the paper is looked for.
+    /// The distances beside a pixel at which paper is searched for.
     pub(crate) fn steps(self) -> [usize; 3] {
         [self.thick / 3, 2 * self.thick / 3, self.thick]
     }
 }
 
-/// The strokes along the edges of the picture; none where they are too many.
+/// The strokes along the edges of the picture; none if there are too many.
 pub fn find(grey: &Grey) -> Vec<Stroke> {
     let measure = Measure::of(grey);
     let found = strokes(grey, measure, Orientation::Flat).and_then(|mut strokes| {
@@ -70,7 +71,7 @@ enum Orientation {
 
 fn strokes(grey: &Grey, measure: Measure, orientation: Orientation) -> Option<Vec<Stroke>> {
     let mut strokes: Vec<Stroke> = Vec::new();
-    // Those that may go on in the next row.
+    // Strokes that may continue in the next row.
     let mut open: Vec<Stroke> = Vec::new();
     let rows: Vec<&[u8]> = grey.data.chunks_exact(grey.width.max(1)).collect();
     let (mut above, mut below) = (vec![0; grey.width], vec![0; grey.width]);
@@ -116,7 +117,7 @@ fn strokes(grey: &Grey, measure: Measure, orientation: Orientation) -> Option<Ve
     Some(strokes)
 }
 
-/// Keeps the lighter of each two; white outside of the picture.
+/// Keeps the lighter of each two pixels; outside the picture is white.
 fn lighter(light: &mut [u8], row: Option<&&[u8]>) {
     match row {
         Some(row) => {
@@ -128,8 +129,8 @@ fn lighter(light: &mut [u8], row: Option<&&[u8]>) {
     }
 }
 
-/// The long dark runs of a row between lighter ones. What crosses it is as dark above and below: a
-/// break.
+/// The long dark runs of a row between lighter rows. Where something crosses the rule, it is as
+/// dark above and below: a break.
 fn runs(row: &[u8], above: &[u8], below: &[u8], line: usize, measure: Measure) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut now: Option<Dark> = None;
@@ -167,20 +168,20 @@ fn runs(row: &[u8], above: &[u8], below: &[u8], line: usize, measure: Measure) -
     runs
 }
 
-/// A run as far as it goes.
+/// A run up to the current pixel.
 #[derive(Clone, Copy)]
 struct Dark {
     from: usize,
     to: usize,
-    /// Its pixels between lighter ones.
+    /// The number of pixels between lighter rows.
     n: usize,
-    /// Those in a row, at its end, that are as light as paper.
+    /// The number of pixels in a row, at its end, that are as light as paper.
     light: usize,
-    /// How light its last pixel is.
+    /// The lightness of its last pixel.
     level: u8,
 }
 
-/// Tells where the stroke lies; is it a straight line?
+/// Sets the stroke's place; returns whether it is a straight line.
 fn settle(stroke: &mut Stroke, measure: Measure) -> bool {
     let (mut sum, mut n) = (0.0, 0.0);
     let (mut first, mut last) = (usize::MAX, 0);
@@ -206,14 +207,14 @@ pub(super) mod tests {
         Grey { width, height, data: vec![255; width * height] }
     }
 
-    /// A filled box on it: left, top, right, bottom.
+    /// Fills a box on the paper: left, top, right, bottom.
     pub(crate) fn fill(grey: &mut Grey, [left, top, right, bottom]: [usize; 4], light: u8) {
         for y in top..bottom {
             grey.data[y * grey.width + left..y * grey.width + right].fill(light);
         }
     }
 
-    fn told(grey: &Grey) -> Vec<String> {
+    fn shown_strokes(grey: &Grey) -> Vec<String> {
         let rules = find(grey).into_iter().map(|stroke| stroke.rule);
         rules
             .map(|Rule { flat, at, from, to }| {
@@ -223,7 +224,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn rules_are_told_from_shades_and_letters() {
+    fn rules_are_distinguished_from_shades_and_letters() {
         let mut grey = paper(300, 200);
         fill(&mut grey, [0, 60, 300, 120], 180); // A shaded row, and rules around it.
         fill(&mut grey, [20, 59, 280, 61], 100);
@@ -232,7 +233,7 @@ pub(super) mod tests {
         fill(&mut grey, [150, 20, 151, 180], 90);
         fill(&mut grey, [40, 80, 70, 100], 0); // A stain.
         fill(&mut grey, [200, 80, 203, 95], 0); // A letter.
-        insta::assert_snapshot!(told(&grey).join("\n"), @"
+        insta::assert_snapshot!(shown_strokes(&grey).join("\n"), @"
         flat 60.0 23-280
         flat 120.0 23-280
         upright 21.5 20-180
@@ -248,7 +249,7 @@ pub(super) mod tests {
         }
         fill(&mut grey, [120, 30, 124, 34], 255);
         fill(&mut grey, [260, 30, 262, 34], 255);
-        insta::assert_snapshot!(told(&grey).join("\n"), @"flat 32.0 50-350");
+        insta::assert_snapshot!(shown_strokes(&grey).join("\n"), @"flat 32.0 50-350");
     }
 
     #[test]

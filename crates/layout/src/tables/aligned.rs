@@ -1,5 +1,5 @@
-//! Which rows of words are a table without rules? Those whose gaps stand under one another, and
-//! whose cells are too short to be columns of running text.
+//! Finds tables without rules: rows with aligned gaps and with cells too short for columns of
+//! running text.
 
 use pikerag_knowledge::Area;
 
@@ -9,7 +9,7 @@ use crate::marks::Word;
 use crate::text::lines::{self, Row};
 use crate::text::script::is_wide;
 
-/// Rows from which on it is a table.
+/// The fewest rows of a table.
 const FEWEST_ROWS: usize = 3;
 
 /// Takes the tables without rules out of `rows`.
@@ -37,7 +37,7 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<PageTable> {
     tables
 }
 
-/// Do the words, or some of them, make a table?
+/// Whether the words, or some of them, form a table.
 pub(crate) fn is_table(words: &[Word]) -> bool {
     let mut rows = lines::rows(words.to_vec());
     tables(&mut rows).iter().any(|table| 4 <= table.rows.len())
@@ -54,14 +54,14 @@ fn cells(row: &Row) -> Vec<&[Word]> {
     cells
 }
 
-/// From where to where words reach.
+/// The horizontal extent of words.
 fn reach(words: &[Word]) -> (f32, f32) {
     let left = words.iter().map(|word| word.left).fold(f32::MAX, f32::min);
     (left, words.iter().map(|word| word.right).fold(left, f32::max))
 }
 
-/// Where the run of rows with several cells that begins at `start` ends; a single row with one cell
-/// may stand between two of them.
+/// The end of the run of rows with several cells that begins at `start`; a single row with one cell
+/// may lie between two of them.
 fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
     let several = |at: usize| cut.get(at).is_some_and(|cells| 1 < cells.len());
     if !several(start) {
@@ -89,7 +89,7 @@ fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
 fn table(rows: &[Row], cut: &[Vec<(f32, f32)>]) -> Option<PageTable> {
     let several: Vec<&Vec<(f32, f32)>> = cut.iter().filter(|cells| 1 < cells.len()).collect();
     let size = rows.iter().map(|row| row.size).fold(f32::MAX, f32::min);
-    // A title over several of them often stands in the first row.
+    // The first row often has a title over several columns.
     let others = several.get(1..).filter(|others| FEWEST_ROWS <= others.len()).unwrap_or_default();
     let (with, without) = (columns(&several, size), columns(others, size));
     let columns = if with.len() < without.len() { without } else { with };
@@ -109,7 +109,7 @@ fn table(rows: &[Row], cut: &[Vec<(f32, f32)>]) -> Option<PageTable> {
         if let ([(only, more)], Some(last)) =
             (filled().collect::<Vec<_>>().as_slice(), lines.last_mut())
             && 0 < *only
-            && !line.reaches_on
+            && !line.spans_columns
             && let Some(cell) = last.cells.get_mut(*only)
         {
             cell.extend_from_slice(more);
@@ -129,29 +129,29 @@ struct Line {
     base: f32,
     end: f32,
     size: f32,
-    /// One of its cells stands in several columns.
-    reaches_on: bool,
+    /// Whether one of its cells spans several columns.
+    spans_columns: bool,
 }
 
 fn line(row: &Row, columns: &[(f32, f32)]) -> Option<Line> {
     let mut cells: Vec<Vec<Word>> = vec![Vec::new(); columns.len()];
-    let mut reaches_on = false;
+    let mut spans_columns = false;
     for words in self::cells(row) {
         for part in parts(words.to_vec(), columns, row.size) {
             let (column, several) = column_of(reach(&part), columns, row.size)?;
-            reaches_on |= several;
+            spans_columns |= several;
             cells.get_mut(column)?.extend(part);
         }
     }
-    Some(Line { cells, base: row.base, end: row.base, size: row.size, reaches_on })
+    Some(Line { cells, base: row.base, end: row.base, size: row.size, spans_columns })
 }
 
-/// Lines at the top that stand closer to one another than to the rows below are one header.
+/// Joins lines at the top into one header if they are closer to one another than to the rows below.
 fn join_header(lines: &mut Vec<Line>) {
     let step = |at: usize| lines.get(at).zip(lines.get(at + 1)).map(|(a, b)| b.base - a.end);
     let is_text = |line: &Line| {
         let cells = line.cells.iter().filter(|cell| !cell.is_empty());
-        !line.reaches_on
+        !line.spans_columns
             && !cells.map(|cell| page_table::text(cell.clone())).any(|text| is_number(&text))
     };
     let mut n_lines = 1;
@@ -180,7 +180,7 @@ fn join_header(lines: &mut Vec<Line>) {
     }
 }
 
-/// Are the cells short, or figures, and not lines of text side by side?
+/// Whether the cells are short, or figures, and not lines of text side by side.
 fn is_tabular(rows: &[Row], cut: &[Vec<(f32, f32)>], columns: &[(f32, f32)]) -> bool {
     let (mut n_cells, mut n_words, mut n_numbers, mut filling, mut n_mono) = (0, 0, 0, 0.0, 0);
     for (row, cells) in rows.iter().zip(cut).filter(|(_, cells)| 1 < cells.len()) {

@@ -1,8 +1,8 @@
-//! Which columns do the cells of rows make, and in which of them does a cell stand?
+//! Computes the columns of rows of cells, and the column of each cell.
 
 use crate::marks::Word;
 
-/// Columns are what lies between the gaps that nearly all rows share.
+/// The columns: the areas between the gaps that almost all rows share.
 pub(crate) fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)> {
     let mut ends: Vec<(f32, i32)> = Vec::new();
     for (left, right) in several.iter().flat_map(|cells| cells.iter()) {
@@ -30,8 +30,8 @@ pub(crate) fn columns(several: &[&Vec<(f32, f32)>], size: f32) -> Vec<(f32, f32)
     columns
 }
 
-/// From where to where the cells reach that stand in one column only; without columns that are no
-/// more than the place where others overlap.
+/// The extents of the cells that lie in one column only, without columns that are only the overlap
+/// of others.
 pub(crate) fn whole_columns(
     several: &[&Vec<(f32, f32)>],
     mut columns: Vec<(f32, f32)>,
@@ -53,7 +53,8 @@ pub(crate) fn whole_columns(
     columns.retain(|_| is_own.next().unwrap_or(false));
     let mut cells = own(&columns);
     for at in 1..cells.len() {
-        // What of one reaches into the other, such as a title over both: the fewer ones.
+        // Cells of one column that reach into the other, such as a title over both: removes those
+        // of the column with fewer cells.
         let [.., before, here] = cells.get_mut(..=at).unwrap_or_default() else { continue };
         let (end, start) = (extent(before).1, extent(here).0);
         let n_before = before.iter().filter(|cell| start < cell.1).count();
@@ -71,8 +72,8 @@ fn extent(cells: &[(f32, f32)]) -> (f32, f32) {
     cells.iter().fold((f32::MAX, f32::MIN), |all, cell| (all.0.min(cell.0), all.1.max(cell.1)))
 }
 
-/// Words that stand together, parted where some of them keep to a column of their own: long cells
-/// come close to their neighbours.
+/// Groups words without gaps, split where some of them belong to a column of their own: long cells
+/// almost touch their neighbours.
 pub(crate) fn parts(words: Vec<Word>, columns: &[(f32, f32)], size: f32) -> Vec<Vec<Word>> {
     let slack = 0.35 * size;
     let inside = |word: &Word| {
@@ -109,8 +110,8 @@ pub(crate) fn parts(words: Vec<Word>, columns: &[(f32, f32)], size: f32) -> Vec<
     parts
 }
 
-/// The column of a cell, and whether it reaches on into others: then it is the one where it begins,
-/// or the first of those over whose middle it stands.
+/// The column of a cell, and whether the cell spans further columns. A spanning cell belongs to the
+/// column of its start, or to the first column whose middle it covers.
 pub(crate) fn column_of(
     (left, right): (f32, f32),
     columns: &[(f32, f32)],

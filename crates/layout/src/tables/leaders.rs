@@ -1,5 +1,7 @@
-//! Which rows lead from a name to a number by a line of dots? Those of a table of contents or a list
-//! of prices: they are a table of two columns, and the dots are none of its words.
+//! Finds tables whose rows join a name to a number by a line of dots, as in tables of contents and
+//! price lists.
+//!
+//! They are tables of two columns, without the dots.
 
 use std::ops::Range;
 
@@ -9,17 +11,18 @@ use super::page_table::{self, PageTable};
 use crate::marks::Word;
 use crate::text::lines::{self, Row};
 
-/// Rows with dots from which on it is a table.
+/// The fewest rows with dots of a table.
 const FEWEST_ROWS: usize = 3;
-/// Dots that lead somewhere; fewer stand in running text.
+/// The fewest dots of a leader; fewer occur in running text.
 const FEWEST_DOTS: usize = 4;
-/// Lines without dots between two rows: the rest of a long name, or a name without a number.
+/// The most lines without dots between two rows: the rest of a long name, or a name without a
+/// number.
 const MOST_BETWEEN: usize = 2;
-/// Columns of a page.
+/// The most columns of a page.
 const MOST_COLUMNS: usize = 8;
 
-/// Takes the tables whose rows have leaders out of `rows`. Where a row has more columns than those
-/// of a name and a number, it stays, without its leaders.
+/// Takes the tables whose rows have leaders out of `rows`. A row with more columns than a name and
+/// a number remains, without its leaders.
 pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<PageTable> {
     if rows.iter().filter(|row| has_leader(row)).count() < FEWEST_ROWS {
         return Vec::new();
@@ -68,7 +71,7 @@ pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<PageTable> {
     tables
 }
 
-/// What of a row stands in one column of the page.
+/// The part of a row in one column of the page.
 struct Part {
     row: usize,
     words: Range<usize>,
@@ -80,7 +83,7 @@ struct Part {
 struct Entry {
     name: Vec<Word>,
     number: Vec<Word>,
-    /// By dots, and not only by its place.
+    /// Whether dots connect the name and the number, not only their place.
     has_leader: bool,
 }
 
@@ -89,7 +92,7 @@ impl Part {
         self.entry.as_ref().is_some_and(|entry| entry.has_leader)
     }
 
-    /// The entry whose number stands under or over that of another.
+    /// The entry whose number lies under or over the number of another.
     fn entry_beside(&self, other: &Self) -> Option<&Entry> {
         let entry = self.entry.as_ref()?;
         ((self.right() - other.right()).abs() < 2.0 * self.line.size).then_some(entry)
@@ -104,7 +107,7 @@ impl Part {
     }
 }
 
-/// A row, cut behind each number to which dots lead.
+/// A row, cut after each number that dots lead to.
 fn parts(at: usize, row: &Row) -> Vec<Part> {
     let mut ends = Vec::new();
     let (mut n, mut behind) = (0, false);
@@ -133,7 +136,7 @@ fn parts(at: usize, row: &Row) -> Vec<Part> {
     ends.into_iter().filter_map(part).collect()
 }
 
-/// The columns of a page: parts whose numbers end at one place, and what stands between them.
+/// The columns of a page: parts whose numbers end at one place, and the parts between them.
 fn columns(parts: &[Part]) -> Vec<Vec<&Part>> {
     let mut ends: Vec<(f32, f32, f32)> = Vec::new();
     for part in parts.iter().filter(|part| part.has_leader()) {
@@ -165,14 +168,14 @@ fn n_dots(text: &str) -> usize {
     text.chars().filter(|c| is_dot(*c)).map(|c| if matches!(c, '…' | '⋯') { 3 } else { 1 }).sum()
 }
 
-/// How many dots the text is; `None` where it is something else.
+/// The number of dots of the text; `None` if it is anything else.
 fn dots(text: &str) -> Option<usize> {
     text.chars().all(is_dot).then(|| n_dots(text))
 }
 
 fn entry(row: &Row) -> Option<Entry> {
     let words: Vec<Word> = row.words.iter().flat_map(without_dots).collect();
-    // Where the number begins: behind the last dots, else the last word alone.
+    // The start of the number: after the last dots, else the last word alone.
     let behind = words.iter().rposition(|word| dots(&word.text).is_some()).map(|at| at + 1);
     let number = behind.unwrap_or(words.len().checked_sub(1)?);
     let name = words.get(..number)?.iter().rposition(|word| dots(&word.text).is_none())? + 1;
@@ -188,21 +191,21 @@ fn entry(row: &Row) -> Option<Entry> {
     (is_number(&text) && number.len() <= 3 && single).then_some(Entry { name, number, has_leader })
 }
 
-/// A word apart from the first of the single dots behind it: it cannot be told from a dot of its own,
-/// but `U.S.A.` has one.
+/// A word without the first of the single dots after it, which could be the word's own dot;
+/// `U.S.A.` keeps its dot.
 fn without_first_dot(text: &str) -> &str {
     let stem = text.strip_suffix(is_dot).unwrap_or(text);
     if stem.contains(is_dot) && stem.contains(char::is_alphabetic) { text } else { stem }
 }
 
-/// A name apart from the dots behind it; a single one is its own.
+/// A name without the dots after it; a single dot belongs to the name.
 fn without_tail(name: &str) -> &str {
     let stem = name.trim_end_matches(|c| is_dot(c) || c == ' ');
     let tail = name.strip_prefix(stem).map_or(0, n_dots);
     if tail < 2 { name.trim_end() } else { stem }
 }
 
-/// How many dots follow one another.
+/// The number of dots in the longest row of dots.
 fn longest_leader(words: &[Word]) -> usize {
     let (mut longest, mut n) = (0, 0);
     for word in words {
@@ -220,7 +223,7 @@ fn is_number(text: &str) -> bool {
     text.chars().count() <= 16 && (roman || 0 < digits && letters <= 3)
 }
 
-/// A word apart from the dots that it was written together with.
+/// Splits a word from the dots that are written together with it.
 fn without_dots(word: &Word) -> Vec<Word> {
     let text = &word.text;
     if n_dots(text) < 3 || dots(text).is_some() {
@@ -251,7 +254,7 @@ fn without_dots(word: &Word) -> Vec<Word> {
     joined.into_iter().map(place).collect()
 }
 
-/// Where the run of entries that begins at `start` ends.
+/// The end of the run of entries that begins at `start`.
 fn run(column: &[&Part], start: usize) -> usize {
     let Some(first) = column.get(start).filter(|part| part.has_leader()) else { return start };
     let near = |above: usize, below: usize| {
@@ -272,14 +275,14 @@ fn run(column: &[&Part], start: usize) -> usize {
     }
 }
 
-/// Do the rows have more numbers to the right? Then these columns are some of a wider table.
+/// Whether the rows have more numbers to the right; then these columns belong to a wider table.
 fn goes_on(run: &[&Part], rows: &[Row]) -> bool {
     let entries = || run.iter().filter(|part| part.entry.is_some());
     let more = |part: &&&Part| rows.get(part.row).is_some_and(|row| number_behind(row, part));
     entries().count() <= 2 * entries().filter(more).count()
 }
 
-/// Is what stands next to the part, apart from dots, a number and not the name of another entry?
+/// Whether the text after the part, apart from dots, is a number and not the name of another entry.
 fn number_behind(row: &Row, part: &Part) -> bool {
     let others = row.words.get(part.words.end..).unwrap_or_default();
     let words = others.iter().flat_map(without_dots).filter(|word| dots(&word.text).is_none());
@@ -289,7 +292,7 @@ fn number_behind(row: &Row, part: &Part) -> bool {
     is_number(&cell.iter().map(|word| word.text.as_str()).collect::<String>())
 }
 
-/// The words apart from the dots that lead from one to another.
+/// The words without the dots that lead from one to another.
 fn without_leaders(words: &[Word]) -> Vec<Word> {
     let mut kept: Vec<Word> = Vec::with_capacity(words.len());
     let mut lead: Vec<Word> = Vec::new();
@@ -315,12 +318,12 @@ fn table(run: &[&Part]) -> Option<PageTable> {
     let numbers = run.iter().filter_map(|part| part.entry_beside(first)?.number.first());
     let column = numbers.map(|word| word.left).fold(f32::MAX, f32::min);
     let mut rows: Vec<Vec<String>> = Vec::with_capacity(run.len());
-    // The first lines of a name that goes on.
+    // The first lines of a name that continues.
     let mut begun: Vec<Word> = Vec::new();
     for part in run {
         let entry = part.entry_beside(first);
         begun.extend_from_slice(entry.map_or(&part.line.words, |entry| &entry.name));
-        // Its line was full: the name goes on in the next.
+        // If the line is full, the name continues in the next line.
         if entry.is_none() && column - part.right() < 8.0 * part.line.size {
             continue;
         }

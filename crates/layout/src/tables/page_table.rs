@@ -1,4 +1,4 @@
-//! What does a table on a page say? Words in cells become rows of text and a header.
+//! Turns the words in a table's cells into a header and rows of text.
 
 use pikerag_knowledge::Area;
 
@@ -9,16 +9,16 @@ use crate::text::script::is_wide;
 /// A table found on a page.
 #[derive(Clone, Debug)]
 pub struct PageTable {
-    /// The box of its rules, or of its words where it has none.
+    /// The box of its rules, or of its words if it has no rules.
     pub area: Area,
-    /// The names of its columns; empty where it has none.
+    /// The names of its columns; empty if it has no header.
     pub header: Vec<String>,
-    /// Its other rows, none of which is blank; cells may be empty, rows need not be equally long.
+    /// Its other rows, none of them blank; cells may be empty, and rows may differ in length.
     pub rows: Vec<Vec<String>>,
 }
 
 impl PageTable {
-    /// From the words of each cell, row by row.
+    /// Makes a table from the words of each cell, row by row.
     pub(crate) fn of_cells(area: Area, cells: Vec<Vec<Vec<Word>>>) -> Self {
         let bold = |row: &[Vec<Word>]| {
             let weights = row.iter().flatten().map(|word| word.weight).filter(|w| 0.0 < *w);
@@ -41,7 +41,7 @@ impl PageTable {
     }
 }
 
-/// Does the first row name the columns?
+/// Whether the first row names the columns.
 fn has_header(rows: &[Vec<String>], stands_out: bool) -> bool {
     let [first, others @ ..] = rows else { return false };
     let filled = || first.iter().filter(|cell| !cell.is_empty());
@@ -57,14 +57,14 @@ fn has_header(rows: &[Vec<String>], stands_out: bool) -> bool {
     stands_out || 2 < first.len() || n_numbers == 0 && numbers_below
 }
 
-/// A figure, an amount, a share.
+/// Whether a cell is a number, an amount or a share.
 pub(crate) fn is_number(cell: &str) -> bool {
     let digits = cell.chars().filter(char::is_ascii_digit).count();
     let letters = cell.chars().filter(|c| c.is_alphabetic()).count();
     0 < digits && letters <= 2 && cell.chars().count() <= 24
 }
 
-/// A row without rules between its lines, taken apart where most lines fill several columns.
+/// Splits a row without inner rules into its lines if most lines fill several columns.
 fn split(row: Vec<Vec<Word>>) -> Vec<Vec<Vec<Word>>> {
     let n_cells = row.iter().filter(|cell| !cell.is_empty()).count();
     let mut bases: Vec<(f32, f32, usize)> = Vec::new();

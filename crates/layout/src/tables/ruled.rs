@@ -1,4 +1,4 @@
-//! Which lines on a page make a table, and which words stand in which of its cells?
+//! Finds tables by their rules, and the cell of each word.
 
 use pikerag_knowledge::Area;
 
@@ -8,15 +8,15 @@ use crate::disjoint_sets::DisjointSets;
 use crate::marks::{Rule, Word};
 use crate::text::lines;
 
-/// Rules closer than this are one; a rule may miss its corner by so much.
+/// Rules closer than this are one rule; a rule may miss its corner by this much.
 const NEAR: f32 = 3.0;
-/// More crossings than this are a drawing.
+/// More crossings are a drawing.
 const MOST_PAIRS: usize = 4_000_000;
 const MOST_CELLS: usize = 20_000;
-/// Tables of a page; what else is ruled there is a drawing.
+/// The most tables of a page; further rules are a drawing.
 const MOST_TABLES: usize = 100;
 
-/// The rules, and the edges of shaded rows: fills that reach across a table as its rules do.
+/// The rules, and the edges of shaded rows: fills that span a table as its rules do.
 pub(crate) fn with_shades(rules: &[Rule], fills: &[Area]) -> Vec<Rule> {
     let flat = merged(rules.iter().filter(|rule| rule.flat));
     let edges: Vec<Rule> = (fills.iter())
@@ -38,8 +38,8 @@ pub(crate) fn with_shades(rules: &[Rule], fills: &[Area]) -> Vec<Rule> {
     rules
 }
 
-/// Takes the words of ruled tables out of `words`. Those that run in another direction than the first
-/// make no table; where their box lies in one, they stand there.
+/// Takes the words of ruled tables out of `words`. Words in another direction than the first form
+/// no table, but belong to a table if their box lies in it.
 pub(crate) fn tables(rules: &[Rule], words: &mut Vec<Word>) -> Vec<PageTable> {
     let Some(level) = words.first().map(|word| word.angle) else { return Vec::new() };
     let flat = merged(rules.iter().filter(|rule| rule.flat));
@@ -70,7 +70,7 @@ pub(crate) fn tables(rules: &[Rule], words: &mut Vec<Word>) -> Vec<PageTable> {
         .collect()
 }
 
-/// Do a flat and an upright rule touch?
+/// Whether a flat and an upright rule touch.
 fn meets(line: &Rule, wall: &Rule) -> bool {
     line.from - NEAR <= wall.at
         && wall.at <= line.to + NEAR
@@ -78,11 +78,11 @@ fn meets(line: &Rule, wall: &Rule) -> bool {
         && line.at <= wall.to + NEAR
 }
 
-/// Rules along one line that touch, as one.
+/// Merges touching rules along one line.
 fn merged<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Rule> {
     let mut rules: Vec<Rule> = rules.copied().collect();
     rules.sort_by(|a, b| a.at.total_cmp(&b.at).then(a.from.total_cmp(&b.from)));
-    // Bring those of nearly one place together, so that they can be joined end to end.
+    // Sorts rules of almost one place together, so that they can be joined end to end.
     let mut at = f32::MIN;
     for rule in &mut rules {
         if rule.at - at < 1.5 {
@@ -104,7 +104,7 @@ fn merged<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Rule> {
     merged
 }
 
-/// Places that differ, ascending.
+/// The distinct places, ascending.
 fn places(at: impl Iterator<Item = f32>) -> Vec<f32> {
     let mut at: Vec<f32> = at.collect();
     at.sort_by(f32::total_cmp);
@@ -119,7 +119,7 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<PageTable>
         let to = rules.iter().map(|rule| rule.to).fold(f32::MIN, f32::max);
         [from, to]
     };
-    // A table may have no outer walls: then its lines say where it ends.
+    // A table may have no outer walls; then its lines give its ends.
     let columns = walls(&upright, ends(&flat));
     let lines = walls(&flat, ends(&upright));
     let (wide, high) = (columns.len().checked_sub(1)?, lines.len().checked_sub(1)?);
@@ -152,7 +152,7 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<PageTable>
             }
         }
     }
-    // What cells take of the page, by the first of those that are one.
+    // The area of merged cells, stored at the first of them.
     let mut boxes: Vec<Option<Area>> = vec![None; wide * high];
     for (row, ends) in lines.windows(2).enumerate() {
         let &[top, bottom] = ends else { continue };
@@ -185,16 +185,16 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<PageTable>
             n_words += usize::from(word.angle == level);
         }
     }
-    // Lines around a form part its sections; the tables are inside them. Boxes around columns of text
-    // are a layout.
+    // Lines around a form separate its sections; the tables are inside them. Boxes around columns
+    // of text are a layout.
     let is_part =
-        |cell: &Vec<Word>| 12 <= cell.len() && (aligned::is_table(cell) || stands_in_columns(cell));
+        |cell: &Vec<Word>| 12 <= cell.len() && (aligned::is_table(cell) || is_set_in_columns(cell));
     if inside.iter().any(is_part) {
         return None;
     }
     let is_level = |word: &Word| word.angle == level;
     let filled = inside.iter().filter(|cell| cell.iter().any(is_level)).count();
-    // A frame around text, or the table of a drawing, is no table.
+    // A frame around text, or the table of a drawing, is not a table.
     if filled < 3 || 80 * filled < n_words {
         return None;
     }
@@ -204,7 +204,7 @@ fn table(rules: &[Rule], words: &mut Vec<Word>, level: i16) -> Option<PageTable>
     Some(PageTable::of_cells(area, rows))
 }
 
-/// Does the cell hold the box, but for what its rules may miss?
+/// Whether the cell contains the box, apart from the tolerance of rules.
 fn within(area: Area, cell: Area) -> bool {
     cell.left - NEAR <= area.left
         && cell.top - NEAR <= area.top
@@ -212,13 +212,13 @@ fn within(area: Area, cell: Area) -> bool {
         && area.bottom <= cell.bottom + NEAR
 }
 
-/// Do rows of the words fall apart at a gutter, again and again?
-fn stands_in_columns(words: &[Word]) -> bool {
+/// Whether rows of the words split at a gutter repeatedly.
+fn is_set_in_columns(words: &[Word]) -> bool {
     let rows = lines::rows(words.to_vec());
     5 <= rows.len() && 5 * rows.len() <= 4 * lines::lines(&rows, &[]).len()
 }
 
-/// Where the columns (or rows) end.
+/// The ends of the columns (or rows).
 fn walls(rules: &[Rule], ends: [f32; 2]) -> Vec<f32> {
     let mut at = places(rules.iter().map(|rule| rule.at));
     let [from, to] = ends;

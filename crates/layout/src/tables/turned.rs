@@ -1,5 +1,6 @@
-//! Which words that run in another direction stand in a table? A header that is too long for its
-//! column is often turned upright.
+//! Adds words in other directions to the table around them.
+//!
+//! A header that is too long for its column is often turned upright.
 
 use pikerag_knowledge::Area;
 
@@ -9,15 +10,15 @@ use crate::frame::Frame;
 use crate::marks::{Rule, Word};
 use crate::text::lines;
 
-/// Takes the words of ruled tables out of `groups`: words by their direction. The tables, like the
-/// rules, have the direction of the first group.
+/// Takes the words of ruled tables out of `groups`, which are words by direction. The tables, like
+/// the rules, have the direction of the first group.
 pub(crate) fn tables(rules: &[Rule], groups: &mut [(Frame, Vec<Word>)]) -> Vec<PageTable> {
     let Some(((frame, words), others)) = groups.split_first_mut() else { return Vec::new() };
     let Some(level) = words.first().map(|word| word.angle) else { return Vec::new() };
     if rules.is_empty() || others.iter().all(|(_, words)| words.is_empty()) {
         return ruled::tables(rules, words);
     }
-    // Each of their lines goes as one word to where a reader of the table sees it.
+    // Each turned line becomes one word at its place in the table as readers see it.
     let mut lines: Vec<(usize, Vec<Word>, Word)> = Vec::new();
     for (group, (other, words)) in others.iter_mut().enumerate() {
         // A slanted word is a stamp.
@@ -42,7 +43,7 @@ pub(crate) fn tables(rules: &[Rule], groups: &mut [(Frame, Vec<Word>)]) -> Vec<P
         }
         is_level
     });
-    // Those that no table took come back in their order.
+    // Lines that no table took return to their place in the order.
     let mut left = left.into_iter().peekable();
     for (group, line, word) in lines {
         let is_left = left.peek().is_some_and(|(x, y, text)| {
@@ -58,7 +59,7 @@ pub(crate) fn tables(rules: &[Rule], groups: &mut [(Frame, Vec<Word>)]) -> Vec<P
     tables
 }
 
-/// Words that stand together in a line.
+/// Groups words into lines.
 fn lines_of(words: Vec<Word>) -> Vec<Vec<Word>> {
     let mut parts = Vec::new();
     for row in lines::rows(words) {
@@ -74,12 +75,12 @@ fn lines_of(words: Vec<Word>) -> Vec<Vec<Word>> {
     parts
 }
 
-/// The line as one word whose box is that of the line, in the coordinates of `frame`.
+/// The line as one word with the line's box, in the coordinates of `frame`.
 fn seen(line: &[Word], own: Frame, frame: Frame) -> Option<Word> {
     let area = line.iter().map(Word::area).reduce(Area::around)?;
     let Area { left, top, right, bottom } = frame.turn_area(own.back(area));
     let size = bottom - top;
-    // Another line may stand close beside it.
+    // The space separates it from another line close beside it.
     let text = format!(" {}", lines::line(line, &[])?.text.text);
     Some(Word { text, left, right, base: bottom - 0.22 * size, size, ..line.first()?.clone() })
 }

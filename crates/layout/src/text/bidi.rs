@@ -1,5 +1,5 @@
-//! In which order are the characters of a line read? Pages place them as they are seen; right-to-left
-//! text is turned into the order in which it is spoken.
+//! Orders the characters of a line for reading: pages place them in visual order, so right-to-left
+//! text is reversed.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -8,14 +8,14 @@ use super::radicals;
 use super::script::is_right_to_left;
 use crate::marks::Word;
 
-/// The text of words that stand from left to right; `is_space` says whether a space parts two.
+/// The text of words from left to right; `is_space` says whether a space separates two words.
 pub(crate) fn logical(
     words: &[Word],
     size: f32,
     targets: &[String],
     is_space: impl Fn(&Word, &Word, f32) -> bool,
 ) -> LinkedText {
-    // Pieces of words that touch, the space before each, and where each leads.
+    // Pieces of touching words, the space before each, and each link's target.
     let mut pieces: Vec<(String, bool, Option<usize>)> = Vec::with_capacity(words.len());
     let mut last: Option<&Word> = None;
     for word in words {
@@ -55,9 +55,10 @@ pub(crate) fn logical(
 
 type Pieces = Vec<(String, bool, Option<usize>)>;
 
-/// Visual order to logical order; `whole` if the line as a whole runs from right to left.
+/// Converts visual order to logical order; `whole` says that the whole line runs from right to
+/// left.
 fn turned(pieces: Pieces, whole: bool) -> Pieces {
-    // Runs of one direction: letters decide, all else goes with what stands before it.
+    // Runs of one direction: letters decide; other characters follow the run before them.
     let mut runs: Vec<(bool, Pieces)> = Vec::new();
     for (piece, space, link) in pieces {
         let right = if piece.chars().any(is_right_to_left) {
@@ -78,7 +79,7 @@ fn turned(pieces: Pieces, whole: bool) -> Pieces {
     let mut turned: Pieces = Vec::new();
     for (right, run) in runs {
         if right {
-            // A space before a piece is, read backwards, a space behind it.
+            // The space before a piece comes after it when it is reversed.
             let mut space = true;
             for (piece, before, link) in run.into_iter().rev() {
                 turned.push((backwards(&piece), space, link));
@@ -93,7 +94,7 @@ fn turned(pieces: Pieces, whole: bool) -> Pieces {
     turned
 }
 
-/// Characters in reverse; numbers inside keep their order.
+/// Reverses characters, except that numbers keep their order.
 fn backwards(piece: &str) -> String {
     let mut turned = String::with_capacity(piece.len());
     let mut digits = String::new();
@@ -114,7 +115,8 @@ fn backwards(piece: &str) -> String {
     turned + &digits
 }
 
-/// Ligatures, shaped Arabic letters and Chinese radicals as the letters and characters that they stand for.
+/// Replaces ligatures, shaped Arabic letters and Chinese radicals by their plain letters and
+/// characters.
 fn plain(text: &str) -> String {
     let shaped = |c: char| matches!(c, '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}');
     let odd = |c: char| {
@@ -129,7 +131,7 @@ fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !c.is_control()) {
         if shaped(c) && is_right_to_left(c) {
-            // The word is turned around later: so are the letters of one ligature.
+            // The word is reversed later, so the letters of a ligature are reversed here too.
             plain.extend(std::iter::once(c).nfkc().collect::<Vec<_>>().into_iter().rev());
         } else if shaped(c) {
             plain.extend(std::iter::once(c).nfkc());

@@ -1,4 +1,4 @@
-//! How do words make lines? Words on one baseline stand in a row; a row falls apart where a column
+//! Joins words into lines: words on one baseline form a row, and a row is split where a column
 //! ends.
 
 use pikerag_knowledge::Area;
@@ -9,9 +9,9 @@ use super::markers::is_mark;
 use super::script::is_wide;
 use crate::marks::Word;
 
-/// A gap this wide, in parts of the font's size, ends a line whatever stands above and below.
+/// A gap this wide, as a share of the font's size, always ends a line.
 const FAR: f32 = 2.4;
-/// A gap this wide ends a line if the row above or below has one at the same place.
+/// A gap this wide ends a line if the row above or below has a gap at the same place.
 const APART: f32 = 0.75;
 /// A gap this wide is a space.
 const SPACE: f32 = 0.15;
@@ -21,30 +21,30 @@ const SPACE: f32 = 0.15;
 pub(crate) struct Row {
     pub(crate) words: Vec<Word>,
     pub(crate) base: f32,
-    /// Of its largest font.
+    /// The size of its largest font.
     pub(crate) size: f32,
 }
 
 /// Words of one row that belong together.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// In the order in which it is spoken; not empty.
+    /// In logical order; not empty.
     pub text: LinkedText,
     /// The smallest box around its words, in the coordinates of its direction.
     pub area: Area,
-    /// The y of its baseline; the lower edge of `area` where words were recognised.
+    /// The y of its baseline; for recognised words, the lower edge of `area`.
     pub base: f32,
-    /// Height of the font of most of its characters; 0 where words were recognised.
+    /// Height of the font of most of its characters; 0 for recognised words.
     pub size: f32,
-    /// Width of the strokes in thousandths of the size; 0 where it is not known.
+    /// Width of the strokes in thousandths of the size; 0 if unknown.
     pub weight: f32,
-    /// All letters are equally wide.
+    /// Whether all letters are equally wide.
     pub mono: bool,
-    /// Width of its first word; 0 where words were recognised.
+    /// Width of its first word; 0 for recognised words.
     pub first: f32,
 }
 
-/// Rows from top to bottom. Words drawn twice, to look bold, come once.
+/// Rows from top to bottom. Words drawn twice, to look bold, appear once.
 pub(crate) fn rows(mut words: Vec<Word>) -> Vec<Row> {
     words.sort_by(|a, b| a.base.total_cmp(&b.base).then(a.left.total_cmp(&b.left)));
     let mut rows: Vec<Row> = Vec::new();
@@ -87,7 +87,7 @@ pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
         let mut from = 0;
         for gap in gaps(row) {
             let far = FAR * gap.size < gap.to - gap.from;
-            // Program text is set out with spaces.
+            // Program text uses spaces for its layout.
             let apart = match mono {
                 true => 8.0 * gap.size < gap.to - gap.from,
                 false => far || is_gutter(rows, index, gap),
@@ -102,7 +102,7 @@ pub(crate) fn lines(rows: &[Row], targets: &[String]) -> Vec<Line> {
     lines
 }
 
-/// Does the gap go on above or below, with text along it?
+/// Whether the gap continues above or below, with text beside it.
 fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
     let Some(row) = rows.get(index) else { return false };
     let slack = 1.2 * gap.size;
@@ -113,7 +113,7 @@ fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
         if at == index || 4.0 * row.size < far {
             continue;
         }
-        // What of the gap is free there.
+        // The free part of the gap in that row.
         let (mut from, mut to) = (gap.from, gap.to);
         for word in &other.words {
             if word.left <= gap.from {
@@ -123,7 +123,7 @@ fn is_gutter(rows: &[Row], index: usize, gap: Gap) -> bool {
             }
         }
         if to - from < 0.6 * gap.size {
-            // A title above or below ends the gap; text next to it shows that there is none.
+            // A title above or below ends the gap; text next to the gap shows that there is none.
             if far < 1.8 * row.size {
                 return false;
             }
@@ -145,7 +145,7 @@ pub(crate) struct Gap {
     size: f32,
 }
 
-/// Where a row may fall apart.
+/// The places where a row may be split.
 pub(crate) fn gaps(row: &Row) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut reached: Option<f32> = None;
@@ -153,7 +153,7 @@ pub(crate) fn gaps(row: &Row) -> Vec<Gap> {
         if let Some(from) = reached {
             // A large initial must not hide the gaps of small text.
             let size = word.size.min(row.size);
-            // What stands behind the mark of an item belongs to it.
+            // The text after a bullet belongs to the bullet.
             let marked = index == 1 && row.words.first().is_some_and(|mark| is_mark(&mark.text));
             let apart = if marked { 3.0 * FAR } else { APART };
             if apart * size < word.left - from {
@@ -165,7 +165,7 @@ pub(crate) fn gaps(row: &Row) -> Vec<Gap> {
     gaps
 }
 
-/// Words as one line of text; `None` where there are none.
+/// Joins words into one line of text; `None` if there are no words.
 pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
     let first = words.first()?;
     let mut area = first.area();
@@ -205,7 +205,7 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
         area,
         base: first.base,
         size,
-        // One bold word makes no bold line; a few letters say nothing.
+        // One bold word does not make a line bold; a few letters give no weight.
         weight: match letters {
             _ if !weights.is_empty() => {
                 weights.sort_by(f32::total_cmp);
@@ -222,7 +222,7 @@ pub(crate) fn line(words: &[Word], targets: &[String]) -> Option<Line> {
     })
 }
 
-/// Is there a space between two neighbours?
+/// Whether there is a space between two neighbours.
 fn is_space(last: &Word, word: &Word, size: f32) -> bool {
     let gap = (word.left - last.right) / size.max(0.01);
     let ends = (last.text.chars().last(), word.text.chars().next());
@@ -232,6 +232,6 @@ fn is_space(last: &Word, word: &Word, size: f32) -> bool {
     {
         return 1.2 < gap;
     }
-    // A space character with next to no width was meant to be none.
+    // A space character with almost no width was meant as no space.
     SPACE < gap || (word.spaced && 0.02 < gap)
 }

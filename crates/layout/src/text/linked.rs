@@ -1,6 +1,6 @@
-//! How does text keep its links?
+//! Keeps the links of a text.
 
-/// Text, and where in it links stand.
+/// A text with the places of its links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkedText {
     /// The text itself, which may be empty.
@@ -16,19 +16,19 @@ impl From<&str> for LinkedText {
 }
 
 impl LinkedText {
-    /// Adds text that leads nowhere.
+    /// Adds text without a link.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Adds text that leads to `target`; where the last link ends there and leads to the same, it
-    /// grows.
+    /// Adds text with a link to `target`; extends the last link if that ends there and has the same
+    /// target.
     pub fn push_link(&mut self, text: &str, target: &str) {
         let start = self.text.len();
         self.text.push_str(text);
         let end = self.text.len();
         match self.links.last_mut() {
-            // A link whose words are set in several styles is one link still.
+            // One link whose words have several styles remains one link.
             Some((_, last, same)) if *last == start && same == target => *last = end,
             _ if start < end => self.links.push((start, end, target.to_owned())),
             _ => {}

@@ -1,9 +1,9 @@
-//! What does the beginning of a line say: an item of a list, a caption, a numbered heading?
+//! Detects list items, captions and numbered headings from the beginning of a line.
 
-/// Bullets, as fonts name them; the last ones are what symbol fonts leave of them.
+/// Bullets by their characters in fonts; the last ones are what symbol fonts produce.
 const BULLETS: &str = "•◦▪▫●○■□◆◇►▶▸‣⁃∙➢➤✓✔–—·*-\u{f0b7}\u{f0a7}\u{f0d8}\u{f076}\u{f0fc}\u{fffd}";
 
-/// Is the word nothing but the mark of an item?
+/// Whether the word is only the mark of an item.
 pub(crate) fn is_mark(word: &str) -> bool {
     let mut chars = word.chars();
     match (chars.next(), chars.next()) {
@@ -25,7 +25,7 @@ fn is_number_mark(word: &str) -> bool {
             || roman(inner))
 }
 
-/// Does the line begin with the mark of an item?
+/// Whether the line begins with the mark of an item.
 pub(crate) fn is_item(line: &str) -> bool {
     let Some((mark, rest)) = line.split_once(' ') else {
         return line.starts_with(['•', '●', '▪', '■', '\u{f0b7}']) && 3 < line.len();
@@ -36,7 +36,7 @@ pub(crate) fn is_item(line: &str) -> bool {
         && (!dash || rest.starts_with(char::is_alphanumeric))
 }
 
-/// The item without its mark, where that is a bullet.
+/// The item without its mark, if the mark is a bullet.
 pub(crate) fn without_bullet(line: &str) -> &str {
     let rest = line.strip_prefix(|c| BULLETS.contains(c) || c == 'o' && line.starts_with("o "));
     rest.map_or(line, |rest| rest.trim_start_matches(['\u{fffd}', ' ']))
@@ -82,7 +82,7 @@ pub(crate) fn is_caption(line: &str) -> bool {
     })
 }
 
-/// How deep `2.1.3 Title` stands; `None` without such a number.
+/// The depth of a numbered heading: 3 for `2.1.3 Title`; `None` without such a number.
 pub(crate) fn depth(line: &str) -> Option<usize> {
     let (number, rest) = line.split_once(char::is_whitespace)?;
     let number = number.trim_end_matches('.');
@@ -97,7 +97,7 @@ pub(crate) fn depth(line: &str) -> Option<usize> {
     (whole && rest.trim_start().starts_with(char::is_alphabetic)).then_some(parts.len())
 }
 
-/// Does the line end in the dots (or the number behind them) of a table of contents?
+/// Whether the line ends in the dots, or the number after the dots, of a table of contents.
 pub(crate) fn ends_in_leader(line: &str) -> bool {
     let text =
         line.trim_end_matches(|c: char| c.is_ascii_digit() || "ivxlc".contains(c)).trim_end();

@@ -1,21 +1,21 @@
-//! Which lines are one column of text, and where in it do paragraphs end?
+//! Groups lines into columns, and the lines of a column into paragraphs.
 
 use pikerag_knowledge::Area;
 
 use super::lines::Line;
 use super::markers;
 
-/// Lines that stand under one another.
+/// Lines under one another.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) lines: Vec<Line>,
     pub(crate) area: Area,
 }
 
-/// Lines, from top to bottom, as columns.
+/// Groups lines, from top to bottom, into columns.
 pub(crate) fn columns(lines: Vec<Line>) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
-    // Those whose last line is near enough to go on.
+    // Columns whose last line is near enough to continue.
     let mut open: Vec<usize> = Vec::new();
     let areas: Vec<Area> = lines.iter().map(|line| line.area).collect();
     for (index, line) in lines.into_iter().enumerate() {
@@ -23,7 +23,7 @@ pub(crate) fn columns(lines: Vec<Line>) -> Vec<Column> {
             let last = columns.get(*at).and_then(|column| column.lines.last());
             last.is_some_and(|last| line.base - last.base < 2.4 * last.size.max(line.size))
         });
-        // What stands beside it on the same line.
+        // Other text on the same line.
         let start = index.saturating_sub(40);
         let beside = areas.iter().enumerate().skip(start).take(80).filter(|(other, area)| {
             *other != index && (area.bottom - line.area.bottom).abs() < 0.5 * line.size
@@ -60,7 +60,7 @@ pub(crate) fn columns(lines: Vec<Line>) -> Vec<Column> {
     columns
 }
 
-/// Could the line below belong to the same text?
+/// Whether the line below may belong to the same text.
 fn goes_on(last: &Line, line: &Line) -> bool {
     let size = last.size.max(line.size);
     line.base - last.base < 2.2 * size && (last.size - line.size).abs() < 0.16 * size
@@ -79,7 +79,7 @@ pub(crate) fn paragraphs(column: Column) -> Vec<Vec<Line>> {
         .map(|(a, b)| (b.base - a.base) / a.size.max(b.size).max(0.01))
         .collect();
     steps.sort_by(f32::total_cmp);
-    // The lower third: gaps between paragraphs are the larger ones.
+    // The lower third of the steps, because gaps between paragraphs are larger.
     let step = steps.get(steps.len() / 3).copied().unwrap_or(1.2).max(0.8);
     let mut paragraphs: Vec<Vec<Line>> = Vec::new();
     for line in lines {
@@ -95,7 +95,7 @@ pub(crate) fn paragraphs(column: Column) -> Vec<Vec<Line>> {
     paragraphs
 }
 
-/// Does a paragraph end between two lines?
+/// Whether a paragraph ends between two lines.
 fn breaks(before: &[Line], last: &Line, line: &Line, area: Area, step: f32) -> bool {
     let size = last.size.max(line.size).max(0.01);
     if step * 1.3 + 0.1 < (line.base - last.base) / size {
@@ -120,19 +120,19 @@ fn breaks(before: &[Line], last: &Line, line: &Line, area: Area, step: f32) -> b
     }
     let first = before.first().unwrap_or(last);
     if markers::is_item(&first.text.text) {
-        // An item goes on as long as its lines keep right of its mark.
+        // An item continues as long as its lines stay right of its mark.
         return line.area.left < first.area.left + 0.3 * size
             && first.area.left + 0.3 * size < last.area.left;
     }
     if markers::ends_in_leader(&last.text.text) {
         return true;
     }
-    // Indented first line of the next paragraph.
+    // The next paragraph has an indented first line.
     let indent = line.area.left - last.area.left;
     if 0.8 * size < indent && indent < 5.0 * size && last.area.left - area.left < 0.5 * size {
         return true;
     }
-    // The next word would have fitted behind the last line: it ended on purpose.
+    // The next word would have fitted on the last line, so that line ended on purpose.
     let room = area.right - last.area.right;
     let centred = (f32::midpoint(last.area.left, last.area.right)
         - f32::midpoint(line.area.left, line.area.right))

@@ -1,9 +1,13 @@
-//! Which character is meant by a radical? Fonts draw 一 and the radical ⼀ with one glyph, and programs that write PDF (browsers, when
-//! they print) name the wrong one of the two: nobody who looks for 一 would find it, and no quote of it would be true.
+//! Replaces radicals by the characters that they look like.
+//!
+//! Fonts draw 一 and the radical ⼀ with one glyph, and programs that write PDF (browsers, when they
+//! print) name the wrong one. Searches for 一 would then miss the text, and no quote of it would
+//! match.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The character that a radical of Kangxi or of the supplement stands for; `None` where it is none, or stands for itself alone.
+/// The character that a radical of Kangxi or of the supplement represents; `None` if it is not a
+/// radical, or represents only itself.
 pub(super) fn ideograph(c: char) -> Option<char> {
     match c {
         '\u{2f00}'..='\u{2fd5}' => std::iter::once(c).nfkc().next(),
@@ -14,8 +18,9 @@ pub(super) fn ideograph(c: char) -> Option<char> {
     }
 }
 
-/// Radicals of the supplement that are drawn as a character of its own is: unlike those of Kangxi they have no decomposition. After Unicode's
-/// `EquivalentUnifiedIdeograph.txt`; those that only stand within characters are left out.
+/// Radicals of the supplement that look like a separate character. Unlike those of Kangxi, they
+/// have no decomposition. After Unicode's `EquivalentUnifiedIdeograph.txt`, without radicals that
+/// occur only inside characters.
 const SUPPLEMENT: [(char, char); 43] = [
     ('⺁', '厂'),
     ('⺄', '乙'),
@@ -67,15 +72,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn radicals_are_read_as_the_characters_that_they_are_drawn_as() {
+    fn radicals_are_read_as_characters() {
         let read = |text: &str| text.chars().map(|c| ideograph(c).unwrap_or(c)).collect::<String>();
         assert_eq!(read("绞⻋可拉⼗⼀吨，⼤⻔⾼⼆⽶。"), "绞车可拉十一吨，大门高二米。");
         assert_eq!(read("车门一十 crane ︙"), "车门一十 crane ︙");
     }
 
-    /// Spans count bytes: what is read for another has as many.
+    /// Spans count bytes, so the replacement has the same number of bytes.
     #[test]
-    fn they_are_as_long() {
+    fn replacements_have_the_same_length() {
         for c in ('\u{2e80}'..='\u{2fdf}').filter_map(|c| Some((c, ideograph(c)?))) {
             assert_eq!(c.0.len_utf8(), c.1.len_utf8(), "{c:?}");
             assert_eq!(ideograph(c.1), None, "{c:?}");
