@@ -1,5 +1,4 @@
-//! How are bytes unpacked and decoded, before anybody knows which document they make? Within limits:
-//! whatever a stranger's file claims, nothing here takes more than that.
+//! Unpacks and decodes the bytes of a file within limits, whatever the file declares.
 
 pub(crate) mod archive;
 pub(crate) mod encoding;

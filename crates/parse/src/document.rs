@@ -1,4 +1,4 @@
-//! How is a document built, whatever format it comes from?
+//! Builds documents for the readers of all formats.
 
 pub(crate) mod blocks;
 pub(crate) mod cells;

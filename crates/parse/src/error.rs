@@ -1,17 +1,17 @@
-//! Why was a file not read?
+//! Defines why a file gives no documents.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a file gave nothing: one variant per advice to the user.
+/// Why a file gives no documents: one variant per advice to the user.
 ///
-/// It crosses a process boundary as JSON, hence causes are told in words, not kept as errors.
+/// It crosses a process boundary as JSON, so causes are texts, not errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "error")]
 pub enum ParseError {
-    /// The file has no bytes: it was never written, or not copied to the end.
+    /// The file has no bytes: it was not written, or not copied to the end.
     #[error("`{name}` is empty: check that it was saved or copied completely")]
     Empty {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
     },
     /// The file is larger than [`crate::Limits::max_bytes`]; nothing of it was read.
@@ -19,41 +19,41 @@ pub enum ParseError {
         "`{name}` has {bytes} bytes, more than the limit of {limit}: split it or raise the limit"
     )]
     TooLarge {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
         /// Its size in bytes.
         bytes: usize,
         /// The limit in bytes.
         limit: usize,
     },
-    /// A format that is known, but not read.
+    /// A known format that is not supported.
     #[error("`{name}` is {seen}: {hint}")]
     Unsupported {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
-        /// What it seems to be, such as `a PDF`.
+        /// Its apparent kind, such as `a PDF`.
         seen: String,
-        /// What the user may do about it, as a request: `unpack it and …`.
+        /// Advice to the user, as an imperative: `unpack it and …`.
         hint: String,
     },
-    /// There is no such page.
+    /// The file has no page with this number.
     #[error("`{name}` has {pages} pages, and page {page} was asked for")]
     NoPage {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
         /// The page, from 1.
         page: u32,
-        /// How many there are.
+        /// The number of pages.
         pages: u32,
     },
-    /// Binary data of no known format.
+    /// Binary data of an unknown format.
     #[error(
         "`{name}` is not text: it holds {found}; if it is a document, convert it to text first"
     )]
     NotText {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
-        /// What it holds and text does not, such as `zero bytes`.
+        /// Its content that text never has, such as `zero bytes`.
         found: String,
     },
     /// The file breaks the rules of its format from the start.
@@ -61,23 +61,23 @@ pub enum ParseError {
         "`{name}` is not readable as {format}: {reason}; open it in its program and save it again; if it is plain text, rename it to .txt"
     )]
     Malformed {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
         /// The format that it was read as.
         format: String,
-        /// What breaks the rules, and where.
+        /// The broken rule, and its place.
         reason: String,
     },
-    /// Read without fault, but there is no text in it.
+    /// The file is valid, but has no text.
     #[error("`{name}` holds no text: check that it is the file you meant")]
     NothingInside {
-        /// The file's name as the user gave it.
+        /// The file's name from the user.
         name: String,
     },
 }
 
 impl ParseError {
-    /// The file of this name breaks the rules of a format.
+    /// The file with this name breaks the rules of a format.
     pub(crate) fn malformed(name: &str, format: &str, reason: impl std::fmt::Display) -> Self {
         let (name, format, reason) = (name.to_owned(), format.to_owned(), reason.to_string());
         Self::Malformed { name, format, reason }

@@ -1,32 +1,34 @@
-//! Which programs outside help to read? Whoever parses decides what there is (only the application
-//! starts processes); where there is none, the file says so instead of coming out empty.
+//! Declares the external programs that help to read files.
+//!
+//! The caller decides which programs exist, because only the application starts processes. Without
+//! a program, reading the file fails with an error instead of giving an empty document.
 
 use pikerag_knowledge::Image;
 use pikerag_layout::ocr::RecognizedWord;
 
 /// Programs that read what this crate cannot.
 pub trait ExternalTools: Send + Sync {
-    /// The words on a picture, in reading order (Tesseract). `scale` is points per pixel: areas come
-    /// back in points.
+    /// The words on a picture, in reading order (Tesseract). `scale` is points per pixel; areas are
+    /// in points.
     ///
     /// # Errors
     /// [`Unavailable`].
     fn recognize(&self, image: &Image, scale: f32) -> Result<Vec<RecognizedWord>, Unavailable>;
 
-    /// A document of an old format (`doc`, `xls`, `ppt`) as its successor's bytes (`docx`, `xlsx`,
-    /// `pptx`); `from` is the extension (`LibreOffice`).
+    /// Converts a document of an old format (`doc`, `xls`, `ppt`) to its successor (`docx`, `xlsx`,
+    /// `pptx`) with `LibreOffice`; `from` is the extension.
     ///
     /// # Errors
     /// [`Unavailable`].
     fn convert(&self, bytes: &[u8], from: &str) -> Result<Vec<u8>, Unavailable>;
 }
 
-/// Why a program could not help: what is missing or went wrong, and what to do, for a person.
+/// Why a program could not help, and what to do, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// No program at all: pictures are not read, old Office files not converted, and the error says so.
+/// No external programs: pictures and old Office files give an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTools;
 

@@ -1,4 +1,4 @@
-//! Which formats are read?
+//! Lists the formats that can be read.
 
 pub(crate) mod detect;
 
@@ -22,7 +22,7 @@ pub enum Format {
     Csv,
     /// Values separated by tabs.
     Tsv,
-    /// Any XML; articles in JATS are known better.
+    /// Any XML; JATS articles get their own reader.
     Xml,
     /// An EPUB book.
     Epub,
@@ -38,13 +38,13 @@ pub enum Format {
     AsciiDoc,
     /// Org mode.
     Org,
-    /// A picture, of which the words are recognised.
+    /// A picture; its words are recognised.
     Png,
     /// As above.
     Jpeg,
-    /// As above; of an animation the first picture.
+    /// As above; only the first picture of an animation is read.
     Gif,
-    /// As above; it may hold several pages.
+    /// As above; it may have several pages.
     Tiff,
     /// As above.
     Webp,
@@ -62,11 +62,11 @@ pub enum Format {
     Ods,
     /// An `OpenDocument` presentation.
     Odp,
-    /// A Word document as it was before 2007; read through [`crate::ExternalTools`].
+    /// A Word document from before 2007; read through [`crate::ExternalTools`].
     Doc,
-    /// An Excel workbook of that time.
+    /// An Excel workbook from before 2007.
     Xls,
-    /// A `PowerPoint` presentation of that time.
+    /// A `PowerPoint` presentation from before 2007.
     Ppt,
     /// PDF, digital or scanned.
     Pdf,
@@ -75,7 +75,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its media type.
+    /// Its media type, such as `text/markdown`.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain",

@@ -1,4 +1,4 @@
-//! Which reader takes a file of which format?
+//! Selects the reader for each format.
 
 mod book;
 mod data;
@@ -21,8 +21,8 @@ use page::{image, pdf};
 use text::{asciidoc, markdown, org, plain, rst, subtitles};
 use web::html;
 
-/// The documents of a file, at least one, and what could not be read of it; `depth` counts the
-/// messages that the file came in.
+/// The documents of a file, at least one; unreadable parts become problems. `depth` is the number
+/// of messages around the file.
 pub(crate) fn read(
     name: &str,
     bytes: &[u8],
@@ -63,7 +63,7 @@ pub(crate) fn read(
     finish(name, documents, problems)
 }
 
-/// Draws a page of a file, from 1, about `width` pixels wide. PDF alone has pages that can be drawn.
+/// Draws a page of a file, from 1, about `width` pixels wide. Only pages of PDF files can be drawn.
 ///
 /// # Errors
 /// The file has no such page, or it cannot be drawn.
@@ -86,7 +86,7 @@ pub fn draw(
     }
 }
 
-/// Documents without any text are no documents.
+/// Drops documents without any text.
 fn finish(
     name: &str,
     mut documents: Vec<Document>,
@@ -99,7 +99,7 @@ fn finish(
     Ok((documents, problems.finish()))
 }
 
-/// Reads a format that is text; the encoding, where it is not UTF-8.
+/// Reads a text format; stores the encoding as metadata if it is not UTF-8.
 fn read_text(
     input: &Input,
     problems: &mut Problems,

@@ -1,4 +1,4 @@
-//! What lies in a ZIP file? Entries by name, with limits on all that a stranger's file may ask of us.
+//! Reads the entries of ZIP files by name, with limits on all that a file may demand.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,40 +12,40 @@ use super::encoding::guess;
 use crate::ParseError;
 use crate::problems::Problems;
 
-/// Entries that an archive may have; one with more is refused.
+/// The most entries of an archive; one with more is refused.
 const MOST_ENTRIES: usize = 50_000;
 /// Most bytes of one entry, unpacked.
 const LARGEST_ENTRY: u64 = 128 << 20;
 /// Most bytes of all entries, unpacked: as declared, and as really read.
 const LARGEST_SUM: u64 = 512 << 20;
-/// An entry that is large and grows more than this when unpacked was made to do harm.
-const STEEPEST: (u64, u64) = (16 << 20, 300);
-/// Begins each entry of the directory at the end of the file.
+/// A larger entry that grows by more than this factor when unpacked is refused as hostile.
+const MOST_GROWTH: (u64, u64) = (16 << 20, 300);
+/// The start of each entry of the directory at the end of the file.
 const ENTRY: &[u8] = b"PK\x01\x02";
 
-/// An archive whose directory was read; each entry is unpacked when it is asked for, within limits.
+/// An archive with its directory; entries are unpacked on request, within limits.
 pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// Names of files, as they are asked for, in the order of the directory.
+    /// Names of files, as callers use them, in the order of the directory.
     names: Vec<String>,
-    /// Place in the archive by name, and by name in lower case.
+    /// Index in the archive by name, and by name in lower case.
     places: HashMap<String, usize>,
     /// Bytes that may still be unpacked.
     left: u64,
 }
 
 impl<'a> Archive<'a> {
-    /// Reads the directory; `file` is the name for messages. Names that lead out of the archive and names that stand there twice are
-    /// passed over, as problems.
+    /// Reads the directory; `file` is the name for messages. Skips names that lead out of the
+    /// archive and names that occur twice, as problems.
     ///
     /// # Errors
-    /// No directory, an encrypted entry, or more than the limits allow.
+    /// No directory, an encrypted entry, or a limit is exceeded.
     pub(crate) fn open(
         file: &str,
         bytes: &'a [u8],
         problems: &mut Problems,
     ) -> Result<Self, ParseError> {
-        // Counted before the directory is read: reading costs memory by the entry.
+        // Counts first, because reading the directory costs memory for each entry.
         let n_entries = bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count();
         if MOST_ENTRIES < n_entries {
             return Err(refused(
@@ -78,8 +78,8 @@ impl<'a> Archive<'a> {
                     &format!("an archive that unpacks to more than {} MiB", LARGEST_SUM >> 20),
                 ));
             }
-            let steep = entry.compressed_size().max(1).saturating_mul(STEEPEST.1);
-            if STEEPEST.0 < entry.size() && steep < entry.size() {
+            let steep = entry.compressed_size().max(1).saturating_mul(MOST_GROWTH.1);
+            if MOST_GROWTH.0 < entry.size() && steep < entry.size() {
                 let grows = entry.size() / entry.compressed_size().max(1);
                 return Err(refused(
                     file,
@@ -123,13 +123,13 @@ impl<'a> Archive<'a> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Is there an entry of this name?
+    /// Whether an entry has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
     }
 
-    /// Unpacks one entry; `None` where there is none of this name, or, as a problem, where it is
-    /// damaged or larger than allowed. Lower and upper case may differ.
+    /// Unpacks one entry. `None` if no entry has this name or, as a problem, if it is damaged or
+    /// too large. Case may differ.
     pub(crate) fn entry(&mut self, name: &str, problems: &mut Problems) -> Option<Vec<u8>> {
         let place = self.place(name)?;
         let limit = LARGEST_ENTRY.min(self.left);
@@ -140,7 +140,7 @@ impl<'a> Archive<'a> {
                 return None;
             }
         };
-        let mut bytes = Vec::new(); // Grows as it is read: the declared size may lie.
+        let mut bytes = Vec::new(); // It grows while reading, because the declared size may be false.
         let read = (&mut file).take(limit + 1).read_to_end(&mut bytes);
         self.left -= limit.min(bytes.len() as u64);
         if limit < bytes.len() as u64 {
@@ -148,7 +148,8 @@ impl<'a> Archive<'a> {
             return None;
         }
         if let Err(error) = read {
-            // What came before the damage is not to be trusted: a checksum fails at the very end.
+            // The checksum fails only at the end, so the bytes before the damage are unreliable
+            // too.
             problems.add(name, format!("cannot be unpacked: {error}"));
             return None;
         }
@@ -161,8 +162,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// What kind of document an archive says it is: the entry `mimetype`, else the content types of its
-/// parts; `None` where it says nothing.
+/// The kind of document that an archive declares in its entry `mimetype` or else in the content
+/// types of its parts; `None` if it declares none.
 pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
     if MOST_ENTRIES < bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count() {
         return None;
@@ -178,8 +179,8 @@ pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
     None
 }
 
-/// Where a reference leads that stands in the file `from`: `../media/a.png` in `ppt/slides/s1.xml` is
-/// `ppt/media/a.png`; one that begins with `/` counts from the top.
+/// Resolves a reference in the file `from`: `../media/a.png` in `ppt/slides/s1.xml` gives
+/// `ppt/media/a.png`. A reference that begins with `/` starts at the root.
 pub(crate) fn resolve(from: &str, reference: &str) -> String {
     let folder = if reference.starts_with('/') {
         ""
@@ -197,7 +198,7 @@ pub(crate) fn resolve(from: &str, reference: &str) -> String {
     parts.join("/")
 }
 
-/// The file is a threat, or too much.
+/// Refuses a file that is hostile or exceeds a limit.
 fn refused(file: &str, seen: &str) -> ParseError {
     ParseError::Unsupported {
         name: file.to_owned(),
@@ -207,8 +208,8 @@ fn refused(file: &str, seen: &str) -> ParseError {
     }
 }
 
-/// The encoding of names that are not UTF-8, from all of them together: archives of Windows say it nowhere, and hold names
-/// in GBK where they come from China.
+/// Guesses the encoding of names that are not UTF-8 from all of them together. Archives from
+/// Windows do not declare it; archives from China use GBK.
 fn encoding_of_names<R: Read + Seek>(zip: &ZipArchive<R>) -> &'static Encoding {
     let mut names = Vec::new();
     for place in 0..zip.len() {
@@ -233,7 +234,7 @@ fn name_of(entry: &ZipFileEntry, encoding: &'static Encoding) -> String {
     name.replace('\\', "/")
 }
 
-/// The name, if it stays inside.
+/// The name, unless it leads out of the archive.
 fn inside(name: &str) -> Option<String> {
     let leads_out = name.starts_with('/')
         || name.contains('\0')
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn archives_above_a_limit_are_refused() {
         let bomb = packed(&[("word/document.xml", &" ".repeat(20 << 20))]);
         insta::assert_snapshot!(list(&bomb), @"`a.docx` is an archive whose entry `word/document.xml` grows to 1028 times its size when unpacked: it is not unpacked; if you trust it, open it in its program and save it in parts");
         let many = [b"PK\x03\x04".as_slice(), &ENTRY.repeat(MOST_ENTRIES + 1)].concat();
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_encrypted_is_told() {
+    fn damaged_and_encrypted_archives_are_reported() {
         let good = packed(&[("a", "some text"), ("b", "other text")]);
         let directory = good.windows(4).position(|window| window == ENTRY).unwrap();
         let mut encrypted = good.clone();
@@ -303,7 +304,7 @@ mod tests {
         lying[directory + 24..directory + 28].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);
         insta::assert_snapshot!(list(&lying), @"`a.docx` is an archive that unpacks to more than 512 MiB: it is not unpacked; if you trust it, open it in its program and save it in parts");
         let mut damaged = good.clone();
-        damaged[directory + 16] ^= 1; // Its checksum.
+        damaged[directory + 16] ^= 1; // The checksum of the entry.
         insta::assert_snapshot!(list(&damaged), @"
         a: 
         b: other text

@@ -1,4 +1,4 @@
-//! Which characters do the bytes stand for?
+//! Decodes bytes to text and detects their encoding.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -6,25 +6,25 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use crate::ParseError;
 use crate::problems::Problems;
 
-/// Text, and the encoding that it was decoded from where that is not UTF-8.
+/// Text with its original encoding, if that is not UTF-8.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) text: String,
     pub(crate) encoding: Option<&'static str>,
 }
 
-/// What a look at the bytes says.
+/// The kind of bytes at first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
-    /// A byte order mark, or zeros that stand like those of UTF-16.
+    /// A byte order mark, or zero bytes in the pattern of UTF-16.
     Utf16(&'static Encoding),
     /// No zero bytes: text in some encoding.
     Text,
-    /// Zero bytes where no text has them.
+    /// Zero bytes at places where text has none.
     Binary,
 }
 
-/// Looks at the bytes without decoding them.
+/// Classifies the bytes without decoding them.
 pub(crate) fn kind_of(bytes: &[u8]) -> Bytes {
     if let Some((encoding, _)) = Encoding::for_bom(bytes).filter(|(found, _)| *found != UTF_8) {
         return Bytes::Utf16(encoding);
@@ -32,7 +32,7 @@ pub(crate) fn kind_of(bytes: &[u8]) -> Bytes {
     if !bytes.contains(&0) {
         return Bytes::Text;
     }
-    // Latin text in UTF-16 without a mark: every other byte is zero, those between never are.
+    // Latin text in UTF-16 without a mark: every second byte is zero, and the others never are.
     let sample = bytes.get(..4096).unwrap_or(bytes);
     let zeros = |first| sample.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
@@ -45,7 +45,8 @@ pub(crate) fn kind_of(bytes: &[u8]) -> Bytes {
     }
 }
 
-/// Decodes: byte order mark, then UTF-8, then what the file declares, then a guess from the bytes.
+/// Decodes bytes by their byte order mark, then as UTF-8, then as the file declares, then by a
+/// guess.
 pub(crate) fn decode(
     name: &str,
     bytes: &[u8],
@@ -69,14 +70,14 @@ pub(crate) fn decode(
     Ok(decoded)
 }
 
-/// The encoding of bytes that are not quite UTF-8.
+/// The encoding of bytes that are not valid UTF-8.
 pub(crate) fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
     let (mut valid, mut broken) = (0usize, 0usize);
     for chunk in bytes.utf8_chunks() {
         valid += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
         broken += usize::from(!chunk.invalid().is_empty());
     }
-    // A torn UTF-8 file. Other encodings hit upon a valid sequence now and then, not all the time.
+    // Damaged UTF-8. In other encodings, only a few sequences are valid UTF-8 by accident.
     if broken * 4 <= valid {
         return UTF_8;
     }
@@ -98,7 +99,7 @@ pub(crate) fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
             let value = value.trim_start().trim_start_matches(['"', '\'']);
             let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:".contains(c));
             let label = value.get(..end.unwrap_or(value.len()))?;
-            // A file that could be read to this point is not UTF-16, whatever it says.
+            // A file whose declaration is readable as ASCII is not UTF-16, whatever it declares.
             let encoding = Encoding::for_label(label.as_bytes());
             if let Some(encoding) =
                 encoding.filter(|found| *found != UTF_8 && found.is_ascii_compatible())
@@ -120,7 +121,7 @@ fn decode_as(encoding: &'static Encoding, bytes: &[u8], problems: &mut Problems)
     Decoded { text: text.into_owned(), encoding: Some(name) }
 }
 
-/// More than one character in five is one that no text has: then these are not characters.
+/// Whether more than one character in five never occurs in text; then the encoding is wrong.
 fn mostly_controls(text: &str) -> bool {
     let mut controls = 0usize;
     let mut all = 0usize;
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_common_encoding_is_told() {
+    fn every_common_encoding_is_detected() {
         let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let gb = encoded(encoding_rs::GB18030, "检索增强生成系统");
         let sjis = encoded(encoding_rs::SHIFT_JIS, "これは日本語の文章です。");

@@ -1,11 +1,12 @@
-//! What is a picture, and how large? Told from its header alone: nothing decodes a picture before we
-//! know how many pixels it claims to have.
+//! Reads the kind and size of a picture from its header alone.
+//!
+//! Pictures are decoded only after their declared number of pixels is known.
 
-/// Most pictures of one TIFF file whose sizes are looked at.
+/// The most pictures of one TIFF file whose sizes are read.
 const MOST_FRAMES: usize = 1_000;
 
-/// Width and height that the bytes of a PNG, JPEG, GIF, TIFF, WebP or BMP picture state; of several
-/// pictures in one file those of the largest. `None` for anything else.
+/// Declared width and height of a PNG, JPEG, GIF, TIFF, WebP or BMP picture; if a file has several
+/// pictures, those of the largest. `None` for anything else.
 pub fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     let bytes = Bytes(bytes);
     match media_type(bytes.0)? {
@@ -13,7 +14,7 @@ pub fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
         "image/gif" => Some((bytes.little(6, 2)?, bytes.little(8, 2)?)),
         "image/bmp" => match bytes.little(14, 4)? {
             12 => Some((bytes.little(18, 2)?, bytes.little(20, 2)?)),
-            // The height is negative where rows run downwards.
+            // The height is negative if rows run downwards.
             _ => Some((bytes.little(18, 4)?, bytes.little(22, 4)?.cast_signed().unsigned_abs())),
         },
         "image/webp" => webp(bytes),
@@ -22,7 +23,7 @@ pub fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The media type of a picture of a kind that we know.
+/// The media type of a picture of a known kind.
 pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
     const MAGIC: &[(&[u8], &str)] = &[
         (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -35,7 +36,8 @@ pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP".as_slice()) {
         return Some("image/webp");
     }
-    // Two letters are too few to tell; the four zero bytes and the size of the next header help.
+    // Two letters are not distinctive, so the four zero bytes and the size of the next header are
+    // checked too.
     let is_bitmap = bytes.starts_with(b"BM")
         && bytes.get(6..10) == Some([0; 4].as_slice())
         && matches!(Bytes(bytes).little(14, 4), Some(12 | 40 | 52 | 56 | 64 | 108 | 124));
@@ -45,7 +47,7 @@ pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
     MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, media_type)| *media_type)
 }
 
-/// The kind of a picture, if it is one that browsers show.
+/// The media type of a picture that browsers can show.
 pub(crate) fn shown_type(bytes: &[u8]) -> Option<&'static str> {
     media_type(bytes).filter(|media_type| *media_type != "image/tiff")
 }
@@ -54,13 +56,13 @@ pub(crate) fn shown_type(bytes: &[u8]) -> Option<&'static str> {
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
-    /// A number of up to four bytes, the highest first.
+    /// A number of up to four bytes, most significant first.
     fn big(self, at: usize, size: usize) -> Option<u32> {
         let bytes = self.0.get(at..at.checked_add(size)?)?;
         Some(bytes.iter().fold(0, |number, byte| (number << 8) | u32::from(*byte)))
     }
 
-    /// A number of up to four bytes, the lowest first.
+    /// A number of up to four bytes, least significant first.
     fn little(self, at: usize, size: usize) -> Option<u32> {
         let bytes = self.0.get(at..at.checked_add(size)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| (number << 8) | u32::from(*byte)))
@@ -79,7 +81,7 @@ fn webp(bytes: Bytes<'_>) -> Option<(u32, u32)> {
     }
 }
 
-/// From one marker to the next, until one that begins a frame.
+/// Follows the markers up to one that begins a frame.
 fn jpeg(bytes: Bytes<'_>) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
@@ -109,7 +111,7 @@ fn tiff(bytes: Bytes<'_>) -> Option<(u32, u32)> {
         let (mut width, mut height) = (0, 0);
         for entry in 0..usize::try_from(entries).ok()? {
             let entry = at + 2 + entry * 12;
-            // A short stands in the first two of the four bytes.
+            // A short occupies the first two of the four bytes.
             let size = if number(entry + 2, 2) == Some(3) { 2 } else { 4 };
             match (number(entry, 2), number(entry + 8, size)) {
                 (Some(256), Some(value)) => width = value,
@@ -180,9 +182,9 @@ mod tests {
     const BYTES: [u8; 9] = [0, 1, 2, 4, 8, 12, 40, 0xc0, 0xff];
 
     proptest! {
-        /// Directories that point at each other, lengths beyond the end.
+        /// Includes directories that point at each other, and lengths beyond the end.
         #[test]
-        fn any_header_is_survived(
+        fn handles_any_header(
             start in prop::sample::select(&STARTS[..]),
             rest in prop::collection::vec(prop::sample::select(&BYTES[..]), 0..80),
         ) {

@@ -1,5 +1,6 @@
-//! What does an XML part say? Event by event or as a tree, within limits; nothing is ever fetched,
-//! and no entity is expanded but the five that XML names and characters by number.
+//! Reads XML as events or as a tree, within limits.
+//!
+//! It fetches nothing and expands only the five entities of XML and characters by number.
 
 mod tree;
 
@@ -12,17 +13,17 @@ use quick_xml::events::{BytesRef, BytesStart, Event as Raw};
 use crate::problems::Problems;
 pub(crate) use tree::{Child, Element, Tree};
 
-/// Deepest nesting that is read: whoever walks a tree may call itself this often.
+/// The deepest nesting that is read; it bounds the recursion of code that walks a tree.
 const DEEPEST: usize = 200;
 
-/// The text of a part, in whatever encoding it is.
+/// The text of a part in any encoding.
 pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let encoding = match bytes {
         [b'<', 0, b'?', 0, ..] => UTF_16LE,
         [0, b'<', 0, b'?', ..] => UTF_16BE,
         _ => declared(bytes).unwrap_or(UTF_8),
     };
-    encoding.decode(bytes).0 // A byte order mark decides before all this.
+    encoding.decode(bytes).0 // A byte order mark takes precedence.
 }
 
 /// The encoding in `<?xml version="1.0" encoding="…"?>`.
@@ -32,17 +33,17 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let (_, label) = declaration.split_once("encoding")?;
     let label = label.trim_start().strip_prefix('=')?.trim_start();
     let label = label.get(1..)?.split(['"', '\'']).next()?;
-    // What was found by reading bytes as ASCII cannot be UTF-16.
+    // A declaration that is readable as ASCII is not UTF-16.
     Encoding::for_label(label.as_bytes()).filter(|found| ![UTF_16LE, UTF_16BE].contains(found))
 }
 
 #[derive(Debug)]
 pub(crate) enum Event<'t> {
-    /// An element begins; an empty one ends with the next event.
+    /// The start of an element; an empty element ends with the next event.
     Open(Tag<'t>),
-    /// The last open element ends.
+    /// The end of the last open element.
     Close,
-    /// Text between two tags, not always all of it.
+    /// Text between two tags, or a part of it.
     Text(Cow<'t, str>),
 }
 
@@ -51,18 +52,18 @@ pub(crate) enum Event<'t> {
 pub(crate) struct Tag<'t>(BytesStart<'t>);
 
 impl Tag<'_> {
-    /// Its name without prefix: prefixes are the writer's choice.
+    /// The name without its prefix, which every writer may choose.
     pub(crate) fn name(&self) -> &str {
         self.0.local_name().into_inner()
     }
 
-    /// The value of an attribute: `val` is any attribute of that name, best one without prefix; `r:id`
-    /// one with a prefix, whichever it is.
+    /// The value of an attribute. `val` matches any attribute of that name, preferably one without
+    /// a prefix; `r:id` matches one with any prefix.
     pub(crate) fn attr(&self, name: &str) -> Option<Cow<'_, str>> {
         let (prefixed, name) = name.split_once(':').map_or((false, name), |(_, name)| (true, name));
         let mut best = None;
         let mut attributes = self.0.attributes();
-        // Checking for names that stand there twice is left out: it takes time and tells us nothing.
+        // Skips the check for duplicate names, which is slow and not needed.
         for attribute in attributes.with_checks(false).flatten() {
             if attribute.key.local_name().into_inner() != name {
                 continue;
@@ -84,7 +85,7 @@ impl Tag<'_> {
         self.attr(name)?.trim().parse().ok()
     }
 
-    /// Is the attribute there, and neither `0`, `false`, `off` nor `none`?
+    /// Whether the attribute exists and is not `0`, `false`, `off` or `none`.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.attr(name).is_some_and(|value| !matches!(&*value, "0" | "false" | "off" | "none"))
     }
@@ -94,7 +95,7 @@ fn value<'t>(attribute: &quick_xml::events::attributes::Attribute<'t>) -> Cow<'t
     attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_else(|_| attribute.value.clone())
 }
 
-/// The events of a part. Elements nested too deep are left out, with all in them.
+/// The events of a part. Elements that are nested too deep are skipped with their content.
 pub(crate) struct Events<'t> {
     reader: quick_xml::Reader<&'t [u8]>,
     depth: usize,
@@ -113,7 +114,7 @@ impl<'t> Events<'t> {
         Self { reader, depth: 0, n_deep: 0, n_unknown: 0, fault: None, is_over: false }
     }
 
-    /// Adds what went wrong so far, if anything did.
+    /// Adds the problems found so far.
     pub(crate) fn report(&self, place: &str, problems: &mut Problems) {
         if let Some(fault) = &self.fault {
             problems.add(place, format!("is broken here, the rest is left out: {fault}"));
@@ -131,7 +132,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// Passes over the rest of the element that was opened last.
+    /// Skips the rest of the element that was opened last.
     pub(crate) fn pass_over(&mut self) {
         let around = self.depth.saturating_sub(1);
         while around < self.depth && self.next().is_some() {}
@@ -196,7 +197,7 @@ impl<'t> Iterator for Events<'t> {
     }
 }
 
-/// What a reference stands for, if XML itself says so.
+/// The character of a reference, if XML itself defines it.
 fn character(entity: &BytesRef) -> Option<String> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Some(character.to_string());
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_or_hostile_is_told() {
+    fn broken_and_hostile_files_are_reported() {
         insta::assert_snapshot!(run(b"<a>x<b>y"), @"
         xy
         ! part.xml: is broken here, the rest is left out: it ends before its elements do

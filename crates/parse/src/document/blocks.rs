@@ -1,12 +1,11 @@
-//! How do blocks stay in order? They are added through one gate that trims them and lets none
-//! overlap; titles and labels are cleaned here too.
+//! Adds blocks in order, trimmed and without overlaps, and cleans titles and labels.
 
 use pikerag_knowledge::{Block, BlockKind, Span};
 
 /// Longest title or label, in characters.
 const LONGEST: usize = 200;
 
-/// Adds what of `span` is not blank and not covered yet.
+/// Adds the part of `span` that is not blank and not covered yet.
 pub(crate) fn add_block(blocks: &mut Vec<Block>, text: &str, kind: BlockKind, span: Span) {
     let covered = blocks.last().map_or(0, |block| block.span.end);
     let span = Span { start: span.start.max(covered), end: span.end };
@@ -15,7 +14,7 @@ pub(crate) fn add_block(blocks: &mut Vec<Block>, text: &str, kind: BlockKind, sp
     }
 }
 
-/// The span without white space at its ends; `None` where nothing is left.
+/// The span without white space at its ends; `None` if it is blank.
 pub(crate) fn trimmed(text: &str, span: Span) -> Option<Span> {
     let part = span.of(text)?;
     let start = span.start + (part.len() - part.trim_start().len());
@@ -23,12 +22,12 @@ pub(crate) fn trimmed(text: &str, span: Span) -> Option<Span> {
     (start < end).then_some(Span { start, end })
 }
 
-/// A title or label on one line, shortened; `None` where nothing is left.
+/// A title or label on one line, shortened; `None` if it is blank.
 pub(crate) fn one_line(text: &str) -> Option<String> {
     let mut line = String::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
         if LONGEST * 4 < line.len() {
-            break; // Longer than the longest title already: the rest is cut off anyway.
+            break; // It already exceeds the longest title, and the rest would be cut off.
         }
         if !line.is_empty() && !word.is_empty() {
             line.push(' ');

@@ -1,11 +1,12 @@
-//! What do the cells of a table say of its form: which row names the columns, and what is a number?
+//! Detects the header of a table, and numbers in its cells.
 
 use std::collections::HashSet;
 
-/// A longer name, in characters, is not a column's.
+/// A longer text, in characters, is not the name of a column.
 const LONGEST_NAME: usize = 100;
 
-/// The first row is a header where all its cells are different words; empty ones at its end name nothing.
+/// Splits off the first row as a header if all its cells are different words; empty cells at its
+/// end are allowed.
 pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<String>>) {
     let mut seen = HashSet::new();
     let is_name = |cell: &String| {
@@ -27,7 +28,7 @@ pub(crate) fn split_header(mut rows: Vec<Vec<String>>) -> (Vec<String>, Vec<Vec<
     (Vec::new(), rows)
 }
 
-/// Are these the names of columns? They are different words; few are missing, as in a corner.
+/// Whether these cells name columns: they are different words, and few are missing, as in a corner.
 pub(crate) fn names_columns(cells: &[&str]) -> bool {
     let mut seen = HashSet::new();
     let mut n_missing = 0;
@@ -43,7 +44,7 @@ pub(crate) fn names_columns(cells: &[&str]) -> bool {
             return false;
         }
     }
-    // Years that follow each other are names; one alone is more likely a value.
+    // Consecutive years are names; a single year is more likely a value.
     let step = |pair: &[i32]| matches!(pair, [a, b] if (a - b).abs() == 1);
     if !years.is_empty()
         && (years.len() < 2 || cells.len() <= years.len() || !years.windows(2).all(step))
@@ -53,13 +54,13 @@ pub(crate) fn names_columns(cells: &[&str]) -> bool {
     1 < cells.len() && !seen.is_empty() && n_missing <= 1.max(cells.len() / 3)
 }
 
-/// The year that a cell names.
+/// The year in a cell.
 pub(crate) fn year(cell: &str) -> Option<i32> {
     let year = cell.parse().ok()?;
     (1900..2100).contains(&year).then_some(year)
 }
 
-/// Digits, and nothing but what numbers, dates and prices are written with.
+/// Whether a cell has digits and otherwise only characters of numbers, dates and prices.
 pub(crate) fn is_number(cell: &str) -> bool {
     cell.chars().any(char::is_numeric)
         && cell
@@ -67,7 +68,7 @@ pub(crate) fn is_number(cell: &str) -> bool {
             .all(|c| c.is_numeric() || c.is_whitespace() || "+-.,:/%$€£¥eE()".contains(c))
 }
 
-/// A row that can be found and read alone: `Name: Ada; Born: 1815`; empty cells are left out.
+/// A row that can be found and read alone: `Name: Ada; Born: 1815`; empty cells are skipped.
 pub(crate) fn named_row(header: &[String], row: &[String]) -> String {
     let names = header.iter().map(Some).chain(std::iter::repeat(None));
     let mut cells = Vec::new();

@@ -1,5 +1,4 @@
-//! What does every reader of text get? The decoded text, the title made from the file's name, the
-//! limits.
+//! Prepares a file for its reader: decoded text, a title from the file's name, and limits.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +12,21 @@ use crate::{ExternalTools, Format, Limits, ParseError};
 
 /// A file whose format is not text.
 pub(crate) struct Input<'a> {
-    /// Name as the user gave it.
+    /// The file's name from the user.
     pub(crate) name: &'a str,
-    /// The whole file, as it is.
+    /// The whole file, unchanged.
     pub(crate) bytes: &'a [u8],
-    /// What [`crate::format_of`] tells; of a converted file, what it was before.
+    /// The result of [`crate::format_of`]; for a converted file, its original format.
     pub(crate) format: Format,
-    /// How much it may ask of us.
+    /// Limits on the file's demands.
     pub(crate) limits: &'a Limits,
-    /// Programs outside that may be asked.
+    /// External programs for this file.
     pub(crate) tools: &'a dyn ExternalTools,
 }
 
 impl Input<'_> {
-    /// What was written as a document of this file; the title is made from the file's name where the
-    /// file states none.
+    /// Makes a document from written text; if the file has no title, the title comes from the
+    /// file's name.
     pub(crate) fn document(&self, title: Option<String>, writing: Writing) -> Document {
         let Writing { text, blocks, links, images, .. } = writing;
         Document {
@@ -54,22 +53,22 @@ impl Input<'_> {
 /// A file whose format is text, decoded.
 #[derive(Debug)]
 pub(crate) struct TextFile<'a> {
-    /// Name as the user gave it.
+    /// The file's name from the user.
     pub(crate) name: &'a str,
-    /// Title made from the name: never blank.
+    /// The title made from the name; never blank.
     pub(crate) title: String,
-    /// What [`crate::format_of`] tells; of a converted file, what it was before.
+    /// The result of [`crate::format_of`]; for a converted file, its original format.
     pub(crate) format: Format,
-    /// Its text without a byte order mark: spans count from behind it.
+    /// Its text without a byte order mark; spans count from after the mark.
     pub(crate) text: String,
-    /// The encoding it was decoded from, where that is not UTF-8.
+    /// The original encoding, if it is not UTF-8.
     pub(crate) encoding: Option<&'static str>,
-    /// How much it may ask of us.
+    /// Limits on the file's demands.
     pub(crate) limits: &'a Limits,
 }
 
 impl<'a> TextFile<'a> {
-    /// Decodes the bytes; what could not be decoded becomes U+FFFD and a problem.
+    /// Decodes the bytes; undecodable bytes become U+FFFD and a problem.
     pub(crate) fn decode(
         name: &'a str,
         bytes: &[u8],
@@ -89,7 +88,7 @@ impl<'a> TextFile<'a> {
         Ok(Self { name, title, format, text, encoding, limits })
     }
 
-    /// A document of this file that [`Chunking::Free`] splits and that has no metadata yet.
+    /// A document of this file with [`Chunking::Free`] and without metadata.
     pub(crate) fn document(
         &self,
         title: Option<String>,
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_makes_a_title() {
+    fn titles_come_from_file_names() {
         let titles =
             ["a/b/annual_report-2023.md", "年报.txt", "C:\\x\\notes", ".md", "___.txt", ""]
                 .map(title_from);

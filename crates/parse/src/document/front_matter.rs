@@ -1,10 +1,11 @@
-//! What does a Markdown file say of itself before its text? (`---`, `key: value` lines, `---`)
+//! Reads the metadata at the beginning of a Markdown file (`---`, `key: value` lines, `---`).
 
 use std::collections::BTreeMap;
 
-/// The entries of the front matter and the byte where the text begins; nothing and 0 where the
-/// file opens otherwise. Not YAML: one `key: value` per line, lists joined by commas, deeper
-/// nesting joined likewise.
+/// The entries of the front matter and the byte at which the text begins; no entries and 0 if the
+/// file has no front matter.
+///
+/// This is not full YAML: one `key: value` per line; lists and deeper nesting are joined by commas.
 pub(crate) fn split(text: &str) -> (BTreeMap<String, String>, usize) {
     let nothing = || (BTreeMap::new(), 0);
     let mut lines = text.split_inclusive('\n');
@@ -44,7 +45,7 @@ pub(crate) fn split(text: &str) -> (BTreeMap<String, String>, usize) {
     nothing()
 }
 
-/// `key: value`, where the key could be one.
+/// `key: value`, if the key is plausible.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);

@@ -1,23 +1,23 @@
-//! Which cell stands where in a table with merged cells? Each is repeated wherever it reaches, as in
-//! HTML; then the header is told from the rows.
+//! Fills tables with merged cells: repeats each cell in all its places, as in HTML, and finds the
+//! header.
 
 use pikerag_knowledge::{BlockKind, Link, Span};
 
 use crate::document::cells::names_columns;
 use crate::document::writing::{LinkedText, Writing};
 
-/// Widest span in rows or columns that is believed.
+/// The largest span, in rows or columns; larger values are cut to it.
 const WIDEST_SPAN: usize = 100;
-/// What all repeated cells may cost, in bytes: their text and eight each.
+/// The largest cost of all repeated cells, in bytes: their text and eight each.
 const REPEATS: usize = 4 << 20;
 
 /// A table as it is filled, row by row.
 #[derive(Debug)]
 pub(crate) struct Grid {
     rows: Vec<Row>,
-    /// By column: what a cell further up still has to put there, and how often.
+    /// Cells from rows above by column, and the number of rows that they still cover.
     hanging: Vec<(usize, Slot)>,
-    /// Columns that the last cell still reaches.
+    /// Columns that the last cell still covers.
     reach: usize,
     repeats_left: usize,
 }
@@ -32,11 +32,11 @@ struct Row {
 struct Slot {
     text: LinkedText,
     is_bold: bool,
-    /// It repeats its neighbour to the left.
+    /// Whether it repeats the slot to the left.
     continues: bool,
 }
 
-/// Whether the rows of a table name their cells.
+/// Whether rows name their cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowStyle {
     /// `Ada | 1815`
@@ -52,13 +52,13 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// Begins a row; whatever still reaches down from above comes in with [`Grid::covered`].
+    /// Begins a row; cells from above enter with [`Grid::covered`].
     pub(crate) fn row(&mut self, is_header: bool) {
         self.reach = 0;
         self.rows.push(Row { slots: Vec::new(), is_header });
     }
 
-    /// Adds a cell over so many columns.
+    /// Adds a cell over `columns` columns.
     pub(crate) fn cell(&mut self, text: LinkedText, is_bold: bool, columns: usize) {
         self.covering(text, is_bold, columns, 1);
         for _ in 1..columns.min(WIDEST_SPAN) {
@@ -66,8 +66,8 @@ impl Grid {
         }
     }
 
-    /// Adds a cell over so many columns and rows; [`Grid::covered`] is called for each place that
-    /// it reaches.
+    /// Adds a cell over several columns and rows; call [`Grid::covered`] for each further place of
+    /// the cell.
     pub(crate) fn covering(
         &mut self,
         text: LinkedText,
@@ -99,7 +99,7 @@ impl Grid {
         self.reach = columns - 1;
     }
 
-    /// Adds a place that a cell to the left or above reaches; an empty one where none does.
+    /// Adds a place covered by a cell to the left or above, or an empty place.
     pub(crate) fn covered(&mut self) {
         let Some(row) = self.rows.last_mut() else { return };
         let column = row.slots.len();
@@ -118,7 +118,7 @@ impl Grid {
         self.repeat(slot.unwrap_or_default());
     }
 
-    /// Adds the last cell so many times again.
+    /// Repeats the last cell `times` times.
     pub(crate) fn cell_again(&mut self, times: usize) {
         let last =
             self.rows.last().and_then(|row| row.slots.last()).map(|last| repeated(last, false));
@@ -127,7 +127,7 @@ impl Grid {
         }
     }
 
-    /// Adds the last row so many times again.
+    /// Repeats the last row `times` times.
     pub(crate) fn row_again(&mut self, times: usize) {
         let Some(last) = self.rows.last() else { return };
         let is_header = last.is_header;
@@ -141,14 +141,14 @@ impl Grid {
         }
     }
 
-    /// Adds one place, whatever it holds.
+    /// Adds one place with this content.
     pub(crate) fn place(&mut self, text: LinkedText, is_bold: bool, continues: bool) {
         if let Some(row) = self.rows.last_mut() {
             row.slots.push(Slot { text, is_bold, continues });
         }
     }
 
-    /// Adds a cell that goes on from the row above.
+    /// Adds a cell that continues from the row above.
     pub(crate) fn above(&mut self, columns: usize) {
         let [.., above, row] = self.rows.as_slice() else { return self.gap(columns) };
         let column = row.slots.len();
@@ -175,7 +175,8 @@ impl Grid {
         }
     }
 
-    /// Writes the table down. Without a row marked as header, the first one is, if it looks like one.
+    /// Writes the table. If no row is marked as header, the first row becomes the header if it
+    /// looks like one.
     pub(crate) fn write(mut self, writing: &mut Writing, style: RowStyle) {
         self.rows.retain(|row| row.slots.iter().any(|slot| !slot.text.text.trim().is_empty()));
         let n_header = match self.rows.iter().take_while(|row| row.is_header).count() {
@@ -187,7 +188,7 @@ impl Grid {
         let mut links: Vec<Vec<(String, String)>> = Vec::new();
         let mut cells: Vec<Vec<String>> = Vec::new();
         for row in std::iter::once(&header).chain(self.rows.iter().map(|row| &row.slots)) {
-            // A cell across the whole row stands there once.
+            // Writes a cell across the whole row once.
             let alone = row.iter().skip(1).all(|slot| slot.continues);
             let row = row.get(..if alone { row.len().min(1) } else { row.len() }).unwrap_or(row);
             links.push(row.iter().flat_map(|slot| labels(&slot.text)).collect());
@@ -205,7 +206,8 @@ impl Grid {
         }
     }
 
-    /// All its cells but the one in the corner are different words, or it alone is bold throughout.
+    /// Whether all cells except the corner are different words, or only the first row is bold
+    /// throughout.
     fn first_is_header(&self) -> bool {
         let [first, second, ..] = self.rows.as_slice() else { return false };
         let filled =
@@ -231,7 +233,7 @@ fn repeated(slot: &Slot, continues: bool) -> Slot {
     Slot { text, is_bold: slot.is_bold, continues }
 }
 
-/// One header of several rows: `2024` over `Q1` becomes `2024 Q1`.
+/// Merges the rows of a header: `2024` over `Q1` becomes `2024 Q1`.
 fn merge(rows: Vec<Row>) -> Vec<Slot> {
     let mut header: Vec<Slot> = Vec::new();
     let mut last: Vec<String> = Vec::new();
@@ -255,7 +257,7 @@ fn merge(rows: Vec<Row>) -> Vec<Slot> {
     header
 }
 
-/// The words of a cell that lead somewhere, and where.
+/// The linked words of a cell with their targets.
 fn labels(text: &LinkedText) -> impl Iterator<Item = (String, String)> {
     text.links.iter().filter_map(|(start, end, target)| {
         let words = text.text.get(*start..*end)?.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -263,7 +265,7 @@ fn labels(text: &LinkedText) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Links the words in the lines of the table written last.
+/// Links the words in the lines of the last table.
 fn link(writing: &mut Writing, rows: impl Iterator<Item = Vec<(String, String)>>) {
     let Some(BlockKind::Table(table)) = writing.blocks.last().map(|block| &block.kind) else {
         return;

@@ -1,6 +1,6 @@
-//! Where does a link lead?
+//! Decides which links are kept.
 
-/// Leads a link anywhere? Not to a place in the same page, to a script or to inline data.
+/// Whether a link leads elsewhere: not to the same page, a script or inline data.
 pub(crate) fn is_followed(target: &str) -> bool {
     let target = target.trim().to_ascii_lowercase();
     let nowhere = ["#", "javascript:", "vbscript:", "data:"];

@@ -1,4 +1,4 @@
-//! How does a record of a corpus or chunk file become a document?
+//! Turns the records of corpus and chunk files into documents.
 //!
 //! Known shapes: BEIR (`_id`, `title`, `text`), `HippoRAG` (`idx`, `title`, `text`) and the chunk
 //! files of PIKE-RAG's reference implementation (`chunk_id`, `title`, `content`).
@@ -15,10 +15,10 @@ use crate::problems::Problems;
 const IDS: [&str; 4] = ["id", "_id", "chunk_id", "idx"];
 const TEXTS: [&str; 3] = ["text", "content", "contents"];
 const TITLES: [&str; 2] = ["title", "name"];
-/// Longest path of a nested field, in characters: it is repeated with every field below it.
+/// Longest path of a nested field, in characters; each field below it repeats the path.
 const LONGEST_PATH: usize = 200;
-/// A record without a text field that is written out longer than this, in bytes, is split by us:
-/// whoever wrote it had no chunks in mind.
+/// A longer record without a text field, in bytes of its written form, is split like a document:
+/// its writer did not intend chunks.
 const LONGEST_GIVEN: usize = 4_000;
 
 /// The documents of a file of records.
@@ -26,7 +26,7 @@ pub(crate) struct Records<'a> {
     file: &'a TextFile<'a>,
     documents: Vec<Document>,
     fragments: HashSet<String>,
-    /// How often an identifier was seen; the next one gets this as its suffix.
+    /// The count of each identifier; it gives the suffix of the next repetition.
     seen: HashMap<String, usize>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Records<'a> {
         Self { file, documents: Vec::new(), fragments: HashSet::new(), seen: HashMap::new() }
     }
 
-    /// Adds a record; `number` is its line or place in the list, from 1, and `place` says which.
+    /// Adds a record; `number` is its line or index, from 1, and `place` is the same for messages.
     pub(crate) fn add(
         &mut self,
         number: usize,
@@ -62,7 +62,7 @@ impl<'a> Records<'a> {
         self.documents.push(document);
     }
 
-    /// Is there room for another record?
+    /// Whether no further record may be added.
     pub(crate) fn is_full(&self) -> bool {
         self.file.limits.max_records <= self.documents.len()
     }
@@ -94,7 +94,7 @@ impl<'a> Records<'a> {
             let text = lines.join("\n");
             match LONGEST_GIVEN < text.len() {
                 true => (text, Chunking::Free, BTreeMap::new()),
-                // A row of data. Its title is the document's.
+                // A row of data gets the title of its document.
                 false => {
                     let own = fields.into_iter().filter(|(name, _)| name != "title");
                     let id = id_name.map(str::to_owned).zip(id.clone());
@@ -115,7 +115,7 @@ impl<'a> Records<'a> {
         Some(document)
     }
 
-    /// The identifier, with `~2`, `~3`, … behind it where it is taken.
+    /// The identifier, with a suffix `~2`, `~3`, … if it occurs again.
     fn unique(&mut self, id: &str) -> String {
         let seen = self.seen.entry(id.to_owned()).or_insert(0);
         loop {
@@ -128,7 +128,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Takes the first of the named fields that reads as what is wanted, with its name.
+/// Takes the first of the named fields that `read` accepts, with its name.
 fn take_first(
     fields: &mut Map<String, Value>,
     names: &[&'static str],
@@ -139,7 +139,7 @@ fn take_first(
     Some((name, value))
 }
 
-/// A text, number or truth value as a word.
+/// A text, number or truth value as text.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -153,18 +153,18 @@ fn word(value: &Value) -> Option<String> {
 #[derive(Default)]
 pub(crate) struct Flat {
     pub(crate) lines: Vec<(String, String)>,
-    /// Something was nested too deep and left out.
+    /// Whether values that are nested too deep were skipped.
     pub(crate) cut: bool,
 }
 
-/// Flattens; nulls and blank texts are left out, lists of plain values share a line.
+/// Flattens a value. Nulls and blank texts are skipped; a list of plain values becomes one line.
 pub(crate) fn flatten(value: Value, max_depth: usize) -> Flat {
     let mut flat = Flat::default();
     flatten_into(&mut flat, "", value, max_depth);
     flat
 }
 
-/// Recursive: `serde_json` refuses values nested deeper than 128.
+/// It is recursive; `serde_json` refuses nesting deeper than 128.
 fn flatten_into(flat: &mut Flat, path: &str, value: Value, depth: usize) {
     match value {
         Value::Object(_) | Value::Array(_) if depth == 0 => flat.cut = true,
@@ -194,7 +194,7 @@ fn line(flat: &mut Flat, path: &str, value: &str) {
     }
 }
 
-/// Keeps the end of a long path: it tells more than the start.
+/// Keeps the end of a long path, which says more than its start.
 fn shortened(path: String) -> String {
     let excess = path.chars().count().saturating_sub(LONGEST_PATH);
     if excess == 0 {

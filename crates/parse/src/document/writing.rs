@@ -1,5 +1,6 @@
-//! How is a document written down whose file is no text? Piece by piece in reading order: one
-//! gate for all binary formats, so that spans, tables and figures come out alike.
+//! Writes documents of binary formats piece by piece in reading order.
+//!
+//! All binary formats use it, so spans, tables and figures look alike.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,7 +12,7 @@ pub(crate) use pikerag_layout::text::LinkedText;
 
 use crate::document::cells::named_row;
 
-/// The document as far as it is written.
+/// The document written so far.
 #[derive(Default)]
 pub(crate) struct Writing {
     pub(crate) text: String,
@@ -19,15 +20,15 @@ pub(crate) struct Writing {
     pub(crate) links: Vec<Link>,
     pub(crate) images: Vec<Image>,
     n_figures: usize,
-    /// Holds for every piece that is written from now on.
+    /// The place of all further pieces.
     pub(crate) place: Place,
-    /// Cells that may still be written.
+    /// The number of further cells allowed.
     cells_left: usize,
-    /// Rows were left out, for there were too many cells.
+    /// Whether rows were skipped because there were too many cells.
     pub(crate) cut: bool,
 }
 
-/// Where on the pages a piece stands, and whether a reader sees it.
+/// The place of a piece on the pages, and whether it is visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) page: Option<u32>,
@@ -36,17 +37,17 @@ pub(crate) struct Place {
 }
 
 impl Writing {
-    /// Begins a document that may hold so many cells.
+    /// Begins a document with at most `max_cells` cells.
     pub(crate) fn new(max_cells: usize) -> Self {
         Self { cells_left: max_cells, ..Self::default() }
     }
 
-    /// Writes a heading, paragraph, item, caption or program text; nothing where it is blank.
+    /// Writes a heading, paragraph, item, caption or program text; skips blank text.
     pub(crate) fn piece(&mut self, kind: BlockKind, text: &LinkedText) {
         self.lines(kind, text, &[]);
     }
 
-    /// As [`Writing::piece`], where it is known on which bytes of the text its lines stand, and where those are.
+    /// Like [`Writing::piece`], with the places of the lines and their byte ranges in the text.
     pub(crate) fn lines(
         &mut self,
         kind: BlockKind,
@@ -84,17 +85,17 @@ impl Writing {
         self.piece(kind, &LinkedText::from(text));
     }
 
-    /// Writes a table, one line per row, cells joined by ` | `; white space in cells becomes single
-    /// spaces. Rows and columns that are empty throughout are left out.
+    /// Writes a table, one line per row, with cells joined by ` | ` and single spaces in cells.
+    /// Skips rows and columns that are empty throughout.
     pub(crate) fn table(&mut self, header: Vec<String>, rows: Vec<Vec<String>>) {
         self.table_with(header, rows, |_, row| row.join(" | "));
     }
 
-    /// Writes a table whose rows name their cells, `Name: Ada; Born: 1815`, so that each can be found
-    /// and read alone.
+    /// Writes a table whose rows name their cells, `Name: Ada; Born: 1815`, so that each row can be
+    /// found and read alone.
     pub(crate) fn named_table(&mut self, header: Vec<String>, rows: Vec<Vec<String>>) {
         let size: usize = rows.iter().flatten().map(|cell| cell.len() + 1).sum();
-        // Names are repeated in every row; long names over many short cells must not multiply.
+        // Each row repeats the names; this bounds the growth from long names over many short cells.
         let mut left = size.saturating_mul(16).saturating_add(1 << 16);
         self.table_with(header, rows, |header, row| {
             let line = named_row(header, row);
@@ -165,8 +166,8 @@ impl Writing {
         self.close(BlockKind::Table(Table { header, rows, lines }), start);
     }
 
-    /// Writes a figure: what stands for it in the text (alternative text, recognised words; a line with
-    /// its number where that is blank), and the picture, if it could be kept.
+    /// Writes a figure: its text (alternative text or recognised words; a line with its number if
+    /// that is blank), and the picture, if it could be kept.
     pub(crate) fn figure(&mut self, text: &str, image: Option<Image>) {
         let image = image.map(|image| {
             self.images.push(image);
@@ -181,7 +182,7 @@ impl Writing {
         self.close(BlockKind::Figure { image }, start);
     }
 
-    /// Writes what another reader read, at the place set; its pictures are kept.
+    /// Appends the document of another reader at the current place; keeps its pictures.
     pub(crate) fn append(&mut self, document: Document) {
         let Document { text, blocks, links, images, .. } = document;
         if blocks.is_empty() {
@@ -210,7 +211,7 @@ impl Writing {
         }
     }
 
-    /// Where the next piece starts: behind a blank line.
+    /// The start of the next piece, after a blank line.
     fn open(&mut self) -> usize {
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
@@ -267,7 +268,7 @@ mod tests {
         assert_eq!(table.lines[1].of(&writing.text), Some("A 1 | 5 t"));
     }
 
-    /// Counting all blocks for each of them takes minutes.
+    /// Counting all blocks for each figure would take minutes.
     #[test]
     fn many_figures_are_numbered_at_once() {
         let mut writing = Writing::new(0);

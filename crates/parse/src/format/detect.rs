@@ -1,4 +1,4 @@
-//! What is a file? Told from its name and its first bytes.
+//! Detects the format of a file from its first bytes and its name.
 
 use super::Format;
 use crate::ParseError;
@@ -12,7 +12,7 @@ const DECRYPT: &str = "open it with its password and save it without one";
 const RESAVE: &str = "it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password";
 const NO_DOCUMENT: &str = "it is not a document";
 
-/// Tells the format from the name's extension, unless the bytes contradict it.
+/// Detects the format from the name's extension, unless the bytes contradict it.
 ///
 /// # Errors
 /// [`ParseError::Empty`], [`ParseError::Unsupported`] or [`ParseError::NotText`].
@@ -53,8 +53,8 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         "adoc" | "asciidoc" => Ok(Format::AsciiDoc),
         "org" => Ok(Format::Org),
         other => match format_named(other) {
-            // E-mail and the like are text, but read as plain text they are mostly noise. And text
-            // under a binary name is most often an error page that was saved in place of the file.
+            // E-mail and similar formats are text, but as plain text they are mostly noise. Text
+            // under a binary name is usually an error page saved instead of the file.
             Some((seen, Family::Textual)) => Err(ParseError::Unsupported {
                 name: name.to_owned(),
                 seen: seen.to_owned(),
@@ -71,7 +71,7 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     }
 }
 
-/// The kind of picture that the first bytes tell.
+/// The kind of picture that the first bytes indicate.
 fn picture(bytes: &[u8]) -> Option<Format> {
     Some(match image_header::media_type(bytes)? {
         "image/png" => Format::Png,
@@ -94,7 +94,7 @@ fn packed_or_rich(extension: &str, bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// Lower-case extension without its dot; empty where there is none.
+/// Lower-case extension without its dot; empty if there is none.
 fn extension_of(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
     base.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
@@ -104,7 +104,7 @@ const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 const SQLITE: &[u8] = b"SQLite format 3\0";
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
 
-/// An Office format, told by what the file says of itself; by its extension only where it says nothing.
+/// Detects an Office format from the file's own declaration, or from its extension if it has none.
 fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
     const DECLARED: [(&str, Format); 14] = [
         ("opendocument.text", Format::Odt),
@@ -156,18 +156,19 @@ fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
     None
 }
 
-/// Office documents with a password are OLE files that hold the real one.
+/// Whether an OLE file contains an Office document with a password.
 fn is_encrypted(bytes: &[u8]) -> bool {
     has_stream(bytes, "EncryptedPackage")
 }
 
-/// Does an OLE file hold a stream of this name? Names stand in its directory in UTF-16.
+/// Whether an OLE file has a stream of this name; its directory stores names in UTF-16.
 fn has_stream(bytes: &[u8], name: &str) -> bool {
     let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
     bytes.windows(name.len()).any(|window| window == name)
 }
 
-/// What the first bytes, and then the extension, say of a binary file: its name and an advice.
+/// Detects a binary file from its first bytes, then from its extension; returns its name and an
+/// advice.
 fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const MAGIC: &[(&[u8], &str, &str)] = &[
         (b"\x1f\x8b", "a gzip archive", UNPACK),
@@ -195,7 +196,7 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
     MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
 }
 
-/// What the bytes of a format that is known but not read look like.
+/// Whether files of a known but unsupported format are text or binary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Zipped,
@@ -203,7 +204,7 @@ enum Family {
     Textual,
 }
 
-/// What a file of this extension should be, for the formats that are known but not read.
+/// The expected kind of a file with this extension, for known but unsupported formats.
 fn format_named(extension: &str) -> Option<(&'static str, Family)> {
     Some(match extension {
         "docx" | "docm" => ("a Word document", Family::Zipped),
@@ -226,14 +227,14 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
     })
 }
 
-/// A file named as a PDF may begin with some other bytes.
+/// Whether the file is a PDF; a file named as one may begin with other bytes.
 fn is_pdf(extension: &str, bytes: &[u8]) -> bool {
     let start = bytes.get(..1024).unwrap_or(bytes);
     let inside = || start.windows(5).any(|window| window == b"%PDF-");
     bytes.starts_with(b"%PDF") || extension == "pdf" && inside()
 }
 
-/// Does the start of a ZIP file name an entry?
+/// Whether the start of a ZIP file names an entry.
 fn holds(bytes: &[u8], entry: &[u8]) -> bool {
     bytes.get(..4096).unwrap_or(bytes).windows(entry.len()).any(|window| window == entry)
 }
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_bytes_tell_the_format() {
+    fn formats_are_detected_from_names_and_bytes() {
         let seen = [
             run("a.TXT", b"x"),
             run("README", b"x"),
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_named() {
+    fn unsupported_formats_are_named() {
         insta::assert_snapshot!(
             [
                 run("a.txt", b""),

@@ -1,4 +1,4 @@
-//! How are books and articles read?
+//! Groups the readers of books and articles.
 
 pub(crate) mod epub;
 pub(crate) mod jats;

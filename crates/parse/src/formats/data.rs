@@ -1,4 +1,4 @@
-//! Readers of data: tables, records, databases, and XML of any kind.
+//! Groups the readers of data: tables, records, databases, and XML of any kind.
 
 pub(crate) mod csv;
 pub(crate) mod json;

@@ -1,3 +1,3 @@
-//! How are messages read?
+//! Contains the reader of e-mail messages.
 
 pub(crate) mod eml;

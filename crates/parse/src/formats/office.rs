@@ -1,4 +1,4 @@
-//! Which reader takes an Office file? Files of the formats before 2007 are converted first.
+//! Selects the reader of an Office file; files from before 2007 are converted first.
 
 mod docx;
 mod drawing;
@@ -17,7 +17,7 @@ use crate::document::file::Input;
 use crate::problems::Problems;
 use crate::{Format, ParseError, format_of};
 
-/// Reads a file of an Office format; `None` where it is of another.
+/// Reads a file of an Office format; `None` if it has another format.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Option<Document>, ParseError> {
     let (extension, seen) = match input.format {
         Format::Doc => ("doc", "a Word document of a format before 2007"),
@@ -62,7 +62,7 @@ mod tests {
     use crate::test_support::{packed, run};
     use crate::{ExternalTools, Limits, RecognizedWord, Unavailable, parse};
 
-    /// Converts anything to the same document.
+    /// Converts every file to the same document.
     struct Converter;
 
     impl ExternalTools for Converter {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_tell_the_format_before_the_name() {
+    fn bytes_take_precedence_over_the_name() {
         let types = "<Types><Override ContentType='application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'/></Types>";
         let text = "<document><body><p><r><t>words</t></r></p></body></document>";
         let bytes = packed(&[("[Content_Types].xml", types), ("word/document.xml", text)]);

@@ -1,14 +1,14 @@
-//! What stands in what? A part of XML as a tree that is walked without recursion.
+//! Stores a part of XML as a tree that can be walked without recursion.
 
 use std::borrow::Cow;
 
 use super::{Event, Events, Tag};
 use crate::problems::Problems;
 
-/// Most pieces of a tree: some 50 bytes each.
+/// The most nodes of a tree, at about 50 bytes each.
 const MOST_NODES: usize = 3_000_000;
 
-/// A part as a tree, without comments; of alternatives (`mc:AlternateContent`) the first only.
+/// A part as a tree, without comments; of alternatives (`mc:AlternateContent`) only the first.
 #[derive(Debug)]
 pub(crate) struct Tree<'t> {
     nodes: Vec<Node<'t>>,
@@ -16,19 +16,19 @@ pub(crate) struct Tree<'t> {
 
 #[derive(Debug)]
 struct Node<'t> {
-    what: What<'t>,
-    /// Place of the first child and of the next sibling; 0 is none.
+    what: NodeKind<'t>,
+    /// Index of the first child and of the next sibling; 0 means none.
     first: u32,
     next: u32,
 }
 
 #[derive(Debug)]
-enum What<'t> {
+enum NodeKind<'t> {
     Element(Tag<'t>),
     Text(Cow<'t, str>),
 }
 
-/// An element of a tree, as a view that is copied freely.
+/// An element of a tree, as a view that is cheap to copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'a> {
     tree: &'a Tree<'a>,
@@ -43,10 +43,10 @@ pub(crate) enum Child<'a> {
 }
 
 impl<'t> Tree<'t> {
-    /// Reads a part, as far as it is readable; `place` is what problems name.
+    /// Reads a part as far as it is readable; problems show `place`.
     pub(crate) fn read(text: &'t str, place: &str, problems: &mut Problems) -> Self {
         let mut nodes: Vec<Node<'t>> = Vec::new();
-        // Open elements, and the last child of each.
+        // Open elements with the last child of each.
         let mut open: Vec<(u32, u32)> = Vec::new();
         let mut events = Events::new(text);
         while let Some(event) = events.next() {
@@ -56,7 +56,7 @@ impl<'t> Tree<'t> {
                     continue;
                 }
                 Event::Text(text) if open.is_empty() || text.is_empty() => continue,
-                // White space there would part one alternative from the next.
+                // Skips white space here, because it would separate two alternatives.
                 Event::Text(_)
                     if open
                         .last()
@@ -64,9 +64,9 @@ impl<'t> Tree<'t> {
                 {
                     continue;
                 }
-                Event::Text(text) => What::Text(text),
+                Event::Text(text) => NodeKind::Text(text),
                 Event::Open(tag) => {
-                    // The first alternative is the newest form; the others say the same again.
+                    // The first alternative is the newest form; the others repeat its content.
                     let again = matches!(tag.name(), "Fallback" | "Choice")
                         && open.last().is_some_and(|(_, last)| {
                             0 < *last && is_named(&nodes, *last, "Choice")
@@ -75,7 +75,7 @@ impl<'t> Tree<'t> {
                         events.pass_over();
                         continue;
                     }
-                    What::Element(tag)
+                    NodeKind::Element(tag)
                 }
             };
             if MOST_NODES <= nodes.len() {
@@ -95,7 +95,7 @@ impl<'t> Tree<'t> {
                 }
                 *last = at;
             }
-            if matches!(what, What::Element(_)) {
+            if matches!(what, NodeKind::Element(_)) {
                 open.push((at, 0));
             }
             nodes.push(Node { what, first: 0, next: 0 });
@@ -104,7 +104,7 @@ impl<'t> Tree<'t> {
         Self { nodes }
     }
 
-    /// The outermost element; `None` where the text holds none.
+    /// The outermost element; `None` if the text has no element.
     pub(crate) fn root(&self) -> Option<Element<'_>> {
         self.element(0)
     }
@@ -116,12 +116,12 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// A child and the place of its next sibling.
+    /// A child and the index of its next sibling.
     fn child(&self, at: u32) -> Option<(Child<'_>, u32)> {
         let node = self.nodes.get(at as usize)?;
         let child = match &node.what {
-            What::Element(tag) => Child::Element(Element { tree: self, tag, first: node.first }),
-            What::Text(text) => Child::Text(text),
+            NodeKind::Element(tag) => Child::Element(Element { tree: self, tag, first: node.first }),
+            NodeKind::Text(text) => Child::Text(text),
         };
         Some((child, node.next))
     }
@@ -129,8 +129,8 @@ impl<'t> Tree<'t> {
 
 fn is_named(nodes: &[Node], at: u32, name: &str) -> bool {
     nodes.get(at as usize).is_some_and(|node| match &node.what {
-        What::Element(tag) => tag.name() == name,
-        What::Text(_) => false,
+        NodeKind::Element(tag) => tag.name() == name,
+        NodeKind::Text(_) => false,
     })
 }
 
@@ -154,7 +154,7 @@ impl<'a> Element<'a> {
         self.tag.is_on(name)
     }
 
-    /// Elements and texts in it, in order.
+    /// Child elements and texts, in order.
     pub(crate) fn children(self) -> impl Iterator<Item = Child<'a>> {
         let mut at = self.first;
         std::iter::from_fn(move || {
@@ -167,7 +167,7 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// Elements right below it, in order.
+    /// Child elements, in order.
     pub(crate) fn elements(self) -> impl Iterator<Item = Element<'a>> {
         self.children().filter_map(|child| match child {
             Child::Element(element) => Some(element),
@@ -175,12 +175,12 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// Elements of one name in it.
+    /// Child elements with this name.
     pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Element<'a>> {
         self.elements().filter(move |element| element.name() == name)
     }
 
-    /// The first element of one name in it.
+    /// The first child element with this name.
     pub(crate) fn child(self, name: &str) -> Option<Element<'a>> {
         self.all(name).next()
     }
@@ -190,7 +190,7 @@ impl<'a> Element<'a> {
         names.iter().try_fold(self, |element, name| element.child(name))
     }
 
-    /// All elements below it, each before those in it.
+    /// All elements below it, parents before children.
     pub(crate) fn descendants(self) -> impl Iterator<Item = Element<'a>> {
         let mut waiting = vec![self.first];
         std::iter::from_fn(move || {
@@ -209,7 +209,7 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// Elements of one name, however deep, but not inside of each other.
+    /// Elements with this name at any depth, but not inside one another.
     pub(crate) fn outermost(self, name: &str) -> impl Iterator<Item = Element<'a>> {
         let mut waiting = vec![self.first];
         std::iter::from_fn(move || {
@@ -226,12 +226,12 @@ impl<'a> Element<'a> {
         })
     }
 
-    /// The first element of one name, however deep.
+    /// The first element with this name at any depth.
     pub(crate) fn find(self, name: &str) -> Option<Element<'a>> {
         self.descendants().find(|element| element.name() == name)
     }
 
-    /// All text in it at any depth, nothing between its pieces.
+    /// All text in it at any depth, without separators.
     pub(crate) fn text(self) -> String {
         let mut text = String::new();
         let mut waiting = vec![self.first];

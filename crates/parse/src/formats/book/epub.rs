@@ -1,4 +1,4 @@
-//! What does an EPUB book say? Its chapters in the order of its spine, each read as the page it is.
+//! Reads EPUB books: their chapters in the order of the spine, each as a web page.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,10 +13,10 @@ use crate::formats::web::html;
 use crate::problems::Problems;
 use crate::{Format, ParseError};
 
-/// Chapters of one book that are read.
+/// The most chapters of one book.
 const MOST_CHAPTERS: usize = 5_000;
 
-/// Reads a book: its chapters in one document; the pictures in it are counted, not kept.
+/// Reads a book: its chapters become one document; its pictures are counted, not kept.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut archive = Archive::open(input.name, input.bytes, problems)?;
     let package = package_of(&mut archive, problems)
@@ -38,7 +38,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
             continue;
         };
         let Some(mut page) = page_of(input, chapter, &bytes, problems) else { continue };
-        // Links from chapter to chapter stay in the book.
+        // Drops links from chapter to chapter, which stay inside the book.
         page.links.retain(|link| !is_inside(&package, chapter, link));
         let begins =
             page.blocks.first().is_some_and(|b| matches!(b.kind, BlockKind::Heading { .. }));
@@ -60,7 +60,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(document)
 }
 
-/// What the book's package document says that it consists of.
+/// The contents of the book's package document.
 struct Package {
     metadata: BTreeMap<String, String>,
     /// Entries of the archive, in reading order.
@@ -104,7 +104,7 @@ fn package_of(archive: &mut Archive, problems: &mut Problems) -> Option<Package>
     }
     let spine = root.child("spine")?.all("itemref").filter_map(|item| {
         let entry = entries.get(&*item.attr("idref")?)?;
-        // The contents as a page say nothing but headings over again.
+        // Skips the page with the contents, which only repeats headings.
         (navigation.as_ref() != Some(entry)).then(|| entry.clone())
     });
     let spine: Vec<String> = spine.take(MOST_CHAPTERS).collect();
@@ -138,7 +138,7 @@ fn metadata(element: Element) -> BTreeMap<String, String> {
     metadata
 }
 
-/// The first chapter that cannot be read without a key.
+/// The first chapter that is encrypted.
 fn locked(archive: &mut Archive, package: &Package, problems: &mut Problems) -> Option<String> {
     let bytes = archive.entry("META-INF/encryption.xml", problems)?;
     let text = decode(&bytes);
@@ -150,7 +150,7 @@ fn locked(archive: &mut Archive, package: &Package, problems: &mut Problems) -> 
     })
 }
 
-/// Headings by chapter, for chapters that have none of their own.
+/// Headings by chapter, for chapters without a heading.
 fn table_of_contents(
     archive: &mut Archive,
     package: &Package,
@@ -179,7 +179,7 @@ fn table_of_contents(
     headings
 }
 
-/// A chapter as a document; `None` where it shows no words.
+/// A chapter as a document; `None` if it has no visible words.
 fn page_of(
     input: &Input,
     chapter: &str,
@@ -194,7 +194,7 @@ fn is_inside(package: &Package, chapter: &str, link: &Link) -> bool {
     package.spine.contains(&beside(chapter, &link.target))
 }
 
-/// The entry that a reference names from where it stands: without fragment, `%20` resolved.
+/// Resolves a reference relative to `place`: without fragment, with `%20` decoded.
 fn beside(place: &str, reference: &str) -> String {
     let reference = reference.split(['#', '?']).next().unwrap_or_default();
     archive::resolve(place, &unescape(reference))
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_book_or_locked_is_refused() {
+    fn invalid_and_locked_books_are_refused() {
         insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: no file in it says what it consists of; open it in its program and save it again; if it is plain text, rename it to .txt");
         let locked = ("META-INF/encryption.xml", "<e><CipherReference URI='OPS/two.xhtml'/></e>");
         let files = [&[CONTAINER, PACKAGE, locked][..], &CHAPTERS].concat();

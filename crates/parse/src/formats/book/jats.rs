@@ -1,5 +1,7 @@
-//! What does an article in JATS say, the XML of journals? Its elements have counterparts in HTML:
-//! it is written down as a page, which the reader of pages then reads, tables and all.
+//! Converts articles in JATS, the XML of journals, to HTML.
+//!
+//! Their elements have counterparts in HTML, so the reader of web pages reads them, including
+//! tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +9,7 @@ use std::fmt::Write;
 use crate::bytes::xml::{Child, Element};
 use crate::document::blocks::one_line;
 
-/// The article as a page of HTML, which is read as any other.
+/// The article as a page of HTML.
 pub(crate) fn page_of(article: Element) -> String {
     let mut page = Page { html: String::new() };
     page.html.push_str("<html><body>");
@@ -20,7 +22,7 @@ pub(crate) fn page_of(article: Element) -> String {
     page.html
 }
 
-/// What the article says of itself.
+/// The metadata in the article.
 pub(crate) fn metadata(article: Element) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     let mut note = |key: &str, value: Option<String>| {
@@ -50,7 +52,7 @@ fn people(meta: Element) -> Vec<String> {
     names.map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// `Ada Lovelace`, however it is split.
+/// A name such as `Ada Lovelace`, from any markup of its parts.
 fn name(name: Element) -> String {
     let parts = ["prefix", "given-names", "surname", "suffix"];
     let parts: Vec<String> =
@@ -89,7 +91,8 @@ impl Page {
         }
     }
 
-    /// Writes an element under headings of a level; the tree is no deeper than its reader allows.
+    /// Writes an element under headings of a level. Its recursion is bounded by the depth of the
+    /// tree.
     fn write(&mut self, element: Element, level: usize) {
         match element.name() {
             "sec" | "ack" | "app" | "ref-list" | "glossary" | "fn-group" | "notes" | "bio" => {
@@ -190,7 +193,7 @@ impl Page {
         }
     }
 
-    /// Parts of a reference, which have no space between them.
+    /// Writes parts of a reference that have no space between them.
     fn spread(&mut self, element: Element, level: usize) {
         for child in element.children() {
             match child {
@@ -235,7 +238,7 @@ fn text_of(element: Element, without: &[&str]) -> String {
     pieces.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Title and paragraphs of a caption, a space between them.
+/// Title and paragraphs of a caption, separated by spaces.
 fn spread_text(caption: Element) -> String {
     let pieces: Vec<String> = caption.elements().map(Element::text).collect();
     if pieces.is_empty() { caption.text() } else { pieces.join(" ") }

@@ -1,4 +1,4 @@
-//! What are the rows and columns of a CSV file? One table, one line per row.
+//! Reads CSV files as one table with a line per row.
 
 use csv::{ReaderBuilder, StringRecord};
 use pikerag_knowledge::{Block, BlockKind, Document, Span, Table};
@@ -8,23 +8,23 @@ use crate::document::cells::{named_row, names_columns, split_header};
 use crate::document::file::TextFile;
 use crate::problems::Problems;
 
-/// What parts the cells of a row.
+/// The separator between the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
     Sniffed,
     Tab,
 }
 
-/// Bytes and rows that the delimiter is told from.
+/// The bytes and rows from which the delimiter is detected.
 const SAMPLE: (usize, usize) = (64 << 10, 100);
-/// Rows at the top that may be titles, and the least number of columns below one that is followed by empty cells.
+/// The most title rows at the top, and the fewest columns below a title that empty cells follow.
 const MOST_TITLES: usize = 5;
 const LEAST_BELOW: usize = 3;
-/// A cell with more line breaks than this was most likely never meant to be one.
+/// A cell with more line breaks is probably not a cell.
 const MOST_BREAKS: usize = 50;
 
-/// Reads a table. With a header each row says what its cells are, `Name: Ada; Born: 1815`, so that
-/// it can be found and read alone; else its cells are parted by ` | `.
+/// Reads a table. With a header, each row names its cells (`Name: Ada; Born: 1815`), so that it can
+/// be found and read alone; without one, ` | ` separates cells.
 pub(crate) fn read(
     file: &TextFile,
     delimiter: Delimiter,
@@ -50,13 +50,14 @@ pub(crate) fn read(
     Ok(file.document(None, document.text, document.blocks, Vec::new()))
 }
 
-/// A row, and the line of the file that it begins at.
+/// A row and its first line in the file.
 struct Row {
     line: u64,
     cells: Vec<String>,
 }
 
-/// How many rows at the top are titles of the table, as spreadsheets write them: one cell, above the names of several columns.
+/// The number of title rows at the top, as spreadsheets write them: one cell above the names of
+/// several columns.
 fn titles(rows: &[Row]) -> usize {
     let filled = |row: &Row| row.cells.iter().filter(|cell| !cell.is_empty()).count();
     let is_title =
@@ -72,7 +73,7 @@ fn titles(rows: &[Row]) -> usize {
     if is_above { found } else { 0 }
 }
 
-/// Counts the rows that are longer or shorter than the first, and names the line of one.
+/// Counts the rows that are longer or shorter than the first, and reports the line of one.
 fn count_ragged(rows: &[Row], problems: &mut Problems) {
     let Some(first) = rows.first() else { return };
     let is_ragged = |row: &&Row| row.cells.len() != first.cells.len();
@@ -84,7 +85,7 @@ fn count_ragged(rows: &[Row], problems: &mut Problems) {
     problems.add(format!("line {line}"), reason);
 }
 
-/// Excel's first line `sep=;`, and what follows it.
+/// Excel's first line `sep=;`, and the text after it.
 fn declared_delimiter(text: &str) -> (Option<u8>, &str) {
     let Some((first, rest)) = text.split_once('\n') else { return (None, text) };
     match first.trim_end().strip_prefix("sep=").map(str::as_bytes) {
@@ -93,7 +94,8 @@ fn declared_delimiter(text: &str) -> (Option<u8>, &str) {
     }
 }
 
-/// The delimiter that gives most rows the same number of cells; of several the one with more.
+/// The delimiter that gives most rows the same number of cells; among equals, the one with more
+/// cells.
 fn sniff(content: &str) -> u8 {
     let end = content.char_indices().map(|(at, _)| at).take_while(|at| *at <= SAMPLE.0).last();
     let is_whole = content.len() <= SAMPLE.0;
@@ -105,7 +107,7 @@ fn sniff(content: &str) -> u8 {
         let mut widths: Vec<usize> =
             reader.records().take(SAMPLE.1).map_while(Result::ok).map(|row| row.len()).collect();
         if !is_whole && 1 < widths.len() {
-            widths.pop(); // Most likely cut in two.
+            widths.pop(); // The last row is probably cut.
         }
         let most_common = widths
             .iter()
@@ -177,7 +179,7 @@ impl Writer {
         if !header.is_empty() {
             lines.push(self.line(&header.join(" | ")));
         }
-        // Names are repeated in every row; long names over many short cells must not multiply.
+        // Each row repeats the names; this bounds the growth from long names over many short cells.
         let most = size.saturating_mul(16).saturating_add(1 << 16);
         for row in &rows {
             let named = !header.is_empty() && self.text.len() < most;
@@ -189,7 +191,7 @@ impl Writer {
         self.blocks.push(Block::new(BlockKind::Table(Table { header, rows, lines }), span));
     }
 
-    /// Adds a line, line breaks inside its cells as spaces.
+    /// Adds a line, with line breaks in cells as spaces.
     fn line(&mut self, line: &str) -> Span {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -217,7 +219,8 @@ mod tests {
         "#);
     }
 
-    /// Spreadsheets put titles above the table; a table without one looks alike where names are missing.
+    /// Spreadsheets put titles above tables; a table without a title looks similar if names are
+    /// missing.
     #[test]
     fn titles_above_a_table_are_captions() {
         insta::assert_snapshot!(run("a.csv", "\"Votes, 2013\",,\n,,\nDistrict,Votes,Winner\nNorth,7,Ada\nSouth,9,Bob\n"), @r#"
@@ -253,7 +256,7 @@ mod tests {
 
     /// Spreadsheets leave empty columns at the end.
     #[test]
-    fn a_header_may_end_in_nothing() {
+    fn a_header_may_end_in_empty_cells() {
         insta::assert_snapshot!(run("a.csv", "name,born,,\nAda,1815,,\nAlan,1912,x,\n"), @r#"
         == a
         table "name | born\nname: Ada; born: 1815\nname: Alan; born: 1912; x"
@@ -311,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn ragged_rows_are_kept_and_told() {
+    fn ragged_rows_are_kept_and_reported() {
         insta::assert_snapshot!(run("a.csv", "name,v\n=HYPERLINK(\"http://x\"),1\nb,2,3\n\nc\n\"unterminated,2\n"), @r#"
         == a
         table "name | v\nname: =HYPERLINK(\"http://x\"); v: 1\nname: b; v: 2; 3\nname: c\nname: unterminated,2"

@@ -1,4 +1,4 @@
-//! Is a JSON file a list of records, or one document?
+//! Reads JSON files as a list of records or as one document, and JSON Lines files as records.
 
 use pikerag_knowledge::{BlockKind, Document, Span};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::document::file::TextFile;
 use crate::document::record::{Records, flatten};
 use crate::problems::Problems;
 
-/// Reads JSON Lines: one record per line. Lines that do not parse are problems.
+/// Reads JSON Lines: one record per line. Invalid lines become problems.
 pub(crate) fn read_lines(
     file: &TextFile,
     problems: &mut Problems,
@@ -44,13 +44,15 @@ pub(crate) fn read_lines(
     }
 }
 
-/// Reads one JSON value. A list of objects or texts, or an object that holds one list of objects,
-/// is a list of records (what stands beside that list becomes a document of its own). All else is
-/// one document of lines `path.to.key: value`.
+/// Reads one JSON value.
+///
+/// A list of objects or texts is a list of records. So is an object with exactly one list of
+/// objects; the rest of that object becomes a separate document. Everything else is one document of
+/// lines `path.to.key: value`.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Vec<Document>, ParseError> {
     let value: Value = match serde_json::from_str(&file.text) {
         Ok(value) => value,
-        // JSON Lines are often named so.
+        // JSON Lines files often have this extension.
         Err(_) if starts_like_lines(&file.text) => return read_lines(file, problems),
         Err(fault) => {
             return Err(malformed(
@@ -97,7 +99,7 @@ fn are_records(values: &[Value]) -> bool {
     values.len() < 2 * objects || (0 < texts && texts == values.len())
 }
 
-/// Takes the list of objects out, where there is exactly one.
+/// Takes the list of objects out if there is exactly one.
 fn take_records(fields: &mut Map<String, Value>) -> Option<Vec<Value>> {
     let is_list = |value: &Value| {
         value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_object))
@@ -141,7 +143,7 @@ fn flat_document(file: &TextFile, value: Value, problems: &mut Problems) -> Opti
     (!blocks.is_empty()).then(|| file.document(None, text, blocks, Vec::new()))
 }
 
-/// The fault without the place that `serde_json` appends: we name places in our own way.
+/// The fault without the place that `serde_json` appends; messages give the place themselves.
 fn fault_in(fault: &serde_json::Error) -> String {
     let words = fault.to_string();
     match words.rsplit_once(" at line ") {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_named_and_twins_told_apart() {
+    fn bad_lines_are_reported_and_duplicates_renamed() {
         let lines = "{\"id\":1,\"text\":\"a\"}\n{\"id\":1,\"text\":\"b\"}\n{oops\n{\"id\":\"1~2\",\"text\":\"c\"}\n[1]\n{}\n";
         insta::assert_snapshot!(run("c.jsonl", lines), @r#"
         == c 1 #1 (given)

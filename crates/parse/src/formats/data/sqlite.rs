@@ -12,14 +12,15 @@ use crate::document::file::Input;
 use crate::document::writing::Writing;
 use crate::problems::Problems;
 
-/// Where the header says how the file is written and read: 1 for a journal, 2 for a log beside it.
+/// The header bytes of the write and read versions: 1 for a journal, 2 for a separate log.
 const VERSIONS: std::ops::Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
 const WITH_JOURNAL: u8 = 1;
-/// Bytes of one value: a column may compute larger ones than the file holds.
+/// The most bytes of one value: a computed column may be larger than the file.
 const MOST_BYTES: i32 = 64 << 20;
 
-/// Reads all tables but those of SQLite itself and of its extensions. A view shows what tables hold already, and is left out.
+/// Reads all tables except those of SQLite itself and of its extensions. Views are skipped, because
+/// they repeat data of tables.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let malformed = |error: rusqlite::Error| input.malformed("an SQLite database", error);
     let connection = opened(input, problems).map_err(malformed)?;
@@ -49,7 +50,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(input.document(None, writing))
 }
 
-/// A copy of the database in memory, which nothing can change. What its schema says is not trusted.
+/// Opens a copy of the database in memory, read-only. Its schema is not trusted.
 fn opened(input: &Input, problems: &mut Problems) -> rusqlite::Result<Connection> {
     let (header, rest) = input.bytes.split_at_checked(VERSIONS.end).unwrap_or_default();
     let mut header = header.to_vec();
@@ -72,14 +73,15 @@ fn opened(input: &Input, problems: &mut Problems) -> rusqlite::Result<Connection
     Ok(connection)
 }
 
-/// The names of tables in the order in which they were made.
+/// The names of tables in the order of creation.
 fn names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut query = connection.prepare(
         "SELECT name, rootpage = 0 FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
     )?;
     let tables = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let tables: Vec<(String, bool)> = tables.collect::<rusqlite::Result<_>>()?;
-    // Extensions keep the content of their own tables in others, which bear their names: `texts_content`.
+    // Extensions store the content of their tables in other tables, which carry their names:
+    // `texts_content`.
     let is_of_extension = |name: &str| {
         let mut own = tables.iter().filter(|(_, is_virtual)| *is_virtual);
         own.any(|(own, _)| {
@@ -173,7 +175,7 @@ mod tests {
         "#);
     }
 
-    /// Tables of extensions, and those in which they keep their own content.
+    /// Tables of extensions, and the tables with their content.
     #[test]
     fn tables_of_extensions_are_left_out() {
         let statements = "CREATE VIRTUAL TABLE notes USING fts3(text);
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_with_a_log_is_read_as_it_is() {
+    fn a_database_with_a_log_is_read_without_the_log() {
         let mut bytes = database(SHOP);
         bytes[18..20].fill(2);
         let read = run("shop.sqlite", &bytes);
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_says_so() {
+    fn damaged_databases_are_refused() {
         let cut = &database(SHOP)[..1000];
         insta::assert_snapshot!(run("cut.db", cut), @"`cut.db` is not readable as an SQLite database: database disk image is malformed; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 
     proptest! {
         #[test]
-        fn any_damage_is_survived(at in 0_usize..8192, byte in any::<u8>(), length in 0_usize..9000) {
+        fn handles_any_damage(at in 0_usize..8192, byte in any::<u8>(), length in 0_usize..9000) {
             let mut bytes = database(SHOP);
             let at = at % bytes.len();
             if 16 <= at {

@@ -1,5 +1,5 @@
-//! What does an XML file of unknown kind say? Records become rows or lines of names and values, all
-//! other text paragraphs.
+//! Reads XML files of unknown kind: records become rows or lines of names and values, all other
+//! text becomes paragraphs.
 
 use pikerag_knowledge::{BlockKind, Document};
 
@@ -12,12 +12,13 @@ use crate::formats::book::jats;
 use crate::formats::web::html;
 use crate::problems::Problems;
 
-/// More columns than any table of records has.
+/// The most columns of a table of records.
 const MOST_COLUMNS: usize = 100;
 /// A longer value, in characters, is text, not an entry of a record.
 const LONGEST_VALUE: usize = 300;
 
-/// Reads a file: articles in JATS and web pages as what they are, anything else by its form.
+/// Reads a file. JATS articles and web pages get their own readers, other files are read by their
+/// structure.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let text = decode(input.bytes);
     let tree = Tree::read(&text, "", problems);
@@ -47,7 +48,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(input.document(title, writing))
 }
 
-/// Writes an element; the tree is no deeper than its reader allows.
+/// Writes an element. Its recursion is bounded by the depth of the tree.
 fn write(writing: &mut Writing, element: Element, level: u8) {
     let has_text = element.children().any(|child| match child {
         Child::Text(text) => !text.trim().is_empty(),
@@ -88,7 +89,7 @@ fn spaced(element: Element) -> String {
     element.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Children of one name that hold nothing but values: a header and a row for each.
+/// Children of one name that contain only values: a header and a row for each.
 fn records(element: Element) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let name = element.elements().next()?.name();
     let mut header: Vec<String> = Vec::new();
@@ -129,7 +130,7 @@ fn records(element: Element) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     (1 < rows.len() && 1 < header.len()).then_some((header, rows))
 }
 
-/// Children that hold nothing but short values: a line for each.
+/// Children that contain only short values: a line for each.
 fn record(element: Element) -> Option<String> {
     let mut lines = Vec::new();
     let mut first = None;

@@ -1,5 +1,5 @@
-//! What does an e-mail say, and what came with it? The message is one document; each attachment
-//! that can be read gives more, named after it.
+//! Reads e-mails: the message is one document; readable attachments give further documents, named
+//! after it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,18 +15,18 @@ use crate::formats::web::html;
 use crate::problems::Problems;
 use crate::{Format, ParseError};
 
-/// Messages in messages in messages: no deeper.
+/// The deepest nesting of messages in messages.
 const DEEPEST: usize = 3;
-/// Attachments of one message that are read.
+/// The most attachments of one message.
 const MOST_ATTACHMENTS: usize = 200;
 /// A picture with a shorter side is a button, a logo or a tracker.
 const SHORTEST_SIDE: u32 = 32;
 
-/// Reads an attachment by its name and its bytes: its documents, and what could not be read of it.
+/// Reads an attachment by its name and its bytes; returns its documents and problems.
 type ReadAttachment<'a> =
     dyn Fn(&str, &[u8]) -> Result<(Vec<Document>, Vec<Problem>), ParseError> + 'a;
 
-/// Reads a message; `depth` counts the messages around it.
+/// Reads a message; `depth` is the number of messages around it.
 pub(crate) fn read(
     input: &Input,
     depth: usize,
@@ -86,7 +86,7 @@ fn attached(mut document: Document, name: &str) -> Document {
     document
 }
 
-/// The header that a reader sees.
+/// The header lines that mail programs show.
 fn metadata(message: &Message) -> BTreeMap<String, String> {
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);
     let entries = [
@@ -131,7 +131,7 @@ fn document(
         lines.iter().filter_map(|(label, key)| Some(format!("{label}: {}", metadata.get(*key)?)));
     writing.plain(BlockKind::Paragraph, &lines.collect::<Vec<_>>().join("\n"));
     let before = writing.blocks.len();
-    // The richer form first: tables and headings are lost in the plain one.
+    // Prefers the HTML form, because the plain form has no tables and headings.
     for part in message.html_bodies() {
         write_body(&mut writing, input, part, problems);
     }
@@ -159,7 +159,7 @@ fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems
     };
     match &part.body {
         PartType::Text(body) => writing.append(plain::read(file(Format::Text, body))),
-        // Where it is blank, the plain form may hold something.
+        // If it is blank, the plain form may have text.
         PartType::Html(body) => {
             if let Ok(page) = html::read(&file(Format::Html, body), problems) {
                 writing.append(page);
@@ -172,7 +172,7 @@ fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems
 fn name_of(part: &MessagePart, number: usize) -> String {
     let named = part.attachment_name().and_then(one_line);
     if let Some(name) = named {
-        // A path of the sender's machine is none of ours.
+        // A path on the sender's machine is dropped.
         return name
             .rsplit(['/', '\\'])
             .find(|part| !part.is_empty())
@@ -257,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mail_is_refused() {
+    fn files_without_a_mail_header_are_refused() {
         insta::assert_snapshot!(run("m.eml", "just some text\n"), @"`m.eml` is not readable as an e-mail: it has no header; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 
-    /// Each level is a message with the next as its attachment.
+    /// Each level is a message with the next one as its attachment.
     #[test]
     fn nesting_ends() {
         let mut mail = "From: a@b.c\r\n\r\nlast\r\n".to_owned();

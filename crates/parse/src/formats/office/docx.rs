@@ -1,7 +1,8 @@
-//! What does a Word document say? Its body in order; notes and comments behind the paragraph that they
-//! belong to (ECMA-376 part 1, `WordprocessingML`).
+//! Reads Word documents: the body in order, with notes and comments after their paragraph (ECMA-376
+//! part 1, `WordprocessingML`).
 //!
-//! Page numbers are not in the file: Word finds them when it draws. Headers and footers come last.
+//! Page numbers are not in the file, because Word computes them when it draws. Headers and footers
+//! come last.
 
 mod body;
 mod numbering;
@@ -23,20 +24,20 @@ use numbering::Numbering;
 use paragraph::Field;
 use styles::Styles;
 
-/// A body as it is read.
+/// The state of reading a body.
 struct Reader<'a, 'p> {
     package: &'a mut Package<'p>,
     problems: &'a mut Problems,
-    /// Where the part leads that is being read.
+    /// The relations of the part that is read.
     relations: Relations,
     styles: Styles,
     numbering: Numbering,
     /// Footnotes, endnotes and comments by kind and identifier.
     notes: &'a HashMap<(&'static str, String), Element<'a>>,
-    /// Where those lead, by kind.
+    /// The relations of notes, by kind.
     notes_relations: HashMap<&'static str, Relations>,
     writing: Writing,
-    /// Fields that are open: they may reach over paragraphs.
+    /// Open fields; they may span paragraphs.
     fields: Vec<Field>,
     /// The first paragraph of the style `Title`.
     title: Option<String>,
@@ -109,7 +110,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
 }
 
 impl Reader<'_, '_> {
-    /// Headers and footers: each text once, marked as what it is. Bare page numbers are left out.
+    /// Headers and footers: each text once, marked as such. Bare page numbers are skipped.
     fn margins(&mut self) {
         let mut seen = Vec::new();
         for (kind, label) in [("header", "Header"), ("footer", "Footer")] {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_paragraph() {
+    fn paragraphs_keep_links_fields_and_marks() {
         let body = [
             "<w:p>",
             &text("See "),
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_in_notes_is_kept() {
+    fn hidden_text_in_notes_is_kept() {
         insta::assert_snapshot!(word("<w:p><w:r><w:t>Text</w:t><w:footnoteReference w:id='3'/></w:r></w:p>"), @r#"
         == Untitled 1
         p "Text[3]"
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_are_merged_are_repeated() {
+    fn merged_cells_are_repeated() {
         let cell = |properties: &str, words: &str| {
             format!("<w:tc><w:tcPr>{properties}</w:tcPr><w:p>{}</w:p></w:tc>", text(words))
         };
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn unreadable_parts_are_reported() {
         insta::assert_snapshot!(run("a.docx", packed(&[("word/other.xml", "<a/>")])), @"`a.docx` is not readable as a Word document: `word/document.xml` is missing or damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
         insta::assert_snapshot!(word(&"<w:p>".repeat(300)), @r#"
         == Untitled 1

@@ -1,5 +1,5 @@
-//! What do the charts and diagrams of Office say? A chart is a table of its series, its title a caption;
-//! a diagram is its texts (`DrawingML`).
+//! Writes the charts and diagrams of Office files: a chart as a table of its series with its title
+//! as caption, a diagram as its texts (`DrawingML`).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::document::writing::Writing;
 use crate::formats::office::ooxml::Package;
 use crate::problems::Problems;
 
-/// Most points of a chart.
+/// The most points of a chart.
 const MOST_POINTS: usize = 100_000;
 
 /// Writes the chart or diagram in a part.
@@ -51,7 +51,7 @@ fn chart(root: Element, writing: &mut Writing, problems: &mut Problems, part: &s
         chart.descendants().filter(|element| element.name() == "ser").map(Series::read).collect();
     let mut caption = title(chart).filter(|title| !title.trim().is_empty());
     if caption.is_none() && series.len() == 1 {
-        caption = series.first().map(|series| series.name.clone()); // As Office shows it.
+        caption = series.first().map(|series| series.name.clone()); // Office shows the same title.
     }
     let kind = chart.descendants().find_map(|element| kind_of(element.name()));
     let caption = match (caption, kind) {
@@ -90,7 +90,7 @@ fn chart(root: Element, writing: &mut Writing, problems: &mut Problems, part: &s
     writing.named_table(header, rows.collect());
 }
 
-/// What a reader would call a chart with this element.
+/// The common name of a chart with this element.
 fn kind_of(name: &str) -> Option<&'static str> {
     Some(match name {
         "barChart" | "bar3DChart" => "bar chart",
@@ -107,7 +107,7 @@ fn kind_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// One series: its values by place.
+/// One series with its values by index.
 struct Series {
     name: String,
     labels: BTreeMap<usize, String>,
@@ -134,7 +134,7 @@ impl Series {
     }
 }
 
-/// Cached points by place; of labels on several levels the parts are joined.
+/// Cached points by index; the parts of labels on several levels are joined.
 fn points(holder: Element) -> BTreeMap<usize, String> {
     let mut points: BTreeMap<usize, String> = BTreeMap::new();
     for point in holder.descendants().filter(|element| element.name() == "pt") {

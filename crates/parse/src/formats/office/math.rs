@@ -1,5 +1,5 @@
-//! How is a formula of Office written on one line? As `LaTeX` writes structure; letters stay what they
-//! are (ECMA-376 part 1, §22.1).
+//! Writes formulas of Office on one line, with structure as in `LaTeX` and unchanged letters
+//! (ECMA-376 part 1, §22.1).
 
 use crate::bytes::xml::Element;
 
@@ -70,7 +70,7 @@ fn piece(part: Element) -> String {
     }
 }
 
-/// Raised or lowered text, where there are letters for it: `10⁶` must not become `106`.
+/// Superscript or subscript text, if characters exist for it: `10⁶` must not become `106`.
 pub(crate) fn raised(text: &str, is_high: bool) -> String {
     const PLAIN: &str = "0123456789+-=()n";
     const HIGH: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ";

@@ -1,7 +1,7 @@
-//! How does a list show its numbers: as digits, letters, Roman or Chinese numerals?
+//! Formats list numbers as digits, letters, Roman or Chinese numerals.
 
-/// A number as a list shows it; `format` is named as in Word (`lowerRoman`), decimal where it is unknown
-/// or cannot show the number.
+/// Formats a list number; `format` is a name of Word (`lowerRoman`). Unknown formats, and numbers
+/// that a format cannot show, give decimal digits.
 pub(crate) fn format_number(number: i64, format: &str) -> String {
     let letter = |first: u8| {
         let at = u8::try_from((number - 1).rem_euclid(26)).unwrap_or(0);
@@ -53,7 +53,7 @@ fn roman(number: i64) -> String {
     roman
 }
 
-/// 一, 十二, 二十; beyond 99 in digits.
+/// 一, 十二, 二十; digits above 99.
 fn chinese(number: i64) -> String {
     const DIGITS: [&str; 10] = ["", "一", "二", "三", "四", "五", "六", "七", "八", "九"];
     let digit = |digit: i64| {

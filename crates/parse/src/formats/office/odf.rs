@@ -1,4 +1,4 @@
-//! What does an `OpenDocument` text or presentation say? (ODF 1.3 part 3)
+//! Reads `OpenDocument` texts and presentations (ODF 1.3 part 3).
 
 mod body;
 mod inline;
@@ -23,10 +23,10 @@ use crate::problems::Problems;
 use lists::Lists;
 use styles::Styles;
 
-/// Bytes of all pictures that are kept.
+/// The most bytes of all kept pictures.
 pub(crate) const LARGEST_IMAGES: usize = 64 << 20;
 
-/// A document as it is read.
+/// The state of reading a document.
 struct Reader<'a, 'p> {
     archive: &'a mut Archive<'p>,
     problems: &'a mut Problems,
@@ -35,7 +35,7 @@ struct Reader<'a, 'p> {
     writing: Writing,
     /// The first title or, in a presentation, the first title of a slide.
     title: Option<String>,
-    /// Pictures that were shown, and bytes that may still be.
+    /// Pictures written so far, and the bytes that remain for further ones.
     seen: HashSet<String>,
     images_left: usize,
 }
@@ -109,7 +109,7 @@ pub(crate) fn content(
     Ok(decode(&bytes).into_owned())
 }
 
-/// What the document says of itself; the title under `title`.
+/// The metadata in the document, with the title under `title`.
 pub(crate) fn metadata(archive: &mut Archive, problems: &mut Problems) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     let Some(bytes) = archive.entry("meta.xml", problems) else { return metadata };
@@ -138,7 +138,7 @@ pub(crate) fn metadata(archive: &mut Archive, problems: &mut Problems) -> BTreeM
     metadata
 }
 
-/// Writes what is embedded in a spreadsheet: objects, such as charts, and pictures.
+/// Writes the embedded objects of a spreadsheet, such as charts, and its pictures.
 pub(crate) fn embedded(
     hrefs: &[String],
     archive: &mut Archive,
@@ -168,8 +168,8 @@ pub(crate) fn embedded(
     *writing = reader.writing;
 }
 
-/// The text of the element that was opened last, a line per paragraph; what is embedded there is put
-/// aside.
+/// The text of the element that was opened last, one line per paragraph; embedded objects go to
+/// `hrefs`.
 pub(crate) fn text_and_objects(events: &mut Events, hrefs: &mut Vec<String>) -> String {
     flatten(events, |tag| {
         if matches!(tag.name(), "object" | "image") {
@@ -178,7 +178,7 @@ pub(crate) fn text_and_objects(events: &mut Events, hrefs: &mut Vec<String>) -> 
     })
 }
 
-/// The text of the element that was opened last, a line per paragraph.
+/// The text of the element that was opened last, one line per paragraph.
 pub(crate) fn flat_text(events: &mut Events) -> String {
     flatten(events, |_| ())
 }
@@ -210,7 +210,7 @@ fn flatten(events: &mut Events, mut see: impl FnMut(&Tag)) -> String {
 }
 
 impl Reader<'_, '_> {
-    /// A picture in the file; none where it lies elsewhere or is of a kind that is not shown.
+    /// A picture in the file; `None` if it is outside the file or of an unsupported kind.
     fn image(&mut self, href: &str) -> Option<Image> {
         let bytes = self.archive.entry(&resolve("", href), self.problems)?;
         let media_type = shown_type(&bytes)?;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_in_cells_and_notes_is_kept() {
+    fn hidden_text_in_cells_and_notes_is_kept() {
         let hidden = |words: &str| format!("<text:span text:style-name='T1'>{words}</text:span>");
         let cell =
             |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encrypted_is_refused() {
+    fn encrypted_files_are_refused() {
         let manifest = "<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>";
         insta::assert_snapshot!(run("a.odt", packed(&[("META-INF/manifest.xml", manifest), ("content.xml", "x")])), @"`a.odt` is an encrypted OpenDocument file: open it with its password and save it without one");
     }

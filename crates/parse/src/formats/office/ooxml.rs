@@ -1,5 +1,5 @@
-//! What holds an Office file together? Parts, the relations between them, pictures, and what the file
-//! says of itself (ECMA-376 part 2).
+//! Opens Office files: their parts, relations between parts, pictures and metadata (ECMA-376 part
+//! 2).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,44 +13,44 @@ use crate::document::blocks::one_line;
 use crate::document::file::Input;
 use crate::problems::Problems;
 
-/// Bytes of the largest picture, and of all pictures, that are kept.
+/// The most bytes of one kept picture, and of all of them.
 const LARGEST_IMAGE: usize = 16 << 20;
 const LARGEST_IMAGES: usize = 64 << 20;
 
-/// An Office file whose parts can be read; it counts what its pictures take.
+/// An Office file with readable parts; it counts the bytes of its pictures.
 pub(crate) struct Package<'a> {
     archive: Archive<'a>,
-    /// Pictures that were given out: one that stands on every slide is shown once.
+    /// Pictures returned so far; a picture on every slide appears once.
     seen: HashSet<String>,
     images_left: usize,
 }
 
-/// Where a part leads: relations by their identifier.
+/// Relations of a part, by identifier.
 #[derive(Debug, Default)]
 pub(crate) struct Relations(pub(crate) HashMap<String, Relation>);
 
-/// One part leads to another, or out of the file.
+/// A reference from one part to another, or out of the file.
 #[derive(Debug)]
 pub(crate) struct Relation {
     /// Last word of its type: `image`, `hyperlink`, `slide`, …
     pub(crate) kind: String,
-    /// Name of a part, or, if it leads out, what is written there.
+    /// The name of a part or, outside the file, the address as written.
     pub(crate) target: String,
     pub(crate) leads_out: bool,
 }
 
 impl Relations {
-    /// The part behind an identifier; `None` where it is unknown or leads out of the file.
+    /// The part of an identifier; `None` if it is unknown or leads out of the file.
     pub(crate) fn part(&self, id: &str) -> Option<&str> {
         self.0.get(id).filter(|relation| !relation.leads_out).map(|found| found.target.as_str())
     }
 
-    /// The address behind an identifier; `None` where it is unknown or leads to a part.
+    /// The address of an identifier; `None` if it is unknown or leads to a part.
     pub(crate) fn address(&self, id: &str) -> Option<&str> {
         self.0.get(id).filter(|relation| relation.leads_out).map(|found| found.target.as_str())
     }
 
-    /// The parts of one kind, by name.
+    /// The parts of one kind, sorted by name.
     pub(crate) fn of_kind(&self, kind: &str) -> Vec<String> {
         let matching = self.0.values().filter(|found| found.kind == kind && !found.leads_out);
         let mut parts: Vec<String> = matching.map(|found| found.target.clone()).collect();
@@ -67,8 +67,7 @@ impl<'a> Package<'a> {
         Ok(Self { archive, seen: HashSet::new(), images_left: LARGEST_IMAGES })
     }
 
-    /// The text of a part without a byte order mark; `None` where it is missing or cannot be
-    /// unpacked.
+    /// The text of a part without a byte order mark; `None` if it is missing or cannot be unpacked.
     pub(crate) fn part(&mut self, name: &str, problems: &mut Problems) -> Option<String> {
         let bytes = self.archive.entry(name, problems)?;
         Some(match String::from_utf8(bytes) {
@@ -78,7 +77,7 @@ impl<'a> Package<'a> {
         })
     }
 
-    /// Where a part leads; the file itself is the part with no name.
+    /// The relations of a part; the file itself is the part with an empty name.
     pub(crate) fn relations(&mut self, part: &str, problems: &mut Problems) -> Relations {
         let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
         let slash = if folder.is_empty() { "" } else { "/" };
@@ -98,13 +97,13 @@ impl<'a> Package<'a> {
         relations
     }
 
-    /// The part that all begins with; `usual` where the file does not say.
+    /// The main part; `usual` if the file does not name one.
     pub(crate) fn main(&mut self, usual: &str, problems: &mut Problems) -> String {
         let parts = self.relations("", problems).of_kind("officeDocument");
         parts.into_iter().find(|part| self.archive.has(part)).unwrap_or_else(|| usual.to_owned())
     }
 
-    /// What the file says of itself; the title under `title`.
+    /// The metadata in the file, with the title under `title`.
     pub(crate) fn metadata(&mut self, problems: &mut Problems) -> BTreeMap<String, String> {
         let mut metadata = BTreeMap::new();
         let Some(text) = self.part("docProps/core.xml", problems) else { return metadata };
@@ -123,7 +122,7 @@ impl<'a> Package<'a> {
         metadata
     }
 
-    /// A picture, if it is of a kind that can be shown; none, if it was given out before.
+    /// A picture, unless its kind is unsupported or it was returned before.
     pub(crate) fn image(&mut self, part: &str, problems: &mut Problems) -> Picture {
         if !self.seen.insert(part.to_lowercase()) {
             return Picture::Again;
@@ -139,11 +138,11 @@ impl<'a> Package<'a> {
     }
 }
 
-/// What there is to show of a picture.
+/// The result of a request for a picture.
 pub(crate) enum Picture {
     Shown(Image),
     /// It is missing, too large, or of a kind that only Office draws.
     Unshown,
-    /// It was shown before.
+    /// It was returned before.
     Again,
 }

@@ -1,25 +1,25 @@
-//! Gathers a paragraph of an office document: its text with links, and what hangs on it.
+//! Gathers a paragraph of an Office document: its text with links, and its attachments.
 
 use crate::document::writing::LinkedText;
 
 /// A paragraph so far.
 pub(super) struct Para<A> {
     pub(super) visible: LinkedText,
-    /// Text that its program does not show.
+    /// Text that the program hides.
     pub(super) hidden: String,
-    /// What hangs on it, in the order of the file.
+    /// Its attachments, in the order of the file.
     pub(super) after: Vec<A>,
-    /// Whether all words shown so far are bold.
+    /// Whether all visible words so far are bold.
     pub(super) is_bold: bool,
 }
 
-/// How a text of it is written.
+/// The style of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'c> {
     pub(super) link: Option<&'c str>,
     pub(super) is_hidden: bool,
     pub(super) is_bold: bool,
-    /// Above the line or below it.
+    /// `true` for superscript, `false` for subscript.
     pub(super) raised: Option<bool>,
 }
 
@@ -33,7 +33,7 @@ impl<A> Para<A> {
         }
     }
 
-    /// Adds text as it is.
+    /// Adds text unchanged.
     pub(super) fn add(&mut self, text: &str, context: Context) {
         if context.is_hidden {
             self.hidden.push_str(text);

@@ -1,5 +1,5 @@
-//! What does a presentation say? Slide by slide: a slide is a page, its title a heading; then its notes
-//! and comments (ECMA-376 part 1, `PresentationML`).
+//! Reads presentations slide by slide: a slide is a page, its title a heading; its notes and
+//! comments follow (ECMA-376 part 1, `PresentationML`).
 
 mod comments;
 mod shapes;
@@ -17,21 +17,21 @@ use crate::problems::Problems;
 use comments::Authors;
 use shapes::Frame;
 
-/// Slides of a file that are read.
+/// The most slides of a file.
 const MOST_SLIDES: usize = 10_000;
-/// A slide's size in EMU where the file does not say.
+/// A slide's size in EMU if the file gives none.
 const USUAL_SIZE: (f64, f64) = (9_144_000.0, 6_858_000.0);
 
-/// A presentation as it is read.
+/// The state of reading a presentation.
 struct Reader<'a, 'p> {
     package: &'a mut Package<'p>,
     problems: &'a mut Problems,
     writing: Writing,
-    /// Where the slide leads that is being read.
+    /// The relations of the current slide.
     relations: Relations,
     /// Width and height of slides in EMU.
     size: (f64, f64),
-    /// Footers that were written: each comes once.
+    /// Footers written so far; each appears once.
     footers: Vec<String>,
     /// Title of the first slide that has one.
     title: Option<String>,
@@ -79,7 +79,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
             .add("", format!("tables have more than the {} cells allowed", input.limits.max_cells));
     }
     let metadata = package.metadata(problems);
-    // PowerPoint itself fills in the title that nobody gave.
+    // PowerPoint sets this title if the author gave none.
     let given = metadata.get("title").filter(|title| !title.starts_with("PowerPoint"));
     let mut document = input.document(given.cloned().or(title), writing);
     document.metadata = metadata;
@@ -111,7 +111,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Where the placeholders of the slide's layout and master stand: a slide may leave that to them.
+    /// The places of placeholders in the slide's layout and master, for slides that do not set
+    /// them.
     fn frames(&mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
         let Some(layout) = self.relations.of_kind("slideLayout").into_iter().next() else {
@@ -142,7 +143,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Is this the text of notes, not the picture of the slide or its number?
+/// Whether a shape is the text of notes, not the picture of the slide or its number.
 fn is_body(shape: &Element) -> bool {
     let placeholder = shape.path(&["nvSpPr", "nvPr", "ph"]);
     let kind = placeholder.and_then(|placeholder| placeholder.attr("type"));

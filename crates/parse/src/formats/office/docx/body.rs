@@ -1,4 +1,4 @@
-//! Which blocks does a body hold?
+//! Writes the blocks of a Word body.
 
 use pikerag_knowledge::BlockKind;
 
@@ -11,7 +11,7 @@ use crate::formats::office::drawing;
 use crate::formats::office::ooxml::Picture;
 
 impl<'x> Reader<'_, '_> {
-    /// Writes all that stands in a body, a cell that serves layout, or a text box.
+    /// Writes all content of a body, a layout cell, or a text box.
     pub(super) fn blocks(&mut self, parent: Element<'x>) {
         for child in parent.elements() {
             match child.name() {
@@ -53,7 +53,7 @@ impl<'x> Reader<'_, '_> {
         self.writing.place.hidden = before;
     }
 
-    /// Writes what hangs on a paragraph.
+    /// Writes the attachments of a paragraph.
     pub(super) fn write_after(&mut self, after: Vec<After<'x>>) {
         for after in after {
             match after {
@@ -107,8 +107,8 @@ impl<'x> Reader<'_, '_> {
         self.write_hidden(&hidden);
     }
 
-    /// All text in it that is shown and all that is hidden, paragraphs parted by line breaks; what hangs
-    /// on it is left out, but boxes are not.
+    /// All visible and all hidden text in it, with paragraphs separated by line breaks. Attachments
+    /// are skipped, except text boxes.
     pub(super) fn flat(&mut self, parent: Element<'_>) -> (LinkedText, String) {
         let mut flat = super::table::Flat::default();
         self.flatten(parent, &mut flat);

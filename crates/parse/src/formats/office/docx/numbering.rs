@@ -1,4 +1,4 @@
-//! Which number does an item or a heading bear? Word stores how to count, not the number.
+//! Computes the numbers of items and headings; Word stores only how to count.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,10 @@ use crate::bytes::xml::{Element, Tree};
 use crate::formats::office::numerals::format_number;
 use crate::problems::Problems;
 
-/// Levels of a list that Word knows.
+/// The number of list levels in Word.
 const LEVELS: usize = 9;
 
-/// Lists, and how far each has counted.
+/// Lists and their current counts.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
     /// By `w:abstractNumId`.
@@ -17,9 +17,9 @@ pub(super) struct Numbering {
     /// By `w:numId`.
     lists: HashMap<String, List>,
     counts: HashMap<String, [Option<i64>; LEVELS]>,
-    /// Lists that have been met: only then do their starts override.
+    /// Lists that have occurred; their start overrides apply only at their first use.
     begun: HashSet<String>,
-    /// Level that a style's numbering is for.
+    /// The list and level of a style's numbering.
     by_style: HashMap<String, (String, usize)>,
 }
 
@@ -46,7 +46,7 @@ impl Numbering {
         let Some(root) = tree.root() else { return numbering };
         let id_of =
             |element: Element, name: &str| element.attr(name).unwrap_or_default().into_owned();
-        // A pattern may say no more than the style whose list is meant.
+        // A pattern may only name the style whose list it uses.
         let mut style_links: HashMap<String, String> = HashMap::new();
         let mut linked: Vec<(String, String)> = Vec::new();
         for pattern in root.all("abstractNum") {
@@ -90,14 +90,14 @@ impl Numbering {
         numbering
     }
 
-    /// The level that belongs to a style, where only the style says that it is numbered.
+    /// The level of a style, if only the style says that it is numbered.
     pub(super) fn level_of_style(&self, list: &str, style: &str) -> Option<usize> {
         let (pattern, level) = self.by_style.get(style)?;
         (self.lists.get(list)?.pattern == *pattern).then_some(*level)
     }
 
-    /// Counts on, and gives the marker of the next item: `2.1`, `- ` for a bullet, nothing where none
-    /// is shown. `None` where there is no such list.
+    /// Advances the count and returns the marker of the next item: `2.1`, or `- ` for a bullet, or
+    /// an empty text for hidden numbers. `None` if there is no such list.
     pub(super) fn next(&mut self, list_id: &str, level: usize) -> Option<String> {
         let list = self.lists.get(list_id)?;
         let level = level.min(LEVELS - 1);

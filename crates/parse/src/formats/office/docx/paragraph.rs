@@ -1,4 +1,4 @@
-//! What stands in a paragraph? Its text with links, and what hangs on it: text boxes, pictures, notes.
+//! Reads a paragraph: its text with links, and its attachments (text boxes, pictures, notes).
 
 use super::Reader;
 use super::styles::{Role, Style, is_on};
@@ -6,20 +6,20 @@ use crate::bytes::xml::{Child, Element};
 use crate::formats::office::math;
 use crate::formats::office::para::{self, Context};
 
-/// Fields inside of fields that are told apart.
+/// The deepest nesting of fields that are distinguished.
 const DEEPEST_FIELD: usize = 32;
 
-/// The smallest size that can be read, in half points.
+/// The smallest readable size, in half points.
 const SMALLEST: u32 = 4;
 
 /// A paragraph of Word.
 pub(super) type Para<'x> = para::Para<After<'x>>;
 
-/// What hangs on a paragraph.
+/// An attachment of a paragraph.
 pub(super) enum After<'x> {
     /// A text box.
     Box(Element<'x>),
-    /// A picture: the text that stands for it, and its relation.
+    /// A picture: its alternative text and its relation.
     Picture(String, String),
     /// A chart or diagram: its relation.
     Graphic(String),
@@ -31,13 +31,13 @@ pub(super) enum After<'x> {
 #[derive(Debug, Default)]
 pub(super) struct Field {
     instruction: String,
-    /// Past the instruction: what is shown.
+    /// Whether the instruction has ended and the visible result has begun.
     in_result: bool,
     target: Option<String>,
 }
 
 impl<'x> Reader<'_, '_> {
-    /// Reads a paragraph; its number, if it has one, stands before its text.
+    /// Reads a paragraph; its number, if it has one, precedes its text.
     pub(super) fn paragraph(&mut self, element: Element<'x>) -> (Role, bool, Para<'x>) {
         let properties = element.child("pPr");
         let own = properties.map(Style::of).unwrap_or_default();
@@ -67,12 +67,12 @@ impl<'x> Reader<'_, '_> {
             raised: None,
         };
         self.inline(element, context, &mut para);
-        // The code of a field ends with its paragraph at the latest; what it shows may go on.
+        // A field's code ends with its paragraph at the latest; its result may continue.
         self.fields.retain(|field| field.in_result);
         (role, is_item, para)
     }
 
-    /// Reads what stands in a paragraph, a link or an insertion.
+    /// Reads the content of a paragraph, a link or an insertion.
     fn inline(&mut self, element: Element<'x>, context: Context, para: &mut Para<'x>) {
         for child in element.elements() {
             match child.name() {
@@ -97,7 +97,7 @@ impl<'x> Reader<'_, '_> {
                         para.visible.push(&format!("$${}$$", math::linear(formula)));
                     }
                 }
-                // What was deleted, or stands elsewhere now.
+                // Deleted or moved text.
                 "del" | "moveFrom" | "pPr" | "sdtPr" | "sdtEndPr" | "rt" => {}
                 _ => self.inline(child, context, para),
             }
@@ -112,7 +112,7 @@ impl<'x> Reader<'_, '_> {
             Some(_) => is_on(marks, "vanish"),
             None => context.is_hidden || style.is_hidden,
         };
-        // Half points: a size that nobody can read hides text as well.
+        // Half points; an unreadably small size also hides text.
         let size: Option<u32> = marks.and_then(|marks| marks.child("sz")?.number("val"));
         let is_hidden = is_hidden || size.is_some_and(|size| size < SMALLEST);
         let is_bold = match marks.and_then(|marks| marks.child("b")) {
@@ -135,22 +135,23 @@ impl<'x> Reader<'_, '_> {
                 "t" => {
                     let text = text_of(piece);
                     match context.raised {
-                        Some(is_high) => self.say(&math::raised(&text, is_high), context, para),
-                        None => self.say(&text, context, para),
+                        Some(is_high) => self.add_text(&math::raised(&text, is_high), context, para),
+                        None => self.add_text(&text, context, para),
                     }
                 }
-                "tab" | "ptab" => self.say("\t", context, para),
-                "br" | "cr" => self.say("\n", context, para),
-                "noBreakHyphen" => self.say("\u{2011}", context, para),
+                "tab" | "ptab" => self.add_text("\t", context, para),
+                "br" | "cr" => self.add_text("\n", context, para),
+                "noBreakHyphen" => self.add_text("\u{2011}", context, para),
                 "sym" => {
                     let code =
                         piece.attr("char").and_then(|code| u32::from_str_radix(&code, 16).ok());
-                    // Symbol fonts live in the private area: their letters mean nothing elsewhere.
+                    // Symbol fonts use the private area; their characters mean nothing in other
+                    // fonts.
                     let private = 0xe000..=0xf8ff;
                     if let Some(letter) =
                         code.filter(|code| !private.contains(code)).and_then(char::from_u32)
                     {
-                        self.say(letter.encode_utf8(&mut [0; 4]), context, para);
+                        self.add_text(letter.encode_utf8(&mut [0; 4]), context, para);
                     }
                 }
                 "fldChar" => match piece.attr("fldCharType").as_deref() {
@@ -189,7 +190,7 @@ impl<'x> Reader<'_, '_> {
         }
     }
 
-    fn say(&mut self, text: &str, context: Context, para: &mut Para) {
+    fn add_text(&mut self, text: &str, context: Context, para: &mut Para) {
         if self.fields.iter().any(|field| !field.in_result) {
             return;
         }
@@ -198,14 +199,15 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// A mark in the text, and the note behind the paragraph.
+/// Adds a mark to the text, and the note after the paragraph.
 fn note(reference: Element, kind: &'static str, para: &mut Para) {
     let id = reference.attr("id").unwrap_or_default().into_owned();
     para.visible.push(&format!("[{id}]"));
     para.after.push(After::Note(kind, id));
 }
 
-/// Text boxes, pictures and charts of a drawing, in order; those inside a text box belong to its text.
+/// Text boxes, pictures and charts of a drawing, in order; those inside a text box belong to its
+/// text.
 fn drawing<'x>(element: Element<'x>, para: &mut Para<'x>) {
     let described = element.find("docPr");
     let alternative = described.and_then(|it| {
@@ -261,7 +263,7 @@ fn target_of(instruction: &str) -> Option<String> {
     (!target.is_empty() && !target.starts_with('\\')).then(|| target.to_owned())
 }
 
-/// Word counts a paragraph of a list only where it is not empty of all.
+/// Word does not count completely empty paragraphs of a list.
 fn has_text(element: Element) -> bool {
     element.descendants().any(|inner| matches!(inner.name(), "t" | "oMath" | "drawing" | "pict"))
 }

@@ -1,24 +1,24 @@
-//! What does a paragraph's style make of it?
+//! Resolves the styles of paragraphs.
 
 use std::collections::HashMap;
 
 use crate::bytes::xml::{Element, Tree};
 use crate::problems::Problems;
 
-/// Longest chain of styles that are based on each other.
+/// The longest chain of styles that are based on each other.
 const LONGEST_CHAIN: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Styles(HashMap<String, Style>);
 
-/// What a style, or a paragraph itself, says.
+/// The properties of a style, or of a paragraph itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Style {
     pub(super) name: String,
     pub(super) based_on: Option<String>,
     /// From 0; 9 is body text.
     pub(super) outline: Option<u8>,
-    /// The list it belongs to.
+    /// The list of its paragraphs.
     pub(super) list: Option<String>,
     /// Level in the list, from 0.
     pub(super) list_level: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Style {
     pub(super) is_bold: bool,
 }
 
-/// What a paragraph is by its style.
+/// The role of a paragraph by its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Title,
@@ -58,7 +58,7 @@ impl Styles {
         styles
     }
 
-    /// A style with all that it is based on.
+    /// A style, merged with the styles that it is based on.
     pub(super) fn get(&self, id: &str) -> Style {
         let mut all = Style::default();
         let mut next = Some(id);
@@ -81,7 +81,7 @@ impl Styles {
 }
 
 impl Style {
-    /// What the properties of a paragraph say themselves.
+    /// The direct properties of a paragraph.
     pub(super) fn of(properties: Element) -> Self {
         let number = |path: &[&str]| properties.path(path)?.number::<usize>("val");
         Self {
@@ -107,14 +107,14 @@ impl Style {
     }
 }
 
-/// Is a mark such as `w:b` set?
+/// Whether a mark such as `w:b` is set.
 pub(super) fn is_on(properties: Option<Element>, mark: &str) -> bool {
     properties
         .and_then(|properties| properties.child(mark))
         .is_some_and(|mark| mark.attr("val").is_none() || mark.is_on("val"))
 }
 
-/// `heading 2` and what other programs and languages call it: levels count from 0.
+/// The level of `heading 2` and its names in other programs and languages; levels count from 0.
 fn heading_named(name: &str) -> Option<u8> {
     const NAMES: [&str; 14] = [
         "heading",

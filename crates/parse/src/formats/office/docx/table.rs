@@ -1,4 +1,4 @@
-//! What stands in the cells of a Word table?
+//! Writes Word tables.
 
 use super::Reader;
 use super::paragraph::After;
@@ -7,10 +7,10 @@ use crate::bytes::xml::Element;
 use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
 
-/// A cell with more bytes than this is a part of the page: the table serves its layout.
+/// A cell with more bytes is a part of the page; its table serves layout.
 const LONGEST_CELL: usize = 4_000;
 
-/// What a cell says on one line per paragraph.
+/// The content of a cell, one line per paragraph.
 pub(super) struct Flat<'x> {
     pub(super) text: LinkedText,
     pub(super) after: Vec<After<'x>>,
@@ -30,7 +30,7 @@ impl Default for Flat<'_> {
 }
 
 impl<'x> Reader<'_, '_> {
-    /// Writes a table; one that serves the layout of the page is written as what stands in it.
+    /// Writes a table; for a layout table, writes only its content.
     pub(super) fn table(&mut self, table: Element<'x>) {
         let rows = rows_of(table);
         let cells: Vec<Vec<Element>> = rows.iter().map(|row| within(*row, "tc")).collect();
@@ -71,7 +71,8 @@ impl<'x> Reader<'_, '_> {
         self.write_after(after);
     }
 
-    /// Adds what stands in a cell: a line per paragraph; tables inside are flattened, a line per row.
+    /// Adds the content of a cell, one line per paragraph; inner tables are flattened, one line per
+    /// row.
     pub(super) fn flatten(&mut self, parent: Element<'x>, flat: &mut Flat<'x>) {
         for child in parent.elements() {
             match child.name() {
@@ -110,14 +111,14 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// Rows that were not deleted.
+/// Rows that are not deleted.
 fn rows_of(table: Element<'_>) -> Vec<Element<'_>> {
     let mut rows = within(table, "tr");
     rows.retain(|row| row.path(&["trPr", "del"]).is_none());
     rows
 }
 
-/// Rows of a table, cells of a row: directly, or in content controls.
+/// Rows of a table or cells of a row, directly or in content controls.
 fn within<'x>(parent: Element<'x>, name: &str) -> Vec<Element<'x>> {
     let mut found = Vec::new();
     let mut waiting: Vec<Element> = vec![parent];
@@ -135,7 +136,7 @@ fn within<'x>(parent: Element<'x>, name: &str) -> Vec<Element<'x>> {
     found
 }
 
-/// Is a cell a part of the page rather than a value?
+/// Whether a cell is a part of the page, not a value.
 fn is_page(cell: Element) -> bool {
     let mut length = 0;
     for element in cell.descendants().filter(|element| element.name() == "t") {
@@ -144,7 +145,7 @@ fn is_page(cell: Element) -> bool {
     LONGEST_CELL < length
 }
 
-/// Adds text behind a separator.
+/// Adds text after a separator.
 fn add(text: &mut LinkedText, more: &LinkedText, separator: &str) {
     if more.text.trim().is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Which blocks does a body of `OpenDocument` hold?
+//! Writes the blocks of an `OpenDocument` body.
 
 use pikerag_knowledge::BlockKind;
 
@@ -10,7 +10,7 @@ use crate::document::grid::RowStyle;
 use crate::document::writing::LinkedText;
 
 impl<'x> Reader<'_, '_> {
-    /// Writes all that stands in a body, a section, a frame or a cell that serves layout.
+    /// Writes all content of a body, a section, a frame or a layout cell.
     pub(super) fn blocks(&mut self, parent: Element<'x>) {
         for child in parent.elements() {
             match child.name() {
@@ -32,7 +32,7 @@ impl<'x> Reader<'_, '_> {
                 }
                 "frame" | "custom-shape" | "note" | "annotation" | "rect" | "ellipse" | "line"
                 | "connector" | "g" => {
-                    self.hanging(child);
+                    self.write_attachment(child);
                 }
                 _ => self.blocks(child),
             }
@@ -50,7 +50,7 @@ impl<'x> Reader<'_, '_> {
         self.write(kind, &number, para);
     }
 
-    /// Writes a paragraph; `marker` is that of an item.
+    /// Writes a paragraph; `marker` is that of its item.
     fn block(&mut self, element: Element<'x>, marker: Option<&str>) {
         let style =
             self.styles.get("paragraph", &element.attr("text:style-name").unwrap_or_default());
@@ -85,8 +85,8 @@ impl<'x> Reader<'_, '_> {
             self.writing.piece(kind, &text);
         }
         self.write_hidden(&hidden);
-        for hanging in after {
-            self.hanging(hanging);
+        for attachment in after {
+            self.write_attachment(attachment);
         }
     }
 
@@ -96,13 +96,13 @@ impl<'x> Reader<'_, '_> {
         self.writing.place.hidden = before;
     }
 
-    /// Writes a list; only the first paragraph of an item bears its number.
+    /// Writes a list; only the first paragraph of an item has its number.
     pub(super) fn list(&mut self, list: Element<'x>) {
         self.lists.begin(list);
         for item in
             list.elements().filter(|item| matches!(item.name(), "list-item" | "list-header"))
         {
-            // An item that holds but another list has no number of its own.
+            // An item with only a nested list has no number of its own.
             let has_own = item.elements().any(|child| matches!(child.name(), "p" | "h"));
             let mut marker = (has_own && item.name() == "list-item").then(|| self.lists.next(item));
             for child in item.elements() {
@@ -110,19 +110,19 @@ impl<'x> Reader<'_, '_> {
                     "p" => self.block(child, marker.take().as_deref()),
                     "h" => self.heading(child),
                     "list" => self.list(child),
-                    _ => self.hanging(child),
+                    _ => self.write_attachment(child),
                 }
             }
         }
         self.lists.end();
     }
 
-    /// Writes a frame, a shape, a note or a remark.
-    pub(super) fn hanging(&mut self, element: Element<'x>) {
+    /// Writes a frame, a shape, a note or a comment.
+    pub(super) fn write_attachment(&mut self, element: Element<'x>) {
         match element.name() {
             "note" => {
                 let mark = element.child("note-citation").map(Element::text).unwrap_or_default();
-                self.aside(element.child("note-body").unwrap_or(element), &format!("[{mark}] "));
+                self.write_note(element.child("note-body").unwrap_or(element), &format!("[{mark}] "));
             }
             "annotation" => {
                 let author = element.child("creator").map(Element::text).unwrap_or_default();
@@ -131,16 +131,16 @@ impl<'x> Reader<'_, '_> {
                 } else {
                     format!(" by {}", author.trim())
                 };
-                self.aside(element, &format!("Comment{by}: "));
+                self.write_note(element, &format!("Comment{by}: "));
             }
             "frame" => self.frame(element),
-            "g" => element.elements().for_each(|inner| self.hanging(inner)),
+            "g" => element.elements().for_each(|inner| self.write_attachment(inner)),
             _ => self.blocks(element),
         }
     }
 
-    /// Writes the paragraphs of a note as one.
-    fn aside(&mut self, element: Element<'x>, label: &str) {
+    /// Writes the paragraphs of a note as one paragraph.
+    fn write_note(&mut self, element: Element<'x>, label: &str) {
         let mut flat = Flat::default();
         self.flatten(element, &mut flat);
         let text = flat.text.text.trim();
@@ -150,7 +150,7 @@ impl<'x> Reader<'_, '_> {
         self.write_hidden(&flat.hidden);
     }
 
-    /// Writes a frame: a text box, a table, a picture, or an object with a picture of it.
+    /// Writes a frame: a text box, a table, a picture, or an object with its picture.
     fn frame(&mut self, frame: Element<'x>) {
         let words = |name: &str| {
             frame.child(name).map(Element::text).filter(|text| !text.trim().is_empty())
@@ -183,7 +183,7 @@ impl<'x> Reader<'_, '_> {
         }
     }
 
-    /// Writes an embedded chart or formula: its texts; false where there are none.
+    /// Writes the texts of an embedded chart or formula; `false` if there are none.
     pub(super) fn object(&mut self, href: &str) -> bool {
         let name = format!("{}/content.xml", crate::bytes::archive::resolve("", href));
         let Some(bytes) = self.archive.entry(&name, self.problems) else { return false };

@@ -1,11 +1,11 @@
-//! What stands in a paragraph of `OpenDocument`?
+//! Reads the content of an `OpenDocument` paragraph.
 
 use super::Reader;
 use crate::bytes::xml::{Child, Element};
 use crate::formats::office::math;
 use crate::formats::office::para::{self, Context};
 
-/// A paragraph with its frames, notes and remarks.
+/// A paragraph with its frames, notes and comments.
 pub(super) type Para<'x> = para::Para<Element<'x>>;
 
 impl<'x> Reader<'_, '_> {
@@ -27,7 +27,7 @@ impl<'x> Reader<'_, '_> {
         for child in element.children() {
             let inner = match child {
                 Child::Text(text) => {
-                    say(text, context, para);
+                    add_text(text, context, para);
                     continue;
                 }
                 Child::Element(inner) => inner,
@@ -80,8 +80,8 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// Adds text whose white space counts as one space.
-fn say(text: &str, context: Context, para: &mut Para) {
+/// Adds text, with white space collapsed to one space.
+fn add_text(text: &str, context: Context, para: &mut Para) {
     let mut words = String::new();
     let so_far = if context.is_hidden { &para.hidden } else { &para.visible.text };
     let mut after_space = so_far.is_empty() || so_far.ends_with([' ', '\n', '\t']);

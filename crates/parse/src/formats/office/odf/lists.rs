@@ -1,4 +1,4 @@
-//! Which number does an item bear?
+//! Computes the numbers of `OpenDocument` list items and headings.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use crate::bytes::xml::Element;
 
 const LEVELS: usize = 10;
 
-/// List styles by name, and how far the lists have counted.
+/// List styles by name, and the current counts of lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     styles: HashMap<String, HashMap<usize, Level>>,
-    /// Counts of lists by identifier or style: a later list may go on.
+    /// Counts of lists by identifier or style; a later list may continue them.
     counts: HashMap<String, Vec<i64>>,
-    /// Lists that are open, outermost first.
+    /// Open lists, outermost first.
     open: Vec<Open>,
 }
 
@@ -63,7 +63,7 @@ impl Lists {
         lists
     }
 
-    /// A list begins; inside another it goes on with that one's style.
+    /// Begins a list; inside another list it continues with that list's style.
     pub(super) fn begin(&mut self, list: Element) {
         let attr =
             |name| list.attr(name).map(std::borrow::Cow::into_owned).filter(|it| !it.is_empty());
@@ -124,7 +124,7 @@ impl Lists {
         format!("{}{}{} ", level.prefix, numbers.join("."), level.suffix)
     }
 
-    /// The number of a heading, where the outline is numbered.
+    /// The number of a heading, if the outline is numbered.
     pub(super) fn heading(&mut self, level: usize) -> String {
         let counts = self.counts.entry(String::new()).or_default();
         let level = level.clamp(1, LEVELS);

@@ -1,4 +1,4 @@
-//! What stands on the slides of an `OpenDocument` presentation?
+//! Writes the slides of an `OpenDocument` presentation.
 
 use pikerag_knowledge::{Area, BlockKind};
 
@@ -9,7 +9,7 @@ use crate::document::writing::Place;
 use pikerag_layout::order::xy_cut::{Bounds, reading_order};
 
 impl<'x> Reader<'_, '_> {
-    /// Writes a presentation: a slide is a page.
+    /// Writes a presentation, one page per slide.
     pub(super) fn slides(&mut self, body: Element<'x>) {
         for (number, slide) in body.all("page").enumerate() {
             let style =
@@ -31,7 +31,7 @@ impl<'x> Reader<'_, '_> {
             if titles.iter().all(|title| title.text().trim().is_empty())
                 && !slide.text().trim().is_empty()
             {
-                // Or it would belong to the slide before.
+                // Otherwise the text would belong to the previous slide.
                 self.writing.place = page;
                 let heading = format!("Slide {}", number + 1);
                 self.writing.plain(BlockKind::Heading { level: 1 }, &heading);
@@ -74,12 +74,12 @@ impl<'x> Reader<'_, '_> {
                 self.write_hidden(&flat.hidden);
             }
             Some("page-number" | "date-time") => {}
-            _ => self.hanging(shape),
+            _ => self.write_attachment(shape),
         }
     }
 }
 
-/// Where a shape stands, in points.
+/// The place of a shape, in points.
 fn area_of(shape: Element) -> Option<Area> {
     let length = |name| points(&shape.attr(name)?);
     let (left, top) = (length("svg:x")?, length("svg:y")?);

@@ -1,4 +1,4 @@
-//! What does a style make of a paragraph, a piece of text or a page?
+//! Resolves the `OpenDocument` styles of paragraphs, texts and pages.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(super) struct Style {
     pub(super) list: Option<String>,
     pub(super) is_hidden: bool,
     pub(super) is_bold: bool,
-    /// Above the line or below it.
+    /// `true` for superscript, `false` for subscript.
     pub(super) raised: Option<bool>,
 }
 
@@ -62,14 +62,14 @@ impl Styles {
         styles
     }
 
-    /// A style with all that it is based on.
+    /// A style, merged with the styles that it is based on.
     pub(super) fn get(&self, family: &str, name: &str) -> Style {
         let mut all = Style::default();
         let mut next = Some(name.to_owned());
         for _ in 0..LONGEST_CHAIN {
             let key = next.take().map(|name| (family.to_owned(), name));
             let Some(style) = key.and_then(|key| self.0.get(&key)) else { break };
-            // Automatic styles are nameless variants of what they are based on.
+            // Automatic styles are nameless variants of their parent.
             all.display_name.clone_from(&style.display_name);
             all.outline = all.outline.or(style.outline);
             if all.list.is_none() {

@@ -1,21 +1,21 @@
-//! What stands in the cells of a table in `OpenDocument`?
+//! Writes `OpenDocument` tables.
 
 use super::Reader;
 use crate::bytes::xml::Element;
 use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
 
-/// A cell is not repeated more often.
+/// The most repetitions of a cell.
 const MOST_REPEATS: usize = 100;
-/// A cell with more bytes than this is a part of the page: the table serves its layout.
+/// A cell with more bytes is a part of the page; its table serves layout.
 const LONGEST_CELL: usize = 4_000;
 
-/// What a cell, a note or a title says, on one line per paragraph.
+/// The content of a cell, a note or a title, one line per paragraph.
 #[derive(Default)]
 pub(super) struct Flat<'x> {
     pub(super) text: LinkedText,
     pub(super) hidden: String,
-    /// Frames, notes and remarks: what comes behind it.
+    /// Frames, notes and comments, which are written after the text.
     pub(super) after: Vec<Element<'x>>,
 }
 
@@ -24,7 +24,7 @@ impl<'x> Reader<'_, '_> {
         self.table_with(table, RowStyle::Plain);
     }
 
-    /// Writes a table whose rows name their cells or do not.
+    /// Writes a table; `style` says whether its rows name their cells.
     pub(super) fn table_with(&mut self, table: Element<'x>, style: RowStyle) {
         let mut rows = Vec::new();
         collect(table, false, &mut rows);
@@ -75,12 +75,12 @@ impl<'x> Reader<'_, '_> {
         }
         grid.write(&mut self.writing, style);
         self.write_hidden(&hidden);
-        for hanging in after {
-            self.hanging(hanging);
+        for attachment in after {
+            self.write_attachment(attachment);
         }
     }
 
-    /// Adds all text in it, a line per paragraph; is all of it bold?
+    /// Adds all text in it, one line per paragraph; returns whether all of it is bold.
     pub(super) fn flatten(&mut self, parent: Element<'x>, flat: &mut Flat<'x>) -> bool {
         let mut is_bold = true;
         for child in parent.elements() {
@@ -114,7 +114,7 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// Rows, in groups or not; those of headers are marked.
+/// Rows, also inside groups; header rows are marked.
 fn collect<'x>(parent: Element<'x>, is_header: bool, rows: &mut Vec<(Element<'x>, bool)>) {
     for child in parent.elements() {
         match child.name() {
