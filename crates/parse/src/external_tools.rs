@@ -34,9 +34,7 @@ pub struct NoTools;
 
 impl ExternalTools for NoTools {
     fn recognize(&self, _: &Image, _: f32) -> Result<Vec<RecognizedWord>, Unavailable> {
-        Err(Unavailable(
-            "it is a picture of text, and no program to recognise it is set up".to_owned(),
-        ))
+        Err(Unavailable("no program for text recognition is set up".to_owned()))
     }
 
     fn convert(&self, _: &[u8], from: &str) -> Result<Vec<u8>, Unavailable> {

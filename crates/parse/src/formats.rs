@@ -80,8 +80,8 @@ pub fn draw(
         Format::Pdf => pdf::draw(&input, page, width),
         _ => Err(ParseError::Unsupported {
             name: name.to_owned(),
-            seen: "no file of pages that can be drawn".to_owned(),
-            hint: "PDF alone is; save it as one".to_owned(),
+            seen: "a file without pages to draw".to_owned(),
+            hint: "only pages of PDF files can be drawn; save it as a PDF".to_owned(),
         }),
     }
 }

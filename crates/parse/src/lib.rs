@@ -1,12 +1,12 @@
-//! How do the bytes of a file become documents? (PIKE-RAG §5.1.1, file parsing)
+//! Turns the bytes of a file into documents (PIKE-RAG §5.1.1, file parsing).
 //!
-//! From below: `bytes` opens what a file is packed in, `format` tells what it is, `document` writes
-//! documents, `formats` has a reader per format and the one `match` that dispatches. A new format
-//! joins as one more [`Format`], one more line there and one more module. Where words stand on a page
-//! is the business of [`pikerag_layout`].
+//! From the bottom up: `bytes` unpacks and decodes files, `format` detects their format, `document`
+//! writes documents, and `formats` has one reader per format and the `match` that selects it. A new
+//! format needs one more [`Format`], one more line there and one more module. [`pikerag_layout`]
+//! handles the layout of pages.
 //!
-//! What holds for every document: its title is not blank; the spans of its blocks rise, do not
-//! overlap, lie on character boundaries and within its text; the same bytes give the same document.
+//! Every document has a title that is not blank. The spans of its blocks rise, do not overlap, and
+//! lie within the text on character boundaries. The same bytes give the same document.
 
 mod bytes;
 mod document;
@@ -36,18 +36,19 @@ pub use formats::draw;
 pub use limits::Limits;
 pub use pikerag_layout::ocr::RecognizedWord;
 
-/// Version of everything this crate decides; part of the file's recipe, so a change re-reads files.
+/// Version of all decisions of this crate; part of the file's recipe, so a change reads files
+/// again.
 pub const VERSION: u32 = 5;
 
-/// What a file gave: its documents, and what could not be read of it.
+/// The documents of a file, and the problems of its unreadable parts.
 ///
-/// Parsing hostile files belongs into a process of its own; this is what comes back as JSON.
+/// Hostile files belong in a process of their own, which returns this type as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parsed {
     /// At least one, in the order of the file.
     pub documents: Vec<Document>,
-    /// What was skipped or repaired, in the order found; at most a thousand and one, the last one
-    /// then counts the rest.
+    /// Skipped and repaired parts, in the order of discovery; at most a thousand and one, of which
+    /// the last counts the rest.
     pub problems: Vec<Problem>,
 }
 
@@ -56,17 +57,18 @@ pub struct Parsed {
 pub struct PagePicture {
     /// The picture, as PNG.
     pub png: Vec<u8>,
-    /// Width and height of the page in points: places on it, as chunks and citations have them, count in these.
+    /// Width and height of the page in points, the unit of places in chunks and citations.
     pub points: (f32, f32),
-    /// Pages of the whole file.
+    /// The number of pages of the whole file.
     pub pages: u32,
 }
 
-/// Unpacks a ZIP archive: each file of it goes to `taken`, in the order of the archive, with `/` between folders, under a name
-/// that does not lead out of it. What is damaged, hidden in the archive twice, or refused by `taken` comes back as a problem.
+/// Unpacks a ZIP archive and passes each file to `taken`, in the order of the archive, with `/`
+/// between folders and under a name inside the archive. Damaged files, repeated names, and files
+/// that `taken` refuses become problems.
 ///
 /// # Errors
-/// It is no archive, is encrypted, or unpacks to more than is taken (512 MiB, 50,000 files).
+/// It is not an archive, is encrypted, or exceeds a limit when unpacked (512 MiB, 50,000 files).
 pub fn unpack(
     name: &str,
     bytes: &[u8],
@@ -84,11 +86,11 @@ pub fn unpack(
     Ok(problems.finish())
 }
 
-/// Reads one file. `name` is the file's name as the user gave it: it tells the format and makes
-/// the title where the file states none; `tools` are the programs outside that may be asked.
+/// Reads one file. `name` is the file's name from the user: it helps to detect the format and gives
+/// a title if the file has none. `tools` are the external programs that may be used.
 ///
 /// # Errors
-/// Nothing of the file can be used. What can be used comes back as documents, the rest as problems.
+/// Nothing of the file is usable. Otherwise unreadable parts become problems.
 pub fn parse(
     name: &str,
     bytes: &[u8],

@@ -1,21 +1,21 @@
-//! How much may a file ask of us?
+//! Defines limits on the demands of a file.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a file may ask of us.
+/// Limits on the demands of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Bytes of a file; a larger one is [`crate::ParseError::TooLarge`].
+    /// The most bytes of a file; a larger one is [`crate::ParseError::TooLarge`].
     pub max_bytes: usize,
-    /// Records of a JSON or JSONL file; the rest is skipped, as a problem.
+    /// The most records of a JSON or JSONL file; the rest is skipped, as a problem.
     pub max_records: usize,
-    /// Nesting: HTML below it is read flat, JSON below it is left out, as a problem. JSON nested
-    /// deeper than 128 is refused whatever this says.
+    /// The deepest nesting: deeper HTML is read flat, deeper JSON is skipped, as a problem. JSON
+    /// nested deeper than 128 is always refused.
     pub max_depth: usize,
-    /// Cells of all tables of a file; further rows are skipped, as a problem.
+    /// The most cells of all tables of a file; further rows are skipped, as a problem.
     pub max_cells: usize,
-    /// Pages of a document; the rest is skipped, as a problem.
+    /// The most pages of a document; the rest is skipped, as a problem.
     pub max_pages: usize,
 }
 

@@ -1,9 +1,9 @@
-//! What could not be read of a file whose rest was kept?
+//! Collects the problems of a file that was read in part.
 
 use pikerag_knowledge::Problem;
 
-/// Problems listed one by one; the rest are counted, so that a file of a million bad lines does
-/// not answer with a million complaints.
+/// The most problems that are listed; further ones are only counted, so that a file of a million
+/// bad lines does not give a million messages.
 const MOST: usize = 1_000;
 
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Adds one; `place` is empty for the file as a whole.
+    /// Adds a problem; `place` is empty for the file as a whole.
     pub(crate) fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
         if self.list.len() < MOST {
             self.list.push(Problem { place: place.into(), reason: reason.into() });
@@ -22,12 +22,12 @@ impl Problems {
         }
     }
 
-    /// The one found last; after the thousandth it stays the same.
+    /// The last problem found; unchanged after the thousandth.
     pub(crate) fn last(&self) -> Option<&Problem> {
         self.list.last()
     }
 
-    /// The list, closed by a count of those left out.
+    /// The list, followed by the number of unlisted problems.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         if 0 < self.more {
             let reason = format!("{} more problems are not listed", self.more);

@@ -1,4 +1,4 @@
-//! Is any file survived, whatever is in it, and does what comes out keep what this crate promises?
+//! Tests that reading any file gives no panic and keeps the promises of this crate.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn survives(name: &str, bytes: &[u8]) {
     }
 }
 
-// A target for each format; those before 2007 are read through LibreOffice.
+// One target per format; formats from before 2007 are read through LibreOffice.
 pikerag_test_support::fuzz_targets! {
     text in "corpus/text" => |bytes: &[u8]| survives("a.txt", bytes);
     markdown in "corpus/markdown" => |bytes: &[u8]| survives("a.md", bytes);
@@ -47,17 +47,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_bytes_are_survived(name in prop::sample::select(&NAMES[..]), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn handles_any_bytes(name in prop::sample::select(&NAMES[..]), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         survives(name, &bytes);
     }
 
     #[test]
-    fn any_text_is_survived(name in prop::sample::select(&NAMES[..]), text in "\\PC{0,200}|[ \\n\\r\\t#>*`|_:\\[\\]()!.,;\"'0-9a-c检-]{0,200}") {
+    fn handles_any_text(name in prop::sample::select(&NAMES[..]), text in "\\PC{0,200}|[ \\n\\r\\t#>*`|_:\\[\\]()!.,;\"'0-9a-c检-]{0,200}") {
         survives(name, text.as_bytes());
     }
 
     #[test]
-    fn any_markdown_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+    fn handles_any_markdown(pieces in prop::collection::vec(prop::sample::select(&[
         "# ", "- ", "1. ", "> ", "    ", "\t", "\n", "\n\n", "\r\n", "```\n", "| a | b |\n", "|---|---|\n", "|", "[x](y)",
         "[a][b]", "\n[b]: /c\n", "[^1]", "\n[^1]: note\n", "![alt](i.png)", "**", "`", "<b>", "\n<div>\n", "</div>", "---\n",
         "key: value\n", "===\n", "\\", "&amp;", "文字", "word", "[[wiki]]", "<http://x.y>", "- [ ] ", "~~", "\u{a0}", "<!--", "-->",
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn any_html_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+    fn handles_any_html(pieces in prop::collection::vec(prop::sample::select(&[
         "<p>", "</p>", "<div>", "</div>", "<table>", "</table>", "<tr>", "<td>", "<th>", "</td>", "<td colspan=3>", "<th rowspan=2>",
         "<td rowspan=0 colspan=99999>", "<ul>", "</ul>", "<ol start=3>", "</ol>", "<li>", "</li>", "<a href='x y'>", "</a>", "<b>", "</b>",
         "<pre>", "</pre>", "<br>", "<h1>", "</h1>", "<h2>", "<main>", "</main>", "<article>", "<nav>", "</nav>", "<header>", "</header>",
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn any_json_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+    fn handles_any_json(pieces in prop::collection::vec(prop::sample::select(&[
         "{", "}", "[", "]", ",", ":", "\n", "\"id\"", "\"text\"", "\"title\"", "\"a\"", "1", "null", "true", "{\"id\":1,\"text\":\"x\"}",
         "{\"id\":\"1~2\",\"text\":\"y\"}", "{\"a\":{\"b\":[1,2]}}", "{\"text\":\" \"}", "\"检\"", "[{\"id\":1,\"text\":\"x\"},{\"id\":1,\"text\":\"y\"}]",
     ][..]), 0..30), name in prop::sample::select(&["a.json", "a.jsonl"][..])) {
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn any_office_file_is_survived(pieces in prop::collection::vec(prop::sample::select(OFFICE), 0..60), kind in prop::sample::select(&[
+    fn handles_any_office_file(pieces in prop::collection::vec(prop::sample::select(OFFICE), 0..60), kind in prop::sample::select(&[
         ("a.docx", "word/document.xml"), ("a.pptx", "ppt/slides/slide1.xml"), ("a.xlsx", "xl/worksheets/sheet1.xml"),
         ("a.odt", "content.xml"), ("a.ods", "content.xml"), ("a.odp", "content.xml"),
     ][..])) {
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_archives_are_survived(at in 0usize..400, byte: u8, cut in 0usize..400) {
+    fn handles_damaged_archives(at in 0usize..400, byte: u8, cut in 0usize..400) {
         let mut bytes = packed(&[("word/document.xml", "<document><body><p><r><t>word</t></r></p></body></document>")]);
         if let Some(place) = bytes.get_mut(at) {
             *place = byte;

@@ -1,5 +1,4 @@
-//! Does what we parsed keep what this crate promises? The checks and the renderer that every test goes
-//! through.
+//! Checks and draws parsed documents for the tests of this crate.
 
 use std::fmt::Write as _;
 
@@ -75,7 +74,7 @@ fn draw(drawn: &mut String, document: &Document) {
     }
 }
 
-/// Panics where an invariant of the crate does not hold.
+/// Panics if an invariant of the crate does not hold.
 pub(crate) fn check(parsed: &Parsed) {
     assert!(!parsed.documents.is_empty());
     let mut fragments = std::collections::HashSet::new();
@@ -104,14 +103,15 @@ pub(crate) fn check(parsed: &Parsed) {
     assert_eq!(&serde_json::from_str::<Parsed>(&json).unwrap(), parsed);
 }
 
-/// The span is not empty, fits the text and begins no earlier than `end`, which moves to its end.
+/// Whether the span is not empty, fits the text and begins no earlier than `end`, which moves to
+/// its end.
 fn rises(end: &mut usize, span: Span, text: &str) -> bool {
     let fits = *end <= span.start && span.of(text).is_some_and(|text| !text.trim().is_empty());
     *end = span.end;
     fits
 }
 
-/// One name for each way to tell a format.
+/// One name for each rule that detects a format.
 pub(crate) const NAMES: [&str; 16] = [
     "a", "a.txt", "a.md", "a.html", "a.xhtml", "a.json", "a.jsonl", "a.csv", "a.tsv", "a.xml",
     "a.eml", "a.rtf", "a.srt", "a.rst", "a.adoc", "a.org",

@@ -69,7 +69,7 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
     let unpacked = reply.json()["unpacked"].clone();
     assert_eq!(unpacked["files"], json!(["law/a/crane.md", "law/合同.md"]), "{reply:?}");
     let left_out = unpacked["left_out"].to_string();
-    for expected in [".hidden.md", "__MACOSX/._a", "lead out of the archive"] {
+    for expected in [".hidden.md", "__MACOSX/._a", "paths outside the archive"] {
         assert!(left_out.contains(expected), "{expected}: {left_out}");
     }
     assert_eq!(job(&serving, &reply)["stand"], "done");

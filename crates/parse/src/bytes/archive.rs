@@ -106,14 +106,12 @@ impl<'a> Archive<'a> {
         if 0 < outside {
             problems.add(
                 "",
-                format!(
-                    "{outside} entries have names that lead out of the archive: they are left out"
-                ),
+                format!("{outside} entries have paths outside the archive: they were skipped"),
             );
         }
         if 0 < twice || archive.zip.has_duplicate_names() {
             problems
-                .add("", "names of entries stand in the archive twice: only one of each is read");
+                .add("", "some names occur twice in the archive: only one entry of each was read");
         }
         Ok(archive)
     }
@@ -275,7 +273,7 @@ mod tests {
         insta::assert_snapshot!(list(&bytes), @"
         a/B.xml: x
         c/d: w
-        ! : 2 entries have names that lead out of the archive: they are left out
+        ! : 2 entries have paths outside the archive: they were skipped
         ");
         let resolved = [
             resolve("ppt/slides/s1.xml", "../media/a.png"),

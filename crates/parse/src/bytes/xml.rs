@@ -117,7 +117,7 @@ impl<'t> Events<'t> {
     /// Adds the problems found so far.
     pub(crate) fn report(&self, place: &str, problems: &mut Problems) {
         if let Some(fault) = &self.fault {
-            problems.add(place, format!("is broken here, the rest is left out: {fault}"));
+            problems.add(place, format!("is invalid here, the rest was skipped: {fault}"));
         }
         if 0 < self.n_deep {
             let reason = format!(
@@ -127,7 +127,7 @@ impl<'t> Events<'t> {
             problems.add(place, reason);
         }
         if 0 < self.n_unknown {
-            let reason = format!("{} entities of its own are not expanded", self.n_unknown);
+            let reason = format!("{} custom entities were not expanded", self.n_unknown);
             problems.add(place, reason);
         }
     }
@@ -186,7 +186,7 @@ impl<'t> Iterator for Events<'t> {
                 }
                 Raw::Eof => {
                     if 0 < self.depth {
-                        self.end_with("it ends before its elements do".to_owned());
+                        self.end_with("the file ends inside an element".to_owned());
                     }
                     self.is_over = true;
                 }
@@ -265,15 +265,15 @@ mod tests {
     fn broken_and_hostile_files_are_reported() {
         insta::assert_snapshot!(run(b"<a>x<b>y"), @"
         xy
-        ! part.xml: is broken here, the rest is left out: it ends before its elements do
+        ! part.xml: is invalid here, the rest was skipped: the file ends inside an element
         ");
         insta::assert_snapshot!(run(b"<a>x</b>y"), @"
         x
-        ! part.xml: is broken here, the rest is left out: ill-formed document: expected `</a>`, but `</b>` was found, at byte 8
+        ! part.xml: is invalid here, the rest was skipped: ill-formed document: expected `</a>`, but `</b>` was found, at byte 8
         ");
         insta::assert_snapshot!(run(b"<!DOCTYPE a [<!ENTITY l SYSTEM 'file:///etc/passwd'>]><a>x&l;y</a>"), @"
         x&l;y
-        ! part.xml: 1 entities of its own are not expanded
+        ! part.xml: 1 custom entities were not expanded
         ");
         let deep = format!("{}x{}<a>y</a></a>", "<a>".repeat(100_000), "</a>".repeat(99_999));
         insta::assert_snapshot!(run(deep.as_bytes()), @"

@@ -57,7 +57,7 @@ impl<'a> Records<'a> {
         let id = std::mem::take(&mut document.fragment);
         document.fragment = self.unique(&id);
         if document.fragment != id {
-            problems.add(place, format!("`{id}` is taken: it became `{}`", document.fragment));
+            problems.add(place, format!("`{id}` occurs again: renamed to `{}`", document.fragment));
         }
         self.documents.push(document);
     }

@@ -1,4 +1,4 @@
-//! How is read what has pages and no text that could be taken as it stands: PDF, pictures, scans?
+//! Groups the readers of paged files without plain text: PDF, pictures, scans.
 
 pub(crate) mod image;
 pub(crate) mod pdf;

@@ -1,4 +1,4 @@
-//! How is text read that people write as such: plain, or with light markup?
+//! Groups the readers of text for people: plain, or with light markup.
 
 pub(crate) mod asciidoc;
 pub(crate) mod markdown;

@@ -1,3 +1,3 @@
-//! How are the pages of the web read?
+//! Contains the reader of web pages.
 
 pub(crate) mod html;

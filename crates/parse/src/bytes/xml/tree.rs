@@ -120,7 +120,9 @@ impl<'t> Tree<'t> {
     fn child(&self, at: u32) -> Option<(Child<'_>, u32)> {
         let node = self.nodes.get(at as usize)?;
         let child = match &node.what {
-            NodeKind::Element(tag) => Child::Element(Element { tree: self, tag, first: node.first }),
+            NodeKind::Element(tag) => {
+                Child::Element(Element { tree: self, tag, first: node.first })
+            }
             NodeKind::Text(text) => Child::Text(text),
         };
         Some((child, node.next))

@@ -19,8 +19,9 @@ const MOST_CHAPTERS: usize = 5_000;
 /// Reads a book: its chapters become one document; its pictures are counted, not kept.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let mut archive = Archive::open(input.name, input.bytes, problems)?;
-    let package = package_of(&mut archive, problems)
-        .ok_or_else(|| input.malformed("an EPUB book", "no file in it says what it consists of"))?;
+    let package = package_of(&mut archive, problems).ok_or_else(|| {
+        input.malformed("an EPUB book", "its package document is missing or damaged")
+    })?;
     if let Some(locked) = locked(&mut archive, &package, problems) {
         return Err(ParseError::Unsupported {
             name: input.name.to_owned(),
@@ -33,7 +34,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     for chapter in &package.spine {
         let Some(bytes) = archive.entry(chapter, problems) else {
             if !archive.has(chapter) {
-                problems.add(chapter, "the book names this chapter, but it is not there");
+                problems.add(chapter, "the book lists this chapter, but the file is missing");
             }
             continue;
         };
@@ -272,14 +273,14 @@ mod tests {
         p "First, see two and more."
         link "more" -> http://a.example
         author = Ada, Bob
-        ! OPS/gone.xhtml: the book names this chapter, but it is not there
+        ! OPS/gone.xhtml: the book lists this chapter, but the file is missing
         ! : pictures left out, what stands for them in words kept: 1
         "#);
     }
 
     #[test]
     fn invalid_and_locked_books_are_refused() {
-        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: no file in it says what it consists of; open it in its program and save it again; if it is plain text, rename it to .txt");
+        insta::assert_snapshot!(run("a.epub", book(&[("x", "y")])), @"`a.epub` is not readable as an EPUB book: its package document is missing or damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
         let locked = ("META-INF/encryption.xml", "<e><CipherReference URI='OPS/two.xhtml'/></e>");
         let files = [&[CONTAINER, PACKAGE, locked][..], &CHAPTERS].concat();
         insta::assert_snapshot!(run("a.epub", book(&files)), @"`a.epub` is protected against copying (`OPS/two.xhtml` is encrypted): give a copy without protection");

@@ -145,15 +145,14 @@ fn rows_of(file: &TextFile, content: &str, delimiter: u8, problems: &mut Problem
         n_cells += row.len();
         if file.limits.max_cells < n_cells {
             let reason = format!(
-                "this and later rows are more than the {} cells allowed",
+                "this and later rows were skipped: the limit is {} cells",
                 file.limits.max_cells
             );
             problems.add(format!("line {line}"), reason);
             break;
         }
         if row.iter().any(|cell| MOST_BREAKS < cell.matches('\n').count()) {
-            let reason =
-                "a quoted cell goes on for many lines: is a closing quotation mark missing?";
+            let reason = "a quoted cell has many lines: check for a missing closing quotation mark";
             problems.add(format!("line {line}"), reason);
         }
         rows.push(Row { line, cells: row });
@@ -331,7 +330,7 @@ mod tests {
         table "a | b\na: 1; b: 2"
           header ["a", "b"]
           row ["1", "2"]
-        ! line 3: this and later rows are more than the 4 cells allowed
+        ! line 3: this and later rows were skipped: the limit is 4 cells
         "#);
         insta::assert_snapshot!(run("a.csv", ",,\n,\n"), @r"`a.csv` holds no text: check that it is the file you meant");
     }

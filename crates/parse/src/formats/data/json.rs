@@ -199,9 +199,9 @@ mod tests {
         p "b"
         == c 4 #1~2~2 (given)
         p "c"
-        ! line 2: `1` is taken: it became `1~2`
+        ! line 2: `1` occurs again: renamed to `1~2`
         ! line 3: key must be a string, column 2
-        ! line 4: `1~2` is taken: it became `1~2~2`
+        ! line 4: `1~2` occurs again: renamed to `1~2~2`
         ! line 5: is neither an object nor a text
         ! line 6: holds no text
         "#);

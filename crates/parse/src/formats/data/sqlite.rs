@@ -36,12 +36,12 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
             }
         };
         if 0 < rows.n_blobs {
-            let reason = format!("bytes are left out, of {} cells", rows.n_blobs);
+            let reason = format!("binary values were skipped, in {} cells", rows.n_blobs);
             problems.add(format!("table {table}"), reason);
         }
         if rows.is_cut {
             let most = input.limits.max_cells;
-            let reason = format!("further rows are more than the {most} cells allowed");
+            let reason = format!("further rows were skipped: the limit is {most} cells");
             problems.add(format!("table {table}"), reason);
         }
         writing.plain(BlockKind::Heading { level: 1 }, &table);
@@ -61,7 +61,7 @@ fn opened(input: &Input, problems: &mut Problems) -> rusqlite::Result<Connection
         }
     }
     if input.bytes.get(VERSIONS) != header.get(VERSIONS) {
-        let reason = "it is written with a log: what stands only in the file `-wal` beside it is not read; close the program that \
+        let reason = "the database has a write-ahead log: data that is only in its `-wal` file was not read; close the program that \
                       uses it, and index it again";
         problems.add(String::new(), reason.to_owned());
     }
@@ -171,7 +171,7 @@ mod tests {
         h1 "blank"
         table "a | b"
           header ["a", "b"]
-        ! table odd "name": bytes are left out, of 1 cells
+        ! table odd "name": binary values were skipped, in 1 cells
         "#);
     }
 

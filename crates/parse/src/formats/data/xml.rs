@@ -219,7 +219,7 @@ mod tests {
         insta::assert_snapshot!(run("a.xml", text), @r#"
         == a
         p "a &x; b &l; c"
-        ! : 2 entities of its own are not expanded
+        ! : 2 custom entities were not expanded
         "#);
     }
 
@@ -229,7 +229,7 @@ mod tests {
         insta::assert_snapshot!(run("a.xml", "<a><b>x</b><c"), @r#"
         == a
         p "x"
-        ! : is broken here, the rest is left out: syntax error: tag not closed: `>` not found before end of input, at byte 13
+        ! : is invalid here, the rest was skipped: syntax error: tag not closed: `>` not found before end of input, at byte 13
         "#);
         let deep = format!("<a><c>y</c>{}x", "<b>".repeat(100_000));
         assert!(run("a.xml", deep).contains("deeper"));

@@ -147,7 +147,7 @@ fn document(
 
 fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems: &mut Problems) {
     if part.is_encoding_problem {
-        problems.add("", "a part of the message is damaged: its encoding does not add up");
+        problems.add("", "a part of the message is damaged: its encoding is invalid");
     }
     let file = |format: Format, text: &str| TextFile {
         name: input.name,

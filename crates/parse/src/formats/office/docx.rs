@@ -331,7 +331,7 @@ mod tests {
         p "Header: Draft 7"
         author = Ada
         title = Untitled 1
-        ! word/document.xml: is broken here, the rest is left out: ill-formed document: expected `</w:p>`, but `</w:body>` was found, at byte 1529
+        ! word/document.xml: is invalid here, the rest was skipped: ill-formed document: expected `</w:p>`, but `</w:body>` was found, at byte 1529
         ! word/document.xml: 102 elements are nested deeper than 200: they are left out
         "#);
         insta::assert_snapshot!(word(""), @r#"

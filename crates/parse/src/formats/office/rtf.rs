@@ -1,4 +1,4 @@
-//! What does a document in Rich Text Format say?
+//! Reads documents in Rich Text Format.
 
 mod codepage;
 mod page;
@@ -15,10 +15,10 @@ use crate::problems::Problems;
 use page::{Page, Paragraph};
 use tokens::{Token, Tokens};
 
-/// Groups nested deeper are read as if they were this deep.
+/// Groups nested deeper are read as if they had this depth.
 const DEEPEST: usize = 2_000;
 
-/// Reads a document; what is damaged is passed over, so that any bytes make a document.
+/// Reads a document; damage is skipped, so any bytes give a document.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Document {
     let mut reader = Reader::new(input.limits.max_cells);
     for token in Tokens::new(input.bytes) {
@@ -28,14 +28,14 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Document {
     let Reader { page, state, mut metadata, n_pictures, n_deep, n_furniture, stack, .. } = reader;
     let writing = page.finish(state.paragraph);
     if !stack.is_empty() {
-        problems.add("", "it ends in the middle: the file is not whole");
+        problems.add("", "the file is incomplete: some of its groups have no end");
     }
-    let told = [
+    let counts = [
         (n_pictures, "pictures left out"),
         (n_furniture, "page headers and footers left out"),
-        (n_deep, "groups nested too deep, whose marks of style are lost"),
+        (n_deep, "groups nested too deep, which lost their styles"),
     ];
-    for (n, what) in told.into_iter().filter(|(n, _)| 0 < *n) {
+    for (n, what) in counts.into_iter().filter(|(n, _)| 0 < *n) {
         problems.add("", format!("{what}: {n}"));
     }
     if writing.cut {
@@ -47,29 +47,29 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Document {
     document
 }
 
-/// What a group inherits and its end undoes.
+/// The state that a group inherits and its end restores.
 #[derive(Clone)]
 struct State {
     into: Into,
     is_hidden: bool,
     encoding: &'static Encoding,
-    /// Bytes that stand for the same as a `\u` before them.
+    /// The number of characters that repeat the character of a `\u` before them.
     n_fallback: usize,
     paragraph: Paragraph,
-    /// Where the text of a link started, and its target.
+    /// The start of a link's text, and the link's target.
     link: Option<(usize, String)>,
-    /// The font or style that a table of them is about.
+    /// The number of the current font or style in its table.
     number: i32,
 }
 
-/// Where the text of a group goes.
+/// The destination of a group's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Into {
     Page,
     Nowhere,
     Fonts,
     Styles,
-    /// What a field does.
+    /// The instruction of a field.
     Instruction,
     Metadata(&'static str),
 }
@@ -78,17 +78,17 @@ struct Reader {
     page: Page,
     state: State,
     stack: Vec<State>,
-    /// Groups beyond the deepest that are open.
+    /// The number of open groups beyond the deepest.
     n_open_deep: usize,
-    /// Bytes of text that wait for the rest of their character.
+    /// Bytes of an incomplete character.
     bytes: Vec<u8>,
-    /// Halves of characters beyond the first 65,536.
+    /// UTF-16 code units of `\u`, which may be halves of a pair.
     units: Vec<u16>,
-    /// Bytes to pass over: they repeat a `\u`.
+    /// The number of bytes to skip because they repeat a `\u`.
     n_repeated: usize,
-    /// The cell that is defined next goes on from the row above.
+    /// Whether the next defined cell continues from the row above.
     goes_on: bool,
-    /// `\*` was seen: an unknown destination is passed over.
+    /// Whether `\*` was read: an unknown destination is then skipped.
     is_starred: bool,
     default: &'static Encoding,
     fonts: HashMap<i32, &'static Encoding>,
@@ -168,7 +168,7 @@ impl Reader {
             }
             Token::Word { name: b"u", number: Some(number) } => {
                 self.flush_bytes();
-                // Negative numbers are what is left of 16 bits with a sign.
+                // A negative number is the signed form of a 16-bit value.
                 self.units.push(number as u16);
                 self.n_repeated = self.state.n_fallback;
                 return;
@@ -239,7 +239,7 @@ impl Reader {
         }
     }
 
-    /// Words that say where the text of their group goes.
+    /// Words that set the destination of their group's text.
     fn destination(&mut self, name: &[u8]) -> bool {
         let into = match name {
             b"fonttbl" => Into::Fonts,
@@ -284,7 +284,7 @@ impl Reader {
         true
     }
 
-    /// Words that stand for text, or end a piece of it.
+    /// Words that represent text, or end a piece of it.
     fn symbol(&mut self, name: &[u8]) -> bool {
         let text = match name {
             b"par" | b"sect" | b"page" => {

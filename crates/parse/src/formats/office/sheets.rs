@@ -1,7 +1,7 @@
-//! What does a workbook say? Sheet by sheet: a sheet is a page and its name a heading; then its tables,
-//! as they stand apart from each other.
+//! Reads workbooks sheet by sheet: a sheet is a page, its name a heading, and its tables are
+//! separate.
 //!
-//! Cells are kept one by one as they are met, so that a sheet costs what it holds, not what it spans.
+//! Cells are stored one by one, so the cost of a sheet depends on its cells, not on their extent.
 
 mod numbers;
 pub(crate) mod ods;
@@ -13,12 +13,12 @@ use pikerag_knowledge::BlockKind;
 
 use crate::document::writing::{Place, Writing};
 
-/// What the cells of a workbook may cost, in bytes: their text and a fixed price each.
-const ROOM: usize = 128 << 20;
+/// The memory budget for the cells of a workbook, in bytes: their text and a fixed price each.
+const BUDGET: usize = 128 << 20;
 const PRICE: usize = 128;
-/// Cells that repeat the text of a merged one, in one workbook.
+/// The most cells of one workbook that repeat the text of a merged cell.
 const MOST_REPEATS: usize = 500_000;
-/// The last row or column that is believed: sixteen times the rows that a program has.
+/// The largest row or column number accepted: sixteen times the rows of a spreadsheet program.
 const LAST: u32 = 1 << 24;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,45 +28,45 @@ struct Cell {
     text: String,
     link: Option<Box<str>>,
     is_bold: bool,
-    /// It repeats the cell to the left, with which it is merged.
+    /// Whether it repeats the merged cell to its left.
     continues: bool,
 }
 
-/// A sheet as it is read.
+/// The state of reading a sheet.
 #[derive(Debug, Default)]
 struct Sheet {
     name: String,
     is_hidden: bool,
     cells: Vec<Cell>,
-    /// First row and column, last row and column.
+    /// First row and column, last row and column of each merged area.
     merged: Vec<[u32; 4]>,
-    /// Rows that are declared to be headers: row, first and last column.
+    /// Declared header rows: row, first and last column.
     headers: Vec<[u32; 3]>,
-    /// First and last row or column.
+    /// First and last number of each hidden range.
     hidden_rows: Vec<(u32, u32)>,
     hidden_columns: Vec<(u32, u32)>,
 }
 
-/// How much more may be read of a workbook.
+/// The remaining budget of a workbook.
 #[derive(Debug)]
 struct CellBudget {
     bytes: usize,
     cells: usize,
     repeats: usize,
-    /// Sheet where it did not suffice.
+    /// The sheet at which the budget ran out.
     short: Option<String>,
-    /// Sheet with cells behind the last row or column.
+    /// A sheet with cells after the last accepted row or column.
     far: Option<String>,
 }
 
 impl CellBudget {
     fn new(max_cells: usize) -> Self {
-        Self { bytes: ROOM, cells: max_cells, repeats: MOST_REPEATS, short: None, far: None }
+        Self { bytes: BUDGET, cells: max_cells, repeats: MOST_REPEATS, short: None, far: None }
     }
 }
 
 impl Sheet {
-    /// Adds a cell; false where there is no more room.
+    /// Adds a cell; `false` if the budget is exhausted.
     fn add(&mut self, cell: Cell, budget: &mut CellBudget) -> bool {
         if cell.text.trim().is_empty() {
             return true;
@@ -90,7 +90,7 @@ impl Sheet {
         true
     }
 
-    /// Writes the sheet's name and what stands in its cells.
+    /// Writes the sheet's name and its cells.
     fn write(mut self, number: usize, writing: &mut Writing, budget: &mut CellBudget) {
         writing.place =
             Place { page: u32::try_from(number).ok(), area: None, hidden: self.is_hidden };
@@ -103,7 +103,7 @@ impl Sheet {
         let (hidden, mut visible): (Vec<Cell>, Vec<Cell>) = std::mem::take(&mut self.cells)
             .into_iter()
             .partition(|cell| within(&rows, cell.row) || within(&columns, cell.column));
-        // What is hidden leaves no gap behind.
+        // Hidden rows and columns leave no gap.
         for cell in &mut visible {
             cell.row -= before(&rows, cell.row);
             cell.column -= before(&columns, cell.column);
@@ -121,7 +121,7 @@ impl Sheet {
         }
     }
 
-    /// Repeats merged cells wherever they reach, as far as there are other cells.
+    /// Repeats merged cells over their area, as far as there are other cells.
     fn fill_merged(&mut self, budget: &mut CellBudget) {
         let last_row = self.cells.last().map_or(0, |cell| cell.row);
         let last_column = self.cells.iter().map(|cell| cell.column).max().unwrap_or(0);
@@ -159,7 +159,7 @@ impl Sheet {
     }
 }
 
-/// A range of hidden rows or columns: the first, the last, and how many are hidden before it.
+/// A range of hidden rows or columns: the first, the last, and the number of hidden ones before it.
 #[derive(Clone, Copy, Debug)]
 struct Hidden {
     from: u32,
@@ -167,7 +167,7 @@ struct Hidden {
     before: u32,
 }
 
-/// Ranges that rise and do not overlap.
+/// Sorted ranges without overlaps.
 fn merge_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<Hidden> {
     ranges.sort_unstable();
     let mut merged: Vec<Hidden> = Vec::new();
@@ -184,13 +184,13 @@ fn merge_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<Hidden> {
 }
 
 impl Hidden {
-    /// How many are hidden up to this one, which is not before the range?
+    /// The number of hidden ones up to `at`, which is not before the range.
     fn up_to(self, at: u32) -> u32 {
         self.before.saturating_add((at.min(self.to) - self.from).saturating_add(1))
     }
 }
 
-/// The last range that begins here or before.
+/// The last range that begins at or before `at`.
 fn last_range(ranges: &[Hidden], at: u32) -> Option<Hidden> {
     let next = ranges.partition_point(|range| range.from <= at);
     next.checked_sub(1).and_then(|last| ranges.get(last)).copied()
@@ -200,7 +200,7 @@ fn within(ranges: &[Hidden], at: u32) -> bool {
     last_range(ranges, at).is_some_and(|range| at <= range.to)
 }
 
-/// How many numbers before this one are in the ranges?
+/// The number of hidden numbers before `at`.
 fn before(ranges: &[Hidden], at: u32) -> u32 {
     let Some(last) = at.checked_sub(1) else { return 0 };
     last_range(ranges, last).map_or(0, |range| range.up_to(last))
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hidden_rows_are_counted_as_one_by_one(
+        fn hidden_rows_are_counted_as_by_brute_force(
             ranges in prop::collection::vec((0u32..60, 0u32..6), 0..12),
         ) {
             let ranges: Vec<(u32, u32)> =
@@ -228,9 +228,9 @@ mod tests {
         }
     }
 
-    /// Every second row of a filtered sheet: a look at each range for each cell takes minutes.
+    /// With every second row hidden, a scan of all ranges for each cell would take minutes.
     #[test]
-    fn many_hidden_rows_are_counted_at_once() {
+    fn many_hidden_rows_are_counted_in_linear_time() {
         let n_rows = 600_000;
         let merged = merge_ranges((0..n_rows).map(|row| (2 * row, 2 * row)).collect());
         for row in 0..n_rows {

@@ -1,4 +1,4 @@
-//! What does a picture say? Its recognised words, paragraph by paragraph, and itself as a figure.
+//! Reads a picture: its recognised words by paragraph, and the picture itself as a figure.
 
 use pikerag_knowledge::{BlockKind, Document, Image};
 use pikerag_layout::ocr::lay_out;
@@ -11,13 +11,13 @@ use crate::document::file::Input;
 use crate::document::writing::{LinkedText, Writing};
 use crate::problems::Problems;
 
-/// More pixels on a side than any scanner or camera gives.
+/// Longer sides, in pixels, do not come from a scanner or camera.
 const LONGEST_SIDE: u32 = 65_535;
 
 /// Reads a picture.
 ///
 /// # Errors
-/// Its words cannot be recognised, so nothing could be found of it; or it is no picture.
+/// Its words cannot be recognised, or it is not a picture.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, ParseError> {
     let media_type = input.format.media_type();
     let (width, height) = image_header::pixels(input.bytes)
@@ -27,7 +27,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         return Err(input.malformed(media_type, reason));
     }
     let image = Image { media_type: media_type.to_owned(), bytes: input.bytes.to_vec() };
-    // One point per pixel: a picture alone has no size on paper.
+    // One point per pixel, because a picture alone has no size on paper.
     let recognized =
         recognize(&image, 1.0, input.tools).map_err(|reason| ParseError::Unsupported {
             name: input.name.to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     Ok(document)
 }
 
-/// Writes a piece, a line of text per line of the picture.
+/// Writes a piece, one line of text per line of the picture.
 fn write(writing: &mut Writing, body: Body) {
     match body {
         Body::Table(table) => writing.table(table.header, table.rows),
@@ -86,7 +86,7 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04";
 
-    /// Sees the same words on every picture.
+    /// Recognises the same words on every picture.
     struct FakeOcr;
 
     impl ExternalTools for FakeOcr {
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_to_read_it_is_an_error() {
-        let told = |bytes: &[u8]| {
+    fn without_a_recognition_program_it_is_an_error() {
+        let error_of = |bytes: &[u8]| {
             parse("scan.png", bytes, &Limits::default(), &NoTools).unwrap_err().to_string()
         };
-        insta::assert_snapshot!(told(PNG), @"`scan.png` is a picture: it is a picture of text, and no program to recognise it is set up");
-        insta::assert_snapshot!(told(&PNG[..12]), @"`scan.png` is not readable as image/png: its header is damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
-        insta::assert_snapshot!(told(&[&PNG[..16], &[0xff; 8]].concat()), @"`scan.png` is not readable as image/png: its header states 4294967295 × 4294967295 pixels; open it in its program and save it again; if it is plain text, rename it to .txt");
+        insta::assert_snapshot!(error_of(PNG), @"`scan.png` is a picture: no program for text recognition is set up");
+        insta::assert_snapshot!(error_of(&PNG[..12]), @"`scan.png` is not readable as image/png: its header is damaged; open it in its program and save it again; if it is plain text, rename it to .txt");
+        insta::assert_snapshot!(error_of(&[&PNG[..16], &[0xff; 8]].concat()), @"`scan.png` is not readable as image/png: its header states 4294967295 × 4294967295 pixels; open it in its program and save it again; if it is plain text, rename it to .txt");
     }
 }

@@ -1,5 +1,7 @@
-//! How does a PDF become a document? Each page is interpreted into words, rules and pictures with
-//! their places; layout analysis makes pieces of them; the pieces of all pages make the document.
+//! Reads PDFs.
+//!
+//! Each page is interpreted into words, rules and pictures with their places. Layout analysis turns
+//! them into pieces, and the pieces of all pages form the document.
 
 mod about;
 mod collector;
@@ -63,7 +65,7 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
         failed: Vec::new(),
     };
     for (number, page) in (1..).zip(pdf.pages().iter().take(limit)) {
-        // One bad page never loses the file.
+        // A page that fails does not lose the file.
         let read = catch_unwind(AssertUnwindSafe(|| reader.page(number, page, &cache, problems)));
         if read.is_err() {
             reader.failed.push((number, "its content breaks the rules of PDF"));
@@ -75,7 +77,7 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
     reader.document(n_pages, problems)
 }
 
-/// Why the file does not open.
+/// The reason why the file does not open.
 fn refused(input: &Input<'_>, error: LoadPdfError) -> ParseError {
     let unsupported = |seen: &str, hint: &str| ParseError::Unsupported {
         name: input.name.to_owned(),
@@ -103,10 +105,10 @@ struct Reader<'a> {
     budget: PictureBudget,
     weights: Weights,
     pieces: Vec<Piece>,
-    /// Why pages that are pictures were not read: the last reason.
+    /// The last reason why pages that are pictures were not read.
     pictures: Option<Unavailable>,
     n_unread: usize,
-    /// Pages that were left out, and why.
+    /// Skipped pages and the reasons.
     failed: Vec<(u32, &'static str)>,
 }
 
@@ -129,17 +131,17 @@ impl<'a> Reader<'a> {
         };
         let mut state = Context::new(to_page, whole, cache, self.pdf.xref(), settings);
         let mut collector = Collector::new(area, &mut self.budget, &mut self.weights);
-        // The page's own way to its content keeps that of all pages, of any size.
+        // The page's own cache would keep the content of all pages, of any size.
         match guard::content(page) {
             Some(content) => {
                 let operations = TypedIter::new(&content);
                 interpret(operations, page.resources(), &mut state, &mut collector);
             }
             None => {
-                self.failed.push((number, "it unpacks to more drawing instructions than are read"));
+                self.failed.push((number, "its drawing instructions exceed the size limit"));
             }
         }
-        interpret_page(page, &mut state, &mut collector); // Its annotations.
+        interpret_page(page, &mut state, &mut collector); // This draws the page's annotations.
         let mut content = collector.finish();
         let links = about::links(page, to_page);
         let targets: Vec<String> = links.iter().map(|(_, target)| target.clone()).collect();
@@ -164,7 +166,7 @@ impl<'a> Reader<'a> {
         if 0 < content.left_out {
             problems.add(
                 place(),
-                format!("words left out, for there are too many: {}", content.left_out),
+                format!("words skipped because there are too many: {}", content.left_out),
             );
         }
         self.lay_out(Sheet { number, area }, content, &targets, problems);
@@ -193,8 +195,10 @@ impl<'a> Reader<'a> {
                 problems.add(&place, reason);
             }
             if let Some(failure) = scan.failure {
-                problems
-                    .add(&place, format!("it was scanned and its text not recognised: {failure}"));
+                problems.add(
+                    &place,
+                    format!("the page was scanned, and its text was not recognised: {failure}"),
+                );
                 self.pictures = Some(failure);
                 self.n_unread += 1;
             }

@@ -1,5 +1,5 @@
-//! Which words and rules does a picture show? The words are those that a program outside recognises;
-//! what they say as a page is told by [`pikerag_layout::ocr`].
+//! Recognises the words and rules of a picture with an external program; [`pikerag_layout::ocr`]
+//! lays them out.
 
 mod decode;
 #[cfg(test)]
@@ -11,12 +11,12 @@ use pikerag_layout::raster::{clean, strokes};
 
 use crate::{ExternalTools, Unavailable};
 
-/// Looks at a picture; `scale` is points per pixel. One with ruled tables is shown to the program
-/// without their rules; where it finds no words in them, or empty cells, it is asked about the picture
-/// itself, too.
+/// Recognises words; `scale` is points per pixel. For a picture with ruled tables, the program gets
+/// a copy without the rules. If it finds no words in the tables, or empty cells, it gets the
+/// original picture too.
 ///
 /// # Errors
-/// The program cannot be asked.
+/// The program is unavailable.
 pub(crate) fn recognize(
     image: &Image,
     scale: f32,

@@ -1,4 +1,4 @@
-//! What does an `AsciiDoc` file say?
+//! Reads `AsciiDoc` files.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -12,7 +12,7 @@ use crate::document::writing::LinkedText;
 use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
-/// Reads sections, lists, tables, blocks, captions and links; attributes and comments are no text.
+/// Reads sections, lists, tables, blocks, captions and links; attributes and comments are skipped.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
     let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
@@ -75,13 +75,13 @@ fn is_code(line: &str) -> bool {
     matches!(line, "----" | "....") || line.starts_with("```")
 }
 
-/// Marks around blocks whose text is read as it is.
+/// Whether a line delimits a block whose text is read as usual.
 fn is_delimiter(line: &str) -> bool {
     let is = |c: char| 4 <= line.len() && line.chars().all(|other| other == c);
     ['=', '*', '_', '+'].into_iter().any(is) || matches!(line, "--" | "'''" | "<<<" | "---")
 }
 
-/// `.Title of what follows`.
+/// The caption in `.Title of what follows`.
 fn caption(line: &str) -> Option<&str> {
     line.strip_prefix('.').filter(|text| !text.starts_with(['.', ' ']) && !text.is_empty())
 }
@@ -92,7 +92,7 @@ fn attributes(line: &str) -> Option<&str> {
     (!inside.contains(['[', ']']) || inside.starts_with('[')).then_some(inside)
 }
 
-/// `:author: Ada`; the value only where it says something of the document.
+/// `:author: Ada`; the value only if it describes the document.
 fn attribute(line: &str) -> Option<(&str, Option<String>)> {
     let (key, value) = line.strip_prefix(':')?.split_once(':')?;
     let is_key =
@@ -115,8 +115,8 @@ fn columns(attributes: &str) -> Option<usize> {
     Some(list.split(',').map(count).sum())
 }
 
-/// A table to its closing mark. Where the first line holds several cells, a line is a row; else
-/// cells follow each other, so many to a row.
+/// Reads a table up to its closing mark. If the first line has several cells, each line is a row;
+/// otherwise cells fill rows of `columns` cells.
 fn table(
     builder: &mut MarkupBuilder,
     lines: &mut Peekable<Lines>,
@@ -144,7 +144,7 @@ fn table(
         }
     }
     if !is_closed {
-        problems.add("", "a table is not closed: all that follows was read as its cells");
+        problems.add("", "a table is not closed: the rest of the file was read as its cells");
     }
     let one_each = rows.iter().all(|row| row.len() == 1);
     if let Some(n) = n_columns.or(before_blank).filter(|n| one_each && 1 < *n) {
@@ -154,7 +154,7 @@ fn table(
     builder.table(rows, Header::First);
 }
 
-/// Cells of a line; what stands before a bar (`2+`, `a`) says how wide its cell is.
+/// The cells of a line; text before a bar (`2+`, `a`) gives the width of its cell.
 fn row_of(line: &str) -> Vec<String> {
     let mut cells: Vec<String> = line.split('|').map(|cell| cell.trim().to_owned()).collect();
     if 1 < cells.len() {
@@ -180,7 +180,7 @@ fn inline(text: &str) -> LinkedText {
     })
 }
 
-/// Links that begin like this, and end in their text in brackets.
+/// Links that begin with `start` and end in their text in brackets.
 fn starting(text: &str, start: &str) -> LinkedText {
     let prefix = if start.starts_with("http") { start } else { "" };
     links(text, (start, "]"), |inside| {
@@ -197,7 +197,7 @@ mod tests {
     use crate::test_support::run;
 
     #[test]
-    fn pieces_are_told_by_their_marks() {
+    fn pieces_are_recognised_by_their_marks() {
         let text = "= Cranes\n:author: Ada\n:toc:\n\nThey lift, see https://a.example/plan[the plan]. // no\n\n== Kinds\n// comment\n* tower\n** small\n. first\n\n\
             .A crane\nimage::a.png[the crane, width=1]\n\n[source,rust]\n----\nlet x = 1;\n----\n\nNOTE: Mind the load.\n";
         insta::assert_snapshot!(run("a.adoc", text), @r#"

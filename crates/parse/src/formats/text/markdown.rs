@@ -1,8 +1,8 @@
-//! What is the layout of a Markdown file? Its blocks, each with its span in the file's own text; what
-//! HTML blocks show stands there in place of them.
+//! Reads Markdown files as blocks with spans in the file's own text; HTML blocks are replaced by
+//! their visible text.
 //!
-//! A list item is one block up to its first nested list, table, code or quotation, each of which
-//! is a block of its own. Headings keep their marks; tables keep their delimiter line.
+//! A list item is one block up to its first nested list, table, code or quotation, each of which is
+//! a block of its own. Headings keep their marks; tables keep their delimiter line.
 
 mod raw_html;
 
@@ -18,7 +18,7 @@ use crate::document::links::is_followed;
 use crate::problems::Problems;
 use raw_html::RawHtml;
 
-/// Reads Markdown; the title is the front matter's, else the first heading of level 1.
+/// Reads Markdown; the title is that of the front matter, else the first heading of level 1.
 pub(crate) fn read(mut file: TextFile, problems: &mut Problems) -> Document {
     let text = std::mem::take(&mut file.text);
     let (metadata, start) = front_matter::split(&text);
@@ -47,13 +47,13 @@ struct Reader<'a> {
     text: &'a str,
     blocks: Vec<Block>,
     links: Vec<Link>,
-    /// The block that text goes to.
+    /// The block that receives text.
     open: Option<Open>,
-    /// The table that text goes to, before any block.
+    /// The table that receives text, before any block.
     table: Option<Rows>,
     html: RawHtml,
     in_html: bool,
-    /// Inside code, whose block is known already.
+    /// The depth inside code, whose block is already recorded.
     verbatim: usize,
     /// Plain text of the first heading of level 1, while it is read.
     heading: Option<String>,
@@ -63,7 +63,7 @@ struct Reader<'a> {
 struct Open {
     kind: BlockKind,
     span: Span,
-    /// An item or a footnote: the paragraphs inside belong to it.
+    /// Whether it is an item or a footnote, whose inner paragraphs belong to it.
     contains: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     fn event(&mut self, event: Event, range: &Range<usize>) {
         if self.in_html {
             match event {
-                // What indents a line comes as text.
+                // The indentation of a line arrives as text.
                 Event::Html(line) | Event::Text(line) => self.html.push(&line),
                 Event::End(TagEnd::HtmlBlock) => self.in_html = false,
                 _ => {}
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text: grows the table's cell or the open block, or opens a paragraph.
+    /// Adds text to the table's cell or the open block, or opens a paragraph.
     fn inline(&mut self, text: &str, range: &Range<usize>) {
         if let Some(heading) = &mut self.heading {
             heading.push_str(text);
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         let Some(Rows { cells: mut rows, lines, .. }) = self.table.take() else { return };
         let Some(end) = lines.last().map(|line| line.end) else { return };
         let start = lines.first().map_or(span.start, |line| line.start);
-        // The parser pads short rows to the width of the header; we do not keep the padding.
+        // The parser pads short rows to the width of the header; the padding is removed.
         for row in &mut rows {
             let width = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
             row.truncate(width);

@@ -1,5 +1,5 @@
-//! What do light markup languages have in common? Lines gathered into pieces, items told by their
-//! marks, links written between marks.
+//! Builds documents of light markup languages: lines become pieces, marks identify items, and links
+//! lie between marks.
 
 use pikerag_knowledge::{BlockKind, Document};
 
@@ -8,12 +8,12 @@ use crate::document::file::TextFile;
 use crate::document::links::is_followed;
 use crate::document::writing::{LinkedText, Writing};
 
-/// Pieces as they are gathered line by line.
+/// Collects pieces line by line.
 pub(crate) struct MarkupBuilder {
     pub(crate) writing: Writing,
     lines: Vec<String>,
     kind: BlockKind,
-    /// Turns the marks of a link into its text.
+    /// Converts the marks of links in a text.
     inline: fn(&str) -> LinkedText,
 }
 
@@ -23,7 +23,7 @@ impl MarkupBuilder {
         Self { writing, lines: Vec::new(), kind: BlockKind::Paragraph, inline }
     }
 
-    /// A line of the open piece; a blank one ends it.
+    /// Adds a line to the open piece; a blank line ends it.
     pub(crate) fn line(&mut self, line: &str) {
         if line.trim().is_empty() {
             return self.end();
@@ -44,7 +44,7 @@ impl MarkupBuilder {
         self.writing.piece(kind, &(self.inline)(&text));
     }
 
-    /// Ends the open piece and writes another; the marks in program text stay.
+    /// Ends the open piece and writes another; program text keeps its marks.
     pub(crate) fn piece(&mut self, kind: BlockKind, text: &str) {
         self.end();
         match kind {
@@ -53,7 +53,7 @@ impl MarkupBuilder {
         }
     }
 
-    /// A table whose first row is its header, if the markup says so.
+    /// Writes a table whose first row is its header if the markup says so.
     pub(crate) fn table(&mut self, mut rows: Vec<Vec<String>>, header: Header) {
         self.end();
         for cell in rows.iter_mut().flatten() {
@@ -68,7 +68,7 @@ impl MarkupBuilder {
         }
     }
 
-    /// The document; without a title of its own the first heading of the highest level gives it.
+    /// The document; without a title, the first heading of the highest level is its title.
     pub(crate) fn finish(mut self, file: &TextFile, title: Option<String>) -> Document {
         self.end();
         let Writing { text, blocks, links, .. } = self.writing;
@@ -79,7 +79,7 @@ impl MarkupBuilder {
     }
 }
 
-/// Does the markup say that the first row is a header?
+/// Whether the markup says that the first row is a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Header {
     First,
@@ -102,7 +102,7 @@ fn item(line: &str) -> Option<(&str, &str)> {
     (is_bullet || is_number).then(|| (mark, text.trim()))
 }
 
-/// Replaces what stands between two marks by what `read` makes of it: a text and a target.
+/// Replaces the text between two marks by the result of `read`: a text and a target.
 pub(crate) fn links(
     text: &str,
     marks: (&str, &str),

@@ -1,4 +1,4 @@
-//! What does an Org file say?
+//! Reads Org files.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::document::writing::LinkedText;
 use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
-/// Reads headlines, lists, tables, blocks and links; drawers and comments are no text.
+/// Reads headlines, lists, tables, blocks and links; drawers and comments are skipped.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
     let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
             }
         } else if is_drawer(trimmed) {
             builder.end();
-            // To `:END:`, which stands before the next headline, if at all.
+            // Up to `:END:`, which comes before the next headline, if at all.
             while let Some(line) = lines.next_if(|line| !line.starts_with("* ")) {
                 if line.trim().eq_ignore_ascii_case(":end:") {
                     break;
@@ -73,7 +73,7 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
     document
 }
 
-/// Without stars, state and tags: `** TODO Text :tag:` → `Text`.
+/// A headline without stars, state and tags: `** TODO Text :tag:` → `Text`.
 fn headline(line: &str) -> &str {
     let text = line.trim_start_matches('*').trim();
     let text = ["TODO ", "DONE "].iter().find_map(|state| text.strip_prefix(state)).unwrap_or(text);
@@ -127,7 +127,7 @@ mod tests {
     use crate::test_support::run;
 
     #[test]
-    fn pieces_are_told_by_their_marks() {
+    fn pieces_are_recognised_by_their_marks() {
         let text = "#+TITLE: Cranes\n#+AUTHOR: Ada\n* TODO Use of cranes :work:\n:PROPERTIES:\n:ID: 1\n:END:\nThey lift,\nsee [[file:b.org][the plan]] and [[http://a.example]].\n\
             ** Kinds\n- tower\n- mobile\n  with wheels\n1. one\n# comment\n\n| Crane | Load |\n|-------+------|\n| A | 5 t |\n| B | 7 t |\n\n#+begin_src rust\nlet x = 1;\n#+end_src\nafter\n";
         insta::assert_snapshot!(run("a.org", text), @r#"
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_told() {
+    fn unclosed_blocks_are_reported() {
         insta::assert_snapshot!(run("a.org", "#+begin_src\nx\n[[y\n"), @r#"
         == a
         code "x\n[[y"

@@ -1,11 +1,11 @@
-//! Where do the paragraphs of plain text end? At blank lines.
+//! Reads plain text as paragraphs that blank lines separate.
 
 use pikerag_knowledge::{BlockKind, Document, Span};
 
 use crate::document::blocks::{add_block, one_line};
 use crate::document::file::TextFile;
 
-/// Longest first line that may be a title, in characters.
+/// The longest first line that may be a title, in characters.
 const LONGEST_TITLE: usize = 100;
 
 /// Reads plain text: one block per paragraph, spans in the file's own text.
@@ -24,7 +24,7 @@ pub(crate) fn read(mut file: TextFile) -> Document {
 
 /// Runs of lines that are not blank.
 fn paragraphs(text: &str) -> Vec<Span> {
-    // Files of the old Mac OS end their lines with a carriage return alone.
+    // Files of the old Mac OS end lines with only a carriage return.
     let line_end = if text.contains('\n') { '\n' } else { '\r' };
     let mut paragraphs = Vec::new();
     let mut open: Option<Span> = None;
@@ -42,7 +42,7 @@ fn paragraphs(text: &str) -> Vec<Span> {
     paragraphs
 }
 
-/// A short line with letters that does not end like a sentence.
+/// Whether a line is short, has letters, and does not end like a sentence.
 fn is_title(line: &str) -> bool {
     !line.contains(['\n', '\r'])
         && line.chars().count() <= LONGEST_TITLE
@@ -55,7 +55,7 @@ mod tests {
     use crate::test_support::run;
 
     #[test]
-    fn blank_lines_part_paragraphs() {
+    fn blank_lines_separate_paragraphs() {
         insta::assert_snapshot!(run("my_notes.txt", "Plan 计划\r\n\r\nFirst line\r\nsecond.\r\n \t\r\n第二段。\n"), @r#"
         == Plan 计划
         p "Plan 计划"
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_blanks_holds_nothing() {
+    fn a_blank_file_has_no_text() {
         insta::assert_snapshot!(run("a.txt", " \n\u{3000}\n"), @r"`a.txt` holds no text: check that it is the file you meant");
     }
 }

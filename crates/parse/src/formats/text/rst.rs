@@ -1,4 +1,4 @@
-//! What does a reStructuredText file say?
+//! Reads reStructuredText files.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use crate::document::writing::LinkedText;
 use crate::formats::text::markup::{Header, MarkupBuilder, links};
 use crate::problems::Problems;
 
-/// Reads sections, lists, tables of both kinds, literal blocks and links. Directives are read as
-/// what stands in them; comments are no text.
+/// Reads sections, lists, tables of both kinds, literal blocks and links. The content of directives
+/// is read; comments are skipped.
 pub(crate) fn read(file: &TextFile, _problems: &mut Problems) -> Document {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut builder = MarkupBuilder::new(file, inline);
     let mut metadata = BTreeMap::new();
-    // Marks of sections in the order of their level: character, with a line above?
+    // Marks of sections in the order of their level: the character, and whether a line is above the
+    // title.
     let mut marks: Vec<(char, bool)> = Vec::new();
     let mut at = 0;
     while let Some(&line) = lines.get(at) {
@@ -66,7 +67,7 @@ pub(crate) fn read(file: &TextFile, _problems: &mut Problems) -> Document {
     document
 }
 
-/// A line of one punctuation character, as stands below titles.
+/// A line of one punctuation character, as below titles.
 fn is_rule(line: &str) -> bool {
     let line = line.trim_end();
     let mut characters = line.chars();
@@ -76,7 +77,7 @@ fn is_rule(line: &str) -> bool {
         && characters.all(|c| Some(c) == first)
 }
 
-/// A title with a rule below it, or with one above too: its mark, its lines, its text.
+/// A title with a rule below it, and optionally one above: its mark, its lines, its text.
 fn section<'a>(
     line: &'a str,
     next: &'a str,
@@ -86,7 +87,7 @@ fn section<'a>(
     if is_rule(line) && !next.trim().is_empty() && third.trim_end() == line.trim_end() {
         return Some(((mark(line)?, true), 3, next.trim()));
     }
-    // Two characters will do below a short title.
+    // Below a short title, two characters are enough.
     let is_below = is_rule(next)
         || (next.trim_end().len() == 2 && is_rule(&format!("{0}{0}", next.trim_end())));
     let is_title = !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !is_rule(line);
@@ -102,7 +103,7 @@ fn field(line: &str) -> Option<(String, String)> {
     Some((key.to_lowercase(), one_line(value)?)).filter(|_| is_key)
 }
 
-/// Lines that are indented below line `at`; how many there are, with blank ones between them.
+/// The indented lines below line `at`, with blank ones between them.
 fn indented<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let base = lines.get(at).map_or(0, |line| depth(line));
@@ -125,7 +126,7 @@ fn literal(builder: &mut MarkupBuilder, lines: &[&str], at: usize) -> usize {
     block.len()
 }
 
-/// What begins with two dots; the number of lines below it that belong to it and are done with.
+/// Reads a line that begins with two dots; returns the number of further lines that it consumes.
 fn explicit(builder: &mut MarkupBuilder, lines: &[&str], at: usize, directive: &str) -> usize {
     builder.end();
     let Some((name, argument)) = directive.split_once("::") else {
@@ -134,7 +135,7 @@ fn explicit(builder: &mut MarkupBuilder, lines: &[&str], at: usize, directive: &
             builder.line(directive);
             return 0;
         }
-        // A target, or a comment with all that is indented below it.
+        // A target, or a comment with all indented lines below it.
         return if directive.starts_with('_') { 0 } else { indented(lines, at).len() };
     };
     let argument = argument.trim();
@@ -157,14 +158,14 @@ fn explicit(builder: &mut MarkupBuilder, lines: &[&str], at: usize, directive: &
             0
         }
         _ => {
-            // What follows is a paragraph, indented or not.
+            // The following text is a paragraph, indented or not.
             builder.line(argument);
             0
         }
     }
 }
 
-/// Columns where a grid's rule has its `+`.
+/// Columns begin at the `+` of a grid's rule.
 fn grid_table(builder: &mut MarkupBuilder, lines: &[&str]) {
     let Some(first) = lines.first() else { return };
     let corners: Vec<usize> =
@@ -184,7 +185,7 @@ fn grid_table(builder: &mut MarkupBuilder, lines: &[&str]) {
         }
         let characters: Vec<char> = line.chars().collect();
         open.resize(corners.len().saturating_sub(1), String::new());
-        // A cell that spans columns goes on where no bar stands.
+        // A cell that spans columns continues where there is no bar.
         let mut column = 0;
         for (number, pair) in corners.windows(2).enumerate() {
             let &[from, to] = pair else { continue };
@@ -209,7 +210,7 @@ fn grid_table(builder: &mut MarkupBuilder, lines: &[&str]) {
     builder.table(rows, header);
 }
 
-/// A table between rules of `=` in columns: the number of its lines, if it is one.
+/// Reads a table between rules of `=` in columns; returns the number of its lines, if it is one.
 fn simple_table(builder: &mut MarkupBuilder, lines: &[&str]) -> Option<usize> {
     let is_border = |line: &str| {
         let line = line.trim();
@@ -234,7 +235,7 @@ fn simple_table(builder: &mut MarkupBuilder, lines: &[&str]) -> Option<usize> {
                 break;
             }
             if borders == 2 && !rows.is_empty() {
-                // Lines above the second border are one header row.
+                // Lines above the second border form one header row.
                 let whole = rows.drain(..).reduce(joined);
                 rows.extend(whole);
                 header = Header::First;
@@ -297,7 +298,7 @@ mod tests {
     use crate::test_support::run;
 
     #[test]
-    fn pieces_are_told_by_their_marks() {
+    fn pieces_are_recognised_by_their_marks() {
         let text = "======\nCranes\n======\n\n:Author: Ada\n\nThey lift, see `the plan <http://a.example>`_::\n\n    code here\n\n      deeper\n\nKinds\n-----\n\n\
             * tower\n* mobile\n  with wheels\n\n.. comment\n   goes on\n\n.. note:: Mind the load.\n\n.. image:: a.png\n   :alt: a crane\n\n.. code-block:: rust\n\n   let x = 1;\n\nafter\n";
         insta::assert_snapshot!(run("a.rst", text), @r#"

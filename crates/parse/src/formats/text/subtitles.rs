@@ -1,5 +1,5 @@
-//! What is said in subtitles (`WebVTT`, `SubRip`)? Captions that follow each other are joined into
-//! paragraphs; each begins with its time and, where it is known, its speaker.
+//! Reads subtitles (`WebVTT`, `SubRip`): consecutive captions become paragraphs that begin with
+//! their time and, if known, their speaker.
 
 use pikerag_knowledge::{BlockKind, Document};
 
@@ -7,10 +7,10 @@ use crate::document::file::TextFile;
 use crate::document::writing::Writing;
 use crate::formats::text::plain;
 
-/// A paragraph with more bytes ends with the caption.
+/// A longer paragraph, in bytes, ends with its caption.
 const LONGEST: usize = 500;
 
-/// Reads captions; a file without any is read as plain text.
+/// Reads captions; a file without captions is read as plain text.
 pub(crate) fn read(file: &TextFile) -> Document {
     let mut writing = Writing::new(0);
     let mut open: Option<Speech> = None;
@@ -57,7 +57,7 @@ pub(crate) fn read(file: &TextFile) -> Document {
     file.document(None, writing.text, writing.blocks, Vec::new())
 }
 
-/// What one speaker says in captions that follow each other.
+/// The text of one speaker in consecutive captions.
 struct Speech {
     start: String,
     speaker: Option<String>,

@@ -1,6 +1,6 @@
-//! What does a web page say, without its navigation, scripts and hidden text?
+//! Reads a web page without its navigation, scripts and hidden text.
 //!
-//! The document's text is our rendering of the page: blocks joined by a blank line.
+//! The document's text is a rendering of the page: blocks joined by a blank line.
 
 mod content;
 mod tree;
@@ -17,10 +17,10 @@ use crate::problems::Problems;
 use content::Keep;
 use writer::Writer;
 
-/// A main part with less of the page's text than one in this many is not the main part.
+/// A main part with less than this share (1/5) of the page's text is not the main part.
 const MAIN_SHARE: usize = 5;
 
-/// Reads a page: its `main` or `article` parts where they hold it, else its body.
+/// Reads a page: its `main` or `article` parts if they hold most of it, else its body.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document, ParseError> {
     let page = tree::read(&file.text, file.limits.max_depth);
     if page.flattened {
@@ -43,7 +43,7 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document,
     Ok(document)
 }
 
-/// Never lose the whole page: where a part turns out to be next to nothing, take the larger one.
+/// Takes the larger rendering if a part turns out to be almost empty, so that no page is lost.
 fn best_rendering(file: &TextFile, root: NodeRef<'_, Node>) -> Writer {
     let body = render(file, &[root], Keep::Content);
     let parts = content::main_parts(root);
@@ -65,13 +65,13 @@ fn render(file: &TextFile, parts: &[NodeRef<'_, Node>], keep: Keep) -> Writer {
     writer
 }
 
-/// What HTML inside another text shows.
+/// The visible content of HTML inside another text.
 #[derive(Debug)]
 pub(crate) struct Passage {
     pub(crate) text: String,
     pub(crate) blocks: Vec<Block>,
     pub(crate) links: Vec<Link>,
-    /// Elements nested too deep are read flat.
+    /// Whether elements were nested too deep and are read flat.
     pub(crate) flattened: bool,
 }
 
@@ -82,23 +82,23 @@ impl Passage {
     }
 }
 
-/// What all passages of a text may still be written with.
+/// The remaining budget of all passages of a text.
 #[derive(Debug)]
 pub(crate) struct Budget {
     cells: usize,
     repeats: usize,
-    /// Cells were left out: there were too many.
+    /// Whether cells were skipped because there were too many.
     pub(crate) cut: bool,
 }
 
 impl Budget {
-    /// For a text of so many bytes.
+    /// The budget for a text of `size` bytes.
     pub(crate) fn new(size: usize, max_cells: usize) -> Self {
         Self { cells: max_cells, repeats: writer::repeats(size), cut: false }
     }
 }
 
-/// Reads HTML that stands inside another text; empty where it shows nothing.
+/// Reads HTML inside another text; empty if nothing of it is visible.
 pub(crate) fn passage(html: &str, max_depth: usize, budget: &mut Budget) -> Passage {
     let page = tree::read(html, max_depth);
     let mut writer = Writer::new(Keep::Content, 0, budget.cells);
@@ -228,7 +228,7 @@ fn main() {
     }
 
     #[test]
-    fn main_is_preferred_unless_it_is_nothing() {
+    fn main_is_preferred_unless_it_is_almost_empty() {
         insta::assert_snapshot!(run("x.html", "<div>teaser</div><main><header><h1>Story</h1><ul><li>Menu</ul></header>long e\u{ad}nough text</main>"), @r#"
         == Story
         h1 "Story"
@@ -252,7 +252,7 @@ fn main() {
     }
 
     #[test]
-    fn xhtml_closes_its_own() {
+    fn xhtml_elements_close_themselves() {
         let page = "<?xml version='1.0'?><html><head><title>T</title><script src='x'/></head><body><div/><p>shown<a id='x'/></p></body></html>";
         insta::assert_snapshot!(run("x.xhtml", page), @r#"
         == T

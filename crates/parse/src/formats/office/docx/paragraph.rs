@@ -135,7 +135,9 @@ impl<'x> Reader<'_, '_> {
                 "t" => {
                     let text = text_of(piece);
                     match context.raised {
-                        Some(is_high) => self.add_text(&math::raised(&text, is_high), context, para),
+                        Some(is_high) => {
+                            self.add_text(&math::raised(&text, is_high), context, para)
+                        }
                         None => self.add_text(&text, context, para),
                     }
                 }

@@ -122,7 +122,10 @@ impl<'x> Reader<'_, '_> {
         match element.name() {
             "note" => {
                 let mark = element.child("note-citation").map(Element::text).unwrap_or_default();
-                self.write_note(element.child("note-body").unwrap_or(element), &format!("[{mark}] "));
+                self.write_note(
+                    element.child("note-body").unwrap_or(element),
+                    &format!("[{mark}] "),
+                );
             }
             "annotation" => {
                 let author = element.child("creator").map(Element::text).unwrap_or_default();

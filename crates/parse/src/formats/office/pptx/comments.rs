@@ -1,4 +1,5 @@
-//! What was remarked on a slide, and by whom? In the old form and in that of 2018, with replies.
+//! Reads the comments on slides with their authors, in the old form and in that of 2018, with
+//! replies.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::formats::office::drawing::paragraphs;
 use crate::formats::office::ooxml::{Package, Relations};
 use crate::problems::Problems;
 
-/// Names of those who commented, by identifier.
+/// Names of comment authors, by identifier.
 pub(super) struct Authors(HashMap<String, String>);
 
 impl Authors {

@@ -1,4 +1,4 @@
-//! Which shapes stand on a slide, and where?
+//! Writes the shapes of a slide in reading order.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use pikerag_layout::order::xy_cut::{Bounds, reading_order};
 /// English Metric Units per point.
 const EMU: f64 = 12_700.0;
 
-/// Where a layout or master wants a placeholder.
+/// The place of a placeholder in a layout or master.
 pub(super) struct Frame {
     kind: String,
     index: String,
@@ -30,7 +30,7 @@ impl Frame {
     }
 }
 
-/// How coordinates inside a group become those of the slide.
+/// Converts coordinates inside a group to those of the slide.
 #[derive(Clone, Copy)]
 struct Transform {
     scale: (f64, f64),
@@ -44,7 +44,7 @@ struct Shape<'x> {
 }
 
 impl<'x> Reader<'_, '_> {
-    /// Writes the shapes of a slide: the title first, the others as they are read.
+    /// Writes the shapes of a slide: the title first, then the others in reading order.
     pub(super) fn shapes(&mut self, tree: Element<'x>, frames: &[Frame]) {
         let mut shapes = Vec::new();
         let same = Transform { scale: (1.0, 1.0), shift: (0.0, 0.0) };
@@ -181,7 +181,7 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// Shapes outside of groups and inside them.
+/// Collects shapes, also those inside groups.
 fn collect<'x>(
     parent: Element<'x>,
     transform: Transform,
@@ -211,13 +211,13 @@ fn collect<'x>(
     }
 }
 
-/// What kind of placeholder a shape is; empty where it does not say, `None` where it is none.
+/// The placeholder kind of a shape; empty if it gives none, `None` if it is not a placeholder.
 fn kind_of(element: Element<'_>) -> Option<Cow<'_, str>> {
     let placeholder = element.elements().find_map(|inner| inner.path(&["nvPr", "ph"]))?;
     Some(placeholder.attr("type").unwrap_or_default())
 }
 
-/// Where the layout puts a placeholder: that with its number, else that of its kind.
+/// The layout's place for a placeholder: the one with its number, else the one of its kind.
 fn framed(element: Element, frames: &[Frame]) -> Option<Bounds> {
     let placeholder = element.elements().find_map(|inner| inner.path(&["nvPr", "ph"]))?;
     let attr = |name| placeholder.attr(name).unwrap_or_default();
@@ -241,7 +241,7 @@ fn area_of([left, top, right, bottom]: Bounds) -> Area {
 }
 
 impl Transform {
-    /// For what stands in a group with this `a:xfrm`.
+    /// The transform inside a group with this `a:xfrm`.
     fn within(self, group: Element) -> Option<Self> {
         let [left, top, right, bottom] = edges_of(group)?;
         let (offset, extent) = (group.child("chOff")?, group.child("chExt")?);

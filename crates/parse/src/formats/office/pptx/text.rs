@@ -1,4 +1,4 @@
-//! What does the text of a shape say?
+//! Reads the text of shapes.
 
 use pikerag_knowledge::BlockKind;
 
@@ -8,7 +8,7 @@ use crate::document::writing::LinkedText;
 use crate::formats::office::math;
 
 impl<'x> Reader<'_, '_> {
-    /// Writes a title: a heading on one line.
+    /// Writes a title as a heading on one line.
     pub(super) fn title(&mut self, body: Element<'x>) {
         let (text, _) = self.joined(body, " ");
         let text = LinkedText { text: text.text.replace(['\n', '\u{b}'], " "), ..text };
@@ -19,13 +19,14 @@ impl<'x> Reader<'_, '_> {
         self.writing.piece(BlockKind::Heading { level: 1 }, &text);
     }
 
-    /// Writes a heading for a slide without a title, or it would belong to the one before.
+    /// Writes a heading for a slide without a title, so that its text does not join the previous
+    /// slide.
     pub(super) fn untitled(&mut self) {
         let number = self.writing.place.page.unwrap_or_default();
         self.writing.plain(BlockKind::Heading { level: 1 }, &format!("Slide {number}"));
     }
 
-    /// Writes paragraphs; in a placeholder for content they are items, unless they say otherwise.
+    /// Writes paragraphs; in a content placeholder they are items, unless they specify otherwise.
     pub(super) fn body(&mut self, body: Element<'x>, is_content: bool) {
         let paragraphs: Vec<Element> = body.all("p").collect();
         let filled =
@@ -57,7 +58,7 @@ impl<'x> Reader<'_, '_> {
                 (is_item && !has("buNone")).then(|| "- ".to_owned())
             };
             match marker {
-                Some(marker) => self.writing.piece(BlockKind::Item, &behind(&marker, text)),
+                Some(marker) => self.writing.piece(BlockKind::Item, &with_marker(&marker, text)),
                 None => self.writing.piece(BlockKind::Paragraph, &text),
             }
         }
@@ -75,7 +76,7 @@ impl<'x> Reader<'_, '_> {
             let (text, bold) = self.paragraph(paragraph);
             is_bold &= bold;
             let separator = if joined.text.is_empty() { "" } else { separator };
-            let text = behind(separator, text);
+            let text = with_marker(separator, text);
             let shift = joined.text.len();
             joined.push(&text.text);
             joined.links.extend(
@@ -120,8 +121,8 @@ impl<'x> Reader<'_, '_> {
     }
 }
 
-/// Text behind a marker.
-fn behind(marker: &str, text: LinkedText) -> LinkedText {
+/// Adds a marker before text.
+fn with_marker(marker: &str, text: LinkedText) -> LinkedText {
     let shift = marker.len();
     let links = text.links.into_iter().map(|(from, to, target)| (from + shift, to + shift, target));
     LinkedText { text: format!("{marker}{}", text.text), links: links.collect() }

@@ -1,4 +1,4 @@
-//! Which encoding do the numbers of RTF stand for?
+//! Maps the code page and character set numbers of RTF to encodings.
 
 use encoding_rs::{
     BIG5, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, UTF_8, WINDOWS_874, WINDOWS_1250,
@@ -28,7 +28,7 @@ pub(super) fn by_number(number: i32) -> &'static Encoding {
     }
 }
 
-/// The character set of `\fcharset`; `None` for the document's own.
+/// The character set of `\fcharset`; `None` means the document's own.
 pub(super) fn by_charset(charset: i32) -> Option<&'static Encoding> {
     Some(match charset {
         77 => MACINTOSH,

@@ -1,4 +1,4 @@
-//! How do runs of text become paragraphs, items and tables?
+//! Turns runs of RTF text into paragraphs, items and tables.
 
 use pikerag_knowledge::BlockKind;
 
@@ -6,7 +6,7 @@ use crate::document::cells::split_header;
 use crate::document::links::is_followed;
 use crate::document::writing::{LinkedText, Writing};
 
-/// What a paragraph is, as its control words say.
+/// The kind of a paragraph by its control words.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Paragraph {
     /// Outline level, from 0.
@@ -15,13 +15,14 @@ pub(super) struct Paragraph {
     pub(super) in_table: bool,
 }
 
-/// What is written, and what is still gathered.
+/// The finished text, and the open paragraph and table.
 pub(super) struct Page {
     pub(super) writing: Writing,
     text: LinkedText,
-    /// Text of the open paragraph that is marked as hidden.
+    /// Hidden text of the open paragraph.
     hidden: String,
-    /// Rows of the open table, cells of its open row, and which of them go on from the row above.
+    /// Rows of the open table, cells of its open row, and whether each continues from the row
+    /// above.
     rows: Vec<Vec<String>>,
     cells: Vec<String>,
     pub(super) goes_on: Vec<bool>,
@@ -41,7 +42,7 @@ impl Page {
         }
     }
 
-    /// Bytes of the open paragraph.
+    /// The length of the open paragraph in bytes.
     pub(super) fn len(&self) -> usize {
         self.text.text.len()
     }
@@ -53,7 +54,7 @@ impl Page {
         }
     }
 
-    /// The open paragraph leads somewhere, from this byte on.
+    /// Begins a link in the open paragraph at this byte.
     pub(super) fn link(&mut self, start: usize, target: String) {
         if start < self.len() && is_followed(&target) {
             self.text.links.push((start, self.len(), target));
@@ -62,7 +63,7 @@ impl Page {
 
     pub(super) fn end_paragraph(&mut self, paragraph: Paragraph) {
         if paragraph.in_table {
-            // A cell of several paragraphs.
+            // The cell has several paragraphs.
             self.push(" ", false);
             return;
         }
@@ -88,7 +89,7 @@ impl Page {
     }
 
     pub(super) fn end_cell(&mut self) {
-        // Links of cells are not placed: a table's text is written anew.
+        // Links in cells are dropped, because a table's text is written again.
         self.cells.push(std::mem::take(&mut self.text).text);
     }
 

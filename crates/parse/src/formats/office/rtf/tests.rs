@@ -1,11 +1,11 @@
-//! What is read of Rich Text Format?
+//! Tests the reader of Rich Text Format.
 
 use proptest::prelude::*;
 
 use crate::test_support::run;
 
 #[test]
-fn text_comes_out_as_it_is_shown() {
+fn text_is_read_as_programs_show_it() {
     let text = br#"{\rtf1\ansi\ansicpg1252\uc1{\fonttbl{\f0 Arial;}{\f1\fcharset134 SimSun;}}{\colortbl;\red0;}
             {\stylesheet{\s1\outlinelevel0 heading 1;}}{\info{\title The plan}{\author Ada}}{\header Page header\par}
             {\pard\s1 Cranes\par}{\pard caf\'e9 \u8364?uro\line \f1\'bc\'ec\'cb\'f7\f0  \{x\} \u-10179?\u-8704?\par}
@@ -49,25 +49,25 @@ fn tables_keep_rows_and_cells() {
 }
 
 #[test]
-fn a_torn_file_gives_what_is_there() {
+fn an_incomplete_file_gives_its_text() {
     insta::assert_snapshot!(run("a.rtf", b"{\\rtf1{\\b bold \\'e"), @r#"
         == a
         p "bold"
-        ! : it ends in the middle: the file is not whole
+        ! : the file is incomplete: some of its groups have no end
         "#);
     insta::assert_snapshot!(run("a.rtf", b"{\\rtf1}"), @"`a.rtf` holds no text: check that it is the file you meant");
     let deep = [&b"{\\rtf1 "[..], &b"{".repeat(100_000), b"deep"].concat();
     insta::assert_snapshot!(run("a.rtf", deep), @r#"
         == a
         p "deep"
-        ! : it ends in the middle: the file is not whole
-        ! : groups nested too deep, whose marks of style are lost: 98001
+        ! : the file is incomplete: some of its groups have no end
+        ! : groups nested too deep, which lost their styles: 98001
         "#);
 }
 
 proptest! {
     #[test]
-    fn any_rtf_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+    fn handles_any_rtf(pieces in prop::collection::vec(prop::sample::select(&[
         "{", "}", "\\par ", "\\cell ", "\\row ", "\\trowd ", "\\cellx9 ", "\\intbl ", "\\pard ", "\\clvmrg ", "\\trhdr ", "\\u8364 ?", "\\'e9",
         "\\'b", "\\bin9 ", "\\bin-9 ", "\\*", "\\v ", "\\v0 ", "\\s1 ", "\\outlinelevel0 ", "\\field", "\\fldinst HYPERLINK \"x\"", "\\fldrslt ",
         "\\fonttbl", "\\f1\\fcharset134 ", "\\stylesheet", "\\info", "\\title ", "\\pict ", "\\uc99999999999 ", "\\ls1 ", "word ", "\\~", "\\",

@@ -1,19 +1,19 @@
-//! What are the tokens of RTF? Braces, control words with their numbers, bytes of text.
+//! Splits RTF into tokens: braces, control words with their numbers, bytes of text.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Open,
     Close,
-    /// `\name123`; symbols such as `\~` are words of one letter.
+    /// `\name123`; symbols such as `\~` count as words of one letter.
     Word {
         name: &'a [u8],
         number: Option<i32>,
     },
-    /// A byte of text in the code page of the font, plain or as `\'hh`.
+    /// A byte of text in the font's code page, plain or as `\'hh`.
     Byte(u8),
 }
 
-/// Tokens of a file, to its end.
+/// The tokens of a file.
 pub(super) struct Tokens<'a> {
     rest: &'a [u8],
 }
@@ -49,7 +49,7 @@ impl<'a> Tokens<'a> {
         let number = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
         self.rest = rest.strip_prefix(b" ").unwrap_or(rest);
         if name == b"bin" {
-            // So many bytes of anything.
+            // Skips this number of binary bytes.
             let skipped = usize::try_from(number.unwrap_or(0)).unwrap_or(0);
             self.rest = self.rest.get(skipped..).unwrap_or_default();
         }

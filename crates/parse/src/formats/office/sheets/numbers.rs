@@ -1,21 +1,22 @@
-//! How is a number shown? Dates as ISO 8601 writes them, percentages as such; all else as it is stored,
-//! for a format that rounds would lose what was measured.
+//! Formats cell numbers: dates as in ISO 8601, percentages as percentages.
+//!
+//! Other numbers keep their stored value, because a rounding format would lose precision.
 
-/// What a number format makes of a number.
+/// The effect of a number format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shown {
     #[default]
     Number,
-    /// With so many decimals.
+    /// A percentage with this number of decimals.
     Percent(usize),
     Date,
     Time,
     DateTime,
-    /// Hours may be more than a day.
+    /// A duration, whose hours may exceed a day.
     Elapsed,
 }
 
-/// What one of the formats that every program knows by number does (ECMA-376 part 1, §18.8.30).
+/// The effect of a built-in format, by its number (ECMA-376 part 1, §18.8.30).
 pub(super) fn built_in(number: u32) -> Shown {
     match number {
         9 => Shown::Percent(0),
@@ -28,7 +29,7 @@ pub(super) fn built_in(number: u32) -> Shown {
     }
 }
 
-/// What a format code such as `yyyy\-mm\-dd` does.
+/// The effect of a format code such as `yyyy\-mm\-dd`.
 pub(super) fn of_code(code: &str) -> Shown {
     let code = code.split(';').next().unwrap_or_default();
     let mut letters = String::new();
@@ -40,7 +41,7 @@ pub(super) fn of_code(code: &str) -> Shown {
             '\\' | '_' | '*' => drop(chars.next()),
             '[' => {
                 let inner: String = chars.by_ref().take_while(|c| *c != ']').collect();
-                // `[h]` counts on; `[Red]`, `[$-409]` and conditions do not show anything.
+                // `[h]` is a duration; `[Red]`, `[$-409]` and conditions show no value.
                 elapsed |= inner.chars().all(|c| "hmsHMS".contains(c)) && !inner.is_empty();
             }
             c => letters.extend(c.to_lowercase()),
@@ -62,7 +63,7 @@ pub(super) fn of_code(code: &str) -> Shown {
     }
 }
 
-/// A stored number as text; days count from 1904 instead of 1900 in some workbooks.
+/// A stored number as text; some workbooks count days from 1904 instead of 1900.
 pub(super) fn show(value: f64, shown: Shown, from_1904: bool) -> String {
     let days = if from_1904 { value + 1462.0 } else { value };
     let is_date = (0.0..2_958_466.0).contains(&days); // Up to the year 9999.
@@ -80,7 +81,7 @@ pub(super) fn show(value: f64, shown: Shown, from_1904: bool) -> String {
     }
 }
 
-/// At most fifteen digits, as Excel has them.
+/// At most fifteen digits, as in Excel.
 pub(super) fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value.is_finite() { "0".to_owned() } else { value.to_string() };
@@ -95,7 +96,7 @@ fn clock(seconds: u64) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// Day 1 is 1900-01-01; 1900 counts as a leap year, as it did in Lotus 1-2-3.
+/// Day 1 is 1900-01-01; 1900 counts as a leap year, as in Lotus 1-2-3.
 fn date(day: i64) -> String {
     let since_1970 = if day < 61 { day - 25_568 } else { day - 25_569 };
     // Civil from days (Hinnant): eras of 400 years that begin in March.
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_as_they_are_meant() {
+    fn numbers_are_formatted_by_their_format() {
         let seen = [
             show(45_292.0, of_code("dd/mm/yyyy"), false),
             show(45_292.75, of_code("yyyy-mm-dd hh:mm"), false),

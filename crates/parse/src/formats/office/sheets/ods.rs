@@ -1,4 +1,4 @@
-//! What stands in the cells of an `OpenDocument` spreadsheet? (ODF 1.3 part 3, §9)
+//! Reads `OpenDocument` spreadsheets (ODF 1.3 part 3, §9).
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::document::writing::Writing;
 use crate::formats::office::odf;
 use crate::problems::Problems;
 
-/// Cells and rows that are declared to repeat what they hold; one repeats less often, or empty ones.
+/// The most declared repetitions of a cell or row with content.
 const MOST_REPEATS: u32 = 1_000;
 
 /// Reads an `OpenDocument` spreadsheet, a page per sheet.
@@ -31,19 +31,17 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         budget: CellBudget::new(input.limits.max_cells),
         writing: Writing::new(usize::MAX),
         n_sheets: 0,
-        aside: Vec::new(),
+        remarks: Vec::new(),
     };
     reader.body();
     let Reader { events, budget, writing, .. } = reader;
     events.report("content.xml", problems);
     if let Some(sheet) = budget.short {
-        problems.add(
-            sheet,
-            "the workbook holds more cells than allowed: from here on they are left out",
-        );
+        problems
+            .add(sheet, "the workbook has more cells than the limit allows: the rest was skipped");
     }
     if let Some(sheet) = budget.far {
-        problems.add(sheet, format!("cells behind row or column {LAST} are left out"));
+        problems.add(sheet, format!("cells after row or column {LAST} were skipped"));
     }
     let metadata = odf::metadata(&mut archive, problems);
     let mut document = input.document(metadata.get("title").cloned(), writing);
@@ -55,16 +53,16 @@ struct Reader<'t, 'a, 'p> {
     archive: &'a mut Archive<'p>,
     problems: &'a mut Problems,
     images_left: usize,
-    /// What is embedded in the sheet: written behind it.
+    /// Embedded objects, written after the sheet.
     embedded: Vec<String>,
     events: Events<'t>,
-    /// Styles of tables that are not displayed.
+    /// Styles of hidden tables.
     hidden_styles: HashSet<String>,
     budget: CellBudget,
     writing: Writing,
     n_sheets: usize,
-    /// Remarks on cells and texts over the sheet: written behind it.
-    aside: Vec<String>,
+    /// Comments on cells and texts over the sheet, written after it.
+    remarks: Vec<String>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -97,12 +95,12 @@ impl Reader<'_, '_, '_> {
         let mut repeats = 1;
         let mut row_starts_at = 0;
         let mut row_kind = String::new();
-        let mut open: Vec<bool> = vec![false]; // Is it a row?
+        let mut open: Vec<bool> = vec![false]; // Whether each open element is a row.
         while let Some(event) = self.events.next() {
             match event {
                 Event::Close => match open.pop() {
                     Some(true) => {
-                        // A row that holds something is repeated as often as is declared, within reason.
+                        // Repeats a row with content as often as declared, up to the limit.
                         let copies: Vec<Cell> =
                             sheet.cells.get(row_starts_at..).unwrap_or_default().to_vec();
                         let times = if copies.is_empty() { 1 } else { repeats.min(MOST_REPEATS) };
@@ -146,7 +144,7 @@ impl Reader<'_, '_, '_> {
                     }
                     "annotation" | "shapes" => {
                         let text = odf::text_and_objects(&mut self.events, &mut self.embedded);
-                        self.aside.push(text);
+                        self.remarks.push(text);
                     }
                     _ => open.push(false),
                 },
@@ -155,7 +153,7 @@ impl Reader<'_, '_, '_> {
         }
         self.n_sheets += 1;
         sheet.write(self.n_sheets, &mut self.writing, &mut self.budget);
-        for text in std::mem::take(&mut self.aside) {
+        for text in std::mem::take(&mut self.remarks) {
             self.writing.plain(BlockKind::Paragraph, &text);
         }
         let embedded = std::mem::take(&mut self.embedded);
@@ -198,7 +196,7 @@ impl Reader<'_, '_, '_> {
         column.saturating_add(times)
     }
 
-    /// The text that a cell shows, and where it leads; remarks on it are put aside.
+    /// The visible text of a cell and its link; comments on it go to `remarks`.
     fn shown(&mut self, row: u32, column: u32) -> (String, Option<String>) {
         let mut text = String::new();
         let mut link = None;
@@ -213,12 +211,12 @@ impl Reader<'_, '_, '_> {
                         let remark = odf::flat_text(&mut self.events);
                         if !remark.trim().is_empty() {
                             let place = format!("{}{row}", letters(column));
-                            self.aside.push(format!("Comment on {place}: {}", remark.trim()));
+                            self.remarks.push(format!("Comment on {place}: {}", remark.trim()));
                         }
                     }
                     "frame" | "custom-shape" => {
                         let words = odf::text_and_objects(&mut self.events, &mut self.embedded);
-                        self.aside.push(words);
+                        self.remarks.push(words);
                     }
                     name => {
                         depth += 1;
@@ -253,7 +251,7 @@ mod tests {
     use crate::test_support::{packed, run};
 
     #[test]
-    fn cells_and_what_repeats_them() {
+    fn cells_and_their_repetitions() {
         let content = "<office:document-content><office:automatic-styles><style:style style:name='h'><style:table-properties table:display='false'/></style:style></office:automatic-styles>
             <office:body><office:spreadsheet>
             <table:table table:name='People'><table:table-column/><table:table-column table:visibility='collapse'/>
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_end_are_survived() {
+    fn endless_rows_are_limited() {
         let cell =
             |words: &str| format!("<table:table-cell><text:p>{words}</text:p></table:table-cell>");
         let row = |repeats: u32, cells: &str| {
@@ -308,7 +306,7 @@ mod tests {
         == book
         h1 p1 "Far"
         p p1 "a"
-        ! Far: cells behind row or column 16777216 are left out
+        ! Far: cells after row or column 16777216 were skipped
         "#);
     }
 }

@@ -1,11 +1,12 @@
-//! Which cells belong together? Those that touch along an edge, and what lies inside their bounds.
+//! Groups the cells of a sheet into regions: cells that touch along an edge, and cells inside their
+//! bounds.
 
 use super::Cell;
 
-/// More pieces than this are not compared with each other: the sheet is cut at its empty rows only.
+/// With more pieces, the sheet is cut only at its empty rows, because comparing all pieces is slow.
 const MOST_PIECES: usize = 500;
 
-/// Cells that belong together, by row and column; regions from above, then from the left.
+/// Groups cells by row and column into regions, sorted from the top, then from the left.
 pub(super) fn regions(cells: Vec<Cell>) -> Vec<Vec<Cell>> {
     let mut labels = touching(&cells);
     let mut bounds = bounds_of(&cells, &labels);
@@ -37,7 +38,7 @@ pub(super) fn regions(cells: Vec<Cell>) -> Vec<Vec<Cell>> {
     regions
 }
 
-/// A label per cell, from 0 without gaps: the same for cells that touch.
+/// A label per cell, from 0 without gaps: touching cells have the same.
 fn touching(cells: &[Cell]) -> Vec<usize> {
     let mut parents: Vec<usize> = (0..cells.len()).collect();
     let mut above = 0; // A cell in the row above, no further right than needed.
@@ -82,7 +83,7 @@ fn union(parents: &mut [usize], a: usize, b: usize) {
     }
 }
 
-/// A label per cell: the same between two empty rows.
+/// A label per cell: cells between two empty rows have the same.
 fn bands(cells: &[Cell]) -> Vec<usize> {
     let mut label = 0;
     let mut last = cells.first().map_or(0, |cell| cell.row);
@@ -109,7 +110,7 @@ fn bounds_of(cells: &[Cell], labels: &[usize]) -> Vec<[u32; 4]> {
     bounds
 }
 
-/// Unites labels whose bounds overlap: a label that stands for each.
+/// Unites labels with overlapping bounds; returns the representative of each label.
 fn unite(bounds: &mut [[u32; 4]]) -> Vec<usize> {
     let mut merged: Vec<usize> = (0..bounds.len()).collect();
     loop {

@@ -1,5 +1,5 @@
-//! Makes a table of a region of a sheet. Lines above and below it become captions and paragraphs; its first row becomes the
-//! header, if it names the columns.
+//! Turns a region of a sheet into a table: lines above and below become captions and paragraphs,
+//! and the first row becomes the header if it names the columns.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,21 @@ use crate::document::cells::{is_number, names_columns, year};
 use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::{LinkedText, Writing};
 
-/// Lines above a table that may be its titles.
+/// The most title lines above a table.
 const MOST_TITLES: usize = 5;
-/// A row of notes has at most one cell for so many columns.
-const NOTES: usize = 3;
-/// A line below a table that has but one cell and more characters than this is a remark.
+/// A line below a table with one cell and more characters than this is a remark.
 const REMARK: usize = 40;
-/// A table may span so many times as many cells as it has; a sparser one is written without its gaps.
+/// A row of notes has at most one cell for this many columns.
+const NOTES: usize = 3;
+/// A table's extent may be at most this many times its number of cells; a sparser one is written
+/// without its gaps.
 const SPARSE: usize = 32;
 
-/// Writes what stands in cells, which are sorted by row and column.
+/// Writes cells that are sorted by row and column.
 pub(super) fn write(cells: Vec<Cell>, headers: &[[u32; 3]], writing: &mut Writing) {
     let mut regions = regions(cells).into_iter().map(Region::of).peekable();
     while let Some(mut region) = regions.next() {
-        // Parts of one table that empty rows stand between.
+        // Joins the parts of one table that empty rows separate.
         while let Some(next) = regions.peek() {
             if !region.goes_on_in(next, headers) && !region.goes_on_beside(next) {
                 break;
@@ -45,7 +46,7 @@ pub(super) fn write(cells: Vec<Cell>, headers: &[[u32; 3]], writing: &mut Writin
 
 struct Region {
     rows: Vec<Vec<Cell>>,
-    /// Columns that hold anything.
+    /// Columns with content.
     columns: BTreeSet<u32>,
     top: u32,
     left: u32,
@@ -72,13 +73,13 @@ impl Region {
         Self { rows, columns, top, left, bottom, right }
     }
 
-    /// One cell, merged or not, on each line.
+    /// Whether each line has a single cell, merged or not.
     fn is_line(&self) -> bool {
         self.rows.iter().all(|row| alone(row))
     }
 
-    /// Is the next region the rest of this one, behind an empty row? It has the same columns, and no
-    /// header of its own.
+    /// Whether the next region continues this table after an empty row: it has the same columns,
+    /// and no header of its own.
     fn goes_on_in(&self, next: &Self, headers: &[[u32; 3]]) -> bool {
         !self.is_line()
             && self.header_rows(headers) > 0
@@ -88,7 +89,7 @@ impl Region {
             && next.header_rows(headers) == 0
     }
 
-    /// Is the next region the last column of this one, behind an empty one or a few?
+    /// Whether the next region is the last column of this table, after one or more empty columns.
     fn goes_on_beside(&self, next: &Self) -> bool {
         let titles = u32::try_from(self.titles()).unwrap_or(0);
         !self.is_line()
@@ -113,7 +114,7 @@ impl Region {
         (self.bottom, self.right) = (self.bottom.max(next.bottom), self.right.max(next.right));
     }
 
-    /// How many rows name the columns, behind the titles.
+    /// The number of rows after the titles that name the columns.
     fn header_rows(&self, headers: &[[u32; 3]]) -> usize {
         let titles = self.titles();
         let mut rows = self.rows.iter().skip(titles);
@@ -125,7 +126,7 @@ impl Region {
         if is_declared {
             return 1;
         }
-        // Titles over several columns, and the names of the columns below them.
+        // Titles over several columns, with the names of the columns below them.
         let is_label = |cell: &Cell| !is_number(&cell.text) || year(&cell.text).is_some();
         let is_text = |row: &[Cell]| row.iter().all(is_label);
         let third = rows.next();
@@ -148,7 +149,7 @@ impl Region {
         usize::from(is_header)
     }
 
-    /// A row with its gaps, without the columns that are empty throughout.
+    /// A row with its gaps, without columns that are empty throughout.
     fn full<'r>(&self, row: &'r [Cell]) -> Vec<Option<&'r Cell>> {
         if SPARSE * (row.len() + SPARSE) < self.columns.len() {
             return row.iter().map(Some).collect();
@@ -226,7 +227,7 @@ impl Region {
     }
 }
 
-/// One cell, merged or not.
+/// Whether the row has one cell, merged or not.
 fn alone(row: &[Cell]) -> bool {
     row.iter().skip(1).all(|cell| cell.continues)
 }

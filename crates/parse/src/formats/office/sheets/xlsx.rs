@@ -1,5 +1,5 @@
-//! What stands in the cells of an Excel workbook? Each sheet is read event by event
-//! (ECMA-376 part 1, `SpreadsheetML`).
+//! Reads the cells of Excel workbooks, sheet by sheet and event by event (ECMA-376 part 1,
+//! `SpreadsheetML`).
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::problems::Problems;
 
 struct Workbook {
     strings: Vec<String>,
-    /// By cell style: how a number is shown, and whether it is bold.
+    /// By cell style: the number format, and whether it is bold.
     styles: Vec<(Shown, bool)>,
     from_1904: bool,
 }
@@ -65,10 +65,8 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         writing.place.hidden = false;
     }
     if let Some(sheet) = budget.short {
-        problems.add(
-            sheet,
-            "the workbook holds more cells than allowed: from here on they are left out",
-        );
+        problems
+            .add(sheet, "the workbook has more cells than the limit allows: the rest was skipped");
     }
     let metadata = package.metadata(problems);
     let mut document = input.document(metadata.get("title").cloned(), writing);
@@ -92,7 +90,7 @@ fn strings(package: &mut Package, relations: &Relations, problems: &mut Problems
     strings
 }
 
-/// The text of the element that was opened last: of all its runs, without how it is pronounced.
+/// The text of the element that was opened last: of all its runs, without phonetic hints.
 fn rich_text(events: &mut Events) -> String {
     let mut text = String::new();
     let mut depth = 1;
@@ -113,10 +111,10 @@ fn rich_text(events: &mut Events) -> String {
             None => break,
         }
     }
-    text.replace("_x000D_", "") // How Excel writes a carriage return.
+    text.replace("_x000D_", "") // Excel's form of a carriage return.
 }
 
-/// How cells of each style show numbers, and whether they are bold.
+/// The number formats of cell styles, and whether they are bold.
 fn styles(
     package: &mut Package,
     relations: &Relations,
@@ -153,7 +151,7 @@ fn styles(
         .collect()
 }
 
-/// Rows that the tables of a sheet declare to be their headers.
+/// The header rows that the tables of a sheet declare.
 fn table_headers(
     package: &mut Package,
     leads_to: &Relations,
@@ -174,7 +172,7 @@ fn table_headers(
     headers
 }
 
-/// A cell while it is read.
+/// A cell during reading.
 #[derive(Default)]
 struct Raw {
     kind: String,
@@ -253,7 +251,7 @@ impl Sheet {
 }
 
 impl Raw {
-    /// Reads a cell whose tag was just opened.
+    /// Reads a cell whose tag was opened just now.
     fn read(tag: &Tag, events: &mut Events) -> Self {
         let mut raw = Self {
             kind: tag.attr("t").unwrap_or_default().into_owned(),
@@ -329,7 +327,7 @@ fn range_of(range: &str) -> Option<[u32; 4]> {
     (top <= bottom && left <= right).then_some([top, left, bottom, right])
 }
 
-/// Writes what was remarked on cells.
+/// Writes the comments on cells.
 fn comments(
     package: &mut Package,
     leads_to: &Relations,
@@ -344,7 +342,7 @@ fn comments(
             let place = comment.attr("ref").unwrap_or_default();
             let text =
                 comment.child("text").map(crate::bytes::xml::Element::text).unwrap_or_default();
-            // A thread is told to programs that know none after a notice in any language.
+            // For old programs, Excel puts a notice in any language before the text of a thread.
             let thread = text.strip_prefix("[Threaded comment]");
             let text = thread
                 .and_then(|it| Some(it.rsplit_once("\n\n")?.1.split_once(":\n")?.1))
@@ -357,7 +355,7 @@ fn comments(
     }
 }
 
-/// Writes charts, pictures and texts that lie over a sheet.
+/// Writes charts, pictures and texts over a sheet.
 fn pictures(package: &mut Package, part: &str, writing: &mut Writing, problems: &mut Problems) {
     let Some(text) = package.part(part, problems) else { return };
     let relations = package.relations(part, problems);

@@ -1,4 +1,4 @@
-//! What does a PDF say of itself: title, author, dates; and where do its links lead?
+//! Reads the metadata of a PDF (title, author, dates) and the targets of its links.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use pikerag_knowledge::Area;
 use super::place::area_of;
 use crate::document::blocks::one_line;
 
-/// Most links of a page.
+/// The most links of a page.
 const MOST_LINKS: usize = 500;
-/// Most bytes of metadata that are looked at.
+/// The most bytes of metadata that are searched.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The title, where a person wrote one, and what is stated of author, subject, keywords and dates.
+/// The title, if a person wrote one, and the declared author, subject, keywords and dates.
 pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
     let Metadata { creation_date, modification_date, title, author, subject, keywords, .. } =
         pdf.metadata();
@@ -42,7 +42,7 @@ pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
     (title, metadata)
 }
 
-/// A title that a person wrote, not the name that a program put there.
+/// The title, unless a program set it from a file name.
 fn real_title(title: &str) -> Option<String> {
     let title = title.strip_prefix("Microsoft Word - ").unwrap_or(title);
     let title = title.strip_prefix("Microsoft PowerPoint - ").unwrap_or(title).trim();
@@ -53,7 +53,7 @@ fn real_title(title: &str) -> Option<String> {
     (!bad && title.chars().any(char::is_alphabetic)).then(|| title.to_owned())
 }
 
-/// A text string: UTF-16 or UTF-8 with its mark, else Latin.
+/// Decodes a text string: UTF-16 or UTF-8 with a mark, else Latin.
 fn text(bytes: &[u8]) -> String {
     if let Some(wide) = bytes.strip_prefix(b"\xfe\xff") {
         let units = wide.chunks_exact(2).filter_map(|pair| match pair {
@@ -80,7 +80,7 @@ fn date(date: DateTime) -> String {
 fn xmp(pdf: &Pdf) -> Option<String> {
     let catalog: Dict<'_> = pdf.xref().get(pdf.xref().root_id())?;
     let stream: Stream<'_> = catalog.get("Metadata")?;
-    // Compressed metadata is rare, and could be of any size.
+    // Compressed metadata is rare and may have any size.
     if !stream.filters().is_empty() {
         return None;
     }
@@ -100,7 +100,7 @@ fn xmp_value(xmp: &str, tag: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// The links of a page that lead out of the document: where they lie and where they lead.
+/// The links of a page that lead out of the document, with their places and targets.
 pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
     let Some(notes) = page.raw().get::<Array<'_>>("Annots") else { return Vec::new() };
     let mut links = Vec::new();
@@ -109,7 +109,7 @@ pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
         let string = |dict: &Dict<'_>, key: &str| {
             dict.get::<Text<'_>>(key).map(|string| text(string.as_bytes()))
         };
-        // An address, or another document; programs to launch are no links.
+        // An address or another document; programs to launch are not links.
         let target = string(&action, "URI").or_else(|| {
             let kind = action.get::<Name<'_>>("S")?;
             if kind.as_str() != "GoToR" {

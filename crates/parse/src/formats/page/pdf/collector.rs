@@ -1,5 +1,6 @@
-//! What is drawn on a page? Words with their places, ruling lines, fills and pictures, in points
-//! from the upper left corner of the page as it is shown.
+//! Collects the marks of a page: words with their places, ruling lines, fills and pictures.
+//!
+//! Coordinates are points from the upper left corner of the page as shown.
 
 use std::collections::HashMap;
 
@@ -16,28 +17,28 @@ use pikerag_layout::marks::{Rule, Word};
 use super::picture::{self, Picture, PictureBudget};
 use super::place::{Placed, area_of, box_of};
 
-/// Most words, rules and fills of a page; a drawing may have more, and then it is no table.
+/// The most words, rules and fills of a page; a drawing may have more, and then it is not a table.
 const MOST_WORDS: usize = 100_000;
 const MOST_RULES: usize = 10_000;
 
-/// Everything that is drawn on a page, as far as we look at it.
+/// The marks of a page.
 #[derive(Debug, Default)]
 pub(crate) struct PageContent {
     pub(crate) words: Vec<Word>,
     pub(crate) rules: Vec<Rule>,
-    /// What was filled with a colour other than white, larger than a rule.
+    /// Fills in a colour other than white that are larger than a rule.
     pub(crate) fills: Vec<Area>,
     pub(crate) pictures: Vec<Picture>,
-    /// Characters that the file gives no meaning for.
+    /// The number of characters without a meaning in the file.
     pub(crate) unknown: usize,
-    /// Words beyond [`MOST_WORDS`].
+    /// The number of words beyond [`MOST_WORDS`].
     pub(crate) left_out: usize,
 }
 
 /// The width of the strokes of each glyph, by its key.
 pub(crate) type Weights = HashMap<u128, f32>;
 
-/// Glyphs of a file whose strokes are measured; the others count as not known.
+/// The most glyphs of a file whose strokes are measured; others have no weight.
 const MOST_WEIGHTS: usize = 100_000;
 
 /// The device on which the interpreter draws a page: it joins glyphs to words and lines to rules.
@@ -53,7 +54,7 @@ pub(crate) struct Collector<'r> {
 }
 
 impl<'r> Collector<'r> {
-    /// For a page of this extent; pictures take from `budget`, and glyphs are measured once.
+    /// For a page of this extent; pictures use `budget`, and each glyph is measured once.
     pub(crate) fn new(page: Area, budget: &'r mut PictureBudget, weights: &'r mut Weights) -> Self {
         Self {
             content: PageContent::default(),
@@ -109,7 +110,7 @@ impl<'r> Collector<'r> {
                     }
                     return;
                 }
-                // Raised or lowered beside what it belongs to: it keeps to that line.
+                // A superscript or subscript stays on the line of its neighbour.
                 if word.size < 0.86 * last.size {
                     word.base = last.base;
                 } else if last.size < 0.86 * word.size {
@@ -133,7 +134,7 @@ impl<'r> Collector<'r> {
         let known = self.weights.entry(outline.identifier().cache_key());
         let weight = *known.or_insert_with(|| {
             let path = outline.outline();
-            // A stroke of width w and length l has the area wl and nearly the perimeter 2l.
+            // A stroke of width w and length l has the area wl and a perimeter of almost 2l.
             let around = path.perimeter(5.0) as f32;
             if around <= 1.0 { 0.0 } else { 2.0 * path.area().abs() as f32 / around }
         });
@@ -151,7 +152,7 @@ impl<'r> Collector<'r> {
         let straight = |a: &Point, b: &Point| (a.x - b.x).abs() < 0.5 || (a.y - b.y).abs() < 0.5;
         let edges = points.iter().zip(points.iter().skip(1));
         if !edges.clone().all(|(a, b)| straight(a, b)) {
-            // No rule, but white text may stand on it.
+            // It is not a rule, but white text may lie on it.
             let area = box_of(points);
             if filled && !white && 3.0 < (area.bottom - area.top).min(area.right - area.left) {
                 self.fill(area, white);
@@ -215,7 +216,7 @@ impl<'a> Device<'a> for Collector<'_> {
             }
         }
         if curved {
-            // Something round is no rule, but white text may stand on it.
+            // A round shape is not a rule, but white text may lie on it.
             if filled && !white {
                 let around = (props.transform.transform_rect_bbox(path.bounding_box())).abs();
                 self.fill(area_of(around), white);

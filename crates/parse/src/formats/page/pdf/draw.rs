@@ -1,4 +1,4 @@
-//! How does a page look? As a picture, for people who check where a citation stands.
+//! Draws a page as a picture, for people who check the place of a citation.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,10 +11,10 @@ use super::{guard, refused};
 use crate::document::file::Input;
 use crate::{PagePicture, ParseError};
 
-/// Pixels of the longer side, at most.
+/// The most pixels of the longer side.
 const LONGEST: f32 = 6000.0;
 
-/// Page `number`, from 1, as a PNG that is about `width` pixels wide.
+/// Draws page `number`, from 1, as a PNG about `width` pixels wide.
 pub(crate) fn draw(input: &Input<'_>, number: u32, width: u32) -> Result<PagePicture, ParseError> {
     let pdf = Pdf::new(input.bytes.to_vec()).map_err(|error| refused(input, error))?;
     let (place, pages) = ((number as usize).checked_sub(1), pdf.pages().len() as u32);
@@ -25,11 +25,11 @@ pub(crate) fn draw(input: &Input<'_>, number: u32, width: u32) -> Result<PagePic
     let (points_wide, points_high) = page.render_dimensions();
     let longest = points_wide.max(points_high);
     let scale = (width as f32 / points_wide).min(LONGEST / longest);
-    // Also false where a page says that it has no size.
+    // Also false if a page has no size.
     if !(1.0 <= points_wide * scale && 1.0 <= points_high * scale) {
         return Err(broken());
     }
-    // What unpacks to more drawing instructions than are read is not drawn either.
+    // Pages with too many drawing instructions are not drawn either.
     guard::content(page).ok_or_else(broken)?;
     let drawn = catch_unwind(AssertUnwindSafe(|| {
         let pixels = PixmapSettings { x_scale: scale, y_scale: scale, bg_color: WHITE };

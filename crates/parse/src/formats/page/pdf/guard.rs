@@ -1,4 +1,5 @@
-//! How much does a stream unpack to? Asked before it is unpacked: a few bytes may stand for gigabytes.
+//! Limits the unpacked size of streams before they are unpacked, because a few bytes may become
+//! gigabytes.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -8,10 +9,11 @@ use hayro_interpret::hayro_syntax::Filter;
 use hayro_interpret::hayro_syntax::object::{Array, Stream};
 use hayro_interpret::hayro_syntax::page::Page;
 
-/// Most bytes of the drawing instructions of a page.
+/// The most bytes of the drawing instructions of a page.
 const MOST_CONTENT: u64 = 64 << 20;
 
-/// True if the stream unpacks to at most `most` bytes; images of their own formats always do, here.
+/// Whether the stream unpacks to at most `most` bytes; always true here for images of their own
+/// formats.
 pub(crate) fn fits(stream: &Stream<'_>, most: u64) -> bool {
     let mut data = stream.raw_data();
     for filter in stream.filters() {
@@ -20,8 +22,8 @@ pub(crate) fn fits(stream: &Stream<'_>, most: u64) -> bool {
             Filter::LzwDecode => 2_048,
             Filter::RunLengthDecode => 64,
             Filter::Crypt => continue,
-            // Text codes shrink; pictures say how large they are. What is packed under a text code is
-            // left to the limits of the process.
+            // Text codes shrink, and pictures declare their size. The limits of the process cover
+            // data packed below a text code.
             _ => return true,
         };
         if (data.len() as u64).saturating_mul(factor) <= most && stream.filters().len() == 1 {
@@ -40,12 +42,12 @@ pub(crate) fn fits(stream: &Stream<'_>, most: u64) -> bool {
 
 fn unpacked(data: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut unpacked = Vec::new();
-    // Damaged data unpacks to what stands before the damage.
+    // Damaged data unpacks up to the damage.
     let _ = ZlibDecoder::new(data).take(most + 1).read_to_end(&mut unpacked);
     (unpacked.len() as u64 <= most).then_some(unpacked)
 }
 
-/// The drawing instructions of a page; `None` where they would be too many.
+/// The drawing instructions of a page; `None` if they exceed the limit.
 pub(crate) fn content(page: &Page<'_>) -> Option<Vec<u8>> {
     let raw = page.raw();
     let streams: Vec<Stream<'_>> = match raw.get::<Stream<'_>>("Contents") {

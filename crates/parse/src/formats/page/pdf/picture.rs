@@ -1,5 +1,5 @@
-//! What picture does an image on a page make? The original JPEG where it can be kept, else its
-//! pixels, which become a PNG.
+//! Makes pictures of the images on a page: the original JPEG if it can be kept, else a PNG of its
+//! pixels.
 
 use hayro_interpret::kurbo::{Affine, Point, Rect};
 use hayro_interpret::{Image as Drawn, ImageData, LumaData, Paint, hayro_syntax};
@@ -11,22 +11,22 @@ use pikerag_layout::figures::SHORTEST_SIDE;
 use super::guard;
 use super::place::area_of;
 
-/// Most pixels of one picture.
+/// The most pixels of one picture.
 const MOST_PIXELS: u64 = 40_000_000;
-/// Most pixels decoded of one page.
+/// The most pixels decoded for one page.
 const MOST_ON_PAGE: u64 = 60_000_000;
-/// Most bytes of one picture that is kept, and of all of a file.
+/// The most bytes of one kept picture, and of all pictures of a file.
 const MOST_BYTES: usize = 8 << 20;
 const MOST_IN_FILE: usize = 64 << 20;
 
-/// How much pictures of a file may still take: each page has its own pixels, all share the bytes.
+/// The remaining budget of a file's pictures: pixels per page, bytes for the whole file.
 #[derive(Debug)]
 pub(crate) struct PictureBudget {
     /// Pixels that may still be decoded on this page.
     pixels: u64,
     /// Bytes that may still be kept of this file.
     bytes: usize,
-    /// Images of this page that could not be read or were too large.
+    /// The number of images of this page that are unreadable or too large.
     pub(crate) lost: usize,
 }
 
@@ -35,14 +35,14 @@ impl PictureBudget {
         Self { pixels: MOST_ON_PAGE, bytes: MOST_IN_FILE, lost: 0 }
     }
 
-    /// The next page begins; how many images of the last one were lost.
+    /// Begins the next page; returns the number of lost images of the last one.
     pub(crate) fn next_page(&mut self) -> usize {
         self.pixels = MOST_ON_PAGE;
         std::mem::take(&mut self.lost)
     }
 }
 
-/// An image as a page shows it, not composed with its neighbours yet.
+/// An image as a page shows it, before it is composed with its neighbours.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub(crate) area: Area,
@@ -51,9 +51,9 @@ pub(crate) struct Picture {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// A JPEG that stands upright.
+    /// An upright JPEG.
     Jpeg { bytes: Vec<u8>, width: u32 },
-    /// Pixels, and how they come to lie on the page.
+    /// Pixels, and their transform to the page.
     Pixels { pixels: Pixels, place: Affine },
     /// Too large or unreadable.
     Lost,
@@ -68,7 +68,7 @@ pub(crate) struct Pixels {
     data: Vec<u8>,
 }
 
-/// Takes an image as it is drawn; `None` where it is too small or outside the page.
+/// Takes an image as it is drawn; `None` if it is too small or outside the page.
 pub(crate) fn take(
     image: &Drawn<'_, '_>,
     place: Affine,
@@ -129,7 +129,7 @@ impl Picture {
     }
 }
 
-/// One picture of images that lie together, with the points that a pixel measures.
+/// One picture of images that form one figure, with the points per pixel.
 pub(crate) fn compose(pictures: &[&Picture], area: Area) -> Option<(Image, f32)> {
     if let [Picture { content: Content::Jpeg { bytes, width }, area }] = pictures {
         let image = Image { media_type: "image/jpeg".to_owned(), bytes: bytes.clone() };
@@ -138,7 +138,7 @@ pub(crate) fn compose(pictures: &[&Picture], area: Area) -> Option<(Image, f32)>
     paint(pictures, area)?.encode()
 }
 
-/// The same picture upside down; `None` for a JPEG that is kept as it lies in the file.
+/// The same picture upside down; `None` for a JPEG that is kept unchanged.
 pub(crate) fn upside_down(pictures: &[&Picture], area: Area) -> Option<(Image, f32)> {
     if let [Picture { content: Content::Jpeg { .. }, .. }] = pictures {
         return None;
@@ -148,7 +148,7 @@ pub(crate) fn upside_down(pictures: &[&Picture], area: Area) -> Option<(Image, f
     canvas.encode()
 }
 
-/// Pixels of several images, with the points that each measures.
+/// Pixels of several images, with the points per pixel.
 struct Canvas {
     data: Vec<u8>,
     width: usize,
@@ -175,7 +175,7 @@ fn paint(pictures: &[&Picture], area: Area) -> Option<Canvas> {
         return None;
     }
     let (wide, high) = (f64::from(area.right - area.left), f64::from(area.bottom - area.top));
-    // Never more than so many pixels, however the file scales them.
+    // The limit holds for any scale in the file.
     let scale = finest.max((wide * high / 25_000_000.0).sqrt());
     let (width, height) = ((wide / scale).round() as usize, (high / scale).round() as usize);
     if width == 0 || height == 0 || MOST_PIXELS < (width as u64).saturating_mul(height as u64) {
@@ -197,7 +197,7 @@ fn paint(pictures: &[&Picture], area: Area) -> Option<Canvas> {
     Some(Canvas { data, width, height, depth, scale })
 }
 
-/// The picture, if the file's pictures leave room for it.
+/// The picture, if the file's budget allows it.
 pub(crate) fn kept(image: Image, budget: &mut PictureBudget) -> Option<Image> {
     let fits = image.bytes.len() <= MOST_BYTES.min(budget.bytes);
     if fits {
@@ -209,7 +209,7 @@ pub(crate) fn kept(image: Image, budget: &mut PictureBudget) -> Option<Image> {
 }
 
 impl Pixels {
-    /// Paints itself; `from` leads from the canvas's pixels to its own.
+    /// Paints itself; `from` converts pixels of the canvas to its own.
     fn paint(&self, from: Affine, canvas: &mut [u8], width: usize, depth: usize) {
         for (y, row) in canvas.chunks_exact_mut(width * depth).enumerate() {
             let start = from * Point::new(0.5, y as f64 + 0.5);
@@ -234,7 +234,7 @@ impl Pixels {
     }
 }
 
-/// The JPEG as it lies in the file, where a reader of JPEG shows what the page shows.
+/// The JPEG of the file, if JPEG viewers show it as the page does.
 fn jpeg(image: &Drawn<'_, '_>, place: Affine) -> Option<Vec<u8>> {
     let Drawn::Raster(raster) = image else { return None };
     let stream = raster.stream();
@@ -246,7 +246,7 @@ fn jpeg(image: &Drawn<'_, '_>, place: Affine) -> Option<Vec<u8>> {
     if !upright || !plain || stream.filters().as_slice() != [Filter::DctDecode] {
         return None;
     }
-    // Indexed and separation colours need the PDF's own tables.
+    // Indexed and separation colours need tables of the PDF.
     if dict.get::<Array<'_>>("ColorSpace").is_some_and(|space| {
         let name = space.iter::<hayro_syntax::object::Name<'_>>().next();
         !name.is_some_and(|name| name.as_str() == "ICCBased" || name.as_str().starts_with("Cal"))
@@ -258,7 +258,7 @@ fn jpeg(image: &Drawn<'_, '_>, place: Affine) -> Option<Vec<u8>> {
         .then(|| bytes.into_owned())
 }
 
-/// How many components a JPEG has, from its frame header.
+/// The number of components of a JPEG, from its frame header.
 fn n_components(bytes: &[u8]) -> Option<u8> {
     let mut rest = bytes.strip_prefix(b"\xff\xd8")?;
     loop {
@@ -317,7 +317,7 @@ fn decode(image: &Drawn<'_, '_>) -> Option<Pixels> {
     pixels.filter(|pixels| 0 < pixels.width && 0 < pixels.height)
 }
 
-/// Lays the picture on white paper.
+/// Blends the picture with white paper.
 fn on_white(pixels: &mut Pixels, alpha: &LumaData) {
     if (alpha.width, alpha.height) != (pixels.width, pixels.height) {
         return;

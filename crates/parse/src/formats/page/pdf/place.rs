@@ -1,4 +1,4 @@
-//! Where on the page, and in which direction, does a glyph of the PDF stand?
+//! Computes the place and the direction of a PDF glyph on its page.
 
 use hayro_interpret::kurbo::{Affine, Point, Rect};
 use pikerag_knowledge::Area;
@@ -15,7 +15,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// From where it is placed on the page; `None` where that is nowhere.
+    /// Computes the place from a transform; `None` if it is degenerate.
     pub(crate) fn new(place: Affine, advance: f64, vertical: bool) -> Option<Self> {
         let [right_x, right_y, up_x, up_y, x, y] = place.as_coeffs();
         let size = (up_x.hypot(up_y) * 1000.0) as f32;

@@ -1,4 +1,4 @@
-//! What does a scanned page say? The words that a program outside recognises on its picture.
+//! Reads scanned pages through the words that an external program recognises on their picture.
 
 use pikerag_knowledge::{Area, Image};
 use pikerag_layout::figures::covered;
@@ -10,30 +10,30 @@ use super::collector::PageContent;
 use super::picture::{self, Picture, PictureBudget};
 use crate::{ExternalTools, RecognizedWord, Unavailable};
 
-/// Fewer characters than this on a page that is a picture: it was scanned, and perhaps stamped.
+/// A picture page with fewer characters was scanned, and perhaps stamped.
 const FEW_CHARS: usize = 40;
-/// Where the words of a page are less certain on average, it may lie upside down.
-const SHAKY: f32 = 0.7;
-/// By so much more certain they must be the other way up.
-const MUCH_SURER: f32 = 0.15;
+/// If the average confidence of a page's words is lower, it may lie upside down.
+const LOW_CONFIDENCE: f32 = 0.7;
+/// The words must be this much more certain the other way up.
+const CONFIDENCE_GAIN: f32 = 0.15;
 
-/// Is the page a picture of text?
+/// Whether the page is a picture of text.
 pub(crate) fn is_scan(content: &PageContent, page: Area) -> bool {
     let n_chars: usize = content.words.iter().map(|word| word.text.len()).sum();
     n_chars < FEW_CHARS && 0.5 < covered(content.pictures.iter().map(|picture| picture.area), page)
 }
 
-/// What was read of a scanned page.
+/// The content of a scanned page.
 pub(crate) struct Scan {
-    /// The picture, and under it what was recognised.
+    /// The picture, then the recognised text.
     pub(crate) pieces: Vec<Piece>,
-    /// What is to be told about its words.
+    /// A message about its words.
     pub(crate) problem: Option<String>,
-    /// Why nothing was recognised.
+    /// The reason why nothing was recognised.
     pub(crate) failure: Option<Unavailable>,
 }
 
-/// Reads the pictures of a page as one.
+/// Reads the pictures of a page as one picture.
 pub(crate) fn read(
     sheet: Sheet,
     pictures: &[Picture],
@@ -58,7 +58,7 @@ pub(crate) fn read(
     let layout = lay_out(turned.as_ref().unwrap_or(&recognized));
     let problem = layout.problem();
     for (place, body) in layout.pieces {
-        // Lines of a scan have no font: only places are asked for.
+        // Lines of a scan have no font, so only their places are converted.
         let on_page = |place: Area| {
             let place = if turned.is_some() { upside_down(place, area) } else { place };
             Area {
@@ -81,25 +81,25 @@ pub(crate) fn read(
     Scan { pieces, problem, failure: None }
 }
 
-/// What a page says that was scanned upside down, as it is seen the other way up: asked for only where
-/// the words make little sense; `None` where they make no more sense the other way up.
+/// Reads a page upside down, if its words are uncertain; `None` if they are no more certain that
+/// way.
 fn turned(
     pictures: &[&Picture],
     on: Area,
     words: &[RecognizedWord],
     tools: &dyn ExternalTools,
 ) -> Option<Recognized> {
-    if words.iter().all(|word| word.text.trim().is_empty()) || SHAKY <= certainty(words) {
+    if words.iter().all(|word| word.text.trim().is_empty()) || LOW_CONFIDENCE <= certainty(words) {
         return None;
     }
     let (image, scale) = picture::upside_down(pictures, on)?;
     let turned = recognize(&image, scale, tools).ok()?;
-    // One good word must not stand for a page of poor ones.
+    // One good word must not replace a page of poor ones.
     let is_less = 2 * turned.words.len() < words.len();
-    (!is_less && certainty(words) + MUCH_SURER <= certainty(&turned.words)).then_some(turned)
+    (!is_less && certainty(words) + CONFIDENCE_GAIN <= certainty(&turned.words)).then_some(turned)
 }
 
-/// Where it lies on the picture `on` once that is turned back.
+/// The place on the picture `on` after it is turned back.
 fn upside_down(area: Area, on: Area) -> Area {
     let (width, height) = (on.right - on.left, on.bottom - on.top);
     Area {
@@ -110,7 +110,7 @@ fn upside_down(area: Area, on: Area) -> Area {
     }
 }
 
-/// How sure the program is of its words, from 0 to 1.
+/// The average confidence of the words, from 0 to 1.
 fn certainty(words: &[RecognizedWord]) -> f32 {
     let words = words.iter().filter(|word| !word.text.trim().is_empty());
     let (sum, n) = words.fold((0.0, 0), |(sum, n), word| (sum + word.confidence, n + 1));
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a picture of two pixels only where the dark one comes first.
+    /// Recognises words on a picture of two pixels only if the dark one comes first.
     struct Reads;
 
     impl ExternalTools for Reads {

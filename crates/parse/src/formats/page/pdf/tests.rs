@@ -1,4 +1,4 @@
-//! Small PDFs, written here, and what is read of them.
+//! Tests the reader of PDFs with small files that are written here.
 
 mod edges;
 mod tables;
@@ -47,7 +47,7 @@ fn pdf(pages: &[(&str, &str)], others: &[&str]) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// Lines of text from a place on, so far apart, in a font.
+/// Lines of text from a place on, at a fixed distance, in a font.
 fn text(font: &str, size: u32, x: u32, y: u32, lines: &[&str]) -> String {
     let mut text = format!("BT /{font} {size} Tf {} TL {x} {y} Td\n", size + 2);
     for line in lines {
@@ -165,7 +165,7 @@ fn a_turned_page_is_read_as_it_is_shown() {
 }
 
 #[test]
-fn what_no_reader_sees_is_hidden() {
+fn invisible_text_is_hidden() {
     let page = text("F1", 10, 60, 700, &["Quarterly report."])
         + "BT /F1 10 Tf 3 Tr 60 600 Td (unseen ink) Tj 0 Tr ET "
         + "BT /F1 10 Tf 1 g 60 500 Td (white on white) Tj ET "
@@ -195,7 +195,7 @@ fn what_no_reader_sees_is_hidden() {
 const PICTURE: &str = "<</Type/XObject/Subtype/Image/Width 2/Height 2/ColorSpace/DeviceGray/BitsPerComponent 8/Length 4>>stream\nabcd\nendstream";
 const SCAN: &str = "q 600 0 0 800 0 0 cm /Im Do Q";
 
-/// Reads two words on every picture.
+/// Recognises two words on every picture.
 struct Reads;
 
 impl ExternalTools for Reads {
@@ -238,7 +238,7 @@ fn a_scanned_page_is_recognised_and_its_picture_kept() {
 fn a_scan_without_help_is_refused_unless_other_pages_have_text() {
     let seen = run("scan.pdf", pdf(&[(SCAN, "")], &[PICTURE]));
     insta::assert_snapshot!(seen, @r#"
-    `scan.pdf` is a scanned PDF (1 of 1 pages are pictures, and no page has text): it is a picture of text, and no program to recognise it is set up
+    `scan.pdf` is a scanned PDF (1 of 1 pages are pictures, and no page has text): no program for text recognition is set up
     "#);
     let page = text("F1", 10, 60, 700, &["A page with text."]);
     insta::assert_snapshot!(run("half.pdf", pdf(&[(SCAN, ""), (&page, "")], &[PICTURE])), @r#"
@@ -246,7 +246,7 @@ fn a_scan_without_help_is_refused_unless_other_pages_have_text() {
     figure p1 [0 0 600 800] "[Figure 1]"
     p p2 [60 92 134 102] "A page with text."
     pages = 2
-    ! page 1: it was scanned and its text not recognised: it is a picture of text, and no program to recognise it is set up
+    ! page 1: the page was scanned, and its text was not recognised: no program for text recognition is set up
     "#);
 }
 
@@ -270,7 +270,7 @@ fn recognised_text_under_a_picture_is_not_hidden() {
 }
 
 #[test]
-fn headers_that_repeat_come_once() {
+fn repeated_headers_appear_once() {
     let pages: Vec<String> = (1..=4)
         .map(|n| {
             text("F1", 9, 60, 780, &["Crane manual"])
@@ -309,7 +309,7 @@ fn headers_that_repeat_come_once() {
 }
 
 #[test]
-fn what_does_not_open_is_refused_with_a_reason() {
+fn damaged_and_encrypted_files_are_refused_with_a_reason() {
     let whole = pdf(&[(&text("F1", 10, 60, 700, &["x"]), "")], &[]);
     let no_pages =
         String::from_utf8(whole.clone()).unwrap().replace("/Kids[6 0 R ]", "/Kids[    ]  ");
@@ -330,7 +330,7 @@ fn what_does_not_open_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_bomb_is_left_out() {
+fn a_decompression_bomb_is_skipped() {
     let mut packed = Vec::new();
     let mut writer = flate2::write::ZlibEncoder::new(&mut packed, flate2::Compression::best());
     let zeros = vec![0; 1 << 20];
@@ -357,7 +357,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_damage_is_survived(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12), end in any::<prop::sample::Index>()) {
+    fn handles_any_damage(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12), end in any::<prop::sample::Index>()) {
         let page = text("F2", 18, 60, 740, &["Handbook"]) + &text("F1", 10, 60, 680, &LEFT) + SCAN + " 60 600 300 40 re S 160 600 m 160 640 l S";
         let mut bytes = pdf(&[(&page, "/Rotate 90"), (SCAN, "")], &[PICTURE]);
         for (at, byte) in damage {
@@ -373,7 +373,7 @@ proptest! {
     }
 
     #[test]
-    fn any_drawing_is_survived(pieces in prop::collection::vec(prop::sample::select(&[
+    fn handles_any_drawing(pieces in prop::collection::vec(prop::sample::select(&[
         "BT", "ET", "/F1 10 Tf", "/F3 0 Tf", "/F1 -9 Tf", "(a b) Tj", "[(x)-900(y)] TJ", "1 0 0 1 60 700 Tm", "0 1 -1 0 300 300 Tm",
         "1e9 0 0 1e9 0 0 Tm", "0 0 0 0 0 0 Tm", "60 700 Td", "0 -12 Td", "3 Tr", "0 Tr", "1 g", "0 g", "q", "Q", "/Im Do", "50 50 100 100 re", "S", "f",
         "10 10 m", "90 10 l", "1 2 3 4 5 6 c", "600 0 0 800 0 0 cm", "1e-9 0 0 1 0 0 cm", "99999999999 0 0 1 0 0 cm", "(Table 1. x) '", "12 TL",
@@ -388,7 +388,7 @@ proptest! {
     }
 }
 
-/// Finds no word on any picture.
+/// Recognises no word on any picture.
 struct Blank;
 
 impl ExternalTools for Blank {

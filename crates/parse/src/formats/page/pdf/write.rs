@@ -1,11 +1,11 @@
-//! How is the text of all pages written down?
+//! Writes the text of all pages as one document.
 
 use pikerag_layout::pages::{Content, Element, elements};
 use pikerag_layout::piece::Piece;
 
 use crate::document::writing::{Place, Writing};
 
-/// Writes the document; the text of its highest heading on the first page with a heading comes back.
+/// Writes the document; returns the text of the highest heading on the first page with a heading.
 pub(crate) fn write(
     pieces: Vec<Piece>,
     n_pages: usize,

@@ -1,4 +1,4 @@
-//! How light is each pixel of a picture? PNG and JPEG, never more pixels than the header may state.
+//! Decodes PNG and JPEG pictures to lightness, with at most as many pixels as the limit allows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,11 +11,11 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::bytes::image_header;
 
-/// Most pixels that are looked at: a page of A4 at 500 dots per inch. A progressive JPEG holds six
-/// bytes for each, besides ours.
+/// The most pixels of a picture: a page of A4 at 500 dots per inch. A progressive JPEG needs six
+/// bytes for each, besides the result.
 const MOST_PIXELS: u64 = 25_000_000;
 
-/// Decodes the picture; `None` for other formats, and for what is damaged or too large.
+/// Decodes the picture; `None` for other formats, and for damaged or too large pictures.
 pub(super) fn decode(image: &Image) -> Option<Grey> {
     let (width, height) = image_header::pixels(&image.bytes)?;
     let n_pixels = u64::from(width) * u64::from(height);
@@ -25,7 +25,7 @@ pub(super) fn decode(image: &Image) -> Option<Grey> {
     let (width, height) = (width as usize, height as usize);
     let data = match image_header::media_type(&image.bytes)? {
         "image/png" => png(&image.bytes, width * height)?,
-        // The words can still be recognised if the decoder stumbles.
+        // The words can still be recognised if the decoder fails.
         "image/jpeg" => {
             let jpeg = || jpeg(&image.bytes, width, height);
             catch_unwind(AssertUnwindSafe(jpeg)).ok()??
@@ -35,7 +35,7 @@ pub(super) fn decode(image: &Image) -> Option<Grey> {
     (data.len() == width * height).then_some(Grey { width, height, data })
 }
 
-/// As a PNG; `None` where there is no pixel.
+/// Encodes as PNG; `None` if there are no pixels.
 pub(super) fn encode(grey: &Grey) -> Option<Image> {
     let (width, height) = (u32::try_from(grey.width).ok()?, u32::try_from(grey.height).ok()?);
     let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn encode(grey: &Grey) -> Option<Image> {
     Some(Image { media_type: "image/png".to_owned(), bytes })
 }
 
-/// Row by row: colours are never held for the whole picture.
+/// Works row by row, so the colours of the whole picture are never in memory.
 fn png(bytes: &[u8], n_pixels: usize) -> Option<Vec<u8>> {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -68,7 +68,7 @@ fn png(bytes: &[u8], n_pixels: usize) -> Option<Vec<u8>> {
     Some(data)
 }
 
-/// Of grey or of red, green and blue, perhaps with a cover, on white paper.
+/// The lightness of grey or of red, green and blue, possibly with alpha, on white paper.
 fn lightness(parts: &[u8]) -> u8 {
     let (light, cover) = match *parts {
         [grey] => (u32::from(grey), 255),
@@ -89,7 +89,7 @@ fn jpeg(bytes: &[u8], width: usize, height: usize) -> Option<Vec<u8>> {
         .jpeg_set_out_colorspace(ColorSpace::Luma);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().ok()?;
-    // Of other colours no lightness is decoded, and few scanners write them.
+    // The decoder gives no lightness for other colour spaces, and few scanners use them.
     let known = matches!(decoder.input_colorspace()?, ColorSpace::YCbCr | ColorSpace::Luma);
     if !known || decoder.dimensions()? != (width, height) {
         return None;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_pictures_decode_unchanged() {
         let data = (0..40 * 70).map(|i| (i % 251) as u8).collect();
         let grey = Grey { width: 40, height: 70, data };
         assert_eq!(decode(&encode(&grey).unwrap()), Some(grey.clone()));
@@ -122,9 +122,9 @@ mod tests {
         assert_eq!(all.map(lightness), [7, 255, 255, 0, 255]);
     }
 
-    /// A header may promise what it likes: nothing is set aside for it.
+    /// No memory is allocated for the size in a header before it is checked.
     #[test]
-    fn the_header_is_not_believed() {
+    fn declared_sizes_are_not_trusted() {
         let grey = Grey { width: 9, height: 9, data: vec![0; 81] };
         let mut bytes = encode(&grey).unwrap().bytes;
         bytes.truncate(60);

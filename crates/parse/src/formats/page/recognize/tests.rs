@@ -1,4 +1,4 @@
-//! Pictures drawn here, and what is read of them.
+//! Tests recognition with pictures that are drawn here.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ fn fill(grey: &mut Grey, [left, top, right, bottom]: [usize; 4], light: u8) {
     }
 }
 
-/// Sees these words, and keeps what it was shown.
+/// Recognises these words, and keeps the pictures that it received.
 struct FakeOcr {
     words: Vec<RecognizedWord>,
-    /// Not seen at first.
+    /// Words that it misses on the first picture.
     overlooked: &'static [&'static str],
     shown: Mutex<Vec<Image>>,
 }
@@ -51,7 +51,7 @@ impl ExternalTools for FakeOcr {
     }
 }
 
-/// Words of ten pixels' height: text, left, top; a line each, and those of a number a paragraph.
+/// Words ten pixels high: text, left, top, paragraph; each is a line of its own.
 fn words(words: &[(&str, f32, f32, u32)]) -> Vec<RecognizedWord> {
     let word = |(line, (text, left, top, paragraph)): (u32, &(&str, f32, f32, u32))| {
         let right = left + 7.0 * text.chars().count() as f32;
@@ -117,17 +117,17 @@ fn a_table_with_rules() {
             [Figure 1]
             ");
         }
-        // What was shown has no rules.
+        // The picture that the program received has no rules.
         let [clean] = &shown[..] else { panic!("{}", shown.len()) };
         let left = decode(clean).unwrap().data.iter().filter(|pixel| **pixel < 250).count();
         assert_eq!(left, 0, "{thick}");
     }
 }
 
-/// What is overlooked without rules may be seen with them; what is seen twice comes once, and nothing
-/// but cells is taken from the second look.
+/// Words missed without rules may be found with them. A word found twice appears once, and only
+/// words in cells come from the second picture.
 #[test]
-fn empty_cells_are_looked_at_again() {
+fn empty_cells_are_read_from_the_original_picture() {
     let (text, shown) = run_overlooking(&["5", "8", "Above"], &ruled(2), words(&CELLS));
     insta::assert_snapshot!(text, @"
     Name | Cranes | Tons
@@ -139,7 +139,7 @@ fn empty_cells_are_looked_at_again() {
     assert_eq!(shown.len(), 2);
 }
 
-/// Each cell may be a box of its own.
+/// Each cell may be a separate box.
 #[test]
 fn boxes_side_by_side_are_a_table() {
     let mut grey = paper(400, 300);
@@ -157,7 +157,7 @@ fn boxes_side_by_side_are_a_table() {
     assert!(area.left < 42.0 && 334.0 < area.right, "{area:?}");
 }
 
-/// The stem of a large letter reaches nearly from rule to rule, yet it parts no cell.
+/// The stem of a large letter almost reaches from rule to rule, but does not separate cells.
 #[test]
 fn stems_of_large_letters_are_no_walls() {
     let mut grey = paper(1_100, 400);
@@ -213,7 +213,7 @@ fn without_rules_alignment_decides() {
     assert_eq!(shown.len(), 1);
 }
 
-/// Where the words of a frame are not found, the picture itself is shown.
+/// If no words are found in a frame, the program gets the original picture.
 #[test]
 fn a_frame_without_words_is_no_table() {
     let (text, shown) = run(&ruled(2), words(&CELLS[9..]));
@@ -222,7 +222,7 @@ fn a_frame_without_words_is_no_table() {
     assert!(decode(&shown[1]) == Some(ruled(2)));
 }
 
-/// All that could take time or memory: nothing is found, soon.
+/// Slow or large inputs: nothing is found, quickly.
 #[test]
 fn hostile_pictures_cost_little() {
     let start = Instant::now();

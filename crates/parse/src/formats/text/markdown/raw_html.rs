@@ -1,5 +1,6 @@
-//! What do the HTML blocks of a Markdown file say? Each is read as a page is, and what it shows takes
-//! its place in the text: a `<table>` becomes a table, what HTML hides is gone.
+//! Reads the HTML blocks of a Markdown file as web pages; their visible text replaces them.
+//!
+//! A `<table>` becomes a table, and hidden text is dropped.
 
 use std::ops::Range;
 
@@ -9,11 +10,11 @@ use crate::Limits;
 use crate::formats::web::html::{self, Budget, Passage};
 use crate::problems::Problems;
 
-/// The HTML blocks of a file; those that follow one another are read as one, for a blank line ends a
-/// block in the midst of a table.
+/// The HTML blocks of a file. Consecutive blocks are read as one, because a blank line ends a block
+/// inside a table.
 #[derive(Debug)]
 pub(super) struct RawHtml {
-    /// HTML that more may follow, and where it stands.
+    /// HTML that may continue, and its place.
     open: Option<(String, Range<usize>)>,
     read: Vec<Inserted>,
     budget: Budget,
@@ -21,24 +22,24 @@ pub(super) struct RawHtml {
     flattened: bool,
 }
 
-/// What stands in place of HTML.
+/// Text that replaces HTML.
 #[derive(Debug)]
 struct Inserted {
     passage: Passage,
     instead_of: Range<usize>,
-    /// So many blocks and links of the file stand before it.
+    /// The number of the file's blocks and links before it.
     after_blocks: usize,
     after_links: usize,
 }
 
 impl RawHtml {
-    /// For a file of so many bytes.
+    /// For a file of `size` bytes.
     pub(super) fn new(size: usize, limits: &Limits) -> Self {
         let budget = Budget::new(size, limits.max_cells);
         Self { open: None, read: Vec::new(), budget, max_depth: limits.max_depth, flattened: false }
     }
 
-    /// An HTML block begins there in the file; [`RawHtml::push`] takes its lines.
+    /// Begins an HTML block at this place; [`RawHtml::push`] adds its lines.
     pub(super) fn begin(&mut self, range: &Range<usize>) {
         match &mut self.open {
             Some((text, place)) => {
@@ -49,15 +50,15 @@ impl RawHtml {
         }
     }
 
-    /// A line of the block, without the marks of the list or quotation around it.
+    /// Adds a line of the block, without the marks of the list or quotation around it.
     pub(super) fn push(&mut self, line: &str) {
         if let Some((text, _)) = &mut self.open {
             text.push_str(line);
         }
     }
 
-    /// Something else begins: reads what is open, which stands behind so many blocks and links. The
-    /// first heading of level 1 in it comes back.
+    /// Reads the open HTML, which comes after these blocks and links. Returns the first heading of
+    /// level 1 in it.
     pub(super) fn end(&mut self, blocks: &[Block], links: &[Link]) -> Option<String> {
         let (text, instead_of) = self.open.take()?;
         let passage = html::passage(&text, self.max_depth, &mut self.budget);
@@ -68,7 +69,7 @@ impl RawHtml {
         heading
     }
 
-    /// The file with what its HTML shows: text, blocks and links, each where it stands now.
+    /// The file with the visible text of its HTML: text, blocks and links with their new places.
     pub(super) fn into_text(
         self,
         text: &str,
@@ -118,7 +119,7 @@ struct Whole {
     links: Vec<Link>,
 }
 
-/// What stood at `from` stands at `to` now.
+/// Moves places from `from` to `to`.
 #[derive(Clone, Copy)]
 struct Shift {
     from: usize,

@@ -1,4 +1,4 @@
-//! What is read of Markdown?
+//! Tests the reader of Markdown.
 
 use pikerag_knowledge::BlockKind;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn tables_keep_their_cells() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_keep_their_targets() {
     let text = "[a](../b.md \"t\") <https://x.y> [c][d] [[Page|name]] [e](#here) [f](javascript:alert) [g](data:x)\n\n[d]: /e\n";
     insta::assert_snapshot!(run("x.md", text), @r#"
         == x
@@ -98,9 +98,9 @@ fn html_is_read_as_a_page_is() {
         "##);
 }
 
-/// A blank line ends a block of HTML in the midst of a table.
+/// A blank line ends an HTML block inside a table.
 #[test]
-fn html_goes_on_behind_a_blank_line() {
+fn html_continues_after_a_blank_line() {
     let text = "<table>\n\n<tr><th>a<th>b\n\n<tr><td>1<td>2\n\n</table>\n\n<div>\n\nMarkdown\n\n</div>\n<table><tr><td>no<td>end";
     let documents = parse("x.md", text.as_bytes(), &Limits::default(), &NoTools).unwrap().documents;
     assert!(!documents[0].text.contains('<'), "{}", documents[0].text);
@@ -116,7 +116,7 @@ fn html_goes_on_behind_a_blank_line() {
         "#);
 }
 
-/// What indents a line of HTML is no text of its own, wherever the block stands.
+/// The indentation of a line of HTML is not text, wherever the block is.
 #[test]
 fn indented_html_is_read_too() {
     for indent in ["", " ", "  ", "   "] {
@@ -138,7 +138,7 @@ fn indented_html_is_read_too() {
 }
 
 proptest! {
-    /// However HTML and Markdown are mixed, indented and left open: each word is there, once.
+    /// In any mixture of HTML and Markdown, indented or unclosed, each word appears once.
     #[test]
     fn no_word_is_lost_or_doubled(lines in prop::collection::vec(prop::sample::select(MIXED), 1..14)) {
         let (mut text, mut n) = (String::new(), 0);
@@ -204,7 +204,7 @@ const MIXED: &[&str] = &[
     "W\n---",
 ];
 
-/// All tables of a file share its limits: none may cost what all of them may.
+/// All tables of a file share its limits, so no table may use them up for each.
 #[test]
 fn html_is_limited() {
     let limits = Limits { max_cells: 5, max_depth: 8, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! Which parts of a page are its content?
+//! Selects the parts of a page that are its content.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use scraper::node::Element;
 
 use crate::document::blocks::one_line;
 
-/// How much of a page to keep.
+/// How much of a page is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// What a reader came for.
+    /// The content that readers come for.
     Content,
-    /// All that a reader can see: where nothing is left without navigation.
+    /// All visible text, for pages with nothing else than navigation.
     Visible,
 }
 
-/// Does the page hide the element, or is it furniture around the content?
+/// Whether the page hides the element, or the element is furniture around the content.
 pub(super) fn is_left_out(node: NodeRef<'_, Node>, element: &Element, keep: Keep) -> bool {
     is_hidden(element) || (keep == Keep::Content && is_furniture(node, element))
 }
@@ -71,13 +71,13 @@ fn is_furniture(node: NodeRef<'_, Node>, element: &Element) -> bool {
                 | "menubar"
         )
     );
-    // Edit links and the like of MediaWiki, the software behind most encyclopedias.
+    // Edit links and similar elements of MediaWiki, the software of most encyclopedias.
     let class = element.classes().any(|class| matches!(class, "mw-editsection" | "noprint"));
     match element.name() {
         "nav" | "aside" | "footer" => true,
-        // The header of a page is furniture, that of an article holds its title.
+        // The header of a page is furniture; that of an article holds its title.
         "header" => !has_ancestor(node, |element| is_main(element) || element.name() == "article"),
-        // What is listed in a header is a menu: of sections, of languages, of things to share.
+        // Lists in a header are menus: of sections, of languages, of share buttons.
         "ul" | "ol" | "menu" => {
             role || class || has_ancestor(node, |element| element.name() == "header")
         }
@@ -89,7 +89,7 @@ fn has_ancestor(node: NodeRef<'_, Node>, is_wanted: impl Fn(&Element) -> bool) -
     node.ancestors().any(|ancestor| ancestor.value().as_element().is_some_and(&is_wanted))
 }
 
-/// The `main` elements, or where there are none the `article`s; none inside another.
+/// The `main` elements, or the `article`s if there are none; none inside another.
 pub(super) fn main_parts(root: NodeRef<'_, Node>) -> Vec<NodeRef<'_, Node>> {
     let mains = outermost(root, is_main);
     if mains.is_empty() { outermost(root, |element| element.name() == "article") } else { mains }
@@ -124,14 +124,14 @@ fn outermost(
     found
 }
 
-/// What a page says of itself.
+/// The metadata of a page.
 #[derive(Default)]
 pub(super) struct Head {
     pub(super) title: Option<String>,
     pub(super) metadata: BTreeMap<String, String>,
 }
 
-/// The title, the language and the `meta` elements worth keeping; the first of each counts.
+/// The title, the language and the useful `meta` elements; the first of each counts.
 pub(super) fn head_of(root: NodeRef<'_, Node>) -> Head {
     let mut head = Head::default();
     let mut note = |key: String, value: &str| {

@@ -1,6 +1,8 @@
-//! How is HTML parsed in linear time? The living standard's algorithm searches the stack of open
-//! elements at every tag and reopens formatting elements in every paragraph, so hostile nesting
-//! costs quadratic time or space. We stand between its tokenizer and its tree builder.
+//! Parses HTML in linear time.
+//!
+//! The living standard's algorithm searches the stack of open elements at every tag and reopens
+//! formatting elements in every paragraph, so hostile nesting costs quadratic time or space. This
+//! module filters the tokens between the tokenizer and the tree builder.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,15 +16,16 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, TreeSink};
 use html5ever::{LocalName, TokenizerResult, local_name};
 use scraper::{Html, HtmlTreeSink};
 
-/// One start tag opens no more elements than this: `<td>` may imply `tbody` and `tr`.
+/// The most elements that one start tag opens: `<td>` may imply `tbody` and `tr`.
 const MOST_OPENED: usize = 4;
-/// Handles that the tree builder holds apart from open elements: the document, its `head`, …
+/// Handles of the tree builder besides open elements: the document, its `head`, …
 const NOT_NESTED: usize = 4;
 
 /// A parsed page.
 pub(super) struct Page {
     pub(super) html: Html,
-    /// Elements nested too deep were left out; their text stands in the element around them.
+    /// Whether elements were nested too deep and skipped; their text belongs to the element around
+    /// them.
     pub(super) flattened: bool,
 }
 
@@ -39,20 +42,20 @@ pub(super) fn read(text: &str, max_depth: usize) -> Page {
     let tokenizer = Tokenizer::new(shallow, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(text));
-    // The tokenizer pauses at the end of each script, for a browser to run it.
+    // The tokenizer pauses at the end of each script, so that a browser can run it.
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
     let Shallow { builder, flattened, .. } = tokenizer.sink;
     Page { html: builder.sink.finish(), flattened: flattened.get() }
 }
 
-/// Passes tokens on, but no start tag that would nest too deep.
+/// Passes tokens on, except start tags that would nest too deep.
 struct Shallow {
     builder: TreeBuilder<NodeId, HtmlTreeSink>,
     max_depth: usize,
-    /// Start tags that may pass before the stack has to be measured again.
+    /// Start tags that may pass before the stack must be measured again.
     unmeasured: Cell<usize>,
-    /// Elements left out whose end tags may still come.
+    /// Skipped elements whose end tags may still come.
     ignored: RefCell<Vec<LocalName>>,
     flattened: Cell<bool>,
 }
@@ -64,7 +67,8 @@ impl TokenSink for Shallow {
         match token {
             Token::TagToken(mut tag) => {
                 if is_formatting(&tag.name) {
-                    // Nothing to us; and a plain element is not reopened in every paragraph.
+                    // Formatting has no meaning here, and a plain element is not reopened in every
+                    // paragraph.
                     tag.name = local_name!("span");
                 }
                 match tag.kind {
@@ -91,7 +95,7 @@ impl Shallow {
             return self.pass(tag, line);
         }
         if tag.self_closing {
-            // XHTML's `<div/>` is taken at its word. Browsers leave it open: the text is the same.
+            // XHTML's `<div/>` closes itself. Browsers leave it open: the text is the same.
             if !holds_raw_text(&tag.name) && self.is_shallow() {
                 let end = Tag {
                     kind: TagKind::EndTag,
@@ -114,7 +118,7 @@ impl Shallow {
 
     fn end_tag(&self, tag: Tag, line: u64) -> TokenSinkResult<NodeId> {
         let mut ignored = self.ignored.borrow_mut();
-        // Among the last few only: searching all of them would be quadratic again.
+        // Searches only the last few; searching all of them would be quadratic again.
         let start = ignored.len().saturating_sub(self.max_depth);
         let recent = ignored.get(start..).unwrap_or_default();
         if let Some(at) = recent.iter().rposition(|name| *name == tag.name) {
@@ -126,7 +130,7 @@ impl Shallow {
         self.pass(tag, line)
     }
 
-    /// In place of a tag, so that the words around it do not run together.
+    /// Adds a space in place of a tag, so that the words around it do not run together.
     fn space(&self, line: u64) -> TokenSinkResult<NodeId> {
         self.builder.process_token(Token::CharacterTokens(StrTendril::from(" ")), line)
     }
@@ -135,13 +139,13 @@ impl Shallow {
         self.builder.process_token(Token::TagToken(tag), line)
     }
 
-    /// Is there room for one more element? Counts open elements only as often as it must.
+    /// Whether one more element is allowed; counts open elements only when needed.
     fn is_shallow(&self) -> bool {
         if self.unmeasured.get() == 0 {
             let count = Count(Cell::new(0));
             self.builder.trace_handles(&count);
-            let room = (self.max_depth + NOT_NESTED).saturating_sub(count.0.get());
-            self.unmeasured.set(room.div_ceil(MOST_OPENED));
+            let free = (self.max_depth + NOT_NESTED).saturating_sub(count.0.get());
+            self.unmeasured.set(free.div_ceil(MOST_OPENED));
         }
         let left = self.unmeasured.get().checked_sub(1);
         self.unmeasured.set(left.unwrap_or(0));
@@ -159,8 +163,8 @@ impl Tracer for Count {
     }
 }
 
-/// What the standard calls formatting elements; `a` is one too, but we need it, and it never holds
-/// another of its kind.
+/// The standard's formatting elements, except `a`: its links are needed, and it never contains
+/// another `a`.
 fn is_formatting(name: &str) -> bool {
     matches!(
         name,
@@ -179,7 +183,7 @@ fn is_formatting(name: &str) -> bool {
     )
 }
 
-/// Elements without content, and so without an end.
+/// Elements without content, and therefore without an end tag.
 fn is_void(name: &str) -> bool {
     matches!(
         name,
@@ -205,7 +209,7 @@ fn is_void(name: &str) -> bool {
     )
 }
 
-/// Whose content is not parsed: leaving one out would let its content out.
+/// Elements whose content is not parsed; skipping the tag would expose the content.
 fn holds_raw_text(name: &str) -> bool {
     matches!(
         name,

@@ -1,5 +1,4 @@
-//! How is a tree of elements written down as text, blocks and links? In one walk, without
-//! recursion.
+//! Writes a tree of elements as text, blocks and links, in one walk without recursion.
 
 mod table;
 
@@ -12,30 +11,30 @@ use super::content::{Keep, is_left_out};
 use crate::document::blocks::add_block;
 use crate::document::links::is_followed;
 
-/// The text written so far, and where in the tree the walk stands.
+/// The text so far, and the place of the walk in the tree.
 pub(super) struct Writer {
     pub(super) text: String,
     pub(super) blocks: Vec<Block>,
     pub(super) links: Vec<Link>,
-    /// Cells were left out: there were too many.
+    /// Whether cells were skipped because there were too many.
     pub(super) cut: bool,
-    /// Cells that may still be written.
+    /// The number of further cells allowed.
     pub(super) cells_left: usize,
-    /// Bytes that cells which span rows or columns may still be repeated with.
+    /// Bytes that repetitions of cells over rows or columns may still cost.
     pub(super) repeats_left: usize,
     pub(super) keep: Keep,
-    /// A cell: one line, no blocks.
+    /// Whether this is a cell: one line, no blocks.
     flat: bool,
-    /// Where the open block starts.
+    /// The start of the open block.
     open: Option<(BlockKind, usize)>,
-    /// White space owed before the next letter.
+    /// White space to write before the next letter.
     gap: Gap,
-    /// What the next block will be: the innermost of these.
+    /// The kinds of open elements; the innermost is the kind of the next block.
     kinds: Vec<Kind>,
-    /// Numbers of the ordered lists around us; `None` for the others.
+    /// Numbers of the ordered lists around the walk; `None` for other lists.
     lists: Vec<Option<u64>>,
     preformatted: usize,
-    /// The link around us, and where its text starts.
+    /// The link around the walk, and the start of its text.
     link: Option<(String, Option<usize>)>,
 }
 
@@ -48,7 +47,8 @@ enum Gap {
 
 enum Kind {
     Plain(BlockKind),
-    /// An item; its marker until that is written. What follows the first block is a paragraph.
+    /// An item with its marker until that is written. After the first block of an item come
+    /// paragraphs.
     Item(Option<String>),
 }
 
@@ -78,7 +78,7 @@ impl Writer {
         Self { flat: true, ..Self::new(keep, 0, 0) }
     }
 
-    /// Writes a node and all below it.
+    /// Writes a node and everything below it.
     pub(super) fn write(&mut self, root: NodeRef<'_, Node>) {
         let mut node = root;
         loop {
@@ -87,7 +87,7 @@ impl Writer {
                 node = child;
                 continue;
             }
-            // Up to the next sibling of the node or of an ancestor.
+            // Goes up to the next sibling of the node or of an ancestor.
             loop {
                 self.leave(node);
                 if node == root {
@@ -103,7 +103,7 @@ impl Writer {
         }
     }
 
-    /// Writes a node's own part; whether its children are to be written too.
+    /// Writes a node's own part; returns whether its children must be written too.
     fn enter(&mut self, node: NodeRef<'_, Node>) -> bool {
         let element = match node.value() {
             Node::Text(text) => {
@@ -139,7 +139,7 @@ impl Writer {
         true
     }
 
-    /// Undoes what [`Self::enter`] began, for elements that it did not leave out.
+    /// Ends the effects of [`Self::enter`], for elements that were not skipped.
     fn leave(&mut self, node: NodeRef<'_, Node>) {
         let Some(element) = node.value().as_element() else { return };
         if is_left_out(node, element, self.keep) {
@@ -194,7 +194,7 @@ impl Writer {
         self.kinds.push(Kind::Plain(kind));
     }
 
-    /// `- `, or the number that the ordered list has come to.
+    /// `- `, or the next number of the ordered list.
     fn next_marker(&mut self, item: &Element) -> String {
         let Some(Some(number)) = self.lists.last_mut() else { return "- ".to_owned() };
         if let Some(value) = item.attr("value").and_then(|value| value.trim().parse().ok()) {
@@ -205,8 +205,8 @@ impl Writer {
         marker
     }
 
-    /// Writes text, white space collapsed unless it is preformatted. Hints of where a line may
-    /// break are dropped: no one searches for `Ex-\u{ad}am-\u{ad}ple`.
+    /// Writes text with white space collapsed, unless it is preformatted. Soft hyphens and other
+    /// break hints are dropped: nobody searches for `Ex-\u{ad}am-\u{ad}ple`.
     fn letters(&mut self, text: &str) {
         for c in text.chars() {
             if matches!(c, '\u{ad}' | '\u{200b}' | '\u{feff}') {
@@ -257,7 +257,7 @@ impl Writer {
         self.open = Some((kind, start));
     }
 
-    /// The blank line between two blocks.
+    /// Writes the blank line between two blocks.
     pub(super) fn part(&mut self) {
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
@@ -300,13 +300,13 @@ impl Writer {
     }
 }
 
-/// Bytes that cells which span rows or columns may be repeated with, in a text of `size` bytes.
+/// The bytes that repetitions of cells over rows or columns may cost in a text of `size` bytes.
 pub(super) fn repeats(size: usize) -> usize {
     size.saturating_mul(4).saturating_add(1 << 12)
 }
 
-/// Elements that start on a line of their own. Table parts are among them for tables that only
-/// serve layout; unknown elements run on in the line, as browsers have it.
+/// Elements that begin a new line. Table parts are included for layout tables; unknown elements
+/// continue the line, as in browsers.
 fn is_block(name: &str) -> bool {
     matches!(
         name,

@@ -1,11 +1,11 @@
-//! What is read of Excel workbooks?
+//! Tests the reader of Excel workbooks.
 
 use std::fmt::Write as _;
 
 use crate::Limits;
 use crate::test_support::{packed, run_within};
 
-/// A workbook with these sheets: name, what the sheet holds, state.
+/// A workbook with these sheets: name, content, state.
 fn book(sheets: &[(&str, &str, &str)], limits: &Limits) -> String {
     let mut names = String::new();
     let mut relations = "<Relationship Id='s' Type='x/sharedStrings' Target='strings.xml'/><Relationship Id='y' Type='x/styles' Target='styles.xml'/>".to_owned();
@@ -36,7 +36,7 @@ fn book(sheets: &[(&str, &str, &str)], limits: &Limits) -> String {
     run_within("book.xlsx", packed(&entries), limits)
 }
 
-/// Rows of texts; empty ones are no cells.
+/// Rows of texts; empty ones give no cells.
 fn rows(first: usize, rows: &[&[&str]]) -> String {
     let mut sheet = String::new();
     for (number, row) in rows.iter().enumerate() {
@@ -50,7 +50,7 @@ fn rows(first: usize, rows: &[&[&str]]) -> String {
 }
 
 #[test]
-fn values_as_they_are_meant() {
+fn values_are_formatted_by_their_format() {
     let sheet = "<sheetData><row r='1'><c r='A1' t='s'><v>0</v></c><c r='B1' t='s'><v>1</v></c><c r='C1' t='s'><v>2</v></c><c r='D1' t='inlineStr'><is><t>Old</t></is></c></row>
             <row r='2'><c r='A2' t='str'><f>x</f><v>Ada</v></c><c r='B2' s='1'><v>5823</v></c><c r='C2' s='2'><v>0.125</v></c><c r='D2' t='b'><v>1</v></c></row>
             <row r='3'><c r='A3' t='e'><v>#N/A</v></c><c r='B3'><v>0.30000000000000004</v></c><c r='C3'><f>SUM(B2:B3)</f></c><c><v>7</v></c></row></sheetData>";
@@ -68,7 +68,7 @@ fn values_as_they_are_meant() {
 }
 
 #[test]
-fn tables_stand_apart() {
+fn tables_are_separated() {
     let sheet = [
         &rows(1, &[&["Sales by region"], &["Region", "2023", "2024"]]),
         &rows(3, &[&["North", "1", "2"], &["South", "3", "4"], &[], &["East", "5", "6"], &[], &[]]),
@@ -136,7 +136,7 @@ fn merged_and_hidden_cells() {
 }
 
 #[test]
-fn columns_that_run_backwards_hide_nothing() {
+fn reversed_column_ranges_hide_nothing() {
     let cells = rows(1, &[&["a", "b", "c", "d", "e", "f"], &["1", "2", "3", "4", "5", "6"]]);
     let sheet =
         format!("<cols><col min='5' max='2' hidden='1'/></cols><sheetData>{cells}</sheetData>");
@@ -168,9 +168,9 @@ fn far_cells_cost_nothing_and_too_many_are_cut() {
           header ["a", "b"]
           row ["1", "2"]
         h1 p2 "More"
-        ! Many: the workbook holds more cells than allowed: from here on they are left out
+        ! Many: the workbook has more cells than the limit allows: the rest was skipped
         "#);
-    // A row and a column that cross span a billion cells.
+    // A row and a column that cross have an extent of a billion cells.
     let mut cross = String::new();
     for row in 2..=2_000 {
         write!(cross, "<row r='{row}'><c r='A{row}'><v>1</v></c></row>").unwrap();

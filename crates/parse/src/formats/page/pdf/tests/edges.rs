@@ -1,11 +1,11 @@
-//! What stands at the edges of pages: what of it is a repeat, and what is not?
+//! Tests which texts at the edges of pages are repeats.
 
 use super::{pdf, text};
 use crate::{Limits, NoTools, parse};
 
 const BODY: &str = "The sums of this page are above.";
 
-/// A page of text with such amounts and the page's number below.
+/// A page of text with these amounts and the page's number below.
 fn page(number: usize, amounts: &[&str]) -> String {
     let mut page =
         text("F1", 10, 60, 600, &[BODY]) + &text("F1", 9, 60, 20, &[&format!("{number} / 3")]);
@@ -15,7 +15,7 @@ fn page(number: usize, amounts: &[&str]) -> String {
     page
 }
 
-/// What is read beside the text, in the order of its words.
+/// The text besides the body, in the order of its words.
 fn kept(pages: &[String]) -> Vec<String> {
     let pages: Vec<(&str, &str)> = pages.iter().map(|page| (page.as_str(), "")).collect();
     let parsed = parse("a.pdf", &pdf(&pages, &[]), &Limits::default(), &NoTools).unwrap();
@@ -30,13 +30,13 @@ fn kept(pages: &[String]) -> Vec<String> {
 fn amounts_of_one_page_are_no_repeats() {
     let bill = page(1, &["100.00", "19.00", "119.00"]);
     assert_eq!(kept(&[bill]), ["1 / 3", "100.00", "119.00", "19.00"]);
-    // Three pieces, but on two pages only.
+    // Three pieces, but on only two pages.
     let labels = [page(1, &["EUR 7", "EUR 8"]), page(2, &["EUR 9"]), page(3, &[])];
     assert_eq!(kept(&labels), ["EUR 7", "EUR 8", "EUR 9"]);
 }
 
 #[test]
-fn only_what_goes_up_with_the_pages_is_a_page_number() {
+fn page_numbers_rise_with_the_pages() {
     let bills = [
         page(1, &["100.00", "VAT 19"]),
         page(2, &["250.00", "VAT 20"]),

@@ -1,4 +1,4 @@
-//! Tables in small PDFs: where do their cells come from?
+//! Tests tables in small PDFs.
 
 mod leaders;
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{pdf, text};
 use crate::test_support::run;
 
-/// Rules at these places, upright ones and flat ones, each as long as all the others reach.
+/// Rules at these places, upright and flat, each as long as the extent of the others.
 fn ruled(xs: &[u32], ys: &[u32]) -> String {
     let (left, right) = (xs.iter().min().unwrap(), xs.iter().max().unwrap());
     let (low, high) = (ys.iter().min().unwrap(), ys.iter().max().unwrap());
@@ -37,7 +37,7 @@ fn read(page: &str) -> String {
 }
 
 #[test]
-fn turned_headers_stand_in_their_columns() {
+fn turned_headers_belong_to_their_columns() {
     let mut page = ruled(&[60, 260, 290, 320], &[700, 620, 600, 580])
         + &cells(
             9,
@@ -57,7 +57,7 @@ fn turned_headers_stand_in_their_columns() {
     for (x, name) in [(278, "Checked"), (308, "Has to be"), (318, "greased")] {
         writeln!(page, "BT /F1 9 Tf 0 1 -1 0 {x} 625 Tm ({name}) Tj ET").unwrap();
     }
-    // A note at the margin, and a stamp that begins in the table and leaves it.
+    // A note in the margin, and a stamp that begins in the table and leaves it.
     page += "BT /F1 9 Tf 0 1 -1 0 40 600 Tm (Printed in May) Tj ET ";
     page += "BT /F1 9 Tf 0 -1 1 0 150 690 Tm (Draft of the second edition, May 2021) Tj ET";
     insta::assert_snapshot!(read(&page), @r#"
@@ -74,7 +74,7 @@ fn turned_headers_stand_in_their_columns() {
 }
 
 #[test]
-fn a_stamp_across_a_table_is_none_of_its_cells() {
+fn a_stamp_across_a_table_is_not_a_cell() {
     let slanted = "0.7071 0.7071 -0.7071 0.7071";
     // The last one is small enough for a cell.
     for (size, turn, y) in [(20, slanted, 570), (20, "0 1 -1 0", 570), (6, slanted, 545)] {
@@ -96,7 +96,7 @@ fn a_stamp_across_a_table_is_none_of_its_cells() {
     }
 }
 
-/// Only the shade of the header parts it from the first row.
+/// Only the shade of the header separates it from the first row.
 #[test]
 fn a_shaded_row_is_a_row() {
     let mut page = "0.5 0.7 1 rg 60 680 100 20 re f 160 680 200 20 re f 0 g\n".to_owned();
@@ -116,7 +116,7 @@ fn a_shaded_row_is_a_row() {
             &["Mast", "-", "Miller"],
         ],
     );
-    // Words that somebody marked, in one cell.
+    // Words in one cell, highlighted by hand.
     page += "1 1 0 rg 160 645 100 8 re f 0 g\n";
     insta::assert_snapshot!(read(&page), @r#"
     == tables

@@ -1,4 +1,4 @@
-//! What stands in the cells of a table? Cells that span rows or columns are repeated in each.
+//! Writes HTML tables; cells that span rows or columns are repeated in each.
 
 use ego_tree::NodeRef;
 use pikerag_knowledge::{BlockKind, Link, Span, Table};
@@ -9,14 +9,14 @@ use super::Writer;
 use crate::document::blocks::add_block;
 use crate::formats::web::html::content::is_left_out;
 
-/// Widest span in rows or columns that is believed.
+/// The largest span, in rows or columns; larger values are cut to it.
 const WIDEST_SPAN: usize = 100;
-/// A cell with more characters than this is a part of the page: the table serves its layout.
+/// A cell with more characters is a part of the page; its table serves layout.
 const LONGEST_CELL: usize = 2_000;
 
-/// Writes a table of data; `false`, and nothing written, where it only serves layout.
+/// Writes a table of data; `false`, without output, if the table only serves layout.
 ///
-/// One line per row, cells parted by ` | `; a cell that spans the whole row stands there once.
+/// One line per row, with cells separated by ` | `; a cell over the whole row appears once.
 pub(super) fn write(writer: &mut Writer, table: NodeRef<'_, Node>) -> bool {
     let rows = rows_of(writer, table);
     if !is_data(table, &rows) {
@@ -38,7 +38,7 @@ pub(super) fn write(writer: &mut Writer, table: NodeRef<'_, Node>) -> bool {
     true
 }
 
-/// A row as written: its own cells only.
+/// A row as written, with its own cells only.
 struct Row<'a> {
     cells: Vec<NodeRef<'a, Node>>,
     is_header: bool,
@@ -71,8 +71,8 @@ fn row_of<'a>(writer: &Writer, row: NodeRef<'a, Node>, section: &str) -> Row<'a>
     Row { cells, is_header }
 }
 
-/// Rows at the top that name columns. One below the first whose cell reaches down into the rows of
-/// values names rows: `2024` beside its months.
+/// The number of header rows at the top. Below the first row, a cell that reaches down into the
+/// rows of values names rows, not columns: `2024` beside its months.
 fn header_rows(rows: &[Row]) -> usize {
     let n_header = rows.iter().take_while(|row| row.is_header).count();
     let reaches_down = |(at, row): (usize, &Row)| {
@@ -88,7 +88,7 @@ fn shown<'a>(writer: &Writer, node: NodeRef<'a, Node>) -> Option<&'a Element> {
     node.value().as_element().filter(|element| !is_left_out(node, element, writer.keep))
 }
 
-/// Data, unless it holds one column, another table, headings or whole passages.
+/// Whether a table holds data: not only one column, and no other table, headings or long passages.
 fn is_data(table: NodeRef<'_, Node>, rows: &[Row]) -> bool {
     let element = table.value().as_element();
     if element.is_some_and(|table| matches!(table.attr("role"), Some("presentation" | "none"))) {
@@ -115,20 +115,20 @@ fn is_data(table: NodeRef<'_, Node>, rows: &[Row]) -> bool {
     })
 }
 
-/// What stands in one place of the grid.
+/// The content of one place of the grid.
 #[derive(Clone, Default)]
 struct Cell {
     text: String,
     /// Spans count in the cell's text.
     links: Vec<Link>,
-    /// It repeats its neighbour to the left.
+    /// Whether it repeats the cell to the left.
     continues: bool,
 }
 
-/// Puts every cell where a reader sees it: as many lines as rows.
+/// Puts every cell at its visible place: one line per row.
 fn fill(writer: &mut Writer, rows: &[Row]) -> Vec<Vec<Cell>> {
     let mut grid = Vec::new();
-    // By column: what a cell further up still has to put there, and how often.
+    // Cells from rows above by column, and the number of rows that they still cover.
     let mut hanging: Vec<(usize, Cell)> = Vec::new();
     for row in rows {
         let mut line: Vec<Cell> = Vec::new();
@@ -166,7 +166,7 @@ fn fill(writer: &mut Writer, rows: &[Row]) -> Vec<Vec<Cell>> {
     grid
 }
 
-/// Repeats the cells that hang into this line from above, as far as they follow each other.
+/// Repeats the cells that reach into this line from above, as far as they are adjacent.
 fn hang(writer: &mut Writer, hanging: &mut [(usize, Cell)], line: &mut Vec<Cell>) {
     while let Some((rows, cell)) = hanging.get_mut(line.len()).filter(|(rows, _)| 0 < *rows) {
         if !may_repeat(writer, cell) {
@@ -178,7 +178,7 @@ fn hang(writer: &mut Writer, hanging: &mut [(usize, Cell)], line: &mut Vec<Cell>
     }
 }
 
-/// Repeating is paid for from a fixed budget, or a page could grow ten-thousandfold.
+/// A fixed budget pays for repetitions; otherwise a page could grow ten-thousandfold.
 fn may_repeat(writer: &mut Writer, cell: &Cell) -> bool {
     let price = cell.text.len() + 8;
     let paid = price <= writer.repeats_left && 0 < writer.cells_left;
@@ -197,7 +197,7 @@ fn span_of(element: &Element, attribute: &str) -> usize {
     }
 }
 
-/// One header of several rows: `2024` over `Q1` becomes `2024 Q1`.
+/// Merges the rows of a header: `2024` over `Q1` becomes `2024 Q1`.
 fn merge(rows: Vec<Vec<Cell>>) -> Vec<Cell> {
     let mut header: Vec<Cell> = Vec::new();
     let mut last: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Lines of dots: what do they lead from, and what to?
+//! Tests tables whose rows have lines of dots.
 
 use super::super::{RIGHT, text};
 use super::{cells, read};
@@ -7,9 +7,9 @@ use super::{cells, read};
 fn dots_lead_to_a_number() {
     let dots = ". ".repeat(40);
     let entry = |name: &str, x: u32, y: u32, number: &str| {
-        // As many dots as there is room for: they end where the number begins.
-        let room = (500 - x) * 10 / 56;
-        let n_dots = (room as usize).saturating_sub(name.len()).min(40);
+        // The dots fill the gap: they end where the number begins.
+        let gap = (500 - x) * 10 / 56;
+        let n_dots = (gap as usize).saturating_sub(name.len()).min(40);
         let dots = dots.get(..2 * n_dots).unwrap_or_default();
         text("F1", 10, x, y, &[&format!("{name} {dots}")]) + &text("F1", 10, 520, y, &[number])
     };
@@ -93,7 +93,7 @@ fn a_name_keeps_its_own_dot() {
         [
             r#"row ["1 Ropes etc.", "1"]"#,
             r#"row ["2 Cranes of the U.S.A.", "3"]"#,
-            // Not to be told from the first dots of the line.
+            // It is indistinguishable from the first dots of the line.
             r#"row ["3 Hooks etc", "5"]"#,
             r#"row ["4 Smith et al.", "2004"]"#,
             r#"row ["5 Masts", "12"]"#,
@@ -101,7 +101,7 @@ fn a_name_keeps_its_own_dot() {
     );
 }
 
-/// Dots are no cells of a table, and its columns stay together.
+/// Dots are not cells of a table, and its columns stay together.
 #[test]
 fn dots_lead_to_the_first_of_several_numbers() {
     let dots = ". ".repeat(10) + "." + &".".repeat(8);
@@ -118,7 +118,7 @@ fn dots_lead_to_the_first_of_several_numbers() {
         page += &text("F1", 10, 60, 500 - 14 * row, &[&words]);
         page += &text("F1", 10, 180, 500 - 14 * row, &[&format!(".......... {row}.70")]);
     }
-    // Text beside a list of prices is none of its columns.
+    // Text beside a price list is not one of its columns.
     for (row, name) in (0..).zip(["Hook", "Rope", "Mast"]) {
         page += &text("F1", 10, 60, 300 - 14 * row, &[&format!("{name} .......... {row}.50")]);
     }
