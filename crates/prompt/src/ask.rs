@@ -11,8 +11,7 @@ use crate::read::Unreadable;
 /// Factor of the token limit for a second request, after the first reply was cut off.
 const LIMIT_FACTOR: u32 = 4;
 
-/// A cut-off reply counts as cut at its limit if its length differs by at most this share (1/8):
-/// servers may count a token more or less.
+/// A reply counts as cut at its limit within this share of it (1/8): servers count differently.
 const NEAR_LIMIT: u32 = 8;
 
 /// A template with the settings of its call; it is kept next to the step that uses it.
@@ -24,14 +23,12 @@ pub struct Prompt {
     pub template: &'static str,
     /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
     pub temperature: f32,
-    /// The most tokens of the reply, unless a setting gives another limit
-    /// ([`ChatModel::reply_tokens`]).
+    /// The most tokens of the reply, unless a setting replaces it ([`ChatModel::reply_tokens`]).
     pub max_tokens: u32,
 }
 
 impl Prompt {
-    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer), with replies of at most
-    /// `max_tokens`.
+    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
     pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
         Prompt { role, template, temperature: 0.0, max_tokens }
     }
@@ -42,9 +39,8 @@ impl Prompt {
         Prompt { temperature, ..self }
     }
 
-    /// Fills in the template. Callers may forget to neutralise foreign text, so this function does
-    /// it again: no input keeps a token of a chat template, an invisible character, or a line that
-    /// begins with `#`.
+    /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
+    /// a token of a chat template, an invisible character, or a line that begins with `#`.
     ///
     /// # Errors
     /// The template does not compile or names a variable that is missing from `inputs`.
@@ -69,8 +65,7 @@ pub trait Reply: Sized {
     /// The requested values are missing; the repeated request shows the reason to the model.
     fn read(reply: &str) -> Result<Self, Unreadable>;
 
-    /// Whether a truncated reply can still be complete in meaning, such as a verdict at its
-    /// beginning.
+    /// Whether a truncated reply can be usable, as a verdict at its beginning is.
     fn tolerates_truncation() -> bool {
         false
     }
@@ -112,11 +107,9 @@ pub enum AskError {
     },
 }
 
-/// Asks `model` for a typed reply.
-///
-/// This takes one call, or two: after an unreadable reply (with the error) or a truncated one (with
-/// a higher limit). If a filter withholds the rest of a prose reply, the reply counts as refused.
-/// `account` records every call, readable or not. Unusable replies are discarded
+/// Asks `model` for a typed reply with one call, or two: after an unreadable reply (with the error)
+/// or a truncated one (with a higher limit). If a filter withholds the rest of a prose reply, it
+/// counts as refused. `account` records every call, readable or not. Unusable replies are discarded
 /// ([`ChatModel::discard`]).
 ///
 /// # Errors
@@ -246,8 +239,7 @@ async fn exchange<R>(
         return Err(refuse_withheld(model, role, [first]).await);
     }
     let is_readable = read(&first.text).is_ok();
-    // A cut below the requested limit has another cause; asking again would send and pay the same
-    // request twice.
+    // A cut below the limit has another cause: the same request would be paid twice.
     let needs_higher_limit = is_cut_at(&first, options.limit) && !repeats_itself(&first.text);
     if needs_higher_limit && !(is_readable && options.tolerates_truncation) {
         let raised =
@@ -256,8 +248,7 @@ async fn exchange<R>(
         match send(model, &raised, rendered.clone(), account).await {
             Ok(second) if is_readable && read(&second.text).is_err() => {}
             Ok(second) => return read_second(model, &raised, [first, second], read).await,
-            // The model allows no higher limit, or a replayed run has no such request: continue
-            // with the first reply.
+            // No higher limit, or no such request in a replayed run: use the first reply.
             Err(AskError::Model {
                 source: ModelError::Refused { .. } | ModelError::NotRecorded { .. },
                 ..
@@ -345,7 +336,7 @@ async fn refuse_withheld(
     role: Role,
     replies: impl IntoIterator<Item = ChatReply> + Send,
 ) -> AskError {
-    tracing::warn!(%role, "the endpoint's filter withheld the rest of a reply; the reply is not used");
+    tracing::warn!(%role, "a filter withheld the rest of a reply; the reply is not used");
     let model_name = model.name().to_owned();
     let source = "its filter withheld the rest of the reply".into();
     match discard(model, role, replies).await {
@@ -374,10 +365,7 @@ fn warn_of_truncation(options: &CallOptions<'_>, reply: &ChatReply) {
             tracing::warn!(%role, tokens, "a reply was cut off; using the partial reply");
         }
         Some(FinishReason::ContentFilter) => {
-            tracing::warn!(
-                %role,
-                "the endpoint's filter withheld the rest of a reply; using the partial reply"
-            );
+            tracing::warn!(%role, "a filter withheld the rest of a reply; using the partial reply");
         }
         _ => {}
     }
