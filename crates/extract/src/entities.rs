@@ -39,8 +39,8 @@ pub async fn extract(
 ) -> Result<Extraction, AskError> {
     let (title, text) = titled(chunk);
     let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
-    Ok(said.0)
+    let reply: RawReply = ask(model, &PROMPT, &inputs, account).await?;
+    Ok(reply.0)
 }
 
 /// The prompt that [`extract`] would send, for estimates.
@@ -212,8 +212,8 @@ impl Reply for RawReply {
                 first_text(item, &["target", "object", "to"]),
             );
             let (Some(subject), Some(object)) = ends else { continue };
-            let said = ["description", "relation", "predicate"];
-            let description = first_text(item, &said).unwrap_or_default();
+            let keys = ["description", "relation", "predicate"];
+            let description = first_text(item, &keys).unwrap_or_default();
             let ends = (found.entity(&subject, "", ""), found.entity(&object, "", ""));
             if let (Some(subject), Some(object)) = ends {
                 found.relation(subject, object, &description, weight(item));
@@ -239,14 +239,14 @@ fn list<'a>(object: &'a Value, keys: &[&'static str]) -> Result<&'a [Value], Unr
 }
 
 fn first_text(item: &Value, keys: &[&str]) -> Option<String> {
-    let said = keys.iter().find_map(|key| text(item, key).ok())?;
-    (!said.trim().is_empty()).then_some(said)
+    let value = keys.iter().find_map(|key| text(item, key).ok())?;
+    (!value.trim().is_empty()).then_some(value)
 }
 
 /// From 1 to 10; 1 if the reply gives no readable weight.
 fn weight(item: &Value) -> f64 {
-    let said = ["weight", "strength"].iter().find_map(|key| text(item, key).ok());
-    let number = said.and_then(|said| said.trim().parse::<f64>().ok()).filter(|n| n.is_finite());
+    let value = ["weight", "strength"].iter().find_map(|key| text(item, key).ok());
+    let number = value.and_then(|value| value.trim().parse::<f64>().ok()).filter(|n| n.is_finite());
     number.unwrap_or(1.0).clamp(1.0, HEAVIEST)
 }
 
@@ -274,12 +274,12 @@ mod tests {
     #[test]
     fn replies_are_read_in_many_formats() {
         let read = |reply: &str| shown(&RawReply::read(reply).unwrap().0);
-        let said = r#"{"entities": [{"name": "KX-40", "type": "Crane", "description": "Lifts."},
+        let value = r#"{"entities": [{"name": "KX-40", "type": "Crane", "description": "Lifts."},
             {"name": "kx 40", "type": "machine", "description": ""}, "Varnsund", 7, {"type": "x"}, {"name": "?!"}],
             "relationships": [{"source": "KX-40", "target": "Ilse  Brandt", "description": "designed by", "strength": "8"},
             {"source": "KX-40", "target": "kx-40"}, {"source": "KX-40"}]}"#;
         assert_eq!(
-            read(said),
+            read(value),
             [
                 "KX-40 (crane): Lifts.",
                 "Varnsund (): ",

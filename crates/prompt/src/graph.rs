@@ -19,7 +19,7 @@ pub fn relation_line(subject: &str, object: &str, description: &str) -> String {
 }
 
 fn line(head: &str, description: &str) -> String {
-    let said: String = one_line(description).chars().take(SHOWN).collect();
-    let between = if said.is_empty() { "" } else { ": " };
-    format!("- {}{between}{said}", one_line(head))
+    let shown: String = one_line(description).chars().take(SHOWN).collect();
+    let between = if shown.is_empty() { "" } else { ": " };
+    format!("- {}{between}{shown}", one_line(head))
 }

@@ -41,8 +41,8 @@ pub fn titled(chunk: &Chunk) -> (String, String) {
 
 /// A model's description of a figure in the form shown below the figure's own words. Brackets are
 /// replaced, because one would end the description.
-pub fn seen_text(said: &str) -> String {
-    quiet_words(&one_line(said)).replace(['[', ']'], "|")
+pub fn seen_text(description: &str) -> String {
+    quiet_words(&one_line(description)).replace(['[', ']'], "|")
 }
 
 /// Candidates as a numbered list, one line each.

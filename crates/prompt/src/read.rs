@@ -120,16 +120,16 @@ pub fn index(object: &Value, key: &str, count: usize) -> Result<Option<usize>, U
     let number = match object.get(key).ok_or_else(bad)? {
         Value::Null | Value::Bool(false) => return Ok(None),
         Value::Number(number) => number.as_f64().ok_or_else(bad)?,
-        Value::String(said) => {
-            let said = said.trim();
-            let digits: String = said
+        Value::String(words) => {
+            let words = words.trim();
+            let digits: String = words
                 .chars()
                 .skip_while(|c| !c.is_ascii_digit())
                 .take_while(char::is_ascii_digit)
                 .collect();
             if digits.is_empty() {
                 let none = ["", "null", "none", "n/a", "no"];
-                return if none.contains(&said.to_lowercase().as_str()) {
+                return if none.contains(&words.to_lowercase().as_str()) {
                     Ok(None)
                 } else {
                     Err(bad())

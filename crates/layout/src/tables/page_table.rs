@@ -28,7 +28,7 @@ impl PageTable {
         let first = cells.first().map_or(0.0, |row| bold(row));
         let others = cells.iter().skip(1).map(|row| bold(row)).filter(|w| 0.0 < *w);
         let lightest = others.fold(f32::MAX, f32::min);
-        let stands_out = 1.2 * lightest < first;
+        let is_bolder = 1.2 * lightest < first;
         let mut rows: Vec<Vec<String>> = Vec::with_capacity(cells.len());
         for row in cells {
             for row in split(row) {
@@ -36,13 +36,13 @@ impl PageTable {
             }
         }
         rows.retain(|row: &Vec<String>| row.iter().any(|cell| !cell.is_empty()));
-        let header = if has_header(&rows, stands_out) { rows.remove(0) } else { Vec::new() };
+        let header = if has_header(&rows, is_bolder) { rows.remove(0) } else { Vec::new() };
         Self { area, header, rows }
     }
 }
 
 /// Whether the first row names the columns.
-fn has_header(rows: &[Vec<String>], stands_out: bool) -> bool {
+fn has_header(rows: &[Vec<String>], is_bolder: bool) -> bool {
     let [first, others @ ..] = rows else { return false };
     let filled = || first.iter().filter(|cell| !cell.is_empty());
     let n_filled = filled().count();
@@ -54,7 +54,7 @@ fn has_header(rows: &[Vec<String>], stands_out: bool) -> bool {
         return false;
     }
     let numbers_below = others.iter().flatten().any(|cell| is_number(cell));
-    stands_out || 2 < first.len() || n_numbers == 0 && numbers_below
+    is_bolder || 2 < first.len() || n_numbers == 0 && numbers_below
 }
 
 /// Whether a cell is a number, an amount or a share.

@@ -169,7 +169,7 @@ fn main() {
     }
 
     #[test]
-    fn tables_repeat_what_spans() {
+    fn tables_repeat_spanning_cells() {
         let page = "<table><caption>Sales</caption><tr><th rowspan=2>Region</th><th colspan=2>2024</th></tr><tr><th>Q1</th><th>Q2</th></tr>\
             <tr><td colspan=3>Europe</td></tr><tr><td rowspan=2>UK</td><td>80</td><td><a href=a.html>95</a><ul><li>x<li>y</ul></td></tr>\
             <tr><td></td><td>7</td></tr></table>";

@@ -162,7 +162,7 @@ impl Reader<'_, '_, '_> {
         self.writing.place.hidden = false;
     }
 
-    /// Reads a cell; gives the column behind it.
+    /// Reads a cell; returns the column after it.
     fn cell(&mut self, tag: &Tag, row: u32, column: u32, sheet: &mut Sheet) -> u32 {
         let number = |name| tag.number::<u32>(name).unwrap_or(1).max(1);
         let attr = |name| tag.attr(name).unwrap_or_default().into_owned();
