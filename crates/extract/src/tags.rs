@@ -59,9 +59,9 @@ pub async fn key_factors(
     account: &mut Account,
 ) -> Result<Vec<Factor>, AskError> {
     let shown = passages(chunks);
-    let said: Listed = ask(model, &FIND, &[("passages", shown.as_str())], account).await?;
+    let reply: Listed = ask(model, &FIND, &[("passages", shown.as_str())], account).await?;
     let mut factors = Vec::new();
-    for item in said.0 {
+    for item in reply.0 {
         let Ok(Some(place)) = index(&item, "passage", chunks.len()) else { continue };
         if let (Ok(text), Some(chunk)) = (text(&item, "factor"), chunks.get(place))
             && let Some(text) = short(&text)
@@ -92,11 +92,11 @@ pub async fn tag_classes(
         known => class_list(known),
     };
     let inputs = [("known", known_listed.as_str()), ("factors", listed.as_str())];
-    let said: Listed = ask(model, &GENERALISE, &inputs, account).await?;
+    let reply: Listed = ask(model, &GENERALISE, &inputs, account).await?;
     let mut names: HashSet<Option<NameKey>> =
         known.iter().map(|class| tag_key(&class.name)).collect();
     let mut classes = Vec::new();
-    for item in said.0 {
+    for item in reply.0 {
         let Some(name) = text(&item, "name").ok().and_then(|name| short(&name)) else { continue };
         if !names.insert(tag_key(&name)) || CLASSES <= classes.len() {
             continue;
@@ -132,8 +132,8 @@ pub async fn chunk_tags(
     let (title, text) = titled(chunk);
     let listed = class_list(classes);
     let inputs = [("classes", listed.as_str()), ("title", &title), ("text", &text)];
-    let said: Listed = ask(model, &CHUNK, &inputs, account).await?;
-    Ok(by_class(&said.0, classes))
+    let reply: Listed = ask(model, &CHUNK, &inputs, account).await?;
+    Ok(by_class(&reply.0, classes))
 }
 
 /// The prompt that [`chunk_tags`] would send, for estimates.
@@ -166,8 +166,8 @@ pub async fn question_tags(
 ) -> Result<Vec<FoundTag>, AskError> {
     let (listed, question) = (class_list(classes), quiet_headings(question));
     let inputs = [("classes", listed.as_str()), ("question", question.as_str())];
-    let said: Listed = ask(model, &QUESTION, &inputs, account).await?;
-    Ok(by_class(&said.0, classes))
+    let reply: Listed = ask(model, &QUESTION, &inputs, account).await?;
+    Ok(by_class(&reply.0, classes))
 }
 
 /// Matches tags of a question with tags of a passage, by index in both lists: one call. Equal tags
@@ -187,9 +187,9 @@ pub async fn map_tags(
         (numbered(of_question.iter().copied()), numbered(of_passage.iter().copied()));
     let inputs =
         [("question", question.as_str()), ("question_tags", &ours), ("passage_tags", &theirs)];
-    let said: Listed = ask(model, &PAIRS, &inputs, account).await?;
+    let reply: Listed = ask(model, &PAIRS, &inputs, account).await?;
     let mut pairs = Vec::new();
-    for item in said.0 {
+    for item in reply.0 {
         let one = index(&item, "question_tag", of_question.len());
         let other = index(&item, "passage_tag", of_passage.len());
         let (Ok(Some(one)), Ok(Some(other))) = (one, other) else { continue };

@@ -75,7 +75,7 @@ pub fn quiet_prompt(prompt: &str) -> String {
 }
 
 fn words(text: &str) -> Vec<Placed> {
-    tokens::disarmed(unseen::left_out(text))
+    tokens::disarmed(unseen::without_unseen(text))
 }
 
 #[cfg(test)]
