@@ -53,7 +53,7 @@ struct State {
     into: Into,
     is_hidden: bool,
     encoding: &'static Encoding,
-    /// The number of characters that repeat the character of a `\u` before them.
+    /// The number of bytes that repeat the character of a `\u` before them.
     n_fallback: usize,
     paragraph: Paragraph,
     /// The start of a link's text, and the link's target.
