@@ -46,7 +46,7 @@ pattern!(
 // A kind is asked for: the words ask which value comes next, not how many.
 pattern!(
     LIKELY_KIND,
-    r"\b(?:is |are |will )?(?:the )?(?:most )?likel(?:y|iest)(?: to)?(?: (?:be|occur|happen|fail|break down|come|appear|arise))?(?: next)?(?: time)?\b|\bwill (?:probably )?(?:be|occur|happen|fail|break down|come|appear|arise) next\b|(?:接下来|下一?次|今后|以后)?(?:将)?最(?:有)?可能(?:会)?(?:再次?)?(?:是|出现|发生|出)?(?:的)?|下一?次(?:会|将)(?:是|出现|发生)"
+    r"\b(?:is |are |will )?(?:the )?(?:most )?likel(?:y|iest)(?: to)?(?: (?:be|have|occur|happen|fail|break down|come|appear|arise))?(?: next)?(?: time)?\b|\bwill (?:probably )?(?:be|occur|happen|fail|break down|come|appear|arise) next\b|(?:接下来|下一?次|今后|以后)?(?:将)?最(?:有)?可能(?:会)?(?:再次?)?(?:是|出现|发生|出)?(?:的)?|下一?次(?:会|将)(?:是|出现|发生)"
 );
 pattern!(YEAR, r"\b(?:19|20|21)\d\d\b|\d{4}年");
 pattern!(
