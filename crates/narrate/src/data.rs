@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::data::{
-    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, TableFilter, TablePlan, TableTerm,
-    TableTest,
+    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, TableFilter, TableOrder,
+    TablePlan, TableTerm, TableTest,
 };
 use pikerag_knowledge::tables::By;
 
@@ -95,14 +95,31 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
     if let Some(order) = &plan.order
         && plan.limit.is_some()
     {
-        told.push_str(match (order.descending, language) {
-            (true, Language::English) => "; the greatest first",
-            (false, Language::English) => "; the least first",
-            (true, Language::Chinese) => "；从大到小",
-            (false, Language::Chinese) => "；从小到大",
-        });
+        told.push_str(&order_words(order, tables, language));
     }
     told
+}
+
+/// What comes first, and by which column: the measure is named already.
+fn order_words(order: &TableOrder, tables: &[DataTable], language: Language) -> String {
+    let column = match &order.by {
+        OrderBy::Measure => None,
+        OrderBy::Column(column) => Some(column),
+    };
+    let is_time =
+        column.and_then(|column| find(column, tables)).is_some_and(|column| column.kind.is_time());
+    let (english, chinese) = match (order.descending, is_time) {
+        (true, false) => ("the greatest first", "从大到小"),
+        (false, false) => ("the least first", "从小到大"),
+        (true, true) => ("the latest first", "从晚到早"),
+        (false, true) => ("the earliest first", "从早到晚"),
+    };
+    match (column.map(|column| name(column, tables)), language) {
+        (None, Language::English) => format!("; {english}"),
+        (None, Language::Chinese) => format!("；{chinese}"),
+        (Some(column), Language::English) => format!("; by {column}, {english}"),
+        (Some(column), Language::Chinese) => format!("；按 {column} {chinese}"),
+    }
 }
 
 fn with_period(column: &str, english: &str, chinese: &str, language: Language) -> String {
@@ -253,7 +270,7 @@ pub enum TwoFigures {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::data::{OrderBy, TableGroup, TableMeasure, TableOrder};
+    use pikerag_knowledge::data::{ColumnKind, TableGroup, TableMeasure};
 
     use super::*;
 
@@ -270,7 +287,7 @@ mod tests {
             columns: vec![
                 column("machine", "machine", None),
                 column("cost", "cost", Some("€")),
-                column("date", "date", None),
+                DataColumn { kind: ColumnKind::Date, ..column("date", "date", None) },
             ],
             ..DataTable::default()
         }
@@ -319,6 +336,38 @@ mod tests {
             words(Language::Chinese),
             "repairs 2025：总和：cost；machine = lathe 或 mill；cost > 100 €；按 date（年） 分组；从大到小"
         );
+    }
+
+    #[test]
+    fn an_order_names_its_column() {
+        let words = |by: &str, descending: bool, language: Language| {
+            let plan = TablePlan {
+                table: "repairs".to_owned(),
+                show: vec![of("machine")],
+                order: Some(TableOrder { by: OrderBy::Column(of(by)), descending }),
+                limit: Some(1),
+                ..TablePlan::default()
+            };
+            plan_words(&plan, &[repairs()], language)
+        };
+        for (by, descending, language, expected) in [
+            (
+                "cost",
+                true,
+                Language::English,
+                "machine in repairs 2025; by cost, the greatest first",
+            ),
+            (
+                "date",
+                false,
+                Language::English,
+                "machine in repairs 2025; by date, the earliest first",
+            ),
+            ("cost", false, Language::Chinese, "repairs 2025：machine；按 cost 从小到大"),
+            ("date", true, Language::Chinese, "repairs 2025：machine；按 date 从晚到早"),
+        ] {
+            assert_eq!(words(by, descending, language), expected);
+        }
     }
 
     #[test]
