@@ -1,19 +1,24 @@
 //! Composes the words of a question into plans over the tables of a scope.
 
+mod ages;
 mod amounts;
 mod bounds;
+mod compared;
 mod counts;
 mod doubts;
+mod events;
 mod extremes;
 mod filters;
 mod finish;
 mod groups;
 mod kinds;
 mod lookup;
+mod marks;
 mod measures;
 mod pairs;
 mod periods;
 mod plans;
+mod rates;
 mod redundant;
 mod series;
 mod things;
@@ -58,6 +63,10 @@ struct Composer<'a> {
     unclaimed: Vec<ColumnMention>,
     /// For each piece: whether it has a part in the plan.
     used: Vec<bool>,
+    /// Words that deny a condition, apart from values: `not` of `not certified`.
+    denials: Vec<Range<usize>>,
+    /// The comparisons of two columns that are conditions.
+    compared: Vec<Range<usize>>,
     /// Periods, numbers and other conditions that no column takes.
     n_unplaced: usize,
     /// Whether the filters of periods cover more than the question names: all of 2010 to 2012 for 2010 and 2012.
@@ -107,6 +116,8 @@ impl<'a> Composer<'a> {
             filters: Vec::new(),
             unclaimed,
             used: cues.used.clone(),
+            denials: Vec::new(),
+            compared: Vec::new(),
             n_unplaced: 0,
             has_period_gap: false,
         }
@@ -117,7 +128,11 @@ impl Composer<'_> {
     /// Filters by all conditions of the question.
     fn filter_all(&mut self) {
         self.filter_by_values();
+        self.filter_by_compared_columns();
+        self.filter_by_late_events();
         self.filter_by_periods();
+        self.filter_by_events();
+        self.filter_by_marks();
         self.filter_by_numbers();
         self.filter_by_bounds();
         self.filter_by_missing_values();
@@ -173,8 +188,14 @@ impl Composer<'_> {
         extremes.find(|extreme| fits(extreme) && !self.is_named(extreme)).cloned()
     }
 
-    /// Whether a superlative is a part of a column's name: `daily maximum temperature`.
+    /// Whether an extreme is a part of a column's name, as in `daily maximum temperature`, or of a comparison of two columns.
     fn is_named(&self, extreme: &Extreme) -> bool {
+        let is_compared =
+            |span: &Range<usize>| span.start <= extreme.span.start && extreme.span.end <= span.end;
+        self.compared.iter().any(is_compared) || self.is_part_of_a_name(extreme)
+    }
+
+    fn is_part_of_a_name(&self, extreme: &Extreme) -> bool {
         !extreme.is_comparative
             && self.links.columns.iter().any(|mention| {
                 mention.is_whole()

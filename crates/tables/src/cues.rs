@@ -2,10 +2,12 @@
 
 mod ahead;
 mod bounds;
+mod events;
 mod extremes;
 mod noise;
 mod numbers;
 mod periods;
+mod relative;
 mod words;
 
 use std::collections::HashSet;
@@ -16,6 +18,7 @@ use pikerag_language::{Regex, pattern};
 use crate::pieces::{Piece, pieces};
 pub(crate) use ahead::Ahead;
 pub(crate) use bounds::{Bound, BoundTest};
+pub(crate) use events::{EventMention, is_of_a_beginning, is_of_an_event};
 pub(crate) use extremes::{Direction, Extreme, Ranked};
 pub(crate) use noise::{is_change, noise_length};
 pub(crate) use periods::Period;
@@ -54,6 +57,12 @@ pub(crate) struct Cues {
     pub(crate) not: Option<Range<usize>>,
     /// `no rain at all`.
     pub(crate) none_of: Option<Range<usize>>,
+    /// Words for events that columns may hold the time of.
+    pub(crate) events: Vec<EventMention>,
+    /// `last year`, 上个月: a period that counts from today.
+    pub(crate) relative: Option<Range<usize>>,
+    /// Words such as 台账里, which name no column.
+    harmless: Vec<Range<usize>>,
     /// `per`, `各`.
     pub(crate) each: Option<Range<usize>>,
 }
@@ -114,11 +123,14 @@ impl Cues {
     /// Reads all cues but words that look ahead. Later cues do not read the words of earlier ones.
     fn read_rest(&mut self) {
         self.read_periods();
+        self.read_relative();
         self.read_months();
+        self.read_events();
         self.has_signs = SIGNS.is_match(&self.text);
         self.read_bounds();
         self.read_extremes();
         self.read_words();
+        self.read_harmless();
     }
 
     pub(crate) fn has(&self, cue: Cue) -> bool {
@@ -156,7 +168,7 @@ impl Cues {
     }
 
     /// The pieces that a range of bytes touches.
-    fn span(&self, bytes: Range<usize>) -> Range<usize> {
+    pub(crate) fn span(&self, bytes: Range<usize>) -> Range<usize> {
         let from = self.pieces.iter().position(|piece| bytes.start < piece.end);
         let from = from.unwrap_or(self.pieces.len());
         let to = self.pieces.iter().rposition(|piece| piece.start < bytes.end);

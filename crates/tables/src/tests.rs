@@ -1,6 +1,7 @@
 //! Reads questions over three small tables: repairs of machines, suppliers, sales by month.
 
 mod ahead;
+mod company;
 mod doubts;
 mod elsewhere;
 mod survive;
@@ -47,6 +48,8 @@ fn kind(name: &str) -> ColumnKind {
         "integer" => ColumnKind::Integer,
         "real" => ColumnKind::Real,
         "year" => ColumnKind::Year,
+        "boolean" => ColumnKind::Boolean,
+        "text" => ColumnKind::Text,
         other => panic!("no kind of column: {other}"),
     }
 }
@@ -117,8 +120,13 @@ fn best(question: &str) -> Option<Reading> {
 
 /// The best reading in one line: `unsure` before one that is not certain, `-` for none.
 fn shown(question: &str) -> String {
-    let Some(reading) = best(question) else { return "-".to_owned() };
+    best(question).map_or_else(|| "-".to_owned(), |reading| told(&reading, &catalog()))
+}
+
+/// A reading in one line, with the names of the catalog.
+pub(crate) fn told(reading: &Reading, catalog: &Catalog) -> String {
     let sure = if reading.is_certain() { "" } else { "unsure " };
+    let plan = |it: &TablePlan| plan_over(it, catalog);
     let plans = match &reading.reckoning {
         Reckoning::One(one) => plan(one),
         Reckoning::Difference(first, second) => format!("{} → {}", plan(first), plan(second)),
@@ -141,10 +149,19 @@ fn shown(question: &str) -> String {
 }
 
 pub(crate) fn plan(plan: &TablePlan) -> String {
+    plan_over(plan, &catalog())
+}
+
+fn plan_over(plan: &TablePlan, catalog: &Catalog) -> String {
+    let name = |column: &ColumnRef| name_in(column, catalog);
     let mut parts = vec![plan.table.clone()];
     parts.extend(plan.joins.iter().map(|join| format!("+ {}", name(&join.to))));
     for filter in &plan.filters {
-        parts.push(format!("[{} {}]", name(&filter.column), condition(&filter.test)));
+        let test = match &filter.test {
+            TableTest::MoreThan(other) => format!("> {}", name(other)),
+            test => condition(test),
+        };
+        parts.push(format!("[{} {test}]", name(&filter.column)));
     }
     for measure in &plan.measures {
         let function = match measure.function {
@@ -182,7 +199,11 @@ pub(crate) fn plan(plan: &TablePlan) -> String {
 
 /// A column by its name in the header; one of another catalog by its table and its name in SQL.
 pub(crate) fn name(column: &ColumnRef) -> String {
-    let names: HashMap<String, String> = catalog()
+    name_in(column, &catalog())
+}
+
+fn name_in(column: &ColumnRef, catalog: &Catalog) -> String {
+    let names: HashMap<String, String> = catalog
         .tables
         .iter()
         .flat_map(|view| {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::data::ColumnKind;
+use pikerag_language::stem;
 
 use super::{ColumnView, TableView};
 use crate::lexicon::{chinese_names, english_names, meanings};
@@ -90,6 +91,9 @@ impl TableView {
             );
         }
         if let ([piece], true) = (span, found.is_empty()) {
+            found = self.values_of_adjective(piece);
+        }
+        if let ([piece], true) = (span, found.is_empty()) {
             found = self.values_of_plural(piece);
         }
         if let ([piece], true) = (span, found.is_empty()) {
@@ -130,6 +134,25 @@ impl TableView {
     fn values_of_key(&self, key: &str) -> Vec<(usize, String)> {
         let places = self.index.by_key.get(key).map(Vec::as_slice).unwrap_or_default();
         places.iter().filter_map(|place| Some((place.0, self.value(*place)?.to_owned()))).collect()
+    }
+
+    /// The countries that an adjective belongs to, in columns of countries: `France` for `French`.
+    fn values_of_adjective(&self, piece: &Piece) -> Vec<(usize, String)> {
+        const COUNTRIES: [&str; 3] = ["nationality", "citizenship", "homeland"];
+        if piece.is_han || !piece.is_capitalized() {
+            return Vec::new();
+        }
+        let is_of_countries = |(column, _): &(usize, String)| {
+            self.words(*column).iter().any(|word| {
+                COUNTRIES.iter().any(|it| word.stem == stem(it))
+                    || word.meanings.iter().any(|it| meanings("country").contains(it))
+            })
+        };
+        let names = chinese_names(&piece.folded).iter().flat_map(|name| english_names(name));
+        let found = names.flat_map(|name| self.values_of_key(&key(&pieces(name))));
+        let mut found: Vec<(usize, String)> = found.filter(is_of_countries).collect();
+        found.dedup();
+        found
     }
 
     /// The values of one word that the question has in the plural: `township` for `townships`.

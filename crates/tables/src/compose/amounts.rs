@@ -39,7 +39,7 @@ const LEVELS_ZH: [&str; 20] = [
     "水位", "深度", "高度", "密度", "比例", "占比", "比重",
 ];
 /// Words in names of columns whose values are added up over a longer period.
-const AMOUNTS: [&str; 35] = [
+const AMOUNTS: [&str; 55] = [
     "cost",
     "costs",
     "revenue",
@@ -75,8 +75,28 @@ const AMOUNTS: [&str; 35] = [
     "yield",
     "waste",
     "arrears",
+    "budget",
+    "budgets",
+    "payment",
+    "payments",
+    "births",
+    "donations",
+    "marriages",
+    "divorces",
+    "accidents",
+    "injuries",
+    "incidents",
+    "units",
+    "tickets",
+    "bookings",
+    "complaints",
+    "calls",
+    "cases",
+    "trips",
+    "arrivals",
+    "departures",
 ];
-const AMOUNTS_ZH: [&str; 22] = [
+const AMOUNTS_ZH: [&str; 30] = [
     "费",
     "额",
     "收入",
@@ -98,6 +118,14 @@ const AMOUNTS_ZH: [&str; 22] = [
     "件数",
     "总量",
     "客流",
+    "金额",
+    "预算",
+    "出生人数",
+    "结婚",
+    "离婚",
+    "事故",
+    "投诉",
+    "伤亡",
     "订单",
 ];
 /// Units of what is averaged.

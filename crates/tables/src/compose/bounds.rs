@@ -5,6 +5,7 @@ use std::ops::Range;
 use pikerag_knowledge::data::{ColumnKind, DataValue, TableTest};
 
 use super::{Composer, Filter};
+use crate::catalog::stored_value;
 use crate::cues::{Bound, BoundTest};
 use crate::lexicon::meanings;
 use crate::link::ColumnMention;
@@ -24,6 +25,12 @@ impl Composer<'_> {
     /// Filters by all bounds; one without a column stays unplaced.
     pub(super) fn filter_by_bounds(&mut self) {
         for bound in &self.cues.bounds {
+            if let Some((place, value)) = self.value_of_bound(bound) {
+                let test = TableTest::Is(vec![stored_value(self.scope.kind(place), &value)]);
+                let (span, value) = (bound.span.clone(), Some(value));
+                self.filters.push(Filter { place, test, span, value, is_exact: true });
+                continue;
+            }
             let place = self.column_of_bound(bound).filter(|place| self.has_unit_of(*place, bound));
             let scaled = place.and_then(|place| Some((place, self.scaled(place, bound)?)));
             let Some((place, number)) = scaled else {
@@ -39,6 +46,34 @@ impl Composer<'_> {
             let span = bound.span.clone();
             self.filters.push(Filter { place, test, span, value: None, is_exact: true });
         }
+    }
+
+    /// The one value that the question writes in place of a number: `25岁以下` of an age group.
+    fn value_of_bound(&self, bound: &Bound) -> Option<(ColumnPlace, String)> {
+        let narrow = |text: &str| -> String {
+            text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+        };
+        let digits = |text: &str| -> String {
+            text.chars().filter(|c| c.is_ascii_digit() || matches!(c, '-' | '.')).collect()
+        };
+        let words = narrow(self.cues.text_of(bound.span.clone()));
+        let text = narrow(&self.cues.text);
+        let is_meant = |value: &&String| {
+            let value = narrow(value);
+            text.contains(&value)
+                && (value.contains(&words) || words.contains(&value))
+                && digits(&value) == digits(&words)
+                && value.chars().any(|c| !c.is_ascii_digit())
+        };
+        let mut found = self
+            .scope
+            .columns()
+            .filter(|(place, column, _)| place.table == 0 && column.kind == ColumnKind::Category);
+        let (place, value) = found.find_map(|(place, _, view)| {
+            let longest = view.values.iter().filter(is_meant).max_by_key(|value| value.len());
+            Some((place, longest?.clone()))
+        })?;
+        Some((place, value))
     }
 
     /// The number in the unit of the column: 10 000 for `10,000 billion` where it counts billions.
@@ -73,7 +108,20 @@ impl Composer<'_> {
             }
             return Some(place);
         }
-        self.column_of_unit(bound).or_else(|| self.scope.only_measure())
+        let only = || self.scope.only_measure().filter(|_| !self.is_of_an_age(bound));
+        self.column_of_unit(bound).or_else(only)
+    }
+
+    /// Whether a bound without a name says how old somebody is: `are under 18`, 18岁以下.
+    fn is_of_an_age(&self, bound: &Bound) -> bool {
+        const BEFORE: [&str; 6] = ["are", "is", "were", "was", "aged", "people"];
+        let span = &bound.span;
+        let before = span.start.checked_sub(1).map(|at| self.cues.folded(at)).unwrap_or_default();
+        let has_years =
+            (span.start..span.end + 2).any(|at| ["岁", "years"].contains(&self.cues.folded(at)));
+        let is_side =
+            ["under", "over", "below", "above", "between"].contains(&self.cues.folded(span.start));
+        has_years || (is_side && BEFORE.contains(&before))
     }
 
     /// Whether the unit behind a number, if there is one, may be that of a column: `3 days` is no number of hours.

@@ -27,6 +27,20 @@ impl Composer<'_> {
                 && !self.labels_a_value(mention)
         });
         let noun = behind.or_else(|| self.noun_before(&count));
+        // `How many donations`, where the rows are donors: rows, or the numbers of a column?
+        let is_of_both = noun.and_then(|at| self.unclaimed.get(at)).is_some_and(|mention| {
+            let stem = self.cues.pieces.get(mention.span.start).map(|piece| piece.stem.as_str());
+            let has_stem = |place: &ColumnPlace| {
+                let words = self.scope.view(*place).map(|view| view.words(place.column));
+                words.unwrap_or_default().iter().any(|word| Some(word.stem.as_str()) == stem)
+            };
+            let is_amount = |place: &ColumnPlace| {
+                self.is_amount(*place) && !self.is_time(*place) && has_stem(place)
+            };
+            mention.is_whole()
+                && mention.columns.iter().any(is_amount)
+                && mention.span.clone().all(|at| self.links.topic.contains(&at))
+        });
         if let Some(found) = noun.and_then(|noun| self.count_noun(noun)) {
             return Some(found);
         }
@@ -36,6 +50,7 @@ impl Composer<'_> {
         if self.cues.has(Cue::Sum) && self.has_measure() {
             return self.aggregate(Aggregate::Sum);
         }
+        self.n_unplaced += usize::from(is_of_both);
         let plan = Self::counted(self.plan());
         Some((Reckoning::One(plan), Form::Figure))
     }
@@ -104,7 +119,8 @@ impl Composer<'_> {
         if self.scope.is_measure(place) && !is_topic && !is_time {
             // `How many passengers`: the table holds the number.
             let plan = self.plan();
-            return Some(match self.cues.has(Cue::Sum) {
+            let is_sum = self.cues.has(Cue::Sum) || self.is_amount(place);
+            return Some(match is_sum {
                 true => (Reckoning::One(self.measured(plan, Aggregate::Sum, place)), Form::Figure),
                 false => (Reckoning::One(self.shown(plan, &[place])), Form::Things),
             });

@@ -31,6 +31,16 @@ impl Composer<'_> {
             any(&|plan| self.is_in_another_unit(plan)),
             any(&|plan| self.counts_rows_of_things(plan)),
             any(&|plan| self.shows_a_day_for_a_longer_period(plan, &text)),
+            any(&|plan| self.is_of_another_event(plan)),
+            any(&|plan| self.adds_up_totals(plan)),
+            any(&|plan| self.reckons_with_times_of_day(plan)),
+            any(&|plan| self.counts_rows_of_a_thing(plan)),
+            self.has_no_rate(reckoning),
+            self.leaves_an_event_out(reckoning),
+            any(&|plan| self.is_of_an_unnamed_beginning(plan)),
+            any(&|plan| self.shows_no_amount(plan)),
+            self.is_late_without_a_term(),
+            any(&|plan| self.is_mean_per_thing(plan)),
         ];
         doubts.into_iter().filter(|doubt| *doubt).count()
     }
@@ -95,6 +105,12 @@ impl Composer<'_> {
         let last = last.map(String::from).unwrap_or_default();
         let asked = [self.cues.folded(count.end), last.as_str()].into_iter().find_map(unit_of);
         let Some(asked) = asked else { return false };
+        // 多少份 counts contracts as well as portions.
+        let has_portions =
+            || self.scope.columns().any(|(_, column, _)| column.unit.as_deref() == Some("份"));
+        if asked == "份" && !has_portions() {
+            return false;
+        }
         plan.measures.iter().any(|measure: &TableMeasure| {
             let column = measure.column.as_ref().and_then(|column| self.scope.place(column));
             let own = column.and_then(|place| self.scope.column(place)?.unit.clone());
@@ -108,6 +124,60 @@ impl Composer<'_> {
                 (None, Some(_)) => false,
             }
         })
+    }
+
+    /// `How many days did the trip take`, where the row of the trip is counted.
+    fn counts_rows_of_a_thing(&self, plan: &TablePlan) -> bool {
+        let Some(count) = &self.cues.count else { return false };
+        let last = self.cues.text_of(count.clone()).chars().next_back();
+        let last = last.map(String::from).unwrap_or_default();
+        let unit = [self.cues.folded(count.end), last.as_str()].into_iter().find_map(unit_of);
+        let is_of_one_thing = self
+            .filters
+            .iter()
+            .any(|filter| filter.value.is_some() && self.scope.is_unique(filter.place));
+        let has_unit = self
+            .scope
+            .columns()
+            .any(|(_, column, _)| column.unit.as_deref().and_then(unit_of) == unit);
+        unit.is_some_and(|unit| TIMES.contains(&unit))
+            && plan.measures.iter().any(|measure| measure.column.is_none())
+            && (is_of_one_thing || has_unit)
+    }
+
+    /// The mean of rows per customer, where each customer has many rows: of the rows, or of the sums of customers?
+    fn is_mean_per_thing(&self, plan: &TablePlan) -> bool {
+        let is_mean = plan.measures.iter().any(|measure| {
+            let place = measure.column.as_ref().and_then(|column| self.scope.place(column));
+            measure.function == Aggregate::Mean && place.is_some_and(|place| self.is_amount(place))
+        });
+        let per = self.cues.each.clone().filter(|each| self.cues.folded(each.start) == "per");
+        is_mean
+            && per.is_some_and(|per| {
+                let behind = per.end;
+                // Of all rows, though the things are a column: or the column has names, not kinds.
+                let is_thing = |place: &ColumnPlace| {
+                    !self.scope.is_unique(*place)
+                        && (plan.group.is_empty()
+                            || self.scope.kind(*place) == ColumnKind::Identifier)
+                };
+                self.links.columns.iter().any(|mention| {
+                    mention.span.start == behind && mention.columns.iter().any(is_thing)
+                })
+            })
+    }
+
+    /// `How much did Acme pay`, where days or names are shown.
+    fn shows_no_amount(&self, plan: &TablePlan) -> bool {
+        const HOW_MUCH: [&str; 3] = ["how much", "多少钱", "多少元"];
+        let text = self.cues.text.to_lowercase();
+        let is_amount = |column: &ColumnRef| {
+            let place = self.scope.place(column);
+            place.is_some_and(|place| self.scope.is_number(place))
+        };
+        HOW_MUCH.iter().any(|words| text.contains(words))
+            && plan.measures.is_empty()
+            && !plan.show.iter().any(is_amount)
     }
 
     /// `How many trucks`, where the table has a row for each repair of a truck, and a column of trucks.

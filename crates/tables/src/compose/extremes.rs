@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use pikerag_knowledge::data::{Aggregate, ColumnKind};
 
+use pikerag_knowledge::tables::By;
+
 use super::redundant::COUNTS;
 use super::{Composed, Composer};
 use crate::cues::{Cue, Direction, Extreme, Goal, Ranked};
@@ -14,8 +16,16 @@ use crate::scope::ColumnPlace;
 impl Composer<'_> {
     /// The answer to a superlative.
     pub(super) fn extreme(&mut self, extreme: &Extreme) -> Option<Composed> {
+        let by_time = self.by_time(extreme);
+        let extreme = match by_time {
+            Some((_, direction)) => &Extreme { direction, ..extreme.clone() },
+            None => extreme,
+        };
         let asked = self.take_asked_column().or_else(|| match () {
-            () if self.cues.has(Cue::When) => self.scope.time_column(),
+            () if self.cues.has(Cue::When) => {
+                let event = self.only_event().map(|(_, place)| place);
+                event.or_else(|| self.scope.time_column())
+            }
             () if self.cues.has(Cue::Where) => self.scope.location_column(),
             () => None,
         });
@@ -23,9 +33,10 @@ impl Composer<'_> {
         if let Some(span) = &count {
             self.mark_only(span.clone());
         }
-        let named = match count.is_some() || self.counts_rows(extreme) {
-            true => None,
-            false => self
+        let named = match by_time {
+            Some((place, _)) => Some(place),
+            None if count.is_some() || self.counts_rows(extreme) => None,
+            None => self
                 .take_measure(Some(&extreme.span), Some(extreme.direction))
                 .or_else(|| self.dimension(extreme)),
         };
@@ -36,7 +47,7 @@ impl Composer<'_> {
         let limit = self.cues.limit.or(self.cues.nth).unwrap_or(1);
         let measure = match measure {
             None if extreme.can_count() => return self.most_rows(extreme, asked, limit),
-            None => self.scope.only_measure()?,
+            None => self.only_measure_of(extreme)?,
             Some(measure) => measure,
         };
         let thing = asked.or_else(|| self.take_thing().filter(|thing| *thing != measure));
@@ -90,7 +101,7 @@ impl Composer<'_> {
         limit: usize,
     ) -> Option<Composed> {
         let thing = asked.or_else(|| self.take_thing())?;
-        if self.scope.is_unique(thing) {
+        if self.scope.is_unique(thing) && self.grain_of(thing) == By::Value {
             return None;
         }
         let plan = self.grouped(Self::counted(self.plan()), thing);

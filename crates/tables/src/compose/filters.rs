@@ -103,6 +103,13 @@ impl Composer<'_> {
                 continue;
             }
             let span = at..at + 1;
+            if let Some((place, value)) = self.value_with_sign(at) {
+                self.mark(span.clone());
+                let test = TableTest::Is(vec![stored_value(self.scope.kind(place), &value)]);
+                let value = Some(value);
+                self.filters.push(Filter { place, test, span, value, is_exact: true });
+                continue;
+            }
             // `3 rooms`: the label behind a number goes before one that is near.
             let behind = self.unclaimed.iter().position(|label| label.span.start == span.end);
             let near = behind
@@ -113,17 +120,43 @@ impl Composer<'_> {
             };
             let kind = self.scope.kind(place);
             let is_code = matches!(kind, ColumnKind::Identifier | ColumnKind::Category);
-            if !self.scope.is_number(place) && !is_code {
+            let digits = piece.raw.replace(',', "");
+            if (!self.scope.is_number(place) && !is_code) || self.is_no_value(place, &digits) {
                 continue;
             }
             if let Some(near) = near {
                 self.claim(near);
             }
             self.mark(span.clone());
-            let digits = piece.raw.replace(',', "");
             let test = TableTest::Is(vec![stored_value(kind, &digits)]);
             self.filters.push(Filter { place, test, span, value: Some(digits), is_exact: true });
         }
+    }
+
+    /// The value that a number is with the sign beside it: `50+` or `<18` of an age group.
+    fn value_with_sign(&self, at: usize) -> Option<(ColumnPlace, String)> {
+        const SIGNS: [char; 8] = ['<', '>', '≤', '≥', '+', '＜', '＞', '＋'];
+        let piece = self.cues.pieces.get(at)?;
+        let before = self.cues.text.get(..piece.start)?;
+        let start = before.trim_end_matches(SIGNS).len();
+        let behind = self.cues.text.get(piece.end..)?;
+        let end = piece.end + behind.len() - behind.trim_start_matches(SIGNS).len();
+        let written = self.cues.text.get(start..end).filter(|it| *it != piece.raw)?;
+        self.scope.columns().find_map(|(place, _, view)| {
+            let value = view.values.iter().find(|value| *value == written)?;
+            Some((place, value.clone()))
+        })
+    }
+
+    /// Whether all values of a column of texts are known, and none of them is this one.
+    fn is_no_value(&self, place: ColumnPlace, text: &str) -> bool {
+        let Some((view, column)) = self.scope.view(place).zip(self.scope.column(place)) else {
+            return true;
+        };
+        let values = view.values(place.column);
+        !column.kind.is_numeric()
+            && values.len() as u64 == column.distinct
+            && !values.iter().any(|value| value == text)
     }
 
     /// Filters by missing values: `unknown price`, `没有记录`, `no rain at all`.
@@ -134,13 +167,22 @@ impl Composer<'_> {
         ];
         for (span, test) in cues {
             let Some(span) = span else { continue };
+            // `No end date entered`: the words name the column.
+            let is_inside = |mention: &ColumnMention| {
+                span.start <= mention.span.start && mention.span.end <= span.end
+            };
+            let has_name = self.unclaimed.iter().any(is_inside);
             let distance = |mention: &ColumnMention| {
                 let before = span.start.abs_diff(mention.span.end);
                 mention.span.start.abs_diff(span.end).min(before)
             };
             // `Apartments have no tenant`: what they lack is behind.
-            let lacks = ["no", "without", "缺少", "缺失"].contains(&self.cues.folded(span.end - 1));
-            let fits = |mention: &ColumnMention| !lacks || span.end <= mention.span.start;
+            let lacks = ["no", "without", "a", "an", "缺少", "缺失"]
+                .contains(&self.cues.folded(span.end - 1));
+            let fits = |mention: &ColumnMention| match has_name {
+                true => is_inside(mention),
+                false => !lacks || span.end <= mention.span.start,
+            };
             let near = self.unclaimed.iter().enumerate().filter(|(_, mention)| fits(mention));
             let near = near.map(|(at, mention)| (at, distance(mention))).min_by_key(|(_, it)| *it);
             let Some((at, _)) = near.filter(|(_, distance)| *distance <= 3) else { continue };
@@ -157,6 +199,9 @@ impl Composer<'_> {
                     .is_some_and(|(view, column)| column.filled == view.table.rows);
             // `No balcony`, where a column says yes or no.
             let is_mark = lacks && self.scope.kind(place) == ColumnKind::Boolean;
+            // `No budget entered` of a column without gaps: a word or a 0 may stand for nothing.
+            let is_full = test == TableTest::IsEmpty && !self.has_gaps(place) && !is_mark;
+            self.n_unplaced += usize::from(is_full && (has_name || !is_complete));
             let test = if is_complete || is_mark { is_zero() } else { test };
             self.mark(span.clone());
             self.mark(mention.span.clone());
@@ -200,6 +245,9 @@ impl Composer<'_> {
             negate(filter);
         }
         let Some(not) = self.cues.not.clone() else { return };
+        if self.denials.iter().any(|it| it.start <= not.start && not.end <= it.end) {
+            return;
+        }
         let behind = self.filters.iter_mut().find(|filter| {
             filter.value.is_some()
                 && not.end <= filter.span.start

@@ -24,6 +24,7 @@ impl Composer<'_> {
             }
         }
         self.n_unplaced += usize::from(self.cues.has_signs) + self.n_doubts(&reckoning);
+        self.mark_events(&reckoning);
         self.mark_redundant(&reckoning);
         self.n_unplaced += usize::from(self.has_period_gap);
         self.n_unplaced += usize::from(says_nothing(&reckoning));
@@ -31,6 +32,9 @@ impl Composer<'_> {
         let nth = self.placed_nth(&reckoning);
         let mut unused_words = self.unused_words();
         let score = self.score(unused_words.len());
+        if let Some(relative) = &self.cues.relative {
+            unused_words.push(self.cues.text_of(relative.clone()).to_owned());
+        }
         if 0 < self.n_unplaced {
             unused_words.push(UNPLACED.to_owned());
         }
@@ -96,6 +100,7 @@ impl Composer<'_> {
                 && mention.columns.iter().any(|place| !self.scope.kind(*place).is_time())
         };
         !self.links.topic.is_empty()
+            || self.has_used_event()
             || self.filters.iter().any(|filter| filter.is_exact && filter.value.is_some())
             || self.links.columns.iter().any(is_named)
     }

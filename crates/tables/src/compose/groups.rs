@@ -30,6 +30,14 @@ impl Composer<'_> {
             None => self.take_group(each.end)?,
         };
         let measure = function.and_then(|_| self.take_measure(None, None));
+        // The mean per project of a row for each project is the mean of all.
+        if let (Some(Aggregate::Mean), Some(measure), true) =
+            (function, measure, self.scope.is_unique(place) && named.is_none())
+            && !begins_with_all
+        {
+            let plan = self.measured(self.plan(), Aggregate::Mean, measure);
+            return Some((Reckoning::One(plan), Form::Figure));
+        }
         if function.is_some() && measure.is_none() {
             return None;
         }

@@ -32,13 +32,19 @@ impl Composer<'_> {
     }
 
     fn looked_up_column(&mut self) -> Option<ColumnPlace> {
-        let named = self
-            .take_asked_column()
+        // `How much did Acme pay`: nothing but the measure says how much.
+        let how_much = self.cues.text.to_lowercase().contains("how much") && !self.has_measure();
+        let only = self.scope.only_measure().filter(|_| how_much);
+        let named = only
+            .or_else(|| self.take_asked_column())
             .or_else(|| self.take_measure(None, None))
             .or_else(|| self.take_thing().filter(|place| !self.is_fixed(*place)));
         let is_filtered = |place: &ColumnPlace| self.filters.iter().any(|it| it.place == *place);
         named
-            .or_else(|| self.scope.time_column().filter(|_| self.cues.has(Cue::When)))
+            .or_else(|| {
+                let event = self.only_event().map(|(_, place)| place);
+                event.or_else(|| self.scope.time_column()).filter(|_| self.cues.has(Cue::When))
+            })
             .or_else(|| self.named_thing().filter(|place| !is_filtered(place)))
             .or_else(|| self.scope.only_measure().filter(|_| self.cues.has(Cue::HowMuch)))
     }
@@ -58,12 +64,20 @@ impl Composer<'_> {
 
     /// The first or last time that the filters are fulfilled, or the thing of that time.
     pub(super) fn first_time(&mut self, occurrence: Occurrence) -> Option<Composed> {
+        let event = self.only_event();
+        if let Some((words, place)) = &event {
+            self.claim_event(words, *place);
+        }
         let asked = self.take_asked_column();
-        let time = self.scope.time_column()?;
-        if self.filters.is_empty() {
+        let event = event.map(|(_, place)| place);
+        let time = event.or_else(|| self.scope.time_column())?;
+        if self.filters.is_empty() && event.is_none() {
             return None;
         }
-        let shown = asked.filter(|_| !self.cues.has(Cue::When)).unwrap_or(time);
+        // `Who was hired first`: the name of the row.
+        let named =
+            || self.scope.name_column().filter(|_| event.is_some() && self.cues.which.is_some());
+        let shown = asked.or_else(named).filter(|_| !self.cues.has(Cue::When)).unwrap_or(time);
         while let Some(at) = self.unclaimed.iter().position(|it| it.columns.contains(&time)) {
             self.claim(at);
         }
@@ -71,7 +85,9 @@ impl Composer<'_> {
             Occurrence::First => Direction::Least,
             Occurrence::Last => Direction::Greatest,
         };
-        let plan = self.shown(self.plan(), &[shown]);
+        let columns: &[ColumnPlace] =
+            if event.is_some() && shown != time { &[shown, time] } else { &[shown] };
+        let plan = self.shown(self.plan(), columns);
         let plan = self.ordered(plan, time, direction, 1);
         Some((Reckoning::One(plan), Form::Things))
     }

@@ -37,7 +37,10 @@ impl Composer<'_> {
         let place = self
             .take_measure(None, None)
             .or_else(|| self.dimension(self.cues.extremes.first()?))
-            .or_else(|| self.scope.only_measure());
+            .or_else(|| match self.cues.extremes.first() {
+                Some(extreme) => self.only_measure_of(extreme),
+                None => self.scope.only_measure(),
+            });
         // `How much heavier is A than B` asks for A above B.
         let plans = (self.figure_of_side(&second, place), self.figure_of_side(&first, place));
         Some((make(plans.0, plans.1), Form::Figure))
@@ -52,7 +55,7 @@ impl Composer<'_> {
         let place = self
             .take_measure(Some(&extreme.span), Some(extreme.direction))
             .or_else(|| self.dimension(extreme))
-            .or_else(|| self.scope.only_measure().filter(|_| !extreme.can_count()));
+            .or_else(|| self.only_measure_of(extreme).filter(|_| !extreme.can_count()));
         if place.is_none() && !extreme.can_count() {
             return None;
         }
@@ -89,7 +92,16 @@ impl Composer<'_> {
             return Some((Reckoning::Share(sum(part), sum(whole)), Form::Figure));
         }
         // Earlier values belong to the whole.
-        let part = self.filters.iter().rposition(|filter| filter.value.is_some())?;
+        let is_mark = |it: &Filter| self.scope.kind(it.place) == ColumnKind::Boolean;
+        let is_state = |it: &Filter| {
+            let states = [TableTest::IsEmpty, TableTest::IsFilled];
+            states.contains(&it.test) || matches!(it.test, TableTest::MoreThan(_)) || is_mark(it)
+        };
+        let named = self.filters.iter().rposition(|it| it.value.is_some());
+        let part = named.or_else(|| self.filters.iter().rposition(is_state))?;
+        // Rows that say neither yes nor no: are they a part of the whole?
+        let has_gaps = self.filters.iter().any(|it| is_mark(it) && self.has_gaps(it.place));
+        self.n_unplaced += usize::from(has_gaps);
         let whole = self.filters.iter().enumerate().filter(|(at, _)| *at != part);
         let whole = self.plan_of(whole.map(|(_, filter)| filter));
         // `The share of the yield that is tomatoes`: of what is added up, not of rows. The topic may be the measure, too.
@@ -196,7 +208,11 @@ impl Composer<'_> {
     /// The figure of a measure on one side: the named aggregate, else the value of its only row.
     fn side_plan(&self, side: &Side, place: ColumnPlace) -> TablePlan {
         let plan = self.plan_of(side);
-        match self.named_aggregate() {
+        // Values of several rows add up: what one customer paid, and another.
+        let names_rows =
+            side.iter().any(|filter| filter.value.is_some() && self.scope.is_unique(filter.place));
+        let added = (!names_rows && self.is_amount(place)).then_some(Aggregate::Sum);
+        match self.named_aggregate().or(added) {
             Some(function) => self.measured(plan, function, place),
             None => self.shown(plan, &[place]),
         }

@@ -31,6 +31,11 @@ impl Composer<'_> {
             if let [year, _] = tests.as_slice() {
                 years.push(year.clone());
             }
+            if let Some((words, place)) = self.event_near(&period.span)
+                && tests.iter().any(|(filtered, _)| *filtered == place)
+            {
+                self.claim_event(&words, place);
+            }
             for (place, test) in tests {
                 let span = period.span.clone();
                 self.filters.push(Filter { place, test, span, value: None, is_exact: true });
@@ -53,7 +58,7 @@ impl Composer<'_> {
         };
         let of_numbers = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Integer;
         let found =
-            match self.scope.first_of_kind(ColumnKind::Date) {
+            match self.date_of_months() {
                 Some(place) => Some((place, TableTest::InMonths(vec![month]))),
                 None => self.scope.first_meaning("month").filter(of_numbers).map(|place| {
                     (place, TableTest::Is(vec![DataValue::Integer(i64::from(month))]))
@@ -64,6 +69,13 @@ impl Composer<'_> {
             return;
         };
         self.filters.push(Filter { place, test, span: 0..0, value: None, is_exact: true });
+    }
+
+    /// The dates that months of any year are months of.
+    fn date_of_months(&self) -> Option<ColumnPlace> {
+        let is_date = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Date;
+        let named = self.event_near(&(0..0)).map(|(_, place)| place).or_else(|| self.named_time());
+        named.filter(is_date).or_else(|| self.scope.first_of_kind(ColumnKind::Date))
     }
 
     /// Whether the period is a part of the name of a column that the question names: `Population 2021`.
@@ -100,7 +112,8 @@ impl Composer<'_> {
 
     /// The tests for a row within a period; none where no column can tell.
     pub(super) fn tests_of(&self, period: &Period) -> Vec<(ColumnPlace, TableTest)> {
-        let named = self.named_time();
+        let event = self.event_near(&period.span).map(|(_, place)| place);
+        let named = event.or_else(|| self.named_time());
         let date = named.filter(|place| self.scope.kind(*place) == ColumnKind::Date);
         let first = || self.scope.first_of_kind(ColumnKind::Date).filter(|_| named.is_none());
         if let Some(place) = date.or_else(first) {
@@ -156,7 +169,26 @@ impl Composer<'_> {
                 return vec![(place, TableTest::Is(named))];
             }
         }
-        Vec::new()
+        let months: Vec<DataValue> =
+            months.into_iter().map(|month| DataValue::Integer(i64::from(month))).collect();
+        match self.column_of_months().filter(|_| !months.is_empty()) {
+            Some(place) => vec![(place, TableTest::Is(months))],
+            None => Vec::new(),
+        }
+    }
+
+    /// The column of the first table that holds months by their numbers.
+    fn column_of_months(&self) -> Option<ColumnPlace> {
+        const MONTHS: std::ops::RangeInclusive<f64> = 1.0..=12.0;
+        let is_month = |place: &ColumnPlace| {
+            let range = self.scope.range(*place);
+            place.table == 0
+                && self.scope.kind(*place) == ColumnKind::Integer
+                && self.scope.n_words(*place) == 1
+                && self.scope.has_meaning(*place, "month")
+                && range.is_some_and(|(from, to)| MONTHS.contains(&from) && MONTHS.contains(&to))
+        };
+        self.scope.columns().map(|(place, ..)| place).find(is_month)
     }
 }
 

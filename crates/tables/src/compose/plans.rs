@@ -110,7 +110,7 @@ impl Composer<'_> {
     }
 
     /// How finely the question groups a column: dates by year or month where it says so.
-    fn grain_of(&self, place: ColumnPlace) -> By {
+    pub(super) fn grain_of(&self, place: ColumnPlace) -> By {
         let text = self.cues.text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
         match self.scope.kind(place) {

@@ -60,6 +60,29 @@ impl Composer<'_> {
             }
         }
         self.mark_row_noun();
+        self.mark_still();
+        let is_of_two = matches!(reckoning, Reckoning::Difference(..) | Reckoning::Compare { .. });
+        // 比 of 海天比明光多多少.
+        for at in 0..self.cues.pieces.len() {
+            if is_of_two && self.cues.folded(at) == "比" {
+                self.mark_only(at..at + 1);
+            }
+        }
+    }
+
+    /// Marks 尚 of 尚未付款 where 未付款 is a value.
+    fn mark_still(&mut self) {
+        let starts: Vec<usize> = self
+            .filters
+            .iter()
+            .filter(|filter| filter.value.is_some() && self.cues.folded(filter.span.start) == "未")
+            .filter_map(|filter| filter.span.start.checked_sub(1))
+            .collect();
+        for at in starts {
+            if ["尚", "还", "仍"].contains(&self.cues.folded(at)) {
+                self.mark_only(at..at + 1);
+            }
+        }
     }
 
     /// Marks mentions of what the plan works out, shows or orders by already: `风最大的那天风速`.
@@ -144,10 +167,21 @@ impl Composer<'_> {
             && linked.iter().any(|near| {
                 near.end == span.start || span.end == near.start || self.is_near(near, &span, 1)
             });
-        match is_unit || is_label {
+        match is_unit || is_label || self.labels_a_date(&word, &span) {
             true => Some(span),
             false => self.gloss(at, linked),
         }
+    }
+
+    /// Whether a word only says that the column beside it holds dates: the date of `end date`.
+    fn labels_a_date(&self, word: &str, span: &Range<usize>) -> bool {
+        const DATES: [&str; 5] = ["date", "dates", "day", "日期", "时间"];
+        let is_date = |mention: &ColumnMention| {
+            mention.span.end == span.start
+                && mention.span.clone().all(|at| self.is_used(at))
+                && mention.columns.iter().all(|it| self.scope.kind(*it) == ColumnKind::Date)
+        };
+        DATES.contains(&word) && self.links.columns.iter().any(is_date)
     }
 
     /// The units of the measures in a plan; `None` for a measure without one.

@@ -2,10 +2,18 @@
 
 use std::ops::Range;
 
-use Ranked::{CountOrMeasure, Dimension, Measure, Rows};
+use Ranked::{CountOrMeasure, Dimension, Measure, Rows, Tenure};
 
-use super::Cues;
+use pikerag_language::pattern;
+
+use super::{Cues, Occurrence};
 use crate::lexicon::{Meaning, meanings};
+
+pattern!(
+    LONGEST_SERVING,
+    r"\blongest[- ](?:serving|tenured|standing)\b|\b(?:been (?:here|with us|with the company|employed)|worked (?:here|for us|for the company)|served)(?: for)?(?: the)? longest\b|(?:资历|司龄|工龄)最(?:老|深|长)|(?:任职|在职|入职)(?:时间)?最(?:久|长)"
+);
+pattern!(RECENT, r"\b(?:most recent(?:ly)?|latest)\b|最近(?:一[次笔个位名份])?");
 
 /// A superlative or comparative.
 #[derive(Clone, Debug)]
@@ -35,14 +43,19 @@ pub(crate) enum Ranked {
     CountOrMeasure,
     /// The count of rows: `most common`.
     Rows,
+    /// A time of service: `longest-serving`.
+    Tenure,
 }
+
+/// The characters of 最近, which may be the nearest in space; 最近一次 is not.
+const RECENT_ONE: usize = 2;
 
 impl Extreme {
     /// The meanings of the ranked dimension; none where it has none.
     pub(crate) fn dimension(&self) -> &'static [Meaning] {
         match self.ranked {
             Dimension(word) => meanings(&pikerag_language::stem(word)),
-            Measure | CountOrMeasure | Rows => &[],
+            Measure | CountOrMeasure | Rows | Tenure => &[],
         }
     }
 
@@ -147,7 +160,8 @@ const PREFIXES_ZH: [(&str, bool); 6] = [
     ("更", true),
 ];
 
-const GREATEST_ZH: [(&str, Ranked); 14] = [
+const GREATEST_ZH: [(&str, Ranked); 15] = [
+    ("年轻", Dimension("year")),
     ("高", Measure),
     ("大", Measure),
     ("长", Dimension("length")),
@@ -164,7 +178,8 @@ const GREATEST_ZH: [(&str, Ranked); 14] = [
     ("多", CountOrMeasure),
 ];
 
-const LEAST_ZH: [(&str, Ranked); 14] = [
+const LEAST_ZH: [(&str, Ranked); 15] = [
+    ("年长", Dimension("year")),
     ("低", Measure),
     ("小", Measure),
     ("短", Dimension("length")),
@@ -183,6 +198,10 @@ const LEAST_ZH: [(&str, Ranked); 14] = [
 
 impl Cues {
     pub(super) fn read_extremes(&mut self) {
+        self.read_recent();
+        if let Some(span) = self.find(&LONGEST_SERVING) {
+            self.push_extreme(span, Direction::Greatest, Tenure, false);
+        }
         let lower = self.text.to_ascii_lowercase();
         for (list, direction, is_comparative) in [
             (GREATEST.as_slice(), Direction::Greatest, false),
@@ -213,6 +232,20 @@ impl Cues {
             }
         }
         self.extremes.sort_by_key(|extreme| extreme.span.start);
+    }
+
+    /// `Most recently`, and 最近 right before an event or `one`: the last one in time, not the nearest in space.
+    fn read_recent(&mut self) {
+        let is_recent = |span: &Range<usize>| {
+            let is_han = self.pieces_in(span.clone()).iter().all(|piece| piece.is_han);
+            let is_before_event = self.events.iter().any(|it| it.span.start == span.end);
+            !is_han || is_before_event || RECENT_ONE < span.len()
+        };
+        let found = self.find(&RECENT).filter(is_recent);
+        if let Some(span) = found.filter(|span| span.clone().all(|at| !self.is_used(at))) {
+            self.mark(span);
+            self.occurrence = Some(Occurrence::Last);
+        }
     }
 
     /// Adds an extreme, unless an earlier cue covers one of its pieces: `most` of `most common`.

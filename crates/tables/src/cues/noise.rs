@@ -10,7 +10,13 @@ use super::Cues;
 
 pattern!(
     NOISE,
-    r"\b(?:please|quickly|tell me|just out of curiosity|out of curiosity|do you know|can you|could you|thank you|thanks|hello|hi|according to|going by|in the data|in the (?:list|table|record|file|dataset)|in this (?:list|table|record|file|dataset)|on record|recorded|listed|measured|measurements?|data|full name|ever|in all|by name|there|exist|they|give|altogether|stand for|possible|whole|entire|really|actually|exactly|figures?|happened?|occurr?(?:ed|s)?|took place|take place|reach(?:es|ed)?|carr(?:y|ies|ied)|lies?|located|live[sd]?|gets?|got|buil[dt]s?|operate[sd]?|fl[ye]w?|flown|fly|departed|observed?|go(?:es)?|went|come[s]?|came|makes?|made|takes?|took|used?|uses|exist(?:s|ed)?|hit|seen?|show[ns]?|showed|appear(?:s|ed)?|becom(?:e|es|ing)|became|belongs?|contains?|includes?|hold[s]?|held|run[s]?|ran|sold|bought|began|begin[s]?|started?|ends?|ended|do|done|among|out|sell|sells|shop|ledger|race|cast|listed|received|receive|sit|sat|dated|daily|yearly|years?|months?|days?|two-letter|three-letter|letters?|persons?|people|kinds?|different|both|all|over|early|late|off|public)\b"
+    r"\b(?:please|quickly|overall|so far|in (?:our|the|this) (?:data|records?|books?|system|register|database|spreadsheet|sheet|overview|list)|on (?:the )?(?:list|books|file|record)|do we have|we have|tell me|just out of curiosity|out of curiosity|do you know|can you|could you|thank you|thanks|hello|hi|according to|going by|in the data|in the (?:list|table|record|file|dataset)|in this (?:list|table|record|file|dataset)|on record|recorded|listed|measured|measurements?|data|full name|ever|in all|by name|there|exist|they|give|altogether|stand for|possible|whole|entire|really|actually|exactly|figures?|happened?|occurr?(?:ed|s)?|took place|take place|reach(?:es|ed)?|carr(?:y|ies|ied)|lies?|located|live[sd]?|gets?|got|buil[dt]s?|operate[sd]?|fl[ye]w?|flown|fly|departed|observed?|go(?:es)?|went|come[s]?|came|makes?|made|takes?|took|used?|uses|exist(?:s|ed)?|hit|seen?|show[ns]?|showed|appear(?:s|ed)?|becom(?:e|es|ing)|became|belongs?|contains?|includes?|hold[s]?|held|run[s]?|ran|sold|bought|began|begin[s]?|started?|ends?|ended|do|done|among|out|sell|sells|shop|ledger|race|cast|listed|received|receive|sit|sat|dated|daily|yearly|years?|months?|days?|two-letter|three-letter|letters?|persons?|people|kinds?|different|both|all|over|early|late|off|public)\b"
+);
+
+// They may hold words of columns: 名 of 名单.
+pattern!(
+    HARMLESS,
+    r"(?:台账|名单|清单|花名册|登记表|登记册|系统|数据库|明细表?|报表|表格)(?:里面|[里中上内])面?|(?:我们|咱们|我司|本公司|公司)(?:里面|里|内)?(?:一共|总共|目前|现在|共)|请问|(?:请?帮(?:我|忙)|麻烦你?)?(?:查|看|算|数|统计)一下|截至目前|到目前为止|迄今为止?"
 );
 
 /// The longest word of [`NOISE_ZH`], in characters.
@@ -62,6 +68,21 @@ const CHANGES: [&str; 24] = [
 ];
 
 impl Cues {
+    /// Marks words that name no column, whatever their characters mean alone.
+    pub(super) fn read_harmless(&mut self) {
+        let found: Vec<Range<usize>> =
+            HARMLESS.find_iter(&self.text).map(|found| self.span(found.range())).collect();
+        for span in found {
+            self.mark(span.clone());
+            self.harmless.push(span);
+        }
+    }
+
+    /// Whether a piece belongs to words that name no column.
+    pub(crate) fn is_harmless(&self, piece: usize) -> bool {
+        self.harmless.iter().any(|span| span.contains(&piece))
+    }
+
     /// The spans of English words that carry no condition.
     pub(crate) fn noise(&self) -> Vec<Range<usize>> {
         NOISE.find_iter(&self.text).map(|found| self.span(found.range())).collect()

@@ -153,6 +153,10 @@ impl Cues {
             let span = self.span(start..from);
             if !span.is_empty() {
                 self.mark(span.clone());
+                let before = span.start.saturating_sub(1);
+                if ["since", "until", "till"].contains(&self.folded(before)) {
+                    self.mark(before..span.start);
+                }
                 self.periods.push(period(&stretch, span));
             }
         }
@@ -193,7 +197,12 @@ fn period(stretch: &Stretch, span: Range<usize>) -> Period {
                 };
                 grain.of(day)
             };
-            (from.map(|day| end(day, "-01-01", "-01")), to.map(|day| end(day, "-12-31", "-31")))
+            let from = from.map(|day| match from_included {
+                true => end(day, "-01-01", "-01"),
+                // After the first of a month is not after the month.
+                false => day.to_owned(),
+            });
+            (from, to.map(|day| end(day, "-12-31", "-31")))
         }
     };
     let is_range = from != to;

@@ -42,7 +42,7 @@ pattern!(DISTINCT, r"\b(?:different|distinct|unique|various)\b|不同(?:的|类�
 pattern!(LIST, r"\b(?:list|name all|name the|show all|give (?:all|the))\b|哪些|列出|哪几");
 pattern!(
     WHICH,
-    r"\b(?:which|what|who|whose|name the)\b|星期几|周几|哪一?(?:个|家|种|位|名|台|些|座|款|年|天|月|所|支|颗|条|项|类|起|几个|几天|几)?|什么"
+    r"\b(?:which|what|who|whose|name the)\b|星期几|周几|哪一?(?:个|家|种|位|名|台|些|座|款|年|天|月|所|支|颗|条|项|类|起|几个|几天|几)?|什么|谁"
 );
 pattern!(
     WHEN,
@@ -65,9 +65,14 @@ pattern!(
     LAST,
     r"\b(?:for the )?last (?:time|year|month|day|date)\b|\blatest\b|最后一?(?:次|个|天)?|最晚|哪一天为止|为止|最近一次"
 );
+// `Who joined last`.
+pattern!(
+    LAST_ALONE,
+    r"\blast$|\blast\s*[?.]|\blast (?:to|hired|joined|paid|delivered|opened|closed)\b"
+);
 pattern!(
     EMPTY,
-    r"\b(?:is|are|was|were|have|has|with)?\s*(?:missing|unknown|not (?:recorded|given|known|entered|stated)|no \w+ (?:entered|recorded|given|stated)|empty|blank|without an?)\b|\bhave no\b|\bhas no\b|缺少|缺失|没有(?:记录|填|写|数据|登记|提供|标注)?|未(?:记录|知|填|登记)|为空|空缺"
+    r"\b(?:is|are|was|were|have|has|with)?\s*(?:missing|unknown|not (?:recorded|given|known|entered|stated)|no (?:\w+ ){1,3}(?:entered|recorded|given|stated|filled in|on file)|empty|blank|without an?)\b|\bhave no\b|\bhas no\b|缺少|缺失|没有(?:记录|填写?|写|录入|数据|登记|提供|标注)?|未(?:记录|知|填写?|登记|录入)|为空|空缺"
 );
 pattern!(FILLED, r"\bknown\b|已知|有记录");
 pattern!(NOT, r"\bnot\b|\bother than\b|\bexcept\b|\bwithout\b|不是|不在|不属于|除了");
@@ -85,7 +90,9 @@ impl Cues {
         self.read_goal();
         self.each = self.take(&EACH);
         self.which = self.take(&WHICH);
-        self.occurrence = if self.take(&LAST).is_some() {
+        self.occurrence = if self.occurrence.is_some() {
+            self.occurrence
+        } else if self.take_last().is_some() {
             Some(Occurrence::Last)
         } else if self.limit.is_none() && self.take(&FIRST).is_some() {
             Some(Occurrence::First)
@@ -99,6 +106,18 @@ impl Cues {
         for pattern in [&*LIST, &*COMPARE] {
             self.take(pattern);
         }
+    }
+
+    /// `The last time`, but not `last year`.
+    fn take_last(&mut self) -> Option<Range<usize>> {
+        let alone = || self.find(&LAST_ALONE).filter(|_| !self.events.is_empty());
+        let span = self.find(&LAST).or_else(alone)?;
+        let is_relative = self.relative.as_ref().is_some_and(|it| it.contains(&span.start));
+        if is_relative {
+            return None;
+        }
+        self.mark(span.clone());
+        Some(span)
     }
 
     /// `top five`, `the three largest`, `前三名`.

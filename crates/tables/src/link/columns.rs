@@ -114,7 +114,7 @@ fn matches_of(word: &Word, cues: &Cues, scope: &Scope<'_>, links: &Links) -> Vec
     if links.values.iter().any(|value| value.span.contains(&start)) || is_stop_word(&word.stem) {
         return Vec::new();
     }
-    if is_classifier(word, cues) {
+    if is_classifier(word, cues) || cues.is_harmless(start) {
         return Vec::new();
     }
     // `maximum` names a column `temp_max`; `highest` names no column `high school`.
