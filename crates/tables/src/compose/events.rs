@@ -135,7 +135,7 @@ impl Composer<'_> {
             let has_gaps = self.has_gaps(place);
             if let Some(denied) = &mention.denied {
                 // A status says it, too, and may say something else.
-                if is_used || is_status || !has_gaps || !mention.event.is_past {
+                if is_used || is_status || !has_gaps || !mention.event.is_past() {
                     self.n_unplaced += 1;
                     continue;
                 }
@@ -147,7 +147,7 @@ impl Composer<'_> {
                 && !is_used
                 && !is_status
                 && has_gaps
-                && mention.event.is_past
+                && mention.event.is_past()
             {
                 self.mark_words(&["already"]);
                 self.push_event(&mention, place, TableTest::IsFilled);
@@ -239,7 +239,7 @@ impl Composer<'_> {
             }
             let is_neutral = !is_of_an_event(name, &stems);
             self.events().any(|mention| match self.time_of_event(mention) {
-                EventTime::Unknown => !is_neutral || mention.event.is_end,
+                EventTime::Unknown => !is_neutral || mention.event.is_end(),
                 EventTime::One(_) | EventTime::Several => true,
             })
         })

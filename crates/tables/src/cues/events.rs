@@ -26,14 +26,8 @@ pub(crate) struct Event {
     columns: Vec<String>,
     /// Chinese words of questions and of names of columns.
     chinese: Vec<&'static str>,
-    /// Whether a column is filled only after it has happened: the day of a payment, but not the day that one is due.
-    pub(crate) is_past: bool,
-    /// Whether it ends what a row is about.
-    pub(crate) is_end: bool,
-    /// Whether it begins a time in which the thing of a row is there.
-    pub(crate) is_begin: bool,
-    /// Whether it is one side of a trade: a sale is an order, too.
-    is_trade: bool,
+    /// See [`EVENTS`].
+    marks: &'static str,
 }
 
 /// One event a line: English words of questions, `|`, words in names of columns, `|`, Chinese words. `+` marks events of which
@@ -74,21 +68,21 @@ const EVENTS: &str = "\
 +approved | approve approved approval | 批准 审批
 -died | death died die | 去世 死亡";
 
+const MARKS: [char; 5] = ['+', '-', '~', '<', ' '];
+
 static ALL: LazyLock<Vec<Event>> = LazyLock::new(|| {
     EVENTS
         .lines()
         .map(|line| {
-            let marks: String = line.chars().take_while(|c| "+-~< ".contains(*c)).collect();
-            let mut parts = line.trim_start_matches(['+', '-', '~', '<', ' ']).split('|');
+            let bare = line.trim_start_matches(MARKS);
+            let marks = line.get(..line.len() - bare.len()).unwrap_or_default();
+            let mut parts = bare.split('|');
             let mut words = || parts.next().unwrap_or_default().split_whitespace();
             Event {
                 words: words().collect(),
                 columns: words().map(stem).collect(),
                 chinese: words().collect(),
-                is_past: marks.contains('+'),
-                is_end: marks.contains('-'),
-                is_begin: marks.contains('<'),
-                is_trade: marks.contains('~'),
+                marks,
             }
         })
         .collect()
@@ -105,6 +99,26 @@ const DENIALS_ZH: [&str; 10] =
     ["尚未", "还没有", "还未", "并未", "从未", "仍未", "没有", "还没", "未", "没"];
 
 impl Event {
+    /// Whether a column is filled only after it has happened: the day of a payment, but not the day that one is due.
+    pub(crate) fn is_past(&self) -> bool {
+        self.marks.contains('+')
+    }
+
+    /// Whether it ends what a row is about.
+    pub(crate) fn is_end(&self) -> bool {
+        self.marks.contains('-')
+    }
+
+    /// Whether it begins a time in which the thing of a row is there.
+    fn is_begin(&self) -> bool {
+        self.marks.contains('<')
+    }
+
+    /// Whether it is one side of a trade: a sale is an order, too.
+    fn is_trade(&self) -> bool {
+        self.marks.contains('~')
+    }
+
     /// Whether a column of this name, with these stems, holds the time of the event.
     pub(crate) fn is_time_of(&self, name: &str, stems: &[&str]) -> bool {
         stems.iter().any(|stem| self.columns.iter().any(|own| own == stem))
@@ -113,7 +127,7 @@ impl Event {
 
     /// Whether a column may hold the time of the event under the name of the other side of a trade.
     pub(crate) fn is_traded_at(&self, name: &str, stems: &[&str]) -> bool {
-        self.is_trade && ALL.iter().any(|other| other.is_trade && other.is_time_of(name, stems))
+        self.is_trade() && ALL.iter().any(|other| other.is_trade() && other.is_time_of(name, stems))
     }
 
     /// Whether a text has a word for the event: `paid` of a status.
@@ -128,7 +142,7 @@ impl Event {
 /// Whether a column has the name of an event that begins a time in which something is there, and of no other.
 pub(crate) fn is_of_a_beginning(name: &str, stems: &[&str]) -> bool {
     let mut own = ALL.iter().filter(|event| event.is_time_of(name, stems)).peekable();
-    own.peek().is_some() && own.all(|event| event.is_begin)
+    own.peek().is_some() && own.all(Event::is_begin)
 }
 
 /// Whether a column has the name of any event.
