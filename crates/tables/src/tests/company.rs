@@ -52,6 +52,17 @@ Bob|B|18-25|5
 Cid|A|50+|1
 Dee|O|18-25|7";
 
+const MORTALITY: &str = "\
+Sex:category|Year:year|Deaths:integer
+Male|2010|3
+Female|2010|4
+Both sexes|2010|7";
+
+const SHIFTS: &str = "\
+Shift:identifier|Start time:integer
+Early|600
+Late|1430";
+
 fn company() -> Catalog {
     Catalog {
         tables: vec![
@@ -62,6 +73,8 @@ fn company() -> Catalog {
             table("contracts", "合同", CONTRACTS),
             table("vitals", "vital statistics", VITALS),
             table("donors", "donors", DONORS),
+            table("mortality", "mortality", MORTALITY),
+            table("shifts", "shifts", SHIFTS),
         ],
     }
 }
@@ -151,6 +164,7 @@ fn periods_of_something_else_are_unsure() {
         "How many projects started and ended in 2023?",
         "How many projects ran in 2023?",
         "How many employees were active in 2021?",
+        "How many employees were there in 2021?",
         "How many employees were not hired in 2021?",
     ]);
 }
@@ -290,5 +304,18 @@ fn words_without_a_condition_are_harmless() {
         ("目前台账里总共有多少份合同？", "contracts count()"),
         ("名单上有多少个订单？", "orders count()"),
         ("请帮我查一下海天有几个订单", "orders [客户 = 海天] count()"),
+    ]);
+}
+
+#[test]
+fn sums_of_totals_and_of_times_of_day_are_unsure() {
+    check(&[(
+        "How many deaths of males were there in 2010?",
+        "mortality [Year = 2010] [Sex = Male] sum(Deaths)",
+    )]);
+    check_unsure(&[
+        "How many deaths were there in 2010?",
+        "What is the total start time of the shifts?",
+        "What is the average start time of the shifts?",
     ]);
 }
