@@ -305,6 +305,16 @@ mod tests {
     }
 
     #[test]
+    fn two_tables_share_no_chunk_and_keep_their_titles() {
+        let source = ": Costs 2023\n| one\n| two\n: Costs 2024\n| three\n| four\nAfter.\n";
+        insta::assert_snapshot!(show(source, 240), @r#"
+        Manual | table | ": Costs 2023\n| one\n| two"
+        Manual | table | ": Costs 2024\n| three\n| four"
+        Manual | text | "After."
+        "#);
+    }
+
+    #[test]
     fn an_unchanged_chunk_keeps_its_identity_when_others_change() {
         let ids = |source: &str| -> Vec<ChunkId> {
             let graph = document_graph("a.md", document("Manual", source), ChunkParams::default());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{Block, BlockKind, Chunking, Document, Span, Table};
 
-/// Each line is a heading (`# x`), a table row (`| x`) or a paragraph.
+/// Each line is a heading (`# x`), table rows (`| x`), a caption (`: x`) or a paragraph.
 pub(crate) fn document(title: &str, source: &str) -> Document {
     let (mut blocks, mut at) = (Vec::new(), 0);
     let mut table = Table::default();
@@ -21,7 +21,11 @@ pub(crate) fn document(title: &str, source: &str) -> Document {
             blocks.push(Block::new(BlockKind::Table(std::mem::take(&mut table)), span));
         }
         let level = line.chars().take_while(|c| *c == '#').count() as u8;
-        let kind = if level > 0 { BlockKind::Heading { level } } else { BlockKind::Paragraph };
+        let kind = match level {
+            0 if line.starts_with(": ") => BlockKind::Caption,
+            0 => BlockKind::Paragraph,
+            level => BlockKind::Heading { level },
+        };
         if span.start < span.end {
             blocks.push(Block::new(kind, span));
         }

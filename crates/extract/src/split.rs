@@ -144,11 +144,19 @@ pub(crate) fn pack(
     let mut held: Vec<Piece> = Vec::new();
     let mut tokens = 0;
     for piece in run.drain(..) {
-        let other_kind = held.last().is_some_and(|last| !together(last, &piece));
+        let other_table = is_of_other_table(&held, &piece);
+        let other_kind = other_table || held.last().is_some_and(|last| !together(last, &piece));
         if !held.is_empty() && (other_kind || params.max_tokens < tokens + piece.tokens) {
             let overlap =
                 if piece.continues && !other_kind { overlap(&held, params) } else { Vec::new() };
+            // The title of the next table goes with it.
+            let n_titles = match other_table {
+                true => held.iter().rev().take_while(|it| it.kind == ChunkKind::Caption).count(),
+                false => 0,
+            };
+            let titles = held.split_off(held.len().saturating_sub(n_titles));
             drafts.extend(close(std::mem::take(&mut held), section));
+            let overlap = if titles.is_empty() { overlap } else { titles };
             tokens = overlap.iter().map(|piece| piece.tokens).sum();
             held = overlap;
         }
@@ -168,6 +176,13 @@ fn together(last: &Piece, next: &Piece) -> bool {
         (one, other) => one == other,
     };
     kinds && last.hidden == next.hidden
+}
+
+/// Is this a row of another table than the last row before it? A chunk has one header.
+fn is_of_other_table(held: &[Piece], next: &Piece) -> bool {
+    let Some((table, _)) = &next.row else { return false };
+    let last = held.iter().rev().find_map(|piece| piece.row.as_ref());
+    last.is_some_and(|(held, _)| !Arc::ptr_eq(held, table))
 }
 
 /// The last sentences of a full chunk that the next one repeats.
