@@ -17,7 +17,7 @@ pub use plan::{
     TablePlan, TableTerm, TableTest,
 };
 
-/// The tables of one shape in a base, as one typed table: each row is a row of a document.
+/// The tables of one shape in a base, as one typed table: each row is a row of a document, or a period of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DataTable {
     /// Its name in SQL, unique in the base: lower-case letters, digits, `_`.
@@ -30,7 +30,7 @@ pub struct DataTable {
     pub columns: Vec<DataColumn>,
     /// Rows, without those of `left_out`.
     pub rows: u64,
-    /// Rows of totals, notes and repeated headers, which no figure counts.
+    /// Rows of totals, notes and repeated headers, and totals over the periods of a row, which no figure counts.
     pub left_out: u64,
     /// The documents that rows come from, by their names; at most [`DataTable::MOST_PARTS`].
     pub parts: Vec<DataPart>,

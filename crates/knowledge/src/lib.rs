@@ -63,11 +63,12 @@ pub use ports::{
     Jobs, Kept, Key, KeyCharge, KeyParams, KeyStore, KeyUse, KeyedClass, KeyedPair, KnowledgeBase,
     KnowledgeWriter, Ledger, LeftBehind, LinkKind, Message, ModelError, ModelTexts, NodeVector,
     Parted, PartedVectors, Picodollars, Progress, PutReport, RecordsBy, Refusal, RefusalCause,
-    RefusalCount, RefusalWriter, Relevance, Reranker, Reserved, Role, RowReader, SampleKey, Schema,
-    Scope, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots, SourceSummary,
-    SqlLimits, Stage, StoreError, StructureChange, TableShape, TagClasses, TagEdit, TagQuery,
-    TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader,
-    VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks, pairs_from,
+    RefusalCount, RefusalWriter, Relevance, Reranker, Reserved, Role, RowPlace, RowReader,
+    SampleKey, Schema, Scope, Scored, SearchIndex, SearchWriter, ShortDescription, Snapshots,
+    SourceSummary, SqlLimits, Stage, StoreError, StructureChange, TableShape, TagClasses, TagEdit,
+    TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,
+    VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
+    pairs_from,
 };
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,

@@ -24,7 +24,7 @@ mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
 pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Which};
-pub use data::{DataTables, DataWriter, RowReader, SqlLimits, TableShape};
+pub use data::{DataTables, DataWriter, RowPlace, RowReader, SqlLimits, TableShape};
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;
 pub use graph::{

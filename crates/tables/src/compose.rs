@@ -15,7 +15,9 @@ mod kinds;
 mod lookup;
 mod marks;
 mod measures;
+mod over_periods;
 mod pairs;
+mod parts;
 mod periods;
 mod plans;
 mod rates;
@@ -178,7 +180,9 @@ impl Composer<'_> {
             Goal::Median => self.aggregate(Aggregate::Median),
             Goal::Exists => self.exists(),
             Goal::Count => self.count(),
-            Goal::Sum if self.has_measure() => self.aggregate(Aggregate::Sum),
+            Goal::Sum if self.has_measure() || self.is_over_periods() => {
+                self.aggregate(Aggregate::Sum)
+            }
             _ => self.lookup(),
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct Cues {
     pub(crate) periods: Vec<Period>,
     /// Months of any year, from 1.
     pub(crate) months: Vec<u8>,
+    /// Quarters of any year, from 1, with their places.
+    pub(crate) quarters: Vec<(u8, Range<usize>)>,
     /// Whether a word ends in a sign that tells values apart: `A+`, `0-`.
     pub(crate) has_signs: bool,
     /// `missing`, `缺失`.
@@ -124,6 +126,7 @@ impl Cues {
     fn read_rest(&mut self) {
         self.read_periods();
         self.read_relative();
+        self.read_quarters();
         self.read_months();
         self.read_events();
         self.has_signs = SIGNS.is_match(&self.text);
@@ -184,6 +187,20 @@ impl Cues {
         let span = self.find(pattern)?;
         self.mark(span.clone());
         Some(span)
+    }
+
+    /// Takes a pattern that is no part of a period: the first of `first quarter` is no first time.
+    fn take_beside_periods(&mut self, pattern: &Regex) -> Option<Range<usize>> {
+        let span = self.find(pattern).filter(|span| !self.is_in_period(span))?;
+        self.mark(span.clone());
+        Some(span)
+    }
+
+    /// Whether words begin within a period or a quarter.
+    fn is_in_period(&self, span: &Range<usize>) -> bool {
+        let periods = self.periods.iter().map(|period| &period.span);
+        let mut held = periods.chain(self.quarters.iter().map(|(_, span)| span));
+        held.any(|held| held.contains(&span.start))
     }
 
     fn mark(&mut self, span: Range<usize>) {

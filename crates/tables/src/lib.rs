@@ -9,6 +9,7 @@ mod cues;
 mod joins;
 mod lexicon;
 mod link;
+mod long;
 mod pieces;
 mod reading;
 mod scope;
@@ -21,6 +22,7 @@ pub use ahead::{kinds_ahead, looks_ahead, readings_ahead, series_of};
 pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
+pub use long::TypedRows;
 pub use reading::{Form, Reading, Reckoning, SeriesReading, Target};
 
 use compose::compose;

@@ -4,6 +4,7 @@ mod ahead;
 mod company;
 mod doubts;
 mod elsewhere;
+mod long;
 mod survive;
 
 use std::collections::HashMap;

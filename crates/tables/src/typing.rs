@@ -24,8 +24,12 @@ use reading::{Reading, shown_value};
 use settle::{Decision, decide};
 use tally::Tally;
 
+pub(crate) use head::header_says;
 pub use left_out::is_left_out;
+pub(crate) use left_out::names_total;
+pub(crate) use marks::is_missing;
 pub use names::sql_names;
+pub(crate) use narrow::narrowed;
 
 /// Collects what the cells of one column look like.
 ///
@@ -50,6 +54,12 @@ impl ColumnGuess {
     pub fn with_most_distinct(mut self, most: usize) -> Self {
         self.tally.values.limit(most);
         self
+    }
+
+    /// The same cells under another header.
+    #[must_use]
+    pub(crate) fn under(self, header: &str) -> Self {
+        Self { header: read_header(header), ..self }
     }
 
     /// Adds a cell, as it is written; empty ones too.
@@ -116,6 +126,15 @@ pub struct TypedColumn {
 }
 
 impl TypedColumn {
+    /// The column as one of names: nobody adds up the numbers of plants.
+    #[must_use]
+    pub(crate) fn of_names(self) -> Self {
+        let Self { column, missing, .. } = self;
+        let (kind, unit, least, greatest) = (ColumnKind::Identifier, None, None, None);
+        let column = DataColumn { kind, unit, least, greatest, ..column };
+        Self { column, reading: Reading::Text, missing }
+    }
+
     /// The value of a cell.
     ///
     /// Empty for a missing value. The text as it is written, without surrounding space, where it does not read as the kind;

@@ -18,14 +18,14 @@ fn tables_are_listed_and_queried() {
     place.run_to(0, &["index", "orders_2024.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
     orders  "orders": 5 rows of 2 documents
-        order_ identifier, region category, amount integer, file category
+        order_ identifier, region category, amount integer, year year
     "#);
     insta::assert_snapshot!(place.run_to(0, &["tables", "orders"]).stdout, @r#"
     orders  "orders": 5 rows of 2 documents
         order_ identifier "order": 5 filled, 5 different; A-1, A-2, A-3, B-1, B-2
         region category: 5 filled, 3 different; east, north, south
         amount integer: 5 filled, 5 different, 1 to 9; 1, 2, 5, 7, 9
-        file category: 5 filled, 2 different; orders_2023.csv, orders_2024.csv
+        year year: 5 filled, 2 different, 2023 to 2024; 2023, 2024
     "#);
     let sql = "SELECT region, sum(amount) FROM orders GROUP BY region ORDER BY 2 DESC";
     insta::assert_snapshot!(place.run_to(0, &["sql", sql]).stdout, @r"
@@ -45,8 +45,49 @@ fn tables_are_listed_and_queried() {
     place.run_to(0, &["delete", "--forget", "orders_2023.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
     orders_2024  "orders_2024": 2 rows of orders_2024.csv
-        order_ identifier, region category, amount integer, file category
+        order_ identifier, region category, amount integer, year year
     "#);
+}
+
+/// A row for each month, which leads back to the row of the file.
+#[test]
+fn columns_of_months_are_rows() {
+    let place = Place::new();
+    place.write("pikerag.toml", SETTINGS);
+    let use_2024 =
+        "Plant,Jan,Feb,Mar,Total\nNorth,10,20,31,61\nSouth,15,0,,15\nTotal,25,20,31,76\n";
+    place.write("electricity_use_2024.csv", use_2024);
+    place.run_to(0, &["index", "electricity_use_2024.csv"]);
+    place.write(
+        "electricity_use_2025.csv",
+        "Plant,Jan,Feb,Mar,Total\nNorth,1,2,3,6\nSouth,7,8,9,24\n",
+    );
+    place.run_to(0, &["index", "electricity_use_2025.csv"]);
+    insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
+    electricity_use  "electricity_use": 11 rows of 2 documents, 5 left out
+        plant category, month date, electricity_use integer
+    "#);
+    let sql = "SELECT plant, month, electricity_use FROM electricity_use WHERE month < '2025'";
+    insta::assert_snapshot!(place.run_to(0, &["sql", sql]).stdout, @r"
+    plant  month    electricity_use
+    North  2024-01               10
+    North  2024-02               20
+    North  2024-03               31
+    South  2024-01               15
+    South  2024-02                0
+    ");
+    let ask = |question: &str| place.run_to(0, &["--offline", "ask", question]).stdout;
+    let most = ask("Which plant used most electricity in March 2024?");
+    assert!(most.starts_with("North"), "{most}");
+    assert!(
+        most.contains("North | 10 | 20 | 31 | 61") || most.contains("electricity_use_2024.csv"),
+        "{most}"
+    );
+    let total = ask("What was the total electricity use in 2024?");
+    assert!(total.starts_with("76"), "{total}");
+    place.run_to(0, &["delete", "--forget", "electricity_use_2024.csv"]);
+    let total = ask("What was the total electricity use in 2025?");
+    assert!(total.starts_with("30"), "{total}");
 }
 
 #[test]

@@ -77,20 +77,35 @@ impl TableShape {
     }
 }
 
+/// Where rows of a table stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowPlace<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The headings above the table, the outermost first; in a workbook, the last one is the name of the sheet.
+    pub headings: &'a [String],
+    /// The text right above the table.
+    pub caption: &'a str,
+}
+
 /// Reads rows of texts as rows of values: it sees all of them first, and then reads each.
 pub trait RowReader: Send {
     /// Begins with the names of the columns.
     fn begin(&mut self, header: &[String]);
 
-    /// Takes a row of a file into account. It has as many cells as the header.
-    fn see(&mut self, file: &str, row: &[String]);
+    /// Names the place of all rows that follow, until the next place is named.
+    fn enter(&mut self, place: RowPlace<'_>);
 
-    /// What the columns are, after all rows were seen. Where rows come from several files, the file is a column, too. All
+    /// Takes a row into account. It has as many cells as the header.
+    fn see(&mut self, row: &[String]);
+
+    /// What the columns are, after all rows were seen. Where rows come from several places, columns tell these apart. All
     /// that is counted is left empty.
     fn settle(&mut self) -> Vec<DataColumn>;
 
-    /// Puts the values of a row into `values`, one for each column; whether it is a row that figures count.
-    fn read(&self, file: &str, row: &[String], values: &mut Vec<DataValue>) -> bool;
+    /// Puts the values of a row into `values`, one for each column. A row with a value for each of several periods becomes
+    /// several rows, whose values follow each other. Returns how many totals are left out: the row itself, or cells of it.
+    fn read(&self, row: &[String], values: &mut Vec<DataValue>) -> u64;
 
     /// A name in SQL for a table that people call so, which is none of those taken.
     fn name(&self, title: &str, taken: &BTreeSet<String>) -> String;

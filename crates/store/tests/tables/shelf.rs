@@ -6,7 +6,7 @@ use std::fmt::Write;
 use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, ChunkResults, ChunkSet, ColumnKind, CorpusReader, CorpusWriter,
     DataColumn, DataTable, DataTables, DataValue, DataWriter, DocumentGraph, FileRecord, Filter,
-    InChunk, Progress, RowReader, Source, SourceId, Span, Stage, Table, TableShape,
+    InChunk, Progress, RowPlace, RowReader, Source, SourceId, Span, Stage, Table, TableShape,
 };
 use pikerag_store::Base;
 use tempfile::TempDir;
@@ -142,6 +142,7 @@ pub(crate) async fn shown(base: &(impl DataTables + ?Sized)) -> String {
 pub(crate) struct Declared {
     columns: Vec<DataColumn>,
     files: BTreeSet<String>,
+    file: String,
 }
 
 impl RowReader for Declared {
@@ -149,9 +150,13 @@ impl RowReader for Declared {
         self.columns = columns(header);
     }
 
-    fn see(&mut self, file: &str, row: &[String]) {
+    fn enter(&mut self, place: RowPlace<'_>) {
+        place.file.clone_into(&mut self.file);
+        self.files.insert(self.file.clone());
+    }
+
+    fn see(&mut self, row: &[String]) {
         assert_eq!(row.len(), self.columns.len());
-        self.files.insert(file.to_owned());
     }
 
     fn settle(&mut self) -> Vec<DataColumn> {
@@ -160,11 +165,14 @@ impl RowReader for Declared {
         columns
     }
 
-    fn read(&self, file: &str, row: &[String], values: &mut Vec<DataValue>) -> bool {
+    fn read(&self, row: &[String], values: &mut Vec<DataValue>) -> u64 {
+        if row.first().is_some_and(|cell| cell == "total") {
+            return 1;
+        }
         let value = |(column, cell): (&DataColumn, &String)| read(column.kind, cell);
         values.extend(self.columns.iter().zip(row).map(value));
-        values.extend((1 < self.files.len()).then(|| DataValue::Text(file.to_owned())));
-        row.first().is_none_or(|cell| cell != "total")
+        values.extend((1 < self.files.len()).then(|| DataValue::Text(self.file.clone())));
+        0
     }
 
     fn name(&self, title: &str, taken: &BTreeSet<String>) -> String {

@@ -39,7 +39,10 @@ const LEVELS_ZH: [&str; 20] = [
     "水位", "深度", "高度", "密度", "比例", "占比", "比重",
 ];
 /// Words in names of columns whose values are added up over a longer period.
-const AMOUNTS: [&str; 55] = [
+const AMOUNTS: [&str; 58] = [
+    "use",
+    "usage",
+    "electricity",
     "cost",
     "costs",
     "revenue",
@@ -96,7 +99,10 @@ const AMOUNTS: [&str; 55] = [
     "arrivals",
     "departures",
 ];
-const AMOUNTS_ZH: [&str; 30] = [
+const AMOUNTS_ZH: [&str; 33] = [
+    "用电",
+    "用水",
+    "能耗",
     "费",
     "额",
     "收入",

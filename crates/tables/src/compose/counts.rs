@@ -126,7 +126,8 @@ impl Composer<'_> {
             });
         }
         let is_key = place.table == 0 && self.scope.is_unique(place);
-        let is_row = is_topic || is_key || is_time;
+        // A plant has a row for each month.
+        let is_row = (is_topic && !self.has_rows_of_periods(place)) || is_key || is_time;
         if is_row && !self.cues.has(Cue::Distinct) {
             return None;
         }

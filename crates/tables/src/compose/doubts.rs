@@ -71,7 +71,11 @@ impl Composer<'_> {
             return false;
         }
         let is_kind = matches!(self.scope.kind(thing), ColumnKind::Category | ColumnKind::Date);
-        is_kind && !self.scope.is_unique(thing) && self.is_amount(by) && !is_one_period
+        is_kind
+            && !self.scope.is_unique(thing)
+            && self.is_amount(by)
+            && !is_one_period
+            && !self.has_one_row_each(thing)
     }
 
     /// The mean of each day: of its rows, or of the days?

@@ -46,7 +46,9 @@ impl Composer<'_> {
         };
         let limit = self.cues.limit.or(self.cues.nth).unwrap_or(1);
         let measure = match measure {
-            None if extreme.can_count() => return self.most_rows(extreme, asked, limit),
+            None if extreme.can_count() && !self.is_over_periods() => {
+                return self.most_rows(extreme, asked, limit);
+            }
             None => self.only_measure_of(extreme)?,
             Some(measure) => measure,
         };
@@ -61,7 +63,9 @@ impl Composer<'_> {
         }
         let thing =
             thing.or_else(|| self.scope.name_column()).or_else(|| self.scope.time_column())?;
-        let plan = match self.named_aggregate().filter(|_| self.is_repeated(thing)) {
+        let sums = self.sums_over_periods(thing, measure);
+        let function = self.named_aggregate().filter(|_| self.is_repeated(thing) || sums);
+        let plan = match function.or_else(|| sums.then_some(Aggregate::Sum)) {
             Some(function) => {
                 let plan = self.measured(self.plan(), function, measure);
                 Self::ranked(self.grouped(plan, thing), extreme.direction, limit)
@@ -90,7 +94,8 @@ impl Composer<'_> {
         let end = extreme.span.end;
         let is_topic = self.links.topic.contains(&end)
             && self.unclaimed.iter().any(|mention| mention.span.start == end);
-        extreme.ranked == Ranked::Rows || (extreme.can_count() && is_topic)
+        extreme.ranked == Ranked::Rows
+            || (extreme.can_count() && is_topic && !self.is_over_periods())
     }
 
     /// The values with the most rows.

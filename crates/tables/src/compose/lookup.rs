@@ -23,7 +23,7 @@ impl Composer<'_> {
             return None;
         }
         let place = self.looked_up_column()?;
-        if self.asks_for_a_sum_of(place) {
+        if self.asks_for_a_sum_of(place) || self.asks_for_a_sum_over_periods(place) {
             let plan = self.measured(self.plan(), Aggregate::Sum, place);
             return Some((Reckoning::One(plan), Form::Figure));
         }

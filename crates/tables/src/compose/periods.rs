@@ -1,10 +1,10 @@
 //! Filters rows by the periods that a question names.
 
 use pikerag_knowledge::data::{ColumnKind, DataValue, TableTest};
-use pikerag_language::month_named;
 
 use super::{Composer, Filter};
 use crate::cues::Period;
+use crate::long::{Grain, period_named};
 use crate::pieces::pieces;
 use crate::scope::ColumnPlace;
 
@@ -43,36 +43,11 @@ impl Composer<'_> {
         }
         self.has_period_gap = years.windows(2).any(|pair| pair.first() != pair.last());
         self.merge_periods();
-        self.filter_by_months();
-    }
-
-    /// Filters by a month of any year. Several months may be one condition or two sides, so these stay unplaced.
-    fn filter_by_months(&mut self) {
-        let month = match self.cues.months.as_slice() {
-            [] => return,
-            [only] => *only,
-            _ => {
-                self.n_unplaced += 1;
-                return;
-            }
-        };
-        let of_numbers = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Integer;
-        let found =
-            match self.date_of_months() {
-                Some(place) => Some((place, TableTest::InMonths(vec![month]))),
-                None => self.scope.first_meaning("month").filter(of_numbers).map(|place| {
-                    (place, TableTest::Is(vec![DataValue::Integer(i64::from(month))]))
-                }),
-            };
-        let Some((place, test)) = found else {
-            self.n_unplaced += 1;
-            return;
-        };
-        self.filters.push(Filter { place, test, span: 0..0, value: None, is_exact: true });
+        self.filter_by_parts_of_years();
     }
 
     /// The dates that months of any year are months of.
-    fn date_of_months(&self) -> Option<ColumnPlace> {
+    pub(super) fn date_of_months(&self) -> Option<ColumnPlace> {
         let is_date = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Date;
         let named = self.event_near(&(0..0)).map(|(_, place)| place).or_else(|| self.named_time());
         named.filter(is_date).or_else(|| self.scope.first_of_kind(ColumnKind::Date))
@@ -160,7 +135,8 @@ impl Composer<'_> {
     fn month_tests(&self, period: &Period) -> Vec<(ColumnPlace, TableTest)> {
         let months = months_of(period);
         let is_asked = |value: &&String| {
-            month_named(&value.to_lowercase()).is_some_and(|month| months.contains(&month))
+            let named = period_named(value).filter(|period| period.grain == Grain::Month);
+            named.is_some_and(|period| months.contains(&u32::from(period.number)))
         };
         for (place, _, view) in self.scope.columns() {
             let named: Vec<DataValue> =

@@ -115,6 +115,7 @@ impl Composer<'_> {
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
         match self.scope.kind(place) {
             ColumnKind::Date if says(&["which year", "哪一年", "哪年"]) => By::Year,
+            ColumnKind::Date if says(&["which quarter", "哪个季度"]) => By::Quarter,
             ColumnKind::Date if says(&["which month", "哪个月"]) => By::Month,
             _ => By::Value,
         }

@@ -91,7 +91,7 @@ pub(crate) fn compose_series(
     composer.filter_all();
     composer.n_unplaced += usize::from(names_a_day) + usize::from(ahead.is_too_fine);
     // `What will sales be in May?` asks for one month, not for a series of Mays.
-    composer.n_unplaced += cues.months.len();
+    composer.n_unplaced += cues.months.len() + cues.quarters.len();
     // The mean of periods, or of the rows in each of them?
     composer.n_unplaced += usize::from(ahead.each.is_some() && cues.goal == Goal::Mean);
     let n_extremes = cues.extremes.iter().filter(|extreme| !composer.is_named(extreme)).count();

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use pikerag_language::periods::{Stretch, stretches};
-use pikerag_language::{Regex, month_named};
+use pikerag_language::{Regex, month_named, pattern};
 
 use super::Cues;
+use crate::long::period_named;
 
 /// A period: one year, quarter, month or day, or a range of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,6 +130,29 @@ impl Cues {
         for (month, span) in found {
             self.mark(span);
             self.months.push(month);
+        }
+    }
+}
+
+pattern!(
+    QUARTERS_ALONE,
+    r"\bq[1-4]\b|\b(?:first|second|third|fourth) quarter\b|第?[一二三四1-4]季度"
+);
+
+impl Cues {
+    /// Reads quarters of any year: `in Q3`, 三季度.
+    pub(super) fn read_quarters(&mut self) {
+        let found: Vec<(u8, Range<usize>)> = QUARTERS_ALONE
+            .find_iter(&self.text)
+            .filter_map(|found| {
+                let named = period_named(found.as_str())?;
+                Some((named.number, self.span(found.range())))
+            })
+            .filter(|(_, span)| span.clone().all(|at| !self.is_used(at)))
+            .collect();
+        for (quarter, span) in found {
+            self.mark(span.clone());
+            self.quarters.push((quarter, span));
         }
     }
 }

@@ -94,7 +94,7 @@ impl Cues {
             self.occurrence
         } else if self.take_last().is_some() {
             Some(Occurrence::Last)
-        } else if self.limit.is_none() && self.take(&FIRST).is_some() {
+        } else if self.limit.is_none() && self.take_beside_periods(&FIRST).is_some() {
             Some(Occurrence::First)
         } else {
             None
@@ -111,9 +111,8 @@ impl Cues {
     /// `The last time`, but not `last year`.
     fn take_last(&mut self) -> Option<Range<usize>> {
         let alone = || self.find(&LAST_ALONE).filter(|_| !self.events.is_empty());
-        let span = self.find(&LAST).or_else(alone)?;
-        let is_relative = self.relative.as_ref().is_some_and(|it| it.contains(&span.start));
-        if is_relative {
+        let span = self.find(&LAST).or_else(alone).filter(|span| !self.is_in_period(span))?;
+        if self.relative.as_ref().is_some_and(|relative| relative.contains(&span.start)) {
             return None;
         }
         self.mark(span.clone());

@@ -31,6 +31,21 @@ pub(super) enum YearHeader {
     Alone,
 }
 
+/// What a header or a title says, for others than columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderSays {
+    /// The name without a unit in brackets.
+    pub name: String,
+    pub unit: Option<String>,
+    /// It is the word for a year alone.
+    pub is_year: bool,
+}
+
+pub(crate) fn header_says(header: &str) -> HeaderSays {
+    let Header { bare, unit, year, .. } = read_header(header);
+    HeaderSays { name: bare, unit, is_year: year == YearHeader::Alone }
+}
+
 pub(super) fn read_header(header: &str) -> Header {
     let name = header.split_whitespace().collect::<Vec<_>>().join(" ");
     let narrow = narrowed(&name);

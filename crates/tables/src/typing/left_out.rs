@@ -125,6 +125,61 @@ fn is_total(
     }
 }
 
+/// Whether the name of a column beside columns of periods is that of a total or an average over them.
+pub(crate) fn names_total(name: &str) -> bool {
+    const NAMES: [&str; 20] = [
+        "ytd",
+        "year to date",
+        "year-to-date",
+        "annual",
+        "full year",
+        "whole year",
+        "year total",
+        "all year",
+        "min",
+        "max",
+        "minimum",
+        "maximum",
+        "median",
+        "cumulative",
+        "h1",
+        "h2",
+        "全年",
+        "全年累计",
+        "上半年",
+        "下半年",
+    ];
+    const CHINESE: [&str; 16] = [
+        "合计",
+        "总计",
+        "小计",
+        "共计",
+        "累计",
+        "总和",
+        "总数",
+        "平均",
+        "平均值",
+        "平均数",
+        "均值",
+        "月均",
+        "年均",
+        "最大值",
+        "最小值",
+        "中位数",
+    ];
+    let text = narrowed(name).to_lowercase();
+    let text = text.split_once('(').map_or(text.as_str(), |(before, _)| before.trim_end());
+    let text = text.trim_matches(|c: char| matches!(c, '*' | '_' | ':' | ' '));
+    let is_chinese = || {
+        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let rest = CHINESE.iter().find_map(|word| text.strip_suffix(word));
+        rest.is_some_and(is_chinese_period)
+    };
+    NAMES.contains(&text)
+        || matches!(english_total(&[], text), English::Total | English::Average)
+        || is_chinese()
+}
+
 enum English {
     None,
     Total,

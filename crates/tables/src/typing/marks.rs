@@ -50,6 +50,11 @@ pub(super) fn mark(cell: &str) -> Option<Mark> {
     }
 }
 
+/// Whether a cell holds no number.
+pub(crate) fn is_missing(cell: &str) -> bool {
+    mark(cell.trim()).is_some()
+}
+
 /// The marks that one column takes for missing values, besides [`Mark::Always`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MissingMarks {

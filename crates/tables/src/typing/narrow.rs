@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pikerag_language::is_unseen;
 
 /// A cell without surrounding space and invisible characters, with narrow digits, plain spaces and a plain minus.
-pub(super) fn narrowed(cell: &str) -> Cow<'_, str> {
+pub(crate) fn narrowed(cell: &str) -> Cow<'_, str> {
     let cell = cell.trim();
     if cell.is_ascii() {
         return Cow::Borrowed(cell);

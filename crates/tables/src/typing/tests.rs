@@ -379,7 +379,7 @@ proptest! {
             ColumnKind::Date => {
                 prop_assert!(column.unread * 20 <= column.filled);
                 let reads = values.iter().filter(|(cell, value)| {
-                    let narrow = narrow::narrowed(cell);
+                    let narrow = narrowed(cell);
                     date::written_date(&narrow).is_some() && matches!(value, DataValue::Text(_))
                 });
                 // A date that the order excludes is kept as it is written.

@@ -213,8 +213,18 @@ fn origins(
     };
     let mut rows = Vec::with_capacity(found.len());
     for (cells, numbers) in found {
-        let origins = numbers.into_iter().take(each).map(&mut origin);
-        rows.push(PlanRow { cells, origins: origins.collect::<rusqlite::Result<_>>()? });
+        let mut origins: Vec<RowOrigin> = Vec::new();
+        for number in numbers {
+            if each <= origins.len() {
+                break;
+            }
+            // Periods of one row of a document stand in one place.
+            let origin = origin(number)?;
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        rows.push(PlanRow { cells, origins });
     }
     Ok(rows)
 }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_knowledge::{
-    DataColumn, DataTable, DataValue, InChunk, RowReader, Span, Stage, Table, TableShape, file_part,
+    DataColumn, DataTable, InChunk, RowPlace, RowReader, Span, Stage, Table, TableShape,
+    file_part,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -74,8 +75,9 @@ pub(in crate::sqlite) fn write(
     reader.begin(&rows.header);
     let mut named: BTreeMap<i64, Named> = BTreeMap::new();
     rows.each(tx, |chunk| {
+        reader.enter(chunk.place());
         for row in &chunk.rows {
-            reader.see(file_part(&chunk.uri), row);
+            reader.see(row);
         }
         chunk.name(&mut named);
         Ok(())
@@ -117,7 +119,7 @@ fn store(
     tx: &Transaction<'_>,
     table: i64,
     rows: &Rows,
-    reader: &dyn RowReader,
+    reader: &mut dyn RowReader,
     columns: Vec<DataColumn>,
 ) -> rusqlite::Result<(u64, Vec<DataColumn>)> {
     let list: Vec<String> = (0..columns.len()).map(|place| format!(", c{place}")).collect();
@@ -136,26 +138,25 @@ fn store(
     let mut survey = Survey::new(&columns);
     let (mut values, mut row) = (Vec::with_capacity(columns.len()), 0_i64);
     rows.each(tx, |chunk| {
-        let (first, mut left_out) = (row + 1, 0);
+        let (first, mut left_out) = (row + 1, 0_u64);
+        reader.enter(chunk.place());
         for (cells, span) in chunk.rows.iter().zip(&chunk.spans) {
             values.clear();
-            if !reader.read(file_part(&chunk.uri), cells, &mut values) {
-                left_out += 1;
-                continue;
+            left_out += reader.read(cells, &mut values);
+            for values in values.chunks_exact(columns.len().max(1)) {
+                row += 1;
+                insert.raw_bind_parameter(1, row)?;
+                insert.raw_bind_parameter(2, chunk.id)?;
+                insert.raw_bind_parameter(3, limit_of(span.start))?;
+                insert.raw_bind_parameter(4, limit_of(span.end))?;
+                for (place, value) in (5..).zip(values) {
+                    insert.raw_bind_parameter(place, Bound(value))?;
+                }
+                insert.raw_execute()?;
+                survey.see(values);
             }
-            values.resize(columns.len(), DataValue::Empty);
-            row += 1;
-            insert.raw_bind_parameter(1, row)?;
-            insert.raw_bind_parameter(2, chunk.id)?;
-            insert.raw_bind_parameter(3, limit_of(span.start))?;
-            insert.raw_bind_parameter(4, limit_of(span.end))?;
-            for (place, value) in (5..).zip(&values) {
-                insert.raw_bind_parameter(place, Bound(value))?;
-            }
-            insert.raw_execute()?;
-            survey.see(&values);
         }
-        note.execute(params![chunk.id, first, row + 1 - first, left_out]).map(drop)
+        note.execute(params![chunk.id, first, row + 1 - first, left_out.cast_signed()]).map(drop)
     })?;
     Ok((row.cast_unsigned(), survey.told(columns)))
 }
@@ -177,7 +178,12 @@ struct ChunkRows {
     uri: String,
     document: String,
     headings: Vec<String>,
+    /// The text above the rows in this chunk.
     caption: String,
+    /// The text above the table, which may begin in an earlier chunk.
+    table_caption: String,
+    /// Whether the table begins here.
+    begins: bool,
     rows: Vec<Vec<String>>,
     /// Where each of them stands in the document's text.
     spans: Vec<Span>,
@@ -227,8 +233,14 @@ impl Rows {
             }
         };
         let mut statement = connection.prepare_cached(sql)?;
+        // The document of the last table that began, and the text above it: its rows may go on in further chunks.
+        let mut above: (i64, String) = Default::default();
         for id in &self.chunks {
-            let chunk = statement.query_row([id], |row| self.read(*id, row))?;
+            let mut chunk = statement.query_row([id], |row| self.read(*id, row))?;
+            match chunk.begins || above.0 != chunk.source {
+                true => above = (chunk.source, chunk.caption.clone()),
+                false => chunk.table_caption.clone_from(&above.1),
+            }
             hand(chunk)?;
         }
         Ok(())
@@ -239,6 +251,7 @@ impl Rows {
         let document: String = row.get(2)?;
         let json = row.get_ref(4)?.as_str()?;
         let (mut rows, mut spans, mut caption) = (Vec::new(), Vec::new(), String::new());
+        let mut begins = true;
         if self.is_of_records {
             let said: BTreeMap<String, String> = from_json(json)?;
             let value = |name: &String| said.get(name).cloned().unwrap_or_default();
@@ -250,6 +263,7 @@ impl Rows {
             let table: Table = from_json(json)?;
             // Rows that were cut off from the header of their table have no line for it.
             let before = table.lines.len().saturating_sub(table.rows.len());
+            begins = 0 < before;
             let first = table.lines.first().map_or(span.start, |line| line.start);
             let text = row.get_ref(5)?.as_str()?;
             let above = text.get(..first.saturating_sub(span.start)).unwrap_or_default();
@@ -267,7 +281,9 @@ impl Rows {
             uri: row.get(1)?,
             document,
             headings,
+            table_caption: caption.clone(),
             caption,
+            begins,
             rows,
             spans,
         })
@@ -275,6 +291,14 @@ impl Rows {
 }
 
 impl ChunkRows {
+    fn place(&self) -> RowPlace<'_> {
+        RowPlace {
+            file: file_part(&self.uri),
+            headings: &self.headings,
+            caption: &self.table_caption,
+        }
+    }
+
     /// Notes how the document calls its rows. Records of a file are called by its name alone.
     fn name(&self, named: &mut BTreeMap<i64, Named>) {
         if file_part(&self.uri) != self.uri {
