@@ -1,4 +1,4 @@
-//! Admits runs: so many at a time, the keys by turns, a bounded number of others in line.
+//! Admits runs: a bounded number at a time, keys in turn, with a bounded queue.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -8,14 +8,14 @@ use tokio::sync::oneshot;
 
 use crate::problem::{Fault, Problem};
 
-/// Runs that are under way and in line.
+/// Runs that are running or queued.
 #[derive(Clone)]
 pub(crate) struct Admission(Arc<Inner>);
 
 struct Inner {
-    /// Runs at a time.
+    /// The largest number of runs at a time.
     most: usize,
-    /// Requests in line.
+    /// The largest number of queued requests.
     longest: usize,
     state: Mutex<State>,
 }
@@ -24,11 +24,11 @@ struct Inner {
 struct State {
     under_way: usize,
     by_key: HashMap<String, usize>,
-    /// Those in line by key, in the order in which they came.
+    /// Queued requests by key, in order of arrival.
     waiting: BTreeMap<String, VecDeque<Waiting>>,
     n_waiting: usize,
     tickets: u64,
-    /// The key that was admitted last from the line.
+    /// The key that was last admitted from the queue.
     last: String,
 }
 
@@ -37,7 +37,7 @@ struct Waiting {
     admit: oneshot::Sender<Place>,
 }
 
-/// The right to run; the next in line has it when this is dropped.
+/// The right to run; dropping it admits the next request of the queue.
 pub(crate) struct Place {
     inner: Arc<Inner>,
     key: String,
@@ -48,11 +48,12 @@ impl Admission {
         Self(Arc::new(Inner { most, longest, state: Mutex::default() }))
     }
 
-    /// Waits until a run of a key may begin. Where others wait too, the key with the fewest runs under way is next, and keys
-    /// that have as many come by turns. Where the line is full, the latest of the key with most in line is turned away.
+    /// Waits until a run of this key may begin. The key with the fewest running runs is next; keys
+    /// with equal numbers take turns. If the queue is full, the newest request of the key with the
+    /// most queued requests is refused.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the line.
+    /// Dropping the future removes the request from the queue.
     pub(crate) async fn enter(&self, key: &str) -> Result<Place, Problem> {
         let (admitted, ticket) = {
             let mut state = self.0.state();
@@ -81,7 +82,7 @@ impl Admission {
     }
 }
 
-/// Takes a request out of the line, if it is still in it.
+/// Removes a request from the queue, if it is still queued.
 struct Leaves<'a> {
     inner: &'a Inner,
     key: &'a str,
@@ -113,7 +114,8 @@ impl Inner {
 }
 
 impl State {
-    /// Turns away the latest of the key with most in line, if that has more than this one would; whether it did.
+    /// Refuses the newest request of the key with the most queued requests, if that key has more
+    /// than this one would have. Returns whether a request was refused.
     fn make_way(&mut self, key: &str) -> bool {
         let own = self.waiting.get(key).map_or(0, VecDeque::len);
         let longest = self.waiting.iter_mut().max_by_key(|(_, line)| line.len());
@@ -125,7 +127,7 @@ impl State {
         true
     }
 
-    /// Who is next in line.
+    /// Removes the request that is next and returns it.
     fn next(&mut self) -> Option<(String, oneshot::Sender<Place>)> {
         let after = (Bound::Excluded(self.last.clone()), Bound::Unbounded);
         let turns = self.waiting.range(after).chain(self.waiting.range(..=self.last.clone()));
@@ -160,7 +162,7 @@ impl Drop for Place {
             next.map(|(key, admit)| (self.inner.admit(&mut state, &key), admit))
         };
         if let Some((place, admit)) = admitted {
-            // Whoever has left meanwhile gives the place back at once.
+            // If the caller has left, dropping the place gives it back at once.
             let _ = admit.send(place);
         }
     }
@@ -172,9 +174,9 @@ mod tests {
 
     use super::*;
 
-    /// One key holds all places and fills the line; another comes.
+    /// One key holds all places and fills the queue; then another key arrives.
     #[test]
-    fn keys_come_by_turns_and_the_longest_line_makes_way() {
+    fn keys_take_turns_and_a_full_queue_drops_from_the_longest_key() {
         let admission = Admission::new(2, 4);
         let enter = |key: &'static str| {
             let admission = admission.clone();
@@ -186,19 +188,21 @@ mod tests {
         }
         let mut line: Vec<_> = (0..4).map(|_| enter("a")).collect();
         assert!(line.iter_mut().all(|one| one.now_or_never().is_none()));
-        // The line is full: the same key is turned away, another one takes the place of its latest.
+        // The queue is full: a second request of the same key is refused; another key replaces its
+        // newest request.
         let refused = enter("a").now_or_never().unwrap().err().unwrap();
         assert_eq!((refused.status().as_u16(), refused.code()), (429, "too-many-runs"));
         let mut other = enter("b");
         assert!((&mut other).now_or_never().is_none());
         assert!(line.pop().unwrap().now_or_never().unwrap().is_err());
-        // The one with fewer runs is first, though it came last.
+        // The key with fewer runs is first, although it came last.
         held.pop();
         let b = (&mut other).now_or_never().unwrap().unwrap();
         assert!(line.iter_mut().all(|one| one.now_or_never().is_none()));
         drop(b);
         let first = line.remove(0).now_or_never().unwrap().unwrap();
-        // Who goes away leaves the line, and whoever is admitted and gone gives the place back.
+        // A caller that leaves is removed from the queue; an admitted caller that has left gives
+        // its place back.
         drop(line.remove(0));
         drop((first, held));
         let last = line.remove(0).now_or_never().unwrap().unwrap();

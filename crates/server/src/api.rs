@@ -1,4 +1,4 @@
-//! The routes of our own: what each takes and gives.
+//! Holds the handlers of the project's own REST routes.
 
 pub(crate) mod ask;
 pub(crate) mod bases;

@@ -1,4 +1,4 @@
-//! Holds what requests share: the engine, the bases by name, the keys.
+//! Holds the state that requests share: the engine, the bases by name, the keys.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,23 +24,23 @@ use crate::problem::{Fault, Problem};
 use crate::responses::Responses;
 use crate::wrong::WrongKeys;
 
-/// How many times as long as a question a conversation may be.
+/// The limit of a conversation, as a multiple of the limit of a question.
 const CONVERSATION: usize = 8;
 
 /// What all requests share.
 pub(crate) type App = Arc<Shared>;
 
 pub(crate) struct Shared {
-    /// What requests begin with from now on.
+    /// The state that new requests begin with.
     live: RwLock<Arc<Live>>,
     keys: Option<Keys>,
-    /// Whether keys were ever seen to be needed: from then on they are, whatever becomes of their store.
+    /// Whether a key was ever found to be required: it stays so, whatever happens to their store.
     is_closed: AtomicBool,
     pub(crate) wrong: WrongKeys,
     rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
     runs: Admission,
     pub(crate) jobs: Jobs,
-    /// The server's own.
+    /// The server's own runtime.
     pub(crate) runtime: Handle,
     on_offer: OnOffer,
     pub(crate) audit: Audit,
@@ -48,17 +48,17 @@ pub(crate) struct Shared {
     pub(crate) responses: Responses,
     /// Where the server listens.
     address: SocketAddr,
-    /// Says that no further request is taken.
+    /// Signals that no further request is accepted.
     pub(crate) stopping: CancellationToken,
 }
 
-/// Hears of jobs that wait to be accepted.
+/// Receives jobs that wait for approval.
 pub(crate) type OnOffer = Box<dyn Fn(&JobOffer) + Send + Sync>;
 
-/// Who asks, as far as that was told.
+/// The caller of a request, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The key; none where there are no keys, and whoever reaches the server may do all.
+    /// The key; `None` if the server has none, and every caller has full access.
     pub(crate) key: Option<Key>,
 }
 
@@ -72,7 +72,7 @@ impl Caller {
         self.key.as_ref().is_none_or(|key| scope <= key.params.scope)
     }
 
-    /// Whether nothing of any base is kept from this caller.
+    /// Whether the caller sees all of every base.
     pub(crate) fn sees_all(&self) -> bool {
         self.key
             .as_ref()
@@ -85,7 +85,7 @@ impl Caller {
 }
 
 impl Shared {
-    /// To be called within the runtime that the server runs on.
+    /// Must be called within the runtime that the server runs on.
     pub(crate) fn new(
         engine: Engine,
         keys: Option<Keys>,
@@ -113,7 +113,8 @@ impl Shared {
         }
     }
 
-    /// Settings, engine and bases as they are now. Whoever needs two of them takes both from one.
+    /// The current settings, engine and bases. Take several of them from one result, so that they
+    /// belong together.
     pub(crate) fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -122,7 +123,7 @@ impl Shared {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
     }
 
-    /// Whether a request needs a key: where others can reach the server, and wherever a key was ever made.
+    /// Whether a request needs a key: if others can reach the server, or if a key was ever made.
     pub(crate) fn needs_key(&self) -> Result<bool, KeysError> {
         let Some(keys) = &self.keys else { return Ok(!self.address.ip().is_loopback()) };
         if self.is_closed.load(Ordering::Relaxed) {
@@ -133,12 +134,12 @@ impl Shared {
         Ok(needs)
     }
 
-    /// Who presents this key; `None` where nobody does.
+    /// The key that a request presents; `None` if it is not valid.
     pub(crate) fn find(&self, presented: &str) -> Result<Option<Key>, KeysError> {
         self.keys.as_ref().map_or(Ok(None), |keys| keys.find(presented))
     }
 
-    /// The key of an identifier; `None` where there is none, or it has expired.
+    /// The key with an identifier; `None` if there is none, or it has expired.
     fn key_of(&self, id: &str) -> Result<Option<Key>, KeysError> {
         let Some(keys) = &self.keys else { return Ok(None) };
         let key = keys.list()?.into_iter().map(|line| line.key).find(|key| key.id == id);
@@ -152,8 +153,8 @@ impl Shared {
         opened.map(|(name, session)| (name.clone(), session.clone())).collect()
     }
 
-    /// A base for a caller, who sees and spends of it what was granted. A base that the key does not open is as one that
-    /// is not there.
+    /// Opens a base with the caller's filter and cap. A base that the key does not open is reported
+    /// as missing.
     pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
         let session = self.owner_of(name).filter(|_| caller.opens(name));
         let Some(session) = session else {
@@ -167,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// A base for a caller who changes it: who sees a part of it changes none.
+    /// Opens a base for a caller who changes it. A caller with a filter may not.
     pub(crate) fn whole_base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
         let session = self.base(caller, name)?;
         if caller.key.as_ref().is_some_and(|key| !key.params.filter.is_empty()) {
@@ -176,7 +177,8 @@ impl Shared {
         Ok(session)
     }
 
-    /// A session for what is no single base's, for a caller from whom nothing is kept; `None` where there is no base.
+    /// A session for work that belongs to no single base, for callers who see everything; `None` if
+    /// there is no base.
     pub(crate) fn for_all(&self, caller: &Caller) -> Result<Option<Session>, Problem> {
         if !caller.sees_all() {
             return Err(EngineError::OnlyPart.into());
@@ -184,24 +186,24 @@ impl Shared {
         Ok(self.live().bases.values().next().cloned())
     }
 
-    /// The keys, where there is a place for them.
+    /// The store of keys, if one is set.
     pub(crate) fn keys(&self) -> Option<&Keys> {
         self.keys.as_ref()
     }
 
-    /// What was done with a key by now; `None` where it is revoked.
+    /// What was spent with a key; `None` if it is revoked.
     pub(crate) fn use_of(&self, key: &Key) -> Result<Option<KeyUse>, KeysError> {
         let all = self.keys.as_ref().map(Keys::list).transpose()?.unwrap_or_default();
         Ok(all.into_iter().find(|line| line.key.id == key.id))
     }
 
-    /// Writes down that a key was used, at most once a minute, without waiting for it.
+    /// Records that a key was used, at most once a minute, without waiting for it.
     pub(crate) fn note_use(&self, key: &Key) {
         let Some(keys) = self.keys.as_ref().filter(|keys| keys.is_use_due(key)) else { return };
         let (keys, key) = (keys.clone(), key.clone());
         tokio::task::spawn_blocking(move || {
             if let Err(error) = keys.note_use(&key) {
-                warn!(key = key.id, %error, "its last use is not written down");
+                warn!(key = key.id, %error, "the last use of the key was not recorded");
             }
         });
     }
@@ -211,7 +213,7 @@ impl Shared {
         Arc::clone(self) as Arc<dyn Host>
     }
 
-    /// Puts a job of a caller behind those of its base.
+    /// Queues a job of a caller behind those of its base.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         caller: &Caller,
@@ -228,14 +230,14 @@ impl Shared {
         admitted.inspect_err(|_| self.metrics.turned_away())
     }
 
-    /// Refuses words that a run or a search would take too long over: a question and its conditions, a query.
+    /// Refuses a question with its conditions, or a query, that is too long for a run or a search.
     pub(crate) fn within(&self, words: &[&str], filter: &[Condition]) -> Result<(), Problem> {
         let words: usize = words.iter().map(|words| words.len()).sum();
         let filter: usize = filter.iter().map(|condition| condition.to_string().len()).sum();
         self.bounded(words + filter, 1, "a question or query, with its filter,")
     }
 
-    /// The same for what was said before a question.
+    /// Refuses a conversation that is too long.
     pub(crate) fn conversation_within(&self, bytes: usize) -> Result<(), Problem> {
         self.bounded(bytes, CONVERSATION, "a conversation")
     }
@@ -246,11 +248,11 @@ impl Shared {
             return Ok(());
         }
         Err(Problem::new(413, "question-too-long", Fault::Caller)
-            .saying(format!("{what} has {most} bytes at most, and this one has {bytes}"))
-            .hint("ask about less, or have `server.question_kib` raised"))
+            .saying(format!("{what} may have {most} bytes, and this one has {bytes}"))
+            .hint("shorten it, or ask the operator to raise `server.question_kib`"))
     }
 
-    /// Whether a key may be used now; else in how many seconds.
+    /// Whether a key may be used now; if not, the seconds to wait.
     pub(crate) fn is_in_rate(&self, key: &Key) -> bool {
         let Some(per_minute) = key.params.per_minute else { return true };
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
@@ -266,7 +268,7 @@ impl Shared {
         limiter.check().is_ok()
     }
 
-    /// Where a passage is shown, for people and programs outside.
+    /// The address of a passage for people and programs outside.
     pub(crate) fn permalink(&self, base: &str, chunk: impl std::fmt::Display) -> String {
         let local = || match self.address.ip().is_unspecified() {
             true => format!("http://localhost:{}", self.address.port()),

@@ -1,4 +1,5 @@
-//! Who did what, and when? A line for each request that a key may make: key, route and outcome, never what was asked.
+//! Writes one audit line for each request that needs a scope: key, route and outcome, without the
+//! content.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -10,30 +11,30 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tracing::{error, info};
 
-/// What is said of a request.
+/// What the log records of a request.
 #[derive(Debug, Serialize)]
 pub(crate) struct Entry<'a> {
-    /// Of the key; `-` where there are none.
+    /// Identifier of the key; `-` if there are none.
     pub(crate) key: &'a str,
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) status: u16,
 }
 
-/// Where it is said: in the log, and in a file where one is named.
+/// Writes to the log, and to a file if one is set.
 pub(crate) struct Audit {
     file: Option<(PathBuf, Mutex<File>)>,
 }
 
 impl Audit {
     /// # Errors
-    /// The file cannot be written: a server that should keep account does not come up without.
+    /// The file cannot be written: a server that must keep an audit log does not start without it.
     pub(crate) fn at(file: Option<PathBuf>) -> io::Result<Self> {
         let opened = |path: PathBuf| open(&path).map(|file| (path, Mutex::new(file)));
         Ok(Self { file: file.map(opened).transpose()? })
     }
 
-    /// Adds a line; false where it could not be written.
+    /// Adds a line; false if it could not be written.
     pub(crate) fn add(&self, entry: &Entry<'_>) -> bool {
         let Entry { key, method, path, status } = entry;
         info!(target: "pikerag::audit", key, method, path, status);
@@ -42,7 +43,7 @@ impl Audit {
         match append(place, &mut file, entry) {
             Ok(()) => true,
             Err(error) => {
-                error!(file = %place.display(), %error, "a request is not on the audit log");
+                error!(file = %place.display(), %error, "a request is missing from the audit log");
                 false
             }
         }
@@ -53,8 +54,8 @@ fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(file)
 }
 
-/// The file stays open, so that a line needs no descriptor that might not be free. One that was moved away, as programs that
-/// rotate logs do it, is begun again.
+/// Appends a line. The file stays open, so that a line needs no new descriptor. If the file was
+/// moved away, as programs that rotate logs do, a new one is begun.
 fn append(place: &Path, file: &mut File, entry: &Entry<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -68,7 +69,7 @@ fn append(place: &Path, file: &mut File, entry: &Entry<'_>) -> io::Result<()> {
     if fs::metadata(place).ok().map(which) != file.metadata().ok().map(which) {
         *file = open(place)?;
     }
-    // One write: lines of requests at the same time do not mix.
+    // One write per line: lines of concurrent requests do not mix.
     file.write_all(&line)
 }
 
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!((lines(&old), lines(&file)), (2, 1));
         fs::remove_file(&file).expect("removed");
         fs::create_dir(&file).expect("a folder in its place");
-        assert!(!audit.add(&entry), "what is not written is said");
+        assert!(!audit.add(&entry), "a line that was not written is reported");
         assert!(Audit::at(Some(file)).is_err());
     }
 }

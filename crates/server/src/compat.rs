@@ -1,4 +1,4 @@
-//! The protocols that programs already speak, each as its own documents have it.
+//! Speaks the protocols that other programs already use, each as its documentation defines it.
 
 mod background;
 pub(crate) mod chat;

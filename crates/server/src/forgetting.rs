@@ -1,4 +1,4 @@
-//! Overwrites, beside requests, what was forgotten while somebody still read it.
+//! Overwrites forgotten bytes that a reader still held when they were forgotten.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use tracing::warn;
 
 use crate::app::App;
 
-/// Between two attempts.
+/// The pause between two attempts.
 const REST: Duration = Duration::from_secs(1);
 
-/// Overwrites what earlier processes have forgotten and left to be overwritten.
+/// Overwrites the bytes that earlier processes forgot but did not overwrite.
 pub(crate) async fn finish_forgetting(app: App) {
     for (name, session) in &app.live().bases {
         match pikerag_engine::finish_forgetting(session).await {
             Ok(true) => {}
             Ok(false) => overwrite_later(Arc::clone(&app), session.clone()).await,
-            Err(error) => warn!(base = name, %error, "what was forgotten is not overwritten"),
+            Err(error) => warn!(base = name, %error, "forgotten bytes were not overwritten"),
         }
     }
 }
 
-/// Overwrites what was forgotten as soon as nobody reads a state of before any more.
+/// Overwrites forgotten bytes as soon as no reader holds an earlier state.
 pub(crate) async fn overwrite_later(app: App, session: Session) {
     loop {
         tokio::select! {
@@ -32,7 +32,7 @@ pub(crate) async fn overwrite_later(app: App, session: Session) {
         match pikerag_engine::finish_forgetting(&session).await {
             Ok(true) => return,
             Ok(false) => {}
-            Err(error) => warn!(%error, "what was forgotten is not overwritten"),
+            Err(error) => warn!(%error, "forgotten bytes were not overwritten"),
         }
     }
 }

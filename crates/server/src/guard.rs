@@ -1,4 +1,4 @@
-//! Who may come in? Keys, the names by which the server is called, the pages that call it, and how often.
+//! Guards the routes: keys, the server's names, the origin of calling pages, and request rates.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -33,8 +33,8 @@ const GONE: u16 = 499;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// A request that has come and that no guard has taken yet. If the connection ends before, it has a line on the audit log all
-/// the same.
+/// A request that has arrived and that no guard has taken yet. If the connection ends before, the
+/// audit log still gets a line.
 pub(crate) struct Come {
     app: App,
     method: Method,
@@ -42,7 +42,7 @@ pub(crate) struct Come {
     is_taken: Taken,
 }
 
-/// Whether a guard has taken a request: it writes the line then.
+/// Whether a guard has taken a request; the guard then writes the line.
 #[derive(Clone, Default)]
 struct Taken(Arc<AtomicBool>);
 
@@ -54,7 +54,7 @@ impl Come {
         Self { app: Arc::clone(app), method, path, is_taken }
     }
 
-    /// Its response is there: it leaves no line of this kind.
+    /// Its response has been sent: it needs no line of this kind.
     pub(crate) fn is_answered(&self) {
         self.is_taken.0.store(true, Ordering::Relaxed);
     }
@@ -69,7 +69,7 @@ impl Drop for Come {
     }
 }
 
-/// Checks who asks before anything of a request is read.
+/// Checks the caller before anything of a request is read.
 pub(crate) async fn guard(
     State((app, scope)): State<(App, Option<Scope>)>,
     mut request: Request,
@@ -104,7 +104,7 @@ fn audit(app: &App, entry: &Entry<'_>) {
     }
 }
 
-/// What a trace says of a request; it belongs to the caller's own trace where one is named (`traceparent`).
+/// The trace span of a request; it joins the caller's own trace if `traceparent` names one.
 fn traced(request: &Request, route: &str, caller: &Caller) -> Span {
     let method = known(request.method());
     let span = info_span!(
@@ -117,14 +117,14 @@ fn traced(request: &Request, route: &str, caller: &Caller) -> Span {
         http.response.status_code = Empty,
         pikerag.key = caller.name(),
     );
-    let told = HeaderExtractor(request.headers());
+    let headers = HeaderExtractor(request.headers());
     // Without a collector there is no trace to belong to.
-    let _ = span.set_parent(global::get_text_map_propagator(|known| known.extract(&told)));
+    let _ = span.set_parent(global::get_text_map_propagator(|known| known.extract(&headers)));
     span
 }
 
-/// A request that is counted and put on the audit log, whatever becomes of it: whoever goes away before the response has
-/// status 499.
+/// A request that is counted and written to the audit log in every case. If the client leaves
+/// before the response, its status is 499.
 struct Answering {
     app: App,
     scope: Option<Scope>,
@@ -157,7 +157,7 @@ impl Drop for Answering {
     fn drop(&mut self) {
         let Self { app, scope, method, path, route, key, began, status } = self;
         app.metrics.answered(known(method), route, *status, began.elapsed());
-        // Reads and writes, and tries of them; not who only asks how the server is.
+        // Only requests that need a scope, refused ones included; not health checks.
         if scope.is_some() {
             audit(app, &Entry { key, method: method.as_str(), path, status: *status });
         }
@@ -180,16 +180,16 @@ fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller
             .hint("send `Authorization: Bearer KEY`; `pikerag keys make NAME` makes one")
     };
     let Some(presented) = presented(request.headers()) else {
-        return Err(no_key("no-key", "this server asks for a key"));
+        return Err(no_key("no-key", "this server needs a key"));
     };
     let Some(key) = app.find(&presented)? else {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
         if app.wrong.are_too_many(peer, Instant::now()) {
             return Err(Problem::new(429, "too-many-wrong-keys", Fault::Caller)
                 .saying("too many wrong keys came from this address")
-                .hint("try again in a minute; a right key is answered at once"));
+                .hint("try again in a minute; a valid key is accepted at once"));
         }
-        return Err(no_key("wrong-key", "this key opens nothing here"));
+        return Err(no_key("wrong-key", "this key is not valid here"));
     };
     if key.is_expired(now()) {
         return Err(no_key("key-expired", "this key has expired"));
@@ -198,17 +198,17 @@ fn admitted(app: &App, scope: Option<Scope>, request: &Request) -> Result<Caller
     if !app.is_in_rate(&key) {
         let per_minute = key.params.per_minute.map_or(0, NonZeroU32::get);
         return Err(Problem::new(429, "too-often", Fault::Caller)
-            .saying(format!("this key is good for {per_minute} requests a minute")));
+            .saying(format!("this key allows {per_minute} requests a minute")));
     }
     let caller = Caller { key: Some(key) };
     if !caller.may(scope) {
         return Err(Problem::new(403, "scope-too-small", Fault::Caller)
-            .saying(format!("this takes a key of scope `{}`", scope.as_str())));
+            .saying(format!("this needs a key of scope `{}`", scope.as_str())));
     }
     Ok(caller)
 }
 
-/// `Authorization: Bearer …`, as most programs send a key; `x-api-key`, as some do.
+/// Reads `Authorization: Bearer …`, as most programs send a key, or `x-api-key`.
 fn presented(headers: &HeaderMap) -> Option<String> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::to_owned);
     let bearer = text(header::AUTHORIZATION).and_then(|value| {
@@ -218,7 +218,8 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     bearer.or_else(|| text(HeaderName::from_static("x-api-key")))
 }
 
-/// A name that is not ours would let a page elsewhere talk to us by rebinding its own name to our address.
+/// Checks the host name. Accepting foreign names would let a page of another site reach us by
+/// rebinding its own name to our address.
 fn check_host(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str));
@@ -226,7 +227,7 @@ fn check_host(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> 
         return Ok(());
     }
     Err(Problem::new(421, "other-host", Fault::Caller)
-        .saying("this server is not called so")
+        .saying("this server does not have this name")
         .hint("name it in `server.names`, or set `server.public_url`"))
 }
 
@@ -242,7 +243,7 @@ fn is_ours(app: &App, host: &str) -> bool {
         || settings.names.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
-/// `[::1]:8686`, `name:8686`, `name`.
+/// Removes the port: `[::1]:8686`, `name:8686`, `name`.
 fn without_port(host: &str) -> &str {
     match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, _)) => name,
@@ -250,7 +251,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// A page of another address may not call us from its reader's browser, unless that is set.
+/// Refuses calls from pages of another origin, unless the settings allow it.
 fn check_origin(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();
@@ -272,18 +273,18 @@ fn is_allowed(app: &App, origin: &str) -> bool {
     origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
 }
 
-/// A page of another site may not fetch anything of ours either: a GET bears no `Origin`. A person may follow its link to a
-/// passage.
+/// Refuses other reads by pages of another site, because a GET carries no `Origin`. A person may
+/// follow a link to a passage.
 fn check_site(request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
-    let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let is_link = told("sec-fetch-mode") == Some("navigate")
-        && told("sec-fetch-dest") == Some("document")
+    let value_of = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_link = value_of("sec-fetch-mode") == Some("navigate")
+        && value_of("sec-fetch-dest") == Some("document")
         && request.method() == Method::GET
         && request.uri().path().starts_with("/passages/");
-    // An origin that came this far is allowed.
+    // An origin that passed the check before is allowed.
     let is_allowed = headers.contains_key(header::ORIGIN) || is_link;
-    if told("sec-fetch-site") != Some("cross-site") || is_allowed {
+    if value_of("sec-fetch-site") != Some("cross-site") || is_allowed {
         return Ok(());
     }
     Err(Problem::new(403, "cross-site", Fault::Caller)
@@ -291,7 +292,8 @@ fn check_site(request: &Request) -> Result<(), Problem> {
         .hint("open the server's own page, or name the other page in `server.origins`"))
 }
 
-/// What every response says to browsers: nothing runs, nothing is guessed, nothing is kept, nobody frames it.
+/// Sets the security headers of every response: no scripts, no type sniffing, no caching, no
+/// frames.
 pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let is_asked_for = request.method() == Method::OPTIONS;
@@ -327,8 +329,8 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
     response
 }
 
-/// Turns requests away while so many are under way, before anything of them is read. A request is under way until its response
-/// is sent. Who asks how the server is always may.
+/// Refuses requests beyond the limit, before it reads anything of them. A request counts until its
+/// response is sent. Health checks are always allowed.
 pub(crate) fn busy(
     app: App,
 ) -> impl Fn(Request, Next) -> futures::future::BoxFuture<'static, Response> + Clone {

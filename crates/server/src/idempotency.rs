@@ -12,8 +12,8 @@ use crate::responses::{BYTES, Kept, LONGEST};
 
 const NAME: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Lets a POST through once. Responses that are streamed, are larger than 1 MiB, or report a fault of the server are not
-/// kept: the request may be made again.
+/// Lets a POST through once. Streamed responses, responses larger than 1 MiB, and errors of the
+/// server are not kept, so that the request may be repeated.
 pub(crate) async fn once(State(app): State<App>, request: Request, next: Next) -> Response {
     let Some(key) = request.headers().get(NAME).filter(|_| request.method() == Method::POST) else {
         return next.run(request).await;

@@ -1,4 +1,5 @@
-//! Keeps the jobs of all bases: rows of each base, run one after the other, followed while they go on, found again for good.
+//! Keeps the jobs of all bases: each base runs its jobs one after the other, and they survive a
+//! restart.
 
 mod host;
 mod line;
@@ -27,18 +28,18 @@ use self::line::Line;
 pub(crate) use self::shown::Job;
 use crate::problem::{Fault, Problem};
 
-/// Jobs that a base keeps, the oldest that are over dropped first.
+/// The number of jobs that a base keeps; the oldest finished ones are dropped first.
 const KEPT: usize = 10_000;
-/// Jobs that a list shows.
+/// The number of jobs in a list.
 const LISTED: usize = 500;
 
-/// What is to be indexed.
+/// The work of an indexing job.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) kind: JobKind,
-    /// Files; of watched folders, the folders.
+    /// Files; for watched folders, the folders.
     pub(crate) paths: Vec<PathBuf>,
-    /// Whether what models refused before is asked again.
+    /// Whether to ask models again about passages that they refused before.
     pub(crate) retry_refused: bool,
 }
 
@@ -52,14 +53,15 @@ impl Work {
 /// All jobs of the server.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    /// Those that are not over, by base and number.
+    /// The jobs that are not over, by base and number.
     live: Mutex<BTreeMap<(String, u64), watch::Sender<Job>>>,
     lines: Mutex<HashMap<String, Arc<Line>>>,
     running: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Jobs {
-    /// Puts a job behind those of its base, for good: it survives the end of the server.
+    /// Queues a job behind those of its base. The record is durable: it survives the end of the
+    /// server.
     pub(crate) async fn begin(
         &self,
         host: &Arc<dyn Host>,
@@ -90,7 +92,7 @@ impl Jobs {
             outcome: None,
         };
         let line = self.line(host, base);
-        // Nobody begins it before its folders are known.
+        // No job may begin before its folders are known.
         let _order = line.order.lock().await;
         record.id = made(session).await?.add_job(record.clone(), files).await.map_err(failed)?;
         if work.kind == JobKind::Watch {
@@ -102,7 +104,8 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Accepts the bill of a job that is offered, or has one begun again that was set aside or did not come to its end.
+    /// Accepts the bill of an offered job, or begins a job again that was set aside or did not
+    /// finish.
     pub(crate) async fn accept(
         &self,
         host: &Arc<dyn Host>,
@@ -119,7 +122,7 @@ impl Jobs {
         if matches!(record.state, JobState::Waiting | JobState::Running | JobState::Done) {
             return Err(Problem::new(409, "not-offered", Fault::Caller)
                 .saying(format!(
-                    "job {id} is {}: it needs nobody to begin it",
+                    "job {id} is {}: it needs no approval to begin",
                     record.state.as_str()
                 ))
                 .hint("GET …/jobs lists those that are `offered`, `set_aside`, `incomplete` or `failed`"));
@@ -138,7 +141,7 @@ impl Jobs {
         Ok(Job::of(base, &record))
     }
 
-    /// The latest jobs of a base and all that are not over, the latest first.
+    /// The latest jobs of a base and all that are not over, newest first.
     pub(crate) async fn of(&self, base: &str, session: &Session) -> Result<Vec<Job>, Problem> {
         let Some(store) = there(session).await? else { return Ok(Vec::new()) };
         let mut records = store.jobs(JobQuery::Latest(LISTED)).await.map_err(failed)?;
@@ -153,15 +156,15 @@ impl Jobs {
         Ok(records.iter().map(job).collect())
     }
 
-    /// How many of a base's jobs wait or are at work.
+    /// The number of a base's jobs that wait or run.
     pub(crate) fn waiting(&self, base: &str) -> usize {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let of_base = live.iter().filter(|((of, _), _)| of == base);
-        let waits = |job: &Job| matches!(job.stand, JobState::Waiting | JobState::Running);
+        let waits = |job: &Job| matches!(job.state, JobState::Waiting | JobState::Running);
         of_base.filter(|(_, job)| waits(&job.borrow())).count()
     }
 
-    /// Files that jobs that are not over read or will, where they lie, each with the state of its job.
+    /// The files that unfinished jobs read or will read, each with the state of its job.
     pub(crate) async fn to_read(
         &self,
         session: &Session,
@@ -174,10 +177,10 @@ impl Jobs {
         Ok(files.map(|((name, place), state)| (name, place, state)).collect())
     }
 
-    /// Takes files out of all jobs of a base that are not over, and waits until none is at work on them. While what it returns
-    /// is held, none begins.
+    /// Removes files from all unfinished jobs of a base, and waits until none works on them. No job
+    /// begins while the returned guard is held.
     ///
-    /// `everywhere`: whether any job may hold their text, not only those that read them.
+    /// `everywhere`: whether any job may hold their text, not only the jobs that read them.
     pub(crate) async fn withdraw(
         &self,
         host: &Arc<dyn Host>,
@@ -191,7 +194,7 @@ impl Jobs {
         if let Some(store) = there(session).await? {
             store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
         }
-        // Before the order is given up: else the job could begin again first.
+        // Before the order is released: otherwise the job could begin again first.
         let held = match line.stop_those_at(files, everywhere) {
             true => Some(Arc::clone(&line.gate).lock_owned().await),
             false => None,
@@ -200,7 +203,7 @@ impl Jobs {
         Ok(held)
     }
 
-    /// One job, to look at while it goes on.
+    /// One job, with its later states.
     pub(crate) async fn watch(
         &self,
         base: &str,
@@ -220,17 +223,17 @@ impl Jobs {
         Ok(watch::channel(Job::of(base, &record)).1)
     }
 
-    /// Goes on with what was accepted before the server ended.
+    /// Resumes the jobs that were accepted before the server ended.
     pub(crate) fn go_on(&self, host: &Arc<dyn Host>, base: &str) {
         self.line(host, base);
     }
 
-    /// Waits until jobs that were told to stop have noted where they are.
+    /// Waits until stopped jobs have recorded their progress.
     pub(crate) async fn ended(&self) {
         let running =
             std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
         for task in running {
-            // One that panicked has nothing more to note.
+            // A job that panicked has nothing left to record.
             let _ = task.await;
         }
     }
@@ -239,7 +242,8 @@ impl Jobs {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let line = Arc::new(Line::new(base));
-            // On the server's own runtime: connections to models that a job opens serve others after it.
+            // On the server's own runtime: connections to models that a job opens are used by later
+            // jobs.
             let running = host.runtime().spawn(queue::run(Arc::clone(host), Arc::clone(&line)));
             self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
             line
@@ -247,14 +251,14 @@ impl Jobs {
         Arc::clone(lines.entry(base.to_owned()).or_insert_with(new))
     }
 
-    /// Shows a job to whoever follows it, until it is over.
+    /// Publishes a job to its followers until it is over.
     fn follow(&self, job: &Job) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (job.base.clone(), job.id);
         live.entry(key).or_insert_with(|| watch::channel(job.clone()).0);
     }
 
-    /// Changes what is shown of a job.
+    /// Changes the published state of a job.
     fn show(&self, base: &str, id: u64, change: impl FnOnce(&mut Job)) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job) = live.get(&(base.to_owned(), id)) {
@@ -262,10 +266,10 @@ impl Jobs {
         }
     }
 
-    /// Keeps a job and shows it.
+    /// Stores a job and publishes it.
     async fn keep(&self, base: &str, store: &dyn JobStore, record: &JobRecord) {
         if let Err(error) = store.put_job(record.clone()).await {
-            warn!(base, job = record.id, %error, "the state of a job is not kept");
+            warn!(base, job = record.id, %error, "the state of a job was not stored");
         }
         let job = Job::of(base, record);
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
@@ -284,13 +288,13 @@ impl Jobs {
     }
 }
 
-/// The jobs of a base; it is made where there is none.
+/// The job store of a base; the base is created if there is none.
 async fn made(session: &Session) -> Result<Arc<dyn JobStore>, Problem> {
     let store = pikerag_engine::jobs(session, CreateBase::Yes).await?;
     store.ok_or_else(|| Problem::new(503, "no-base", Fault::Server))
 }
 
-/// The jobs of a base; `None` where there is no base.
+/// The job store of a base; `None` if there is no base.
 async fn there(session: &Session) -> Result<Option<Arc<dyn JobStore>>, Problem> {
     Ok(pikerag_engine::jobs(session, CreateBase::No).await?)
 }

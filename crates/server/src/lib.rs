@@ -1,5 +1,6 @@
-//! The face for programs, and the page for people: REST with its OpenAPI document, and the protocols that programs already speak.
-//! Requests become those of the engine; its responses, events and errors become what each protocol calls them. No logic lives here.
+//! Serves pikerag over HTTP: REST with its OpenAPI document, the protocols of other programs, and
+//! the page. It translates requests, responses, events and errors between the engine and each
+//! protocol. It holds no logic.
 
 mod admission;
 mod api;

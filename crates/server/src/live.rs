@@ -1,11 +1,12 @@
-//! Holds what a request begins with: settings, engine and bases that belong together.
+//! Holds the settings, engine and bases that a request begins with.
 
 use std::collections::BTreeMap;
 
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, Session};
 
-/// What a request finds, for as long as it takes: the engine with its settings, and the bases by name.
+/// The state of a request for its whole duration: the engine with its settings, and the bases by
+/// name.
 pub(crate) struct Live {
     pub(crate) settings: ServerSettings,
     pub(crate) engine: Engine,

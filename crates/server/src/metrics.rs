@@ -1,4 +1,4 @@
-//! How is the server doing? Counters for Prometheus: requests, runs, jobs, and what models were paid.
+//! Counts requests, runs, jobs and the cost of models for Prometheus.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -57,7 +57,8 @@ struct Ended {
     stand: String,
 }
 
-/// A method as counters and traces name it: whoever makes names up makes no series.
+/// A method's name for counters and traces. Unknown names share one label, so that callers cannot
+/// create series.
 pub(crate) fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -71,12 +72,12 @@ pub(crate) fn known(method: &Method) -> &'static str {
     }
 }
 
-/// Upper ends of durations in seconds: a search takes milliseconds, an answer minutes.
+/// Upper ends of the duration buckets in seconds: a search takes milliseconds, an answer minutes.
 const SECONDS: [f64; 16] = [
     0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0,
 ];
 
-/// What is counted.
+/// All counters.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Request, Counter>,
@@ -90,7 +91,7 @@ pub(crate) struct Metrics {
     calls: Family<Model, Counter>,
     tokens: Family<Tokens, Counter>,
     dollars: Family<Model, Counter<f64, AtomicU64>>,
-    /// Held while what was paid is brought up to now.
+    /// Held while the costs are updated.
     paying: Mutex<()>,
     jobs: Family<Jobs, Gauge>,
     jobs_ended: Family<Ended, Counter>,
@@ -118,7 +119,7 @@ impl Metrics {
             jobs_ended: Family::default(),
             unaudited: Counter::default(),
         };
-        // What has not happened yet is counted as 0: else the first time would go unseen.
+        // Each state begins at 0: otherwise its first event would not appear as an increase.
         for state in RunState::ALL.iter().filter(|state| **state != RunState::Running) {
             drop(metrics.runs.get_or_create(&Run { state: state.as_str().to_owned() }));
         }
@@ -129,7 +130,7 @@ impl Metrics {
     fn register(&mut self) {
         let registry = &mut self.registry;
         let version = [("version", env!("CARGO_PKG_VERSION"))].to_vec();
-        registry.register("build", "What runs", Info::new(version));
+        registry.register("build", "The running program", Info::new(version));
         registry.register("requests", "Requests that were answered", self.requests.clone());
         registry.register_with_unit(
             "request_duration",
@@ -139,7 +140,7 @@ impl Metrics {
         );
         let text = "Requests that are read or worked on";
         registry.register("requests_underway", text, self.underway.clone());
-        let text = "Requests that were turned away, for too many were under way";
+        let text = "Requests that were refused because too many were running";
         registry.register("requests_rejected", text, self.rejected.clone());
         let text = "Questions that were run, by how they ended";
         registry.register("runs", text, self.runs.clone());
@@ -149,19 +150,19 @@ impl Metrics {
             Unit::Seconds,
             self.run_seconds.clone(),
         );
-        let text = "Questions that are being answered, streams too";
+        let text = "Questions that are being answered, including streams";
         registry.register("runs_underway", text, self.runs_underway.clone());
-        let text = "Questions that were turned away, for too many wait";
+        let text = "Questions that were refused because too many were queued";
         registry.register("runs_rejected", text, self.runs_rejected.clone());
-        registry.register("model_calls", "Calls of models that were paid", self.calls.clone());
+        registry.register("model_calls", "Paid model calls", self.calls.clone());
         registry.register("model_tokens", "Tokens of these calls", self.tokens.clone());
         let text = "What they cost, as far as prices are known";
         registry.register("model_dollars", text, self.dollars.clone());
-        let text = "Jobs of indexing that wait or are at work";
+        let text = "Indexing jobs that wait or run";
         registry.register("jobs_waiting", text, self.jobs.clone());
-        let text = "Jobs of indexing, by how they ended";
+        let text = "Indexing jobs, by how they ended";
         registry.register("jobs", text, self.jobs_ended.clone());
-        let text = "Requests that could not be put on the audit log";
+        let text = "Requests that could not be written to the audit log";
         registry.register("requests_unaudited", text, self.unaudited.clone());
     }
 
@@ -169,7 +170,7 @@ impl Metrics {
         self.underway.inc();
     }
 
-    /// `route` as the table has it, so that there are as many series as routes.
+    /// `route` is the pattern of the routing table, so that there are as many series as routes.
     pub(crate) fn answered(&self, method: &'static str, route: &str, status: u16, took: Duration) {
         self.underway.dec();
         let of = Request { method, route: route.to_owned(), status };
@@ -177,7 +178,7 @@ impl Metrics {
         self.seconds.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
     }
 
-    /// A question is being answered.
+    /// Counts a question when its run begins.
     pub(crate) fn asked(&self) {
         self.runs_underway.inc();
     }
@@ -198,8 +199,8 @@ impl Metrics {
     }
 
     /// A job is over.
-    pub(crate) fn indexed(&self, base: &str, stand: &str) {
-        let of = Ended { base: base.to_owned(), stand: stand.to_owned() };
+    pub(crate) fn indexed(&self, base: &str, state: &str) {
+        let of = Ended { base: base.to_owned(), stand: state.to_owned() };
         self.jobs_ended.get_or_create(&of).inc();
     }
 
@@ -213,7 +214,7 @@ impl Metrics {
             .set(jobs.try_into().unwrap_or(i64::MAX));
     }
 
-    /// Brings what was paid up to now. All bases count on one meter.
+    /// Updates the costs. All bases share one meter.
     pub(crate) fn paid(&self, session: &Session) {
         let _one = self.paying.lock().unwrap_or_else(PoisonError::into_inner);
         for part in session.cost().parts {
@@ -236,7 +237,7 @@ impl Metrics {
         }
     }
 
-    /// All of it in the text format of Prometheus.
+    /// All counters in Prometheus' text format.
     pub(crate) fn text(&self) -> Option<String> {
         let mut text = String::new();
         encode(&mut text, &self.registry).ok()?;

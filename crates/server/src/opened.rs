@@ -9,10 +9,10 @@ use serde::Deserialize;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, Parts, Problem};
 
-/// A base, of which the caller sees what was granted.
+/// A base with the caller's filter applied.
 pub(crate) struct Seen(pub(crate) Session);
 
-/// A base of which nothing is kept from the caller, who may change it.
+/// A base that the caller sees whole and may change.
 pub(crate) struct Whole(pub(crate) Session);
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ impl FromRequestParts<App> for Whole {
     }
 }
 
-/// Who asks, as the guard has found out, and for which base.
+/// The caller, as the guard determined, and the requested base.
 async fn asked(parts: &mut request::Parts, app: &App) -> Result<(Caller, String), Problem> {
     let Parts(Named { base }) = Parts::from_request_parts(parts, app).await?;
     let Extension(caller) = Extension::from_request_parts(parts, app)

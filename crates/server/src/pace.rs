@@ -1,4 +1,4 @@
-//! Bounds how long a body may take to come, and how long a response may take to be read.
+//! Bounds how slowly a body may arrive, and how slowly a response may be read.
 
 use std::io;
 use std::pin::Pin;
@@ -11,17 +11,17 @@ use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// How long is looked at together, while a body comes.
+/// The window over which the bytes of an arriving body are counted.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Bytes that come at least in this time: 1 KiB a second.
+/// The fewest bytes in this window: 1 KiB a second.
 const LEAST: usize = 10 << 10;
-/// How long a body is waited for in all.
+/// The longest time for a whole body.
 const WHOLE: Duration = Duration::from_hours(1);
-/// How long a reader may take nothing of a response, or less than this of it.
+/// How long a reader may take fewer than `LEAST_READ` bytes of a response.
 const STALLED: Duration = Duration::from_mins(1);
 const LEAST_READ: usize = 60 << 10;
 
-/// A body comes too slowly.
+/// A body arrives too slowly.
 #[derive(Debug, thiserror::Error)]
 #[error("the body comes at less than 1 KiB a second, or takes more than an hour")]
 pub(crate) struct SlowBody;
@@ -31,7 +31,8 @@ pub(crate) fn is_slow(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<SlowBody>() || error.source().is_some_and(is_slow)
 }
 
-/// A request's body, which breaks off where it comes too slowly. Time that we take to deal with it is not counted.
+/// A request's body, which is cut off if it arrives too slowly. The server's own processing time is
+/// not counted.
 pub(crate) fn paced(body: Body) -> Body {
     if body.is_end_stream() {
         return body;
@@ -49,10 +50,10 @@ pub(crate) fn paced(body: Body) -> Body {
 
 struct Pace {
     pieces: BodyDataStream,
-    /// In this window.
+    /// Bytes in this window.
     came: usize,
     waited: Duration,
-    /// How long may be waited yet.
+    /// The remaining time.
     whole: Duration,
 }
 
@@ -77,7 +78,7 @@ impl Pace {
     }
 }
 
-/// A response's body that holds something until it is sent, or nobody takes it any more.
+/// A response's body that holds a value until the body is sent or its reader is gone.
 pub(crate) struct Holding<T> {
     body: Body,
     _held: T,
@@ -107,7 +108,7 @@ impl<T: Unpin> HttpBody for Holding<T> {
     }
 }
 
-/// A connection that ends where its reader takes nothing for a minute.
+/// A connection that ends if its reader takes nothing for a minute.
 pub(crate) struct Watched<S> {
     stream: S,
     stalled: Option<Stalled>,
@@ -124,7 +125,7 @@ impl<S> Watched<S> {
         Self { stream, stalled: None }
     }
 
-    /// So many bytes of those that there were are taken.
+    /// Counts `taken` bytes of the `of` that were available.
     fn took(&mut self, taken: usize, of: usize) {
         match &mut self.stalled {
             Some(stalled) if taken < of => stalled.taken += taken,
@@ -132,7 +133,7 @@ impl<S> Watched<S> {
         }
     }
 
-    /// Nothing can be written now.
+    /// Waits because nothing can be written now.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let begin = || Stalled { until: Box::pin(sleep(STALLED)), taken: 0 };
         let stalled = self.stalled.get_or_insert_with(begin);
@@ -209,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces of so many bytes, each after so long.
+    /// A body of pieces of `bytes` bytes, one after each pause.
     fn trickle(bytes: usize, each: Duration) -> Body {
         let pieces = stream::unfold(100, move |left: usize| async move {
             let left = left.checked_sub(1)?;
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_trickles_breaks_off_and_a_steady_one_comes() {
+    async fn a_trickling_body_is_cut_off_and_a_steady_one_arrives() {
         let take = |body| axum::body::to_bytes(paced(body), usize::MAX);
         let slow = take(trickle(1, Duration::from_secs(3))).await.unwrap_err();
         assert!(is_slow(&slow));
@@ -231,14 +232,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_takes_nothing_for_a_minute_is_left() {
+    async fn a_reader_that_takes_nothing_for_a_minute_is_disconnected() {
         let (server, mut client) = duplex(1024);
         let mut server = Watched::new(server);
         let writing = tokio::spawn(async move { server.write_all(&vec![0; 1 << 20]).await });
         let failed = writing.await.unwrap().unwrap_err();
         assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
         assert!(client.read(&mut [0; 8]).await.is_ok());
-        // One that takes its time is waited for.
+        // A slow reader is still served.
         let (server, mut client) = duplex(64 << 10);
         let mut server = Watched::new(server);
         let writing = tokio::spawn(async move { server.write_all(&vec![0; 1 << 20]).await });

@@ -1,5 +1,5 @@
-//! The page that comes out of the binary: its files, built from `web/`, as browsers ask for them. It holds nothing of any base:
-//! what it shows it asks the routes for, with the key of whoever looks.
+//! Serves the page's files, built from `web/` and embedded in the binary. They hold nothing of any
+//! base: the page requests its content from the routes with the reader's key.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,16 +18,16 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use crate::app::App;
 use crate::problem::{Fault, Problem};
 
-/// What `npm run build` in `web/` makes.
+/// The result of `npm run build` in `web/`.
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 struct Built;
 
-/// Scripts, styles and data come from here and nowhere else, pictures too; nothing is framed, no form is sent.
+/// Scripts, styles, data and pictures come only from this server; no frames, no forms.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
     connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The routes of the page. Whoever has no key may read it, and learns nothing by it.
+/// The routes of the page. They need no key, because the page reveals nothing of a base.
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(|headers: HeaderMap| async move { file("index.html", &headers) }))
@@ -52,7 +52,7 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
         (false, true) => packed(name, &found.data),
         (false, false) => Bytes::from(found.data.into_owned()),
     };
-    // What is built bears its hash in its name; the page itself is asked for each time, and is small.
+    // A built file has its hash in its name; the page itself is requested each time, and is small.
     let kept = match name.starts_with("assets/") {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",
@@ -61,7 +61,7 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
     let set = response.headers_mut();
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
-    // Also where nothing has changed: what is told then takes the place of what the browser has kept.
+    // Also if nothing has changed: these headers replace the ones that the browser has stored.
     set.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     set.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     set.insert(header::ETAG, tag);
@@ -90,7 +90,7 @@ fn tag(found: &EmbeddedFile) -> HeaderValue {
     HeaderValue::from_str(&format!("{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// A file as it is sent to whoever unpacks it; packed once.
+/// A file compressed for clients that accept it; each is compressed once.
 fn packed(name: &str, data: &[u8]) -> Bytes {
     static PACKED: OnceLock<RwLock<HashMap<String, Bytes>>> = OnceLock::new();
     let all = PACKED.get_or_init(RwLock::default);
@@ -98,7 +98,7 @@ fn packed(name: &str, data: &[u8]) -> Bytes {
         return held.clone();
     }
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // To memory: it does not fail, and where it did, nothing would be there to send.
+    // Writing to memory does not fail; if it did, the body would be empty.
     let packed = encoder.write_all(data).and_then(|()| encoder.finish()).unwrap_or_default();
     let packed = Bytes::from(packed);
     all.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), packed.clone());
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_page_is_whole_packed_or_not_and_says_what_may_run() {
+    async fn page_is_complete_with_and_without_compression_and_sets_its_policy() {
         let plain = file("index.html", &HeaderMap::new());
         assert_eq!(plain.status(), 200);
         assert_eq!(plain.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
         let tag = plain.headers()[header::ETAG].clone();
         let plain = axum::body::to_bytes(plain.into_body(), usize::MAX).await.unwrap();
         let page = String::from_utf8(plain.to_vec()).unwrap();
-        // Nothing runs but what is a file of its own, and every file that is named is there.
+        // Only scripts from files run, and every named file exists.
         assert!(!page.contains("<script>") && !page.contains("<style"), "{page}");
         let named: Vec<&str> = page.split('"').filter(|text| text.contains("assets/")).collect();
         assert!(1 < named.len(), "{page}");

@@ -1,5 +1,5 @@
-//! What does a request get that was not done? A problem (RFC 9457) with a code that stays as it is from version to version,
-//! whose fault it is, and what to do.
+//! Turns errors into problems (RFC 9457): a code that is stable across versions, the party at
+//! fault, and what to do next.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -20,19 +20,19 @@ use utoipa::ToSchema;
 
 use crate::pace::{SlowBody, is_slow};
 
-/// Who has to do something about it.
+/// The party that must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Fault {
-    /// Whoever asks: the request is wrong.
+    /// The caller: the request is wrong.
     Caller,
-    /// A model that was asked, or the way to it.
+    /// A model, or the connection to it.
     Model,
-    /// Whoever runs the server.
+    /// The operator of the server.
     Server,
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "ProblemAsJson")]
 pub(crate) struct Problem {
@@ -46,39 +46,40 @@ pub(crate) struct Problem {
     seq: Option<u32>,
 }
 
-/// A problem as JSON has it (RFC 9457).
+/// A problem as JSON (RFC 9457).
 #[derive(Serialize, ToSchema)]
-#[schema(as = Problem, description = "Why a request was not done.")]
+#[schema(as = Problem, description = "Why a request failed.")]
 struct ProblemAsJson {
-    /// Names the kind of problem, as an address.
+    /// The kind of problem, as an address.
     #[serde(rename = "type")]
     kind: String,
     /// The status of the response.
     status: u16,
     /// The kind in words.
     title: String,
-    /// What is the case here.
+    /// The cause in this case.
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(value_type = String)]
     detail: Box<str>,
-    /// The same in Chinese, where it is known in Chinese.
+    /// The same in Chinese, if a translation exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     detail_zh: Option<Box<str>>,
-    /// A short name of the kind; stays as it is from version to version.
+    /// A short name of the kind, stable across versions.
     #[schema(value_type = String)]
     code: Box<str>,
-    /// Who has to do something about it.
+    /// The party that must act.
     fault: Fault,
-    /// What can be done.
+    /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     hint: Option<Box<str>>,
-    /// Where the fault is not the caller's: the log of the server explains the problem under this identifier.
+    /// Only if the caller is not at fault: the server's log explains the problem under this
+    /// identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     id: Option<Box<str>>,
-    /// With `run-diverged`: the number of the event that did not come as it had.
+    /// Only with `run-diverged`: the number of the first event that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u32>,
 }
@@ -131,17 +132,17 @@ impl Problem {
         self
     }
 
-    /// Says in the log what was the case, for whoever runs the server, and in the response where it stands there.
+    /// Logs the cause for the server's operator, and adds the log entry's identifier to the
+    /// response.
     pub(crate) fn logged(mut self, what: &str) -> Self {
         let id = format!("{:08x}", RandomState::new().hash_one(&self.code) >> 32);
         error!(id, code = %self.code, error = what, "a request failed");
-        self.detail =
-            format!("{}; the log of the server says more under {id}", self.detail()).into();
+        self.detail = format!("{}; see {id} in the server's log", self.detail()).into();
         self.id = Some(id.into());
         self
     }
 
-    /// The body comes too slowly.
+    /// The body arrives too slowly.
     pub(crate) fn slow() -> Self {
         Self::new(408, "too-slow", Fault::Caller).saying(SlowBody.to_string())
     }
@@ -159,7 +160,7 @@ impl Problem {
         &self.code
     }
 
-    /// What is the case, in a sentence.
+    /// The cause in a sentence.
     pub(crate) fn detail(&self) -> String {
         if self.detail.is_empty() { self.code.replace('-', " ") } else { self.detail.to_string() }
     }
@@ -172,7 +173,7 @@ impl From<EngineError> for Problem {
 }
 
 impl Problem {
-    /// The same in the language of whoever asked.
+    /// The problem in the language of the caller.
     pub(crate) fn worded(error: &EngineError, language: Language) -> Self {
         let code = error.code();
         let (status, fault) = judged(code, error);
@@ -195,7 +196,7 @@ impl Problem {
     }
 }
 
-/// Faults of the server that are told in words of ours, which name no place.
+/// Codes of server errors that have texts of their own, which name no path.
 const OWN_WORDS: [&str; 6] = [
     "no-model",
     "no-log-probabilities",
@@ -205,7 +206,8 @@ const OWN_WORDS: [&str; 6] = [
     "cancelled",
 ];
 
-/// What is told of a fault that is not the caller's: it names no file of this machine, and not where a model is.
+/// The public text of an error that is not the caller's fault: it names no file of this machine and
+/// no model's address.
 fn outside(code: &str, error: &EngineError, language: Language) -> String {
     let chinese = language == Language::Chinese;
     if let Some(model) = of_model(error) {
@@ -218,12 +220,12 @@ fn outside(code: &str, error: &EngineError, language: Language) -> String {
         "no-base" => ("there is no knowledge base yet", "还没有知识库"),
         "base-busy" => ("another process holds the base", "另一进程正占用知识库"),
         "base-read-only" => ("the base cannot be written", "知识库不可写"),
-        _ => ("the server could not do this", "服务器未能完成"),
+        _ => ("the server failed to do this", "服务器未能完成"),
     };
     if chinese { in_chinese } else { english }.to_owned()
 }
 
-/// A text without addresses and absolute paths.
+/// Removes addresses and absolute paths from a text.
 pub(crate) fn without_places(text: &str) -> String {
     let is_place = |word: &str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !"/[]".contains(c));
@@ -236,11 +238,11 @@ pub(crate) fn without_places(text: &str) -> String {
     text.split(' ').map(shown).collect::<Vec<_>>().join(" ")
 }
 
-/// The status of an error, and whose fault it is.
+/// The status of an error, and the party at fault.
 fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
     match code {
         "no-base" => (404, Fault::Server),
-        // A method or a search that there is not is a wrong request; all else may be there another day.
+        // An unknown method or search is a wrong request; other errors may disappear later.
         "no-such-method" | "no-such-search" | "bad-questions" | "bad-sql" | "sql-not-allowed"
         | "bad-plan" => (400, Fault::Caller),
         "no-original" | "run-forgotten" => (404, Fault::Caller),
@@ -277,25 +279,23 @@ fn of_model(error: &EngineError) -> Option<&ModelError> {
 
 fn hint(code: &str) -> Option<&'static str> {
     Some(match code {
-        "no-base" => "bring documents in: `pikerag index PATH…`",
+        "no-base" => "index documents: `pikerag index PATH…`",
         "over-budget" => {
-            "the cap of this key, or of the server, is reached: ask whoever runs it to raise it"
+            "the cap of this key or of the server is reached: ask the operator to raise it"
         }
-        "key-ended" => "send a key that is good: whoever runs the server makes one",
+        "key-ended" => "send a valid key: the server's operator makes one",
         "no-model" => {
             "set a chat model for the server, or choose a method that needs none (GET /api/v1/methods)"
         }
-        "no-such-method" => "GET /api/v1/methods lists those that there are",
-        "only-part" => {
-            "this key shows a part of the base; what needs all of it takes a key without a filter"
-        }
+        "no-such-method" => "GET /api/v1/methods lists all methods",
+        "only-part" => "this key sees only a part of the base: use a key without a filter",
         "nothing-admitted" => "loosen the filter",
-        "model-failed" => "see that the model's endpoint runs: `pikerag doctor`",
+        "model-failed" => "check that the model's endpoint runs: `pikerag doctor`",
         "base-busy" => "try again in a moment",
         "no-such-table" | "no-such-column" | "bad-sql" | "sql-not-allowed" => {
             "GET …/tables lists the tables with their columns"
         }
-        "no-such-run" => "GET …/runs lists those that are kept",
+        "no-such-run" => "GET …/runs lists the kept runs",
         _ => return None,
     })
 }
@@ -303,7 +303,7 @@ fn hint(code: &str) -> Option<&'static str> {
 impl From<KeysError> for Problem {
     fn from(error: KeysError) -> Self {
         Self::new(500, "keys-failed", Fault::Server)
-            .saying("the keys cannot be read or kept")
+            .saying("the store of keys cannot be read or written")
             .logged(&error_chain(&error))
     }
 }
@@ -360,7 +360,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// A JSON body, a query, a path; what cannot be read of them is a problem.
+/// A JSON body, a query and a path, whose errors become problems.
 pub(crate) use extract::{Body as JsonBody, Parts, Query};
 
 mod extract {
@@ -393,9 +393,9 @@ mod tests {
 
     #[test]
     fn addresses_and_absolute_paths_are_left_out() {
-        let told = without_places(
+        let text = without_places(
             "m is out of reach: http://10.0.0.7:8000/v1: (10.0.0.7:8000) at /srv/law/base.sqlite, not 7/8 of it",
         );
-        assert_eq!(told, "m is out of reach: … … at … not 7/8 of it");
+        assert_eq!(text, "m is out of reach: … … at … not 7/8 of it");
     }
 }

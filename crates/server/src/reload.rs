@@ -1,4 +1,4 @@
-//! Puts settings that were read again in the place of those before, while requests are under way.
+//! Replaces the settings of a running server.
 
 use pikerag_engine::EngineError;
 use pikerag_engine::settings::{ServerSettings, Settings};
@@ -7,7 +7,7 @@ use tracing::info;
 use crate::app::App;
 use crate::live::Live;
 
-/// Gives a running server other settings. A clone is of the same server.
+/// Gives a running server other settings. A clone refers to the same server.
 #[derive(Clone)]
 pub struct Reloader(App);
 
@@ -16,9 +16,10 @@ impl Reloader {
         Self(app)
     }
 
-    /// Takes these settings for all requests that come from now on; those under way go on with the ones that they began with.
-    /// Prices and the cap hold for every call from now on. What a running server cannot change (its address, its places, the
-    /// folders of its bases) stays as it was; the names of the settings that differ and need a restart are returned.
+    /// Uses these settings for all later requests; running requests keep theirs. Prices and the cap
+    /// apply to every later call. Settings that a running server cannot change (its address, its
+    /// paths, the folders of its bases) stay the same. Returns the names of changed settings that
+    /// need a restart.
     ///
     /// # Errors
     /// [`EngineError::NoProgram`]; then nothing has changed.
@@ -39,7 +40,7 @@ impl Reloader {
         differ.keep("server.runs_waiting", &then.runs_waiting, &mut now.runs_waiting);
         differ.keep("server.grace_seconds", &then.grace, &mut now.grace);
         differ.keep("server.wrong_keys", &then.wrong_keys, &mut now.wrong_keys);
-        // A name that stays means the same folder: jobs and requests under way go by it.
+        // A kept name must mean the same folder, because jobs and running requests refer to it.
         let mut folders = now.bases.clone();
         for (name, folder) in &mut folders {
             if let Some(earlier) = then.bases.get(name) {
@@ -60,7 +61,7 @@ impl Reloader {
         for name in &new {
             self.0.jobs.go_on(&self.0.host(), name);
         }
-        info!(needs_restart = ?differ.0, bases = ?new, "the settings are read again");
+        info!(needs_restart = ?differ.0, bases = ?new, "the settings were reloaded");
         Ok(differ.0)
     }
 }

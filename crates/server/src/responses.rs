@@ -11,13 +11,13 @@ use axum::response::{IntoResponse, Response};
 use crate::problem::{Fault, Problem};
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// Characters of a key.
+/// The largest number of characters of a key.
 pub(crate) const LONGEST: usize = 255;
 /// How long a response is kept.
 const KEPT: Duration = Duration::from_hours(24);
-/// Bytes of all responses that are kept; the oldest go first.
+/// The limit of bytes of all kept responses; the oldest are dropped first.
 const ALL_BYTES: usize = 32 << 20;
-/// Bytes of one response that is kept.
+/// The limit of bytes of one kept response.
 pub(crate) const BYTES: usize = 1 << 20;
 
 /// The responses of this process, by caller and key.
@@ -40,7 +40,7 @@ pub(crate) type Name = (String, String);
 struct Entry {
     /// Of method, path and body.
     fingerprint: blake3::Hash,
-    /// None while the first request is under way.
+    /// `None` while the first request is running.
     response: Option<Kept>,
     began_at: u64,
 }
@@ -57,7 +57,7 @@ impl Responses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a request; `Err` with the response, where there is no second one to make.
+    /// Begins a request; `Err` with the response, if the request is a repetition.
     pub(crate) fn begin(
         &self,
         name: &Name,
@@ -77,23 +77,24 @@ impl Responses {
             return Err(Box::new(problem.into_response()));
         }
         Err(Box::new(match &entry.response {
-            Some(_) if entry.began_at < held.forgettings => {
-                Problem::new(409, "response-forgotten", Fault::Caller)
-                    .saying(
-                        "this request was made, and its response is not kept: something was forgotten since",
-                    )
-                    .hint("use a new key to make it once more")
-                    .into_response()
-            }
+            Some(_) if entry.began_at < held.forgettings => Problem::new(
+                409,
+                "response-forgotten",
+                Fault::Caller,
+            )
+            .saying("the response to this request is gone because a document was forgotten since")
+            .hint("use a new key to repeat the request")
+            .into_response(),
             Some(kept) => kept.replayed(),
             None => Problem::new(409, "under-way", Fault::Caller)
-                .saying("a request with this Idempotency-Key is under way")
+                .saying("a request with this Idempotency-Key is still running")
                 .hint("try again in a moment")
                 .into_response(),
         }))
     }
 
-    /// Responses may hold the text of a document that is forgotten: those that are kept or under way are not given again.
+    /// Responses may hold the text of a forgotten document, so kept and running responses are not
+    /// repeated.
     pub(crate) fn forget(&self) {
         let mut held = self.held();
         held.forgettings += 1;
@@ -128,7 +129,7 @@ impl Kept {
     }
 }
 
-/// A first request. Dropped before it has a response, it leaves nothing: the next one is the first again.
+/// A first request. If it is dropped without a response, the next request counts as the first.
 pub(crate) struct UnderWay<'a> {
     responses: &'a Responses,
     name: Name,
@@ -143,7 +144,7 @@ impl UnderWay<'_> {
                 true => Kept { body: Bytes::new(), ..kept },
                 false => kept,
             };
-            // The name counts, too, so that empty responses are bounded.
+            // The name counts too, so that empty responses are bounded.
             let bytes = kept.body.len() + 2 * LONGEST;
             entry.response = Some(kept);
             held.order.push_back((Instant::now(), self.name.clone(), bytes));

@@ -1,4 +1,4 @@
-//! Which routes are there, what scope does each take, and what does the OpenAPI document say of them? One table for all three.
+//! Lists the routes in one table, with the scope and the OpenAPI description of each.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use crate::idempotency::once;
 use crate::page;
 use crate::problem::{Fault, Problem};
 
-/// What the document calls the scope of a route; absent where no key is asked for.
+/// The field of the document for a route's scope; absent if no key is needed.
 const SCOPE: &str = "x-scope";
 
-/// The routes by the scope that they take; `None` where no key is asked for.
+/// The routes by scope; `None` if no key is needed.
 fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
     let open = OpenApiRouter::new()
         .routes(routes!(health::health))
@@ -128,7 +128,7 @@ fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
                 .route_layer(from_fn_with_state((Arc::clone(app), scope), guard));
         }
         all = all.merge(routes);
-        // Where axum writes `{*file}` for a path of many pieces, OpenAPI knows `{file}` alone.
+        // axum writes `{*file}` for a path of several segments; OpenAPI has only `{file}`.
         let paths = std::mem::take(&mut part.paths.paths);
         part.paths.paths =
             paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
@@ -153,7 +153,8 @@ pub(crate) fn router(app: App) -> Router {
     let document = axum::routing::get(move || async move {
         ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
     });
-    // A route that is not there is guarded as one is that is: whoever has no key learns nothing of either.
+    // Unknown routes are guarded like known ones: a caller without a key learns nothing about
+    // either.
     let nowhere = Router::new()
         .fallback(nowhere)
         .layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
@@ -174,8 +175,8 @@ pub(crate) fn router(app: App) -> Router {
 
 async fn nowhere() -> Problem {
     Problem::new(404, "no-such-route", Fault::Caller)
-        .saying("there is no such route")
-        .hint("GET /openapi.json describes those that there are")
+        .saying("this route does not exist")
+        .hint("GET /openapi.json describes all routes")
 }
 
 fn describe(document: &mut OpenApi) {
@@ -192,7 +193,7 @@ fn describe(document: &mut OpenApi) {
     components.add_security_scheme("key", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
 }
 
-/// Writes into the document which scope a route takes, and gives it a name of its own.
+/// Adds the scope of a route to the document, and an operation name.
 fn mark(path: &str, item: &mut PathItem, scope: Option<Scope>) {
     let operations: [(&str, &mut Option<Operation>); 5] = [
         ("get", &mut item.get),

@@ -1,5 +1,5 @@
-//! How does the server come up, take connections, and end? On loopback without a key, elsewhere with one; what is under way
-//! when it is told to stop comes to its end.
+//! Starts the server, accepts connections, and stops. It runs without a key on loopback only. When
+//! it stops, running requests finish.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -33,32 +33,32 @@ use crate::reload::Reloader;
 use crate::routes::router;
 use crate::watch::watch;
 
-/// How long the head of a request may take to come.
+/// How long the head of a request may take to arrive.
 const HEAD: Duration = Duration::from_secs(15);
-/// Connections at a time, at most.
+/// The largest number of connections at a time.
 const CONNECTIONS: usize = 4096;
-/// Bytes of the head of a request, at most, and of what is read of a connection at a time.
+/// The largest number of bytes of a request's head, and of one read from a connection.
 const HEAD_BYTES: usize = 64 << 10;
-/// How long runs that are given up may take to say so.
+/// How long cancelled runs may take to record that.
 const LAST: Duration = Duration::from_millis(500);
 
-/// Why a server does not run.
+/// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum ServeError {
-    /// The address means nothing.
+    /// The host is not an address of this machine.
     #[error("`{host}` is no address of this machine")]
     NoAddress { host: String },
-    /// Others could reach it, and there is no key.
+    /// Other machines could reach it, and there is no key.
     #[error("{address} can be reached by others, and there is no key")]
     NeedsKey { address: SocketAddr },
     /// The address cannot be listened on.
     #[error("{address} cannot be listened on")]
     NotBound { address: SocketAddr, source: std::io::Error },
-    /// Nothing can be put on the audit log.
+    /// The audit log cannot be written.
     #[error("the audit log `{}` cannot be written", file.display())]
     NoAudit { file: PathBuf, source: std::io::Error },
-    /// Keys were made for this server, and their store does not know of any.
+    /// Keys were made for this server, but their store holds none.
     #[error(
         "{mark} says that keys were made for this server, but {store} holds none: it is missing or damaged"
     )]
@@ -68,7 +68,7 @@ pub enum ServeError {
     Keys(#[from] KeysError),
 }
 
-/// A server that listens already.
+/// A server that is listening.
 pub struct Serving {
     listener: TcpListener,
     app: Arc<Shared>,
@@ -76,7 +76,7 @@ pub struct Serving {
     connections: usize,
 }
 
-/// Begins to listen where the settings of the engine say. `on_offer` hears of jobs that wait to be accepted.
+/// Begins to listen at the configured address. `on_offer` receives jobs that wait for approval.
 ///
 /// # Errors
 /// See [`ServeError`].
@@ -102,7 +102,7 @@ pub async fn serve(
         .map_err(|source| ServeError::NoAudit { file: file.unwrap_or_default(), source })?;
     let bound = TcpListener::bind(address).await;
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
-    // Port 0 is a free one.
+    // Port 0 selects a free port.
     let address = listener.local_addr().unwrap_or(address);
     let (settings, connections) = within_descriptors(engine.settings().server.clone());
     let app = Arc::new(Shared::new(engine, keys, audit, address, settings, Box::new(on_offer)));
@@ -112,12 +112,13 @@ pub async fn serve(
     Ok(Serving { listener, app, address, connections })
 }
 
-/// What is set, as far as there are descriptors for it, and how many connections there may be. Half of the descriptors are for
-/// these, a quarter for states of bases, the others for models and children.
+/// The settings, lowered to the available descriptors, and the number of connections. Half of the
+/// descriptors are for these, a quarter for open states of bases, the others for models and child
+/// processes.
 fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
     let descriptors = raise_descriptors();
     let connections = (descriptors / 2).clamp(16, CONNECTIONS);
-    // A few are left for those who ask how it is, and for searches.
+    // The rest is for health checks and searches.
     let requests = settings.requests.min(connections - connections / 8);
     let states = hold_at_most(descriptors / 8);
     let runs = settings.runs.min(states - states / 4);
@@ -130,7 +131,7 @@ fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
     (ServerSettings { requests, runs, ..settings }, connections)
 }
 
-/// The store of keys, which must be whole, and there where keys were ever made.
+/// The store of keys. It must be intact, and must exist if keys were ever made.
 fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
     let settings = engine.settings();
     let mark = mark_of_need(settings);
@@ -149,19 +150,24 @@ fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
     Ok(Some(keys))
 }
 
-/// Settles what processes that were killed have left reserved, as far as the ledgers of the bases tell its price.
+/// Books the reserved cost of calls that a killed process left, as far as the ledgers of the bases
+/// give its price.
 async fn settle(app: Arc<Shared>) {
     let Some(keys) = app.keys() else { return };
     for (name, session) in &app.live().bases {
         match keys.settle_left(session).await {
             Ok(0) => {}
-            Ok(settled) => info!(base = name, settled, "calls of an ended server are settled"),
-            Err(error) => warn!(base = name, %error, "calls of an ended server are not settled"),
+            Ok(settled) => {
+                info!(base = name, settled, "the cost of calls of an ended server was booked")
+            }
+            Err(error) => {
+                warn!(base = name, %error, "the cost of calls of an ended server was not booked")
+            }
         }
     }
 }
 
-/// Goes on with the jobs that were accepted before the server ended, and with nothing else.
+/// Resumes only the jobs that were accepted before the server ended.
 fn go_on(app: &Arc<Shared>) {
     let live = app.live();
     for name in live.bases.keys() {
@@ -175,7 +181,7 @@ fn go_on(app: &Arc<Shared>) {
 /// Speaks the Model Context Protocol over standard input and output until they end.
 ///
 /// # Errors
-/// The streams break.
+/// Reading or writing the streams fails.
 pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
@@ -188,17 +194,17 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
 }
 
 impl Serving {
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What gives it other settings while it runs.
+    /// A handle that gives it other settings while it runs.
     pub fn reloader(&self) -> Reloader {
         Reloader::new(Arc::clone(&self.app))
     }
 
-    /// Takes requests until it is told to stop; then no more, and those under way come to their end, or are given up a little
+    /// Accepts requests until `stopped`. Then running requests finish, or are cancelled shortly
     /// before `server.grace_seconds` are over: their runs are kept as cancelled.
     pub async fn until(self, stopped: impl Future<Output = ()>) {
         let service = router(Arc::clone(&self.app));
@@ -213,13 +219,13 @@ impl Serving {
             let (stream, peer) = match accepted {
                 Ok((stream, peer)) => (stream, Peer(peer.ip())),
                 Err(error) => {
-                    debug!(%error, "a connection was not taken");
-                    // Out of handles: a moment later some are free.
+                    debug!(%error, "a connection was not accepted");
+                    // No free descriptors: some are free a moment later.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
-            // Whoever comes when it is full is turned away by the closing of the connection.
+            // Beyond the limit, the connection is closed.
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
             let routes = TowerToHyperService::new(service.clone());
@@ -254,11 +260,11 @@ impl Serving {
         let requests = tokio::time::timeout(grace, graceful.shutdown());
         let (jobs, requests) = tokio::join!(jobs, requests);
         if jobs.is_err() {
-            warn!("a job did not note where it is: it counts as one that ended the process");
+            warn!("a job did not record its progress: it counts as a crash");
         }
         if requests.is_err() {
             self.app.live().engine.cancel();
-            // Runs keep what happened, and say that they were cancelled.
+            // Runs record their events and that they were cancelled.
             tokio::time::sleep(LAST).await;
         }
     }

@@ -1,5 +1,5 @@
-//! How does a run reach whoever asked while it goes on? Each event as it happens, the checked answer last; who goes away
-//! stops the run.
+//! Streams a run to its caller: each event as it happens, the checked answer last. Dropping the
+//! stream stops the run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,34 +20,34 @@ use crate::admission::Place;
 use crate::app::App;
 use crate::problem::{Fault, Problem};
 
-/// What happens in a run.
+/// One step of a run.
 pub(crate) enum Happened {
     /// It has begun.
     Began(Box<RunRecord>),
     /// The next event.
     Event(Box<RunEvent>),
-    /// It is over.
+    /// The run is over.
     Ended(Result<Box<AskResponse>, Problem>),
 }
 
-/// What is to be run.
+/// The run to begin.
 pub(crate) enum Wanted {
     Ask(AskRequest),
     Replay(String),
     Fork(ForkRequest),
 }
 
-/// A run under way. Dropping it stops the run: no model call is begun after that.
+/// A running run. Dropping it stops the run: no model call begins after that.
 pub(crate) struct Underway {
     happened: UnboundedReceiver<Happened>,
     _stops: DropGuard,
 }
 
-struct Teller(UnboundedSender<Happened>);
+struct EventSender(UnboundedSender<Happened>);
 
-impl RunSink for Teller {
+impl RunSink for EventSender {
     fn record(&self, run: &RunRecord) {
-        // Whoever has gone away hears nothing more.
+        // The caller may have left.
         let _ = self.0.send(Happened::Began(Box::new(run.clone())));
     }
 
@@ -57,8 +57,8 @@ impl RunSink for Teller {
 }
 
 impl Underway {
-    /// Begins a run on a task of its own, so that it comes to its end, and keeps it, whoever goes away. The next one may begin
-    /// when it has ended.
+    /// Begins a run on a task of its own, so that it is recorded to its end even if the caller
+    /// leaves. The next one may begin when it has ended.
     pub(crate) fn begin(app: &App, place: Place, session: Session, wanted: Wanted) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
@@ -67,7 +67,7 @@ impl Underway {
         let began = Instant::now();
         let run = async move {
             let _place = place;
-            let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(Teller(sender.clone())));
+            let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(EventSender(sender.clone())));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
             let came = match wanted {
                 Wanted::Ask(ask) => pikerag_engine::ask(&session, &asked(ask)).await,
@@ -88,12 +88,12 @@ impl Underway {
         Self { happened, _stops: stop.drop_guard() }
     }
 
-    /// What happens next; `None` once it is over.
+    /// The next step; `None` once the run is over.
     pub(crate) async fn next(&mut self) -> Option<Happened> {
         self.happened.recv().await
     }
 
-    /// What came of it, without what happened on the way.
+    /// The result, without the steps.
     pub(crate) async fn end(mut self) -> Result<Box<AskResponse>, Problem> {
         while let Some(happened) = self.next().await {
             if let Happened::Ended(came) = happened {
@@ -104,28 +104,27 @@ impl Underway {
     }
 }
 
-/// An event of a stream: `event` names it, `data` is what it tells.
+/// An event of a stream: `event` is its name, `data` its content.
 pub(crate) fn sent(event: &impl Serialize) -> Sse {
-    let told = json!(event);
-    let part = |name: &str| told.get(name).cloned().unwrap_or_default();
+    let value = json!(event);
+    let part = |name: &str| value.get(name).cloned().unwrap_or_default();
     Sse::default().event(part("event").as_str().unwrap_or_default()).data(part("data").to_string())
 }
 
-/// A run that ended without saying so.
+/// A run that ended without a result.
 pub(crate) fn broken() -> Problem {
     Problem::new(500, "run-broken", Fault::Server)
-        .saying("the run ended without a word; the log says more")
+        .saying("the run ended without a result; see the server's log")
 }
 
-/// What came of a run: an answer, or why there is none.
+/// The answer of a run, or its problem.
 pub(crate) fn answered(came: AskResponse, language: Language) -> Result<AskResponse, Problem> {
     match came.result {
         Ok(answer) => Ok(AskResponse { result: Ok(answer), ..came }),
         Err(error) => {
             let problem = Problem::worded(&EngineError::from(error), language);
             Err(if came.is_kept {
-                problem
-                    .hint(format!("the run {} keeps what happened and what it cost", came.run.id))
+                problem.hint(format!("the run {} keeps its events and its cost", came.run.id))
             } else {
                 problem
             })

@@ -1,4 +1,4 @@
-//! What happens in the folders that a base is made of? What is changed there is indexed, what is gone is taken out.
+//! Watches the folders of a base: indexes changed files and removes deleted ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use tracing::warn;
 use crate::app::{App, Caller};
 use crate::jobs::{Host, Work};
 
-/// How long nothing may happen before what happened is looked at: a file is written in many steps.
+/// How long a folder must be quiet before it is scanned: a file is written in many steps.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long something may go on happening.
+/// The longest wait for a folder to become quiet.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often all is looked at whatever was heard: folders of other machines tell nothing.
+/// How often everything is scanned without an event: network folders send none.
 const ANYWAY: Duration = Duration::from_mins(10);
-/// How often it is seen whether the server stops, or a folder has come.
+/// How often to check whether the server stops, or a folder has appeared.
 const STEP: Duration = Duration::from_millis(250);
 
 /// Watches the folders of a base on a thread of its own until the server stops.
@@ -40,28 +40,28 @@ struct Watch {
 
 impl Watch {
     fn until_stopped(&self) {
-        let (sender, heard) = channel();
+        let (sender, events) = channel();
         let mut watcher = match recommended_watcher(move |event| {
-            // After the end nobody listens.
+            // The receiver is gone after the end.
             let _ = sender.send(event);
         }) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
-                warn!(base = self.base, %error, "changes of its folders are found every ten minutes only");
+                warn!(base = self.base, %error, "its folders are scanned only every ten minutes");
                 None
             }
         };
         let mut absent = self.folders.clone();
         loop {
             self.listen_at(&mut watcher, &mut absent);
-            self.look();
-            if !self.wait(&heard, &mut watcher, &mut absent) {
+            self.scan();
+            if !self.wait(&events, &mut watcher, &mut absent) {
                 return;
             }
         }
     }
 
-    /// Begins to listen at those folders that have come.
+    /// Begins to watch the folders that have appeared.
     fn listen_at(&self, watcher: &mut Option<RecommendedWatcher>, absent: &mut Vec<PathBuf>) {
         absent.retain(|folder| {
             if !folder.is_dir() {
@@ -70,34 +70,34 @@ impl Watch {
             let Some(watcher) = watcher else { return false };
             if let Err(error) = watcher.watch(folder, RecursiveMode::Recursive) {
                 let folder = folder.display();
-                warn!(base = self.base, %folder, %error, "its changes are found every ten minutes only");
+                warn!(base = self.base, %folder, %error, "it is scanned only every ten minutes");
             }
             false
         });
     }
 
-    /// Indexes all that are there: what is as it was costs a look. One that is gone as a whole may be on a disk that is not
-    /// there now: what came from it stays.
-    fn look(&self) {
+    /// Indexes all folders that exist; an unchanged file costs only a check. A missing folder may
+    /// be on a disk that is not mounted, so its documents stay.
+    fn scan(&self) {
         let there = self.folders.iter().filter(|folder| folder.is_dir());
         let paths: Vec<PathBuf> = there.cloned().collect();
         if paths.is_empty() {
             return;
         }
-        // A base that the settings do not name any more is watched for nobody.
+        // A base that was removed from the settings is not watched any more.
         let Some(session) = self.app.owner_of(&self.base) else { return };
         let work = Work { kind: JobKind::Watch, paths, retry_refused: false };
         let nobody = Caller { key: None };
         let begun = self.app.begin(&nobody, &self.base, &session, work);
         if self.app.runtime.block_on(begun).is_err() {
-            warn!(base = self.base, "what changed in its folders waits");
+            warn!(base = self.base, "changes of its folders are not indexed yet");
         }
     }
 
-    /// Waits until something has happened and is over, or it is time to look anyway; false where the server stops.
+    /// Waits until a burst of events has ended, or a scan is due; false if the server stops.
     fn wait(
         &self,
-        heard: &Receiver<notify::Result<Event>>,
+        events: &Receiver<notify::Result<Event>>,
         watcher: &mut Option<RecommendedWatcher>,
         absent: &mut Vec<PathBuf>,
     ) -> bool {
@@ -107,8 +107,8 @@ impl Watch {
             if self.app.stopping.is_cancelled() {
                 return false;
             }
-            match heard.recv_timeout(STEP) {
-                Ok(event) if tells(&event) => {
+            match events.recv_timeout(STEP) {
+                Ok(event) if is_change(&event) => {
                     last = Instant::now();
                     first.get_or_insert(last);
                 }
@@ -122,7 +122,7 @@ impl Watch {
             }
             let is_over =
                 first.is_some_and(|first| QUIET <= last.elapsed() || PATIENCE <= first.elapsed());
-            // One look after the other.
+            // One scan at a time.
             if (is_over || ANYWAY <= began.elapsed()) && self.app.jobs.waiting(&self.base) == 0 {
                 return true;
             }
@@ -130,7 +130,7 @@ impl Watch {
     }
 }
 
-/// Whether something may be another now; what could not be heard may be as well.
-fn tells(event: &notify::Result<Event>) -> bool {
+/// Whether files may have changed; a lost event counts as a change.
+fn is_change(event: &notify::Result<Event>) -> bool {
     event.as_ref().map_or(true, |event| !matches!(event.kind, EventKind::Access(_)))
 }

@@ -1,16 +1,16 @@
-//! Counts wrong keys by address, so that nobody tries many; right keys are never held up.
+//! Counts wrong keys by address and limits attempts; valid keys are never delayed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// In which time wrong keys are counted.
+/// The window in which wrong keys are counted.
 const WINDOW: Duration = Duration::from_mins(1);
-/// Addresses that are remembered, at most.
+/// The largest number of remembered addresses.
 const ADDRESSES: usize = 4096;
 
-/// How many wrong keys came from each address of late.
+/// The recent number of wrong keys from each address.
 #[derive(Debug)]
 pub(crate) struct WrongKeys {
     most: u32,
@@ -18,12 +18,12 @@ pub(crate) struct WrongKeys {
 }
 
 impl WrongKeys {
-    /// So many are answered in a minute.
+    /// `most` wrong keys a minute are answered.
     pub(crate) fn new(most: u32) -> Self {
         Self { most, by_address: Mutex::default() }
     }
 
-    /// Counts a wrong key; whether there are too many by now.
+    /// Counts a wrong key. Returns whether there are too many.
     pub(crate) fn are_too_many(&self, address: Option<IpAddr>, now: Instant) -> bool {
         let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let is_of_late = |began: Instant| now.saturating_duration_since(began) < WINDOW;
@@ -44,7 +44,7 @@ impl WrongKeys {
     }
 }
 
-/// Whoever has one address of IPv6 has as many as the first half leaves.
+/// An IPv6 address counts by its first half, because one caller has all addresses of that network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => IpAddr::V6((u128::from(six) >> 64 << 64).into()),

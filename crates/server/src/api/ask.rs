@@ -1,4 +1,4 @@
-//! Questions and their answers: as one JSON object, or event by event.
+//! Answers questions, as one JSON object or as a stream of events.
 
 use std::convert::Infallible;
 
@@ -19,54 +19,54 @@ use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Happened, Underway, Wanted, answered, broken, sent};
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Asked {
     /// The run's name.
     run: String,
     /// Whether the base keeps the run.
     is_kept: bool,
-    /// What was asked.
+    /// The question.
     question: String,
     /// The method that answered.
     method: String,
-    /// The answer with its rationale, citations, context, what it was worked out from, the trace, and what was spent.
+    /// The answer with its rationale, citations, context, evidence, trace and cost.
     #[schema(value_type = TracedAnswer)]
     answer: Value,
-    /// What its calls come to.
+    /// The cost of its model calls.
     usd: RunUsd,
-    /// Where each citation can be looked at, in their order.
+    /// A link to the passage of each citation, in the order of the citations.
     links: Vec<String>,
-    /// What to know besides.
+    /// Notices about this run.
     notices: Vec<Notice>,
 }
 
-/// What happens while a question is answered: the name of each event that is sent, and its data.
+/// An event of the stream of a question: its name and its data.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "event", content = "data")]
 pub(crate) enum AskEvent {
-    /// First of all: the run has begun.
+    /// The first event: the run has begun.
     Run(Begun),
     /// The next event of its trace.
     Event(Box<RunEvent>),
-    /// Last of all: what came of it.
+    /// The last event of a successful run: the result.
     Answer(Box<Asked>),
-    /// Last of all: why nothing came of it.
+    /// The last event of a failed run: why it failed.
     Problem(Problem),
 }
 
 /// A run that has begun.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Begun {
-    /// Its name.
+    /// The run's name.
     run: RunId,
-    /// What is asked.
+    /// The question.
     question: String,
     /// The method that answers.
     method: String,
 }
 
-pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
+pub(crate) fn asked_of(app: &App, base: &str, came: &AskResponse) -> Asked {
     let mut whole = json!(came);
     let citations = came.run.answer.iter().flat_map(|answer| &answer.citations);
     Asked {
@@ -81,8 +81,8 @@ pub(crate) fn told(app: &App, base: &str, came: &AskResponse) -> Asked {
     }
 }
 
-/// Answers a question, with `Accept: text/event-stream` event by event: `run`, then each `event` of the trace as it happens,
-/// then `answer` or `problem`. Whoever goes away stops the run.
+/// Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
+/// of the trace as it happens, then `answer` or `problem`. Closing the connection stops the run.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
     request_body = AskRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
@@ -102,7 +102,8 @@ pub(crate) async fn ask(
     respond(app, base, &headers, underway).await
 }
 
-/// What comes of a run: as it happens where that is asked for, else at its end.
+/// Responds with the run's events as they happen if the request accepts a stream, else with its
+/// result.
 pub(crate) async fn respond(
     app: App,
     base: String,
@@ -114,7 +115,7 @@ pub(crate) async fn respond(
         return Ok(as_it_happens(app, base, underway).into_response());
     }
     let came = answered(*underway.end().await?, Language::English)?;
-    Ok(Json(told(&app, &base, &came)).into_response())
+    Ok(Json(asked_of(&app, &base, &came)).into_response())
 }
 
 fn as_it_happens(
@@ -137,7 +138,7 @@ fn as_it_happens(
                     Some(Happened::Event(event)) => AskEvent::Event(event),
                     Some(Happened::Ended(came)) => {
                         let last = match came.and_then(|came| answered(*came, Language::English)) {
-                            Ok(came) => AskEvent::Answer(Box::new(told(&app, &base, &came))),
+                            Ok(came) => AskEvent::Answer(Box::new(asked_of(&app, &base, &came))),
                             Err(problem) => AskEvent::Problem(problem),
                         };
                         return Some((Ok(sent(&last)), None));

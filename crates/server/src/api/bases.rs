@@ -1,4 +1,4 @@
-//! Which bases are there, what do they hold, and which methods answer over them?
+//! Lists the bases, what they hold, and the methods that answer over them.
 
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 /// A base by its name.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct BaseLine {
-    /// As requests call it.
+    /// The name that requests use.
     name: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) async fn bases(
     Json(app.bases_of(&caller).into_iter().map(|(name, _)| BaseLine { name }).collect())
 }
 
-/// What a base holds, what waits, and what is wrong with its files.
+/// What a base holds, its pending work, and problems of its files.
 #[utoipa::path(get, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path)),
     responses((status = 200, body = StatusResponse), (status = 404, body = Problem)))]
 pub(crate) async fn status(Seen(session): Seen) -> Result<Json<StatusResponse>, Problem> {

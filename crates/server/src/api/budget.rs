@@ -1,4 +1,4 @@
-//! What may this caller spend, and what was spent?
+//! Reports what the caller and the server may spend and have spent.
 
 use std::num::NonZeroU32;
 
@@ -12,36 +12,37 @@ use super::keys::usd;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
-/// What may be spent on chat models, and what was.
+/// Limits on chat model calls, and the sums spent.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Budget {
-    /// The key that asks; none where there are no keys.
+    /// The key of this request; null if the server has no keys.
     #[schema(required)]
     key: Option<OfKey>,
-    /// The server's own, since it came up; for keys of scope `admin` that open all bases.
+    /// The server's own figures since it started; only for keys of scope `admin` that open all
+    /// bases.
     #[schema(required)]
     server: Option<OfServer>,
 }
 
-/// What a key is good for, and what was spent with it.
+/// What a key permits, and the sum spent with it.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OfKey {
-    /// Tells it apart.
+    /// Identifier of the key.
     id: String,
-    /// Whose it is, or what for.
+    /// The owner or the purpose of the key.
     name: String,
     /// `read`, `write` or `admin`.
     scope: &'static str,
-    /// The bases that it opens; all, if none.
+    /// The bases that it opens; all, if empty.
     bases: Vec<String>,
-    /// What of them it shows; all, if empty.
+    /// The filter on the bases; the key sees everything, if empty.
     filter: String,
-    /// US dollars that may be spent with it over all its life.
+    /// US dollars that may be spent with it over its whole life.
     #[schema(required)]
     cap_usd: Option<f64>,
-    /// US dollars that were, or are reserved for calls under way.
+    /// US dollars that were spent, or are reserved for running calls.
     spent_usd: f64,
-    /// Requests in a minute.
+    /// The largest number of requests in a minute.
     #[schema(required)]
     per_minute: Option<u32>,
 }
@@ -49,24 +50,24 @@ pub(crate) struct OfKey {
 /// What the server may spend and has spent.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OfServer {
-    /// US dollars, by `budget.usd`.
+    /// The cap in US dollars (`budget.usd`).
     #[schema(required)]
     cap_usd: Option<f64>,
-    /// Tokens, by `budget.tokens`.
+    /// The cap in tokens (`budget.tokens`).
     #[schema(required)]
     cap_tokens: Option<u64>,
-    /// Calls, by `budget.calls`.
+    /// The cap in calls (`budget.calls`).
     #[schema(required)]
     cap_calls: Option<u64>,
     /// US dollars that were paid, as far as prices are known.
     spent_usd: f64,
     /// Tokens of prompts and replies.
     tokens: u64,
-    /// Calls.
+    /// Model calls.
     calls: u64,
 }
 
-/// What may be spent, and what was: with the key that asks, and by the server.
+/// What may be spent, and what was spent: with the key of this request, and by the server.
 #[utoipa::path(get, path = "/api/v1/budget", tag = "budget", responses((status = 200, body = Budget)))]
 pub(crate) async fn budget(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! What is set, whether it works, and what measurements said.
+//! Reports the settings of a base, checks them, and lists evaluation reports.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::extract::State;
@@ -14,14 +14,16 @@ use crate::app::{App, Caller};
 use crate::opened::{Seen, Whole};
 use crate::problem::{Fault, Parts, Problem, Query};
 
-/// What is set for a base: models by role, embedder, reranker, caps. No key and no password is in it.
+/// The settings of a base: models by role, embedder, reranker, caps. It contains no key and no
+/// password.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/settings", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = ConfiguredResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn settings(Whole(session): Whole) -> Result<Json<ConfiguredResponse>, Problem> {
     Ok(Json(blocking(move || Ok(pikerag_engine::configured(&session))).await?))
 }
 
-/// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages.
+/// Tests the settings and the machine: one small call to each model, and five to the model that
+/// reads passages.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/doctor", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = Vec<DoctorFinding>), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn doctor(
@@ -33,17 +35,17 @@ pub(crate) async fn doctor(
     Ok(Json(pikerag_engine::doctor(&session).await))
 }
 
-/// By which method.
+/// The method of a forecast.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ByMethod {
-    /// A method by name; `pike`, if none is named.
+    /// A method by name; `pike` by default.
     #[serde(default)]
     #[param(value_type = Option<String>)]
     method: String,
 }
 
-/// What one question would cost by a method: nothing is asked.
+/// What one question would cost by a method. No model is called.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/forecast", tag = "ask", params(("base" = String, Path), ByMethod),
     responses((status = 200, body = QuestionForecast), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn forecast(
@@ -53,16 +55,16 @@ pub(crate) async fn forecast(
     Ok(Json(pikerag_engine::forecast(&session, &method).await?))
 }
 
-/// Reports of measurements, and whether there is a place for them.
+/// Evaluation reports, and whether a folder for them is set.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Evaluations {
     /// Whether `server.evaluations` names a folder.
     is_set: bool,
-    /// The reports below it, the latest first.
+    /// The reports in that folder, newest first.
     reports: Vec<EvaluationLine>,
 }
 
-/// The reports that `pikerag eval` left below `server.evaluations`.
+/// The reports that `pikerag eval` wrote below `server.evaluations`.
 #[utoipa::path(get, path = "/api/v1/evaluations", tag = "settings",
     responses((status = 200, body = Evaluations), (status = 403, body = Problem)))]
 pub(crate) async fn evaluations(
@@ -77,7 +79,7 @@ pub(crate) async fn evaluations(
     Ok(Json(Evaluations { is_set, reports }))
 }
 
-/// Which report.
+/// The report to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichReport {
@@ -99,7 +101,7 @@ pub(crate) async fn evaluation(
     Ok(Json(blocking(move || pikerag_engine::evaluation(&session, &name)).await?))
 }
 
-/// Work that reads files, on a thread for it.
+/// Runs work that reads files on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> pikerag_engine::Result<T> + Send + 'static,
 ) -> Result<T, Problem> {

@@ -1,4 +1,4 @@
-//! How is the server doing? What it counts, for Prometheus.
+//! Serves the counters in Prometheus' text format.
 
 use axum::Extension;
 use axum::extract::State;
@@ -12,7 +12,8 @@ use crate::problem::{Fault, Problem};
 /// The content type that Prometheus asks for.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Counters for Prometheus. They are of all bases: a key that opens some, or sees a part, does not read them.
+/// Counters for Prometheus. They cover all bases, so a key that opens some bases or sees a part is
+/// refused.
 #[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, body = String), (status = 403, body = Problem)))]
 pub(crate) async fn metrics(
     State(app): State<App>,

@@ -1,4 +1,5 @@
-//! Files come in, are indexed, and go: by name, in pieces if need be, in place of their older version.
+//! Receives files, indexes them and deletes them; a file may come in pieces and replaces its older
+//! version.
 
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
@@ -47,11 +48,11 @@ impl From<UploadError> for Problem {
         let problem = Self::new(status, code, fault);
         let problem = match fault {
             Fault::Caller => problem.saying(error.to_string()),
-            _ => problem.saying("the file could not be kept").logged(&error_chain(&error)),
+            _ => problem.saying("the file could not be stored").logged(&error_chain(&error)),
         };
         match error {
             UploadError::OutOfOrder { .. } | UploadError::NotWhole { .. } => {
-                problem.hint("GET …/uploads?file=NAME&upload=ID says how much is there; `Content-Range: bytes FROM-TO/WHOLE` goes on")
+                problem.hint("GET …/uploads?file=NAME&upload=ID returns how many bytes have arrived; continue with `Content-Range: bytes FROM-TO/WHOLE`")
             }
             UploadError::NoId => problem.hint("the reply to the first piece names it as `upload`; or choose one and send it with each piece"),
             _ => problem,
@@ -59,46 +60,49 @@ impl From<UploadError> for Problem {
     }
 }
 
-/// What is done once the file is there.
+/// What to do once the file has arrived.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Uploading {
-    /// It is kept and not indexed yet: to be estimated first, or together with others (`POST …/index`).
+    /// The file is stored but not indexed yet, so that you can estimate it first, or index several
+    /// files together (`POST …/index`).
     #[serde(default)]
     hold: bool,
-    /// It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`).
+    /// The file is a ZIP archive: its files are stored in its place, below a folder of its name
+    /// (`law/…` for `law.zip`).
     #[serde(default)]
     unpack: bool,
-    /// Tells its pieces from those of others under the same name: 1 to 64 letters, digits, `-` and `_`, the same with each
-    /// piece. Where the first piece names none, the reply does.
+    /// Separates its pieces from those of other uploads of the same name: 1 to 64 letters, digits,
+    /// `-` and `_`, the same for each piece. If the first piece names none, the reply does.
     upload: Option<String>,
 }
 
-/// A file that came, or a part of one.
+/// A file that has arrived, in whole or in part.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Uploaded {
-    /// As it was called.
+    /// The name that it was uploaded under.
     pub(super) file: String,
-    /// Bytes of it that are there.
+    /// Bytes of it that have arrived.
     pub(super) held: u64,
-    /// Whether it is whole, and in its place.
+    /// Whether it is complete and stored.
     pub(super) is_whole: bool,
-    /// Of a file that is not whole: what each further piece sends as `?upload=`.
+    /// Only for an incomplete file: the value that each further piece sends as `?upload=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) upload: Option<String>,
     /// The job that indexes it.
     #[schema(required)]
     pub(super) job: Option<u64>,
-    /// Of an archive: the files that it held.
+    /// Only for an archive: the files that it contained.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) unpacked: Option<UnpackResponse>,
 }
 
-/// Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-/// each where the one before it ended, all with the same `?upload=ID`: pieces of two senders are never joined. What was cut off
-/// goes on where it ended (`bytes */WHOLE` where nothing is left to send).
+/// Uploads a file, which replaces its older version. The body holds its bytes. To send it in
+/// pieces, set `Content-Range: bytes FROM-TO/WHOLE`: each piece begins where the one before ended,
+/// and all use the same `?upload=ID`, so pieces of two senders are never joined. An interrupted
+/// upload continues where it ended (`bytes */WHOLE` if no byte is left to send).
 #[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
@@ -128,7 +132,7 @@ pub(crate) async fn upload(
     let came = taken(&mut part, body).await;
     let held = part.held();
     if came.is_err() && upload.is_none() {
-        // Its sender never heard what to go on by.
+        // Its sender never received the identifier that it needs to continue.
         part.discard();
         return came.map(|()| ().into_response());
     }
@@ -136,8 +140,8 @@ pub(crate) async fn upload(
         part.keep().await?;
         came?;
         let upload = Some(id.as_str().to_owned());
-        let told = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
-        return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
+        let partial = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
+        return Ok((StatusCode::ACCEPTED, Json(partial)).into_response());
     }
     let (paths, unpacked) = match unpack {
         true => {
@@ -152,24 +156,24 @@ pub(crate) async fn upload(
         true => None,
         false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
     };
-    let told = Uploaded { file, held, is_whole: true, upload: None, job, unpacked };
-    Ok((StatusCode::OK, Json(told)).into_response())
+    let uploaded = Uploaded { file, held, is_whole: true, upload: None, job, unpacked };
+    Ok((StatusCode::OK, Json(uploaded)).into_response())
 }
 
-/// What comes, as it comes: what came before a connection broke is kept.
+/// Writes the body as it arrives, so that a broken connection keeps the bytes that came.
 async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| match is_slow(&error) {
             true => Problem::slow(),
-            false => Problem::bad_request(format!("the body broke off: {error}")),
+            false => Problem::bad_request(format!("the body was cut off: {error}")),
         })?;
         part.take(&piece).await?;
     }
     Ok(())
 }
 
-/// `Content-Range: bytes FROM-TO/WHOLE`, or `bytes */WHOLE`: all was sent before.
+/// Reads `Content-Range: bytes FROM-TO/WHOLE`, or `bytes */WHOLE` if all bytes were sent before.
 fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     let Some(range) = headers.get(header::CONTENT_RANGE) else { return Ok(None) };
     let read = || {
@@ -182,7 +186,7 @@ fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
         let (from, to) = (from.parse().ok()?, to.parse().ok()?);
         (from <= to && to < whole).then_some((from, to, whole))
     };
-    let bad = || Problem::bad_request("`Content-Range` is to be `bytes FROM-TO/WHOLE`");
+    let bad = || Problem::bad_request("`Content-Range` must be `bytes FROM-TO/WHOLE`");
     read().map(Some).ok_or_else(bad)
 }
 
@@ -190,29 +194,31 @@ pub(super) fn uploads_of(session: &Session) -> Uploads {
     Uploads::beside(session.folder())
 }
 
-/// Which file.
+/// The upload to use.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichUpload {
-    /// As it was called when it was sent.
+    /// The name that it was uploaded under.
     pub(super) file: String,
 }
 
-/// What is to be indexed.
+/// The files to index.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct IndexBody {
-    /// Files that were sent, by their names; all, if neither they nor `known` name any.
+    /// Uploaded files by name; all pending uploads, if neither this nor `known` names any.
     files: Vec<String>,
-    /// Files of the base by the names that it calls them: those too that lie on the server's disk and were not sent.
+    /// Files of the base by the names that the base uses, including files on the server's disk that
+    /// were not uploaded.
     known: Vec<String>,
-    /// Whether what models refused before is asked again.
+    /// Whether to ask models again about passages that they refused before.
     retry_refused: bool,
-    /// Whether files are read again though they are as they were: a program that helps to read them came.
+    /// Whether to read unchanged files again, for example after you have installed a program that
+    /// helps to read them.
     reread: bool,
 }
 
-/// Indexes what was sent: all that waits, or what failed once more.
+/// Indexes uploaded files: all pending ones, or those that failed before.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/index", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 202, body = Job), (status = 404, body = Problem)))]
 pub(crate) async fn index(
@@ -256,7 +262,7 @@ async fn places(
     Ok(paths)
 }
 
-/// What indexing would take of what was sent and waits: counted, nothing is called.
+/// What indexing the pending uploads would cost. No model is called.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 200, body = EstimateResponse), (status = 404, body = Problem)))]
 pub(crate) async fn estimate(
@@ -274,7 +280,7 @@ pub(crate) async fn estimate(
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))
 }
 
-/// What would go with a file, if it were taken out or forgotten: nothing is changed.
+/// What deleting or forgetting a file would remove. Nothing is changed.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
 pub(crate) async fn deletion(
@@ -285,34 +291,35 @@ pub(crate) async fn deletion(
     Ok(Json(pikerag_engine::delete_preview(&session, &[place]).await?))
 }
 
-/// Where a file of the base lies.
+/// The path of a file of the base.
 async fn place_of(session: &Session, file: &str) -> Result<PathBuf, Problem> {
     let files = pikerag_engine::files(session).await?.files;
     let known = files.into_iter().find(|known| known.name == file);
     Ok(known.ok_or_else(|| no_such("file", file))?.path)
 }
 
-/// Which file goes, and how.
+/// The file to delete, and how.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Going {
-    /// As the base calls it.
+    /// The name that the base uses.
     file: String,
-    /// For good: no byte of it is left in the base, runs that held its text included. Takes a key of scope `admin`.
+    /// Forget it: no byte of it is left in the base, including runs that contain its text. Needs a
+    /// key of scope `admin`.
     #[serde(default)]
     forget: bool,
 }
 
-/// What went.
+/// The result of a deletion.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// The files, and what is left of them.
+    /// The deleted files, and what is left of them.
     deleted: DeleteResponse,
-    /// Whether it had been sent: the copy that was kept of it went too.
+    /// Whether the file had been uploaded: its stored copy was deleted too.
     was_sent: bool,
 }
 
-/// Takes a file out, with all that derives from it.
+/// Deletes a file with everything that was derived from it.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/files", tag = "files", params(("base" = String, Path), Going),
     responses((status = 200, body = Deleted), (status = 404, body = Problem)))]
 pub(crate) async fn delete(
@@ -323,14 +330,14 @@ pub(crate) async fn delete(
 ) -> Result<Json<Deleted>, Problem> {
     if forget && !caller.may(Scope::Admin) {
         return Err(Problem::new(403, "scope-too-small", Fault::Caller)
-            .saying("to forget for good takes a key of scope `admin`"));
+            .saying("forgetting a file needs a key of scope `admin`"));
     }
     let session = app.whole_base(&caller, &base)?;
     let place = place_of(&session, &file).await?;
-    // No job that was asked for before brings it back, and none is at work on it.
+    // After this, no earlier job restores the file, and no job is working on it.
     let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
-    // Before it goes from the base: else it would come back with the next job, and where something fails the file could not be
-    // named any more.
+    // Remove the uploads before the base's copy: otherwise the next job would restore the file, and
+    // after a failure the file could no longer be named.
     let uploads = uploads_of(&session);
     let was_sent = if forget { uploads.forget(&place)? } else { uploads.remove(&place)? };
     let request = DeleteRequest { paths: vec![place], forget };

@@ -1,4 +1,5 @@
-//! The graph: what stands around a node, as much as can be looked at, and all of it; each as far as the caller may see it.
+//! Serves the graph: the surroundings of a node, an overview, or an export, each limited to what
+//! the caller may see.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use std::io::{self, Write};
@@ -20,29 +21,29 @@ use crate::app::App;
 use crate::opened::Seen;
 use crate::problem::{Fault, Problem, Query};
 
-/// Edges away that the graph is shown, at most.
+/// The largest distance in edges.
 const DEPTH: u8 = 3;
-/// Nodes that are shown, where nobody says how many.
+/// The default number of nodes.
 const NODES: usize = 300;
-/// Bytes of an export that are sent at a time, and how many such pieces may wait.
+/// Bytes of one piece of an export, and the number of pieces that may wait.
 const PIECE: usize = 1 << 16;
 const PIECES: usize = 4;
 /// How long an export waits for others to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Around which node.
+/// The node, and how much of its surroundings to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Around {
-    /// An identifier, a document's path or title, the name of an entity.
+    /// An identifier, a document's path or title, or the name of an entity.
     of: String,
-    /// How many edges away: 1 to 3; 1, if none is named.
+    /// The distance in edges: 1 to 3; 1 by default.
     depth: Option<u8>,
-    /// Nodes at most: 1 to 500; 300, if none is named.
+    /// The largest number of nodes: 1 to 500; 300 by default.
     most: Option<usize>,
 }
 
-/// A node of the graph with what stands around it; of a large base too, only that is read.
+/// A node of the graph with its surroundings. Only these are read, even in a large base.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
     responses((status = 200, body = GraphAround), (status = 404, body = Problem)))]
 pub(crate) async fn around(
@@ -56,16 +57,16 @@ pub(crate) async fn around(
     Ok(Json(pikerag_engine::graph_around(&session, request).await?))
 }
 
-/// How much of the graph.
+/// The size of an overview.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Overviewed {
-    /// Nodes at most: 1 to 500; 300, if none is named.
+    /// The largest number of nodes: 1 to 500; 300 by default.
     most: Option<usize>,
 }
 
-/// As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that. The
-/// whole graph is read for it, which takes seconds where it has a million nodes.
+/// An overview of the graph: the documents with the most connections, what they contain, and what
+/// was derived from that. It reads the whole graph, which takes seconds for a million nodes.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/graph/overview", tag = "look", params(("base" = String, Path), Overviewed),
     responses((status = 200, body = GraphOverview), (status = 404, body = Problem)))]
 pub(crate) async fn overview(
@@ -75,7 +76,8 @@ pub(crate) async fn overview(
     Ok(Json(pikerag_engine::graph_overview(&session, most.unwrap_or(NODES)).await?))
 }
 
-/// The whole graph as JSON lines, sent as it is read; it breaks off where the base cannot be read to its end.
+/// The whole graph as JSON lines, sent while it is read. The stream is cut off if the base cannot
+/// be read to the end.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = 404, body = Problem)))]
 pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
@@ -94,13 +96,13 @@ pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
         if let Err(error) = written
             && !sender.is_closed()
         {
-            warn!(%error, "an export broke off");
+            warn!(%error, "an export was cut off");
             let _ = sender.blocking_send(Err(io::Error::other(error)));
         }
     };
     tokio::spawn(async move {
         if let Err(error) = place.run(write).await {
-            warn!(%error, "an export was not begun");
+            warn!(%error, "an export did not begin");
             let _ = failed.send(Err(io::Error::other(error))).await;
         }
     });
@@ -114,8 +116,8 @@ pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// Where an export is written to: whoever reads it takes piece by piece, and the writer waits, until the connection ends
-/// because its reader takes nothing (see [`crate::pace`]).
+/// The writer's side of an export. The reader takes it piece by piece while the writer waits, until
+/// the connection ends because its reader takes nothing (see [`crate::pace`]).
 struct Pieces(Sender<io::Result<Bytes>>);
 
 impl Write for Pieces {

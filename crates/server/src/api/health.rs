@@ -1,4 +1,4 @@
-//! Does it run, and can it answer?
+//! Reports whether the server runs and can answer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::problem::{Fault, Problem};
 
-/// How long a base may take to say how it is.
+/// How long the check of a base may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The program runs.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Health {
     /// Always `ok`.
     status: &'static str,
-    /// Of the program.
+    /// The version of the program.
     version: &'static str,
 }
 
@@ -29,24 +29,25 @@ pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// Whether requests are taken, and the bases can be read: not once it was told to stop.
+/// Whether the server accepts requests and can read its bases. It fails once the server is
+/// stopping.
 #[utoipa::path(get, path = "/ready", tag = "health",
     responses((status = 200, body = Health), (status = 503, body = Problem)))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.stopping.is_cancelled() {
         return Err(Problem::new(503, "stopping", Fault::Server)
-            .saying("the server ends what is under way"));
+            .saying("the server is stopping: it finishes running requests and accepts no others"));
     }
     for (name, session) in &app.live().bases {
         let looked = tokio::time::timeout(PATIENCE, pikerag_engine::ready(session)).await;
-        let told = match looked {
+        let failure = match looked {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => error_chain(&error),
-            Err(_) => "it cannot be read in time".to_owned(),
+            Err(_) => "reading it took too long".to_owned(),
         };
         return Err(Problem::new(503, "base-unreadable", Fault::Server)
             .saying("a base cannot be read")
-            .logged(&format!("base {name}: {told}")));
+            .logged(&format!("base {name}: {failure}")));
     }
     Ok(health().await)
 }

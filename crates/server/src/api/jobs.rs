@@ -1,4 +1,4 @@
-//! Answers how far jobs are, and begins those that wait for somebody to accept them.
+//! Reports the progress of jobs, and begins jobs that wait for approval.
 
 use std::convert::Infallible;
 
@@ -16,7 +16,7 @@ use crate::jobs::Job;
 use crate::problem::{Parts, Problem};
 use crate::streams::sent;
 
-/// The latest 500 jobs of a base and all that are not over, the latest first.
+/// The latest 500 jobs of a base and all that are not over, newest first.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
 pub(crate) async fn jobs(
@@ -28,8 +28,8 @@ pub(crate) async fn jobs(
     Ok(Json(app.jobs.of(&base, &session).await?))
 }
 
-/// Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
-/// key's from then on.
+/// Begins a job that is `offered`, within its bill, or begins again a job that is `set_aside`,
+/// `incomplete` or `failed`. The job then belongs to this key.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
     responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
@@ -43,7 +43,7 @@ pub(crate) async fn begin(
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
-/// A job; with `Accept: text/event-stream` each time that it has come further, until it is over.
+/// A job. With `Accept: text/event-stream` it is sent again at each step, until it is over.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
     responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
@@ -72,10 +72,10 @@ pub(crate) async fn job(
     Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// What is sent each time that a job has come further: the name of the event, and its data.
+/// An event of the stream of a job: its name and its data.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "event", content = "data")]
 pub(crate) enum JobEvent {
-    /// The job as it is now.
+    /// The current state of the job.
     Job(Job),
 }

@@ -1,5 +1,5 @@
-//! Keys: who may come in, for what, and what was spent with each. For callers of scope `admin` from whom nothing is kept: who
-//! sees a part could else make a key that shows all.
+//! Lists, makes, rotates and revokes keys, with the sum spent with each. Needs scope `admin` and
+//! sight of all bases: otherwise a caller who sees a part could make a key that shows all.
 
 use std::num::NonZeroU32;
 
@@ -13,32 +13,32 @@ use utoipa::ToSchema;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Parts, Problem};
 
-/// A key, without what is secret of it.
+/// A key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyLine {
-    /// Tells it apart.
+    /// Identifier of the key.
     id: String,
     /// When it was made, in milliseconds since 1970.
     made: u64,
-    /// Whose it is, or what for.
+    /// The owner or the purpose of the key.
     name: String,
-    /// What it may be used for.
+    /// The operations that it allows.
     scope: Scope,
-    /// The bases that it opens; all, if none.
+    /// The bases that it opens; all, if empty.
     bases: Vec<String>,
-    /// What of them it shows: conditions that must all fit; all, if none.
+    /// The filter on the bases: conditions that must all hold; the key sees everything, if empty.
     filter: Vec<String>,
-    /// US dollars that may be spent with it over all its life.
+    /// US dollars that may be spent with it over its whole life.
     #[schema(required)]
     cap_usd: Option<f64>,
-    /// US dollars that were.
+    /// US dollars that were spent with it.
     spent_usd: f64,
     /// US dollars that are reserved for calls whose price is not known yet.
     reserved_usd: f64,
-    /// Requests in a minute.
+    /// The largest number of requests in a minute.
     #[schema(required)]
     per_minute: Option<u32>,
-    /// From when on it opens nothing, in milliseconds since 1970; never ends, if absent.
+    /// When it expires, in milliseconds since 1970; it never expires, if null.
     #[schema(required)]
     expires: Option<u64>,
     /// When it was last used, to about a minute, in milliseconds since 1970.
@@ -46,33 +46,34 @@ pub(crate) struct KeyLine {
     used: Option<u64>,
 }
 
-/// Keys, and whether any is needed.
+/// The keys, and whether the server can hold any.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyList {
-    /// Whether there is a place for keys; else none can be made.
+    /// Whether a store for keys is set; without one, no key can be made.
     is_set: bool,
-    /// The oldest first. Where none was ever made, whoever reaches a server on this machine may do all.
+    /// The oldest first. If none was ever made, every caller that reaches a server on this machine
+    /// has full access.
     keys: Vec<KeyLine>,
 }
 
-/// How a key gets another secret.
+/// How to rotate a key.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RotateBody {
-    /// For how many seconds the old secret stays good.
+    /// How many seconds the old secret stays valid.
     grace_seconds: u64,
 }
 
 /// A key that was made.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct MadeKey {
-    /// Tells it apart.
+    /// Identifier of the key.
     id: String,
-    /// The key itself: this is the only time that it is told.
+    /// The key itself. It is shown only this once.
     key: String,
 }
 
-/// All keys, with what was spent with each.
+/// All keys, with the sum spent with each.
 #[utoipa::path(get, path = "/api/v1/keys", tag = "keys",
     responses((status = 200, body = KeyList), (status = 403, body = Problem)))]
 pub(crate) async fn keys(
@@ -87,7 +88,7 @@ pub(crate) async fn keys(
     Ok(Json(KeyList { is_set: true, keys: lines }))
 }
 
-/// Millionths of a millionth of a dollar, in dollars.
+/// Converts millionths of a millionth of a dollar into dollars.
 pub(super) fn usd(picodollars: u64) -> f64 {
     picodollars as f64 / 1e12
 }
@@ -110,8 +111,8 @@ fn line(line: &KeyUse) -> KeyLine {
     }
 }
 
-/// Makes a key. The first one has to be of scope `admin` for all bases: from then on every request needs a key, and somebody
-/// has to be able to make the next.
+/// Makes a key. The first one must have scope `admin` for all bases: from then on every request
+/// needs a key, and somebody must be able to make the next one.
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = KeyParams,
     responses((status = 200, body = MadeKey), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn make(
@@ -122,15 +123,15 @@ pub(crate) async fn make(
     app.for_all(&caller)?;
     let Some(keys) = app.keys() else {
         return Err(Problem::new(409, "no-place-for-keys", Fault::Server)
-            .saying("there is no place for keys")
+            .saying("this server has no store for keys")
             .hint("set `server.keys`"));
     };
     let name = params.name.trim().to_owned();
     if name.is_empty() {
-        return Err(Problem::bad_request("`name` holds no letter"));
+        return Err(Problem::bad_request("`name` is empty"));
     }
     if params.cap_usd.is_some_and(|cap| !cap.is_finite() || cap < 0.0) {
-        return Err(Problem::bad_request("`cap_usd` is to be 0 or more"));
+        return Err(Problem::bad_request("`cap_usd` must be 0 or more"));
     }
     let live = app.live();
     let is_unknown = |base: &&String| !live.bases.contains_key(*base);
@@ -139,19 +140,19 @@ pub(crate) async fn make(
     }
     let opens_all = params.bases.is_empty() && params.filter.is_empty();
     if params.expires.is_some_and(|expires| expires <= now()) {
-        return Err(Problem::bad_request("`expires` is over already"));
+        return Err(Problem::bad_request("`expires` is in the past"));
     }
     if !app.needs_key()? && (params.scope != Scope::Admin || !opens_all) {
         return Err(Problem::new(409, "first-key", Fault::Caller)
-            .saying("the first key has to be of scope `admin` for all bases")
-            .hint("make that one first and keep it; from then on every request needs a key"));
+            .saying("the first key must have scope `admin` for all bases")
+            .hint("make such a key first and keep it; from then on every request needs a key"));
     }
     let (key, secret) = keys.make(KeyParams { name, ..params })?;
     mark_as_needed(live.engine.settings());
     Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
 }
 
-/// Takes a key back: it opens nothing from then on.
+/// Revokes a key. It opens nothing from then on.
 #[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
     responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
@@ -164,7 +165,7 @@ pub(crate) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives a key another secret; the old one opens nothing from then on, or after a while.
+/// Gives a key a new secret. The old one becomes invalid at once, or after a grace period.
 #[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)), request_body = RotateBody,
     responses((status = 200, body = MadeKey), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn rotate(
@@ -179,7 +180,7 @@ pub(crate) async fn rotate(
     Ok(Json(MadeKey { id: key.id, key: secret.expose().to_owned() }))
 }
 
-/// The keys, among which there is this one.
+/// The store of keys, if it contains this key.
 fn holder<'a>(app: &'a App, id: &str) -> Result<&'a Keys, Problem> {
     let no_such = || super::look::no_such("key", id);
     let keys = app.keys().ok_or_else(no_such)?;

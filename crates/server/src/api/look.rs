@@ -1,4 +1,4 @@
-//! What stands in a base: documents, passages, files, records, verified answers.
+//! Serves the content of a base: documents, passages, files, records, verified answers.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::body::Bytes;
@@ -34,7 +34,7 @@ pub(crate) struct WholeSource {
     chunks: Vec<Chunk>,
 }
 
-/// One document with its passages in reading order, each with the rectangles of every piece.
+/// A document with its passages in reading order, each with the rectangles of every piece.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}", tag = "look",
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = WholeSource), (status = 404, body = Problem)))]
@@ -64,15 +64,15 @@ pub(crate) fn no_such(what: &str, id: &str) -> Problem {
         .saying(format!("there is no {what} `{id}`"))
 }
 
-/// Which file.
+/// The file to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichFile {
-    /// As the base calls it.
+    /// The name that the base uses.
     file: String,
 }
 
-/// The bytes of a file as they were read when it was indexed.
+/// The bytes of a file as they were when it was indexed.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/original", tag = "look",
     params(("base" = String, Path), WhichFile),
     responses((status = 200, body = Vec<u8>), (status = 404, body = Problem)))]
@@ -82,18 +82,18 @@ pub(crate) async fn original(
 ) -> Result<Response, Problem> {
     let original = pikerag_engine::original(&session, std::path::Path::new(&file)).await?;
     let mut response = Bytes::from(original.bytes).into_response();
-    // Whatever it is: a browser keeps it as a file, and runs nothing of it.
+    // The browser downloads the file whatever its type is, and runs nothing in it.
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     Ok(response)
 }
 
-/// How a page is drawn.
+/// How to draw a page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Drawing {
-    /// Pixels of the picture's width: 100 to 4000; 1200, if none is named.
+    /// Width of the picture in pixels: 100 to 4000; 1200 by default.
     #[serde(default = "usual_width")]
     #[param(value_type = Option<u32>, minimum = 100, maximum = 4000)]
     width: u32,
@@ -103,8 +103,9 @@ fn usual_width() -> u32 {
     1200
 }
 
-/// A page of a PDF as a picture. `page-points` says how many points wide and high the page is: the rectangles of passages and
-/// citations count in these, from the upper left corner; `page-count` says how many pages there are.
+/// A page of a PDF as a picture. The header `page-points` gives the width and height of the page in
+/// points: the rectangles of passages and citations use these units, from the upper left corner.
+/// `page-count` gives the number of pages.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/pages/{page}", tag = "look",
     params(("base" = String, Path), ("source" = String, Path), ("page" = u32, Path, minimum = 1), Drawing),
     responses((status = 200, body = Vec<u8>, content_type = "image/png"), (status = 404, body = Problem), (status = 422, body = Problem)))]
@@ -126,25 +127,25 @@ pub(crate) async fn page(
     Ok(response)
 }
 
-/// The files that the base is made of, and whether they are there.
+/// The files of the base, and whether they still exist.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<FileLine>), (status = 404, body = Problem)))]
 pub(crate) async fn files(Seen(session): Seen) -> Result<Json<Vec<FileLine>>, Problem> {
     Ok(Json(pikerag_engine::files(&session).await?.files))
 }
 
-/// Which records.
+/// The records to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichRecords {
-    /// Those of this schema alone.
+    /// Only records of this schema.
     schema: Option<String>,
     /// A condition such as `folder=law`.
     #[param(value_type = Option<String>)]
     filter: Option<Condition>,
 }
 
-/// Typed records with their places.
+/// Typed records with their sources.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/records", tag = "look",
     params(("base" = String, Path), WhichRecords),
     responses((status = 200, body = Vec<Record>), (status = 404, body = Problem)))]
@@ -156,14 +157,14 @@ pub(crate) async fn records(
     Ok(Json(pikerag_engine::records(&session, &RecordsRequest { schema, filter }).await?))
 }
 
-/// What people said of answers.
+/// The verified answers of a base.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
     responses((status = 200, body = Vec<KeptVerified>), (status = 404, body = Problem)))]
 pub(crate) async fn verified(Seen(session): Seen) -> Result<Json<Vec<KeptVerified>>, Problem> {
     Ok(Json(pikerag_engine::verified(&session).await?))
 }
 
-/// Says whether an answer is right, or what is.
+/// Accepts, corrects or rejects an answer.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
     request_body = FeedbackRequest, responses((status = 200, body = FeedbackResponse), (status = 400, body = Problem)))]
 pub(crate) async fn feedback(
@@ -180,7 +181,7 @@ pub(crate) async fn feedback(
     Ok(Json(pikerag_engine::feedback(&session, &request).await?))
 }
 
-/// Takes back what was said of an answer.
+/// Revokes a verified answer.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/feedback/{id}", tag = "feedback",
     params(("base" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = Verified), (status = 404, body = Problem)))]

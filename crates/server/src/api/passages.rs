@@ -1,4 +1,4 @@
-//! A passage as a page that people can look at: what citations link to.
+//! Serves a passage as an HTML page: the target of citation links.
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -10,7 +10,7 @@ use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::problem::{Parts, Problem};
 
-/// A passage as a page.
+/// A passage as an HTML page.
 #[utoipa::path(get, path = "/passages/{base}/{chunk}", tag = "look",
     params(("base" = String, Path), ("chunk" = String, Path)),
     responses((status = 200, body = String, content_type = "text/html"), (status = 404, body = Problem)))]
@@ -23,7 +23,7 @@ pub(crate) async fn passage(
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
     let chunk = pikerag_engine::chunk(&session, id).await?;
     let page = chunk.page.map(|page| format!(", p. {page}")).unwrap_or_default();
-    // Relative: the server may stand below a path of a proxy's.
+    // A relative link, because the server may run below a path of a proxy.
     let whole = format!("../../#/knowledge/{base}/passages/{id}");
     Ok(Html(format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
@@ -38,21 +38,21 @@ pub(crate) async fn passage(
     )))
 }
 
-/// Where a person is sent who follows a link to a passage and has no key with them, as links have none: the page asks for one, and
-/// shows the passage in its document. None for a program.
+/// Redirects a person who follows a link to a passage without a key, because links carry none: the
+/// page asks for the key and shows the passage in its document. Returns `None` for a program.
 pub(crate) fn on_the_page(request: &Request) -> Option<Response> {
     let rest = request.uri().path().strip_prefix("/passages/")?;
     let (base, chunk) = rest.split_once('/')?;
     let accepted = request.headers().get(header::ACCEPT)?.to_str().ok()?;
     let is_read =
         accepted.contains("text/html") && request.headers().get(header::AUTHORIZATION).is_none();
-    // As they stood in the address: nothing is unpacked.
+    // The segments stay as they are in the address; nothing is decoded.
     is_read.then(|| {
         Redirect::to(&format!("../../#/knowledge/{base}/passages/{chunk}")).into_response()
     })
 }
 
-/// Text as HTML that says the same and does nothing.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn no_tag_survives() {
         let hostile = "<script>alert('x')</script>&<img src=x onerror=\"y\">";
-        let told = escaped(hostile);
-        assert!(!told.contains(['<', '>', '"', '\'']), "{told}");
-        assert!(told.starts_with("&lt;script&gt;"));
+        let html = escaped(hostile);
+        assert!(!html.contains(['<', '>', '"', '\'']), "{html}");
+        assert!(html.starts_with("&lt;script&gt;"));
     }
 }

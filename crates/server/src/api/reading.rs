@@ -1,4 +1,4 @@
-//! What was read of a document, and what people mend in it.
+//! Serves the text that was read from a document, and its corrections.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,7 +14,8 @@ use crate::jobs::Work;
 use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem};
 
-/// The text that was read of a document, in which the spans of its passages count, and the corrections of its file.
+/// The text that was read from a document, with the corrections of its file. The spans of passages
+/// refer to this text.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/reading", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = Reading), (status = 404, body = Problem)))]
@@ -33,23 +34,24 @@ fn id_of(source: &str) -> Result<SourceId, Problem> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CorrectionBody {
-    /// As it was read; it stands in the document once, within one paragraph or cell.
+    /// The text as it was read; it must occur once in the document, within one paragraph or cell.
     #[schema(min_length = 1)]
     old: String,
-    /// As it should have been read; empty for what is not there.
+    /// The correct text; empty to remove the passage.
     new: String,
 }
 
-/// The corrections of a file now, and the job that reads it again.
+/// The current corrections of a file, and the job that reads it again.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Corrected {
-    /// In the order in which they are made.
+    /// In the order in which they are applied.
     corrections: Vec<Correction>,
-    /// The job.
+    /// The job's number.
     job: u64,
 }
 
-/// Mends a passage of a document; its file is read again with all corrections, now and whenever it is read.
+/// Corrects a passage of a document. Its file is read again with all corrections, now and at every
+/// later reading.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/sources/{source}/corrections", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path)), request_body = CorrectionBody,
     responses((status = 202, body = Corrected), (status = 404, body = Problem), (status = 409, body = Problem)))]
@@ -66,7 +68,7 @@ pub(crate) async fn correct(
     again(&app, &caller, &base, corrected).await
 }
 
-/// Takes a correction back, by its number from 1; the file is read again without it.
+/// Removes a correction by its number, from 1. The file is read again without it.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/sources/{source}/corrections/{number}", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path), ("number" = usize, Path, minimum = 1)),
     responses((status = 202, body = Corrected), (status = 404, body = Problem)))]
@@ -80,7 +82,7 @@ pub(crate) async fn take_back(
     again(&app, &caller, &base, corrected).await
 }
 
-/// Indexes the file of a correction.
+/// Indexes the file of a correction again.
 async fn again(
     app: &App,
     caller: &Caller,

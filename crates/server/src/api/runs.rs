@@ -1,4 +1,4 @@
-//! What was asked, what happened, and what would have happened otherwise.
+//! Lists, shows, replays, forks and compares runs.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::extract::State;
@@ -17,19 +17,19 @@ use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem, Query, without_places};
 use crate::streams::{Underway, Wanted};
 
-/// How many runs to list.
+/// How many runs to list, and how fully.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Latest {
-    /// The latest so many; 50, if none is named.
+    /// The number of latest runs; 50 by default.
     limit: Option<usize>,
-    /// Without their answers, which are long: `GET …/runs/{run}` has each.
+    /// Omit the answers, which are long: `GET …/runs/{run}` returns each.
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     brief: bool,
 }
 
-/// The latest runs, the latest first.
+/// The latest runs, newest first.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs", tag = "runs", params(("base" = String, Path), Latest),
     responses((status = 200, body = Vec<RunSummary>), (status = 404, body = Problem)))]
 pub(crate) async fn runs(
@@ -46,7 +46,7 @@ pub(crate) async fn runs(
     Ok(Json(json!(runs)))
 }
 
-/// One run with all that happened in it.
+/// A run with all its events.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
     responses((status = 200, body = RunResponse), (status = 404, body = Problem)))]
@@ -59,12 +59,12 @@ pub(crate) async fn run(
     Ok(Json(json!(run)))
 }
 
-/// Why a run failed, without where its models are: that is the server's.
+/// Removes the places of models from a run's error: only the server's operator may see them.
 fn told_outside(run: &mut RunRecord) {
     run.error = run.error.take().map(|error| without_places(&error));
 }
 
-/// Walks a run again with recorded replies alone: no call is made.
+/// Replays a run from recorded replies. No model is called.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/replay", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
@@ -80,7 +80,8 @@ pub(crate) async fn replay(
     respond(app, base, &headers, underway).await
 }
 
-/// Walks a run again up to a decision, decides that otherwise, and goes on: a run of its own.
+/// Forks a run: repeats it up to a decision, decides that differently, and continues as a run of
+/// its own.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)), request_body = ForkRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
@@ -99,7 +100,7 @@ pub(crate) async fn fork(
     respond(app, base, &headers, underway).await
 }
 
-/// Where two runs part, and what each was answered from.
+/// Where two runs diverge, and the evidence of each answer.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}/diff/{other}", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path), ("other" = String, Path)),
     responses((status = 200, body = DiffResponse), (status = 404, body = Problem)))]

@@ -1,4 +1,4 @@
-//! Passages for a query, each with how its score came about.
+//! Finds passages for a query and explains their scores.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use utoipa::ToSchema;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Parts, Problem};
 
-/// Hits of one search, at most.
+/// The largest number of hits of one search.
 pub(crate) const MOST: usize = 200;
 
-/// What was found.
+/// The result of a search.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SearchFound {
     /// Best first.
     pub(crate) hits: Vec<Found>,
-    /// What to know besides.
+    /// Notices about this search.
     notices: Vec<Notice>,
 }
 
 /// A passage that was found.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Found {
-    /// How well it fits beside the best hit of this search, which has 1.
+    /// Its score relative to the best hit of this search, which has 1.
     pub(crate) score: f64,
-    /// What its score is made of, as the search counts it.
+    /// The components of its score, as the search computes it.
     parts: BTreeMap<String, f32>,
     /// The atom that led to it.
     #[schema(required)]
     atom: Option<String>,
-    /// Where it can be looked at.
+    /// A link to the passage.
     pub(crate) url: String,
     /// The passage with its source, headings, page, span and rectangles.
     pub(crate) chunk: Chunk,
 }
 
-/// Looks for passages.
+/// Searches for passages.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/search", tag = "search", params(("base" = String, Path)),
     request_body = SearchRequest, responses((status = 200, body = SearchFound), (status = 400, body = Problem)))]
 pub(crate) async fn search(
@@ -53,7 +53,7 @@ pub(crate) async fn search(
     Ok(Json(found(&app, &base, &session, &request).await?))
 }
 
-/// The same for other faces.
+/// Searches for the other protocols as well.
 pub(crate) async fn found(
     app: &App,
     base: &str,
@@ -75,7 +75,7 @@ pub(crate) async fn found(
         &SearchRequest { recorded: Recorded::Soon, ..request.clone() },
     )
     .await?;
-    // Scores of one search are comparable with each other alone, and some have no upper bound.
+    // Scores are comparable within one search only, and some have no upper bound.
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {
         score: if 0.0 < best { (f64::from(hit.score) / best).clamp(0.0, 1.0) } else { 0.0 },

@@ -1,4 +1,4 @@
-//! What came over the wire: how much of it is there, what waits to be indexed, what is thrown away unread.
+//! Reports uploads: incomplete ones, pending ones, and those to discard.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::extract::State;
@@ -15,17 +15,17 @@ use crate::app::{App, Caller};
 use crate::opened::Whole;
 use crate::problem::{Fault, Parts, Problem, Query};
 
-/// Which upload of a file.
+/// The upload of a file to look up.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichPart {
-    /// As it was called when it was sent.
+    /// The name that it was uploaded under.
     file: String,
-    /// What its pieces were sent with as `?upload=`; without it no piece is found.
+    /// The value of `?upload=` that its pieces used; without it no piece is found.
     upload: Option<String>,
 }
 
-/// How much of an upload is there that has not come whole: where it goes on.
+/// How many bytes of an incomplete upload have arrived, which is where to continue.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichPart),
     responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
 pub(crate) async fn uploaded(
@@ -41,8 +41,8 @@ pub(crate) async fn uploaded(
     Ok(Json(Uploaded { file, held, is_whole, upload, job: None, unpacked: None }))
 }
 
-/// The files that have not come whole. One that grows no more for seven days is dropped; so are all that nobody is sending when
-/// the disk is full.
+/// The incomplete uploads. An upload that has not grown for seven days is dropped; when the disk is
+/// full, so are all that nobody is sending.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/parts", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<PartLine>), (status = 404, body = Problem)))]
 pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, Problem> {
@@ -51,23 +51,24 @@ pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, 
     Ok(Json(parts))
 }
 
-/// The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read.
+/// The complete uploads, by name. Those that are not in the base are pending, or could not be read.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem)))]
 pub(crate) async fn sent(Whole(session): Whole) -> Result<Json<Vec<SentFile>>, Problem> {
     Ok(Json(pikerag_engine::sent(&session).await?))
 }
 
-/// What is thrown away.
+/// The uploads to discard.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Unwanted {
-    /// As it was called when it was sent; all that is not in the base, if none is named.
+    /// The name that it was uploaded under; every upload that is not in the base, if absent.
     file: Option<String>,
 }
 
-/// Throws away what was sent and is not in the base, and lists it: what is, `DELETE …/files` takes out. What a job is about to
-/// read stays; so does, unless it is named, what a job that is offered or set aside would read.
+/// Discards uploads that are not in the base, and lists them (`DELETE …/files` deletes files of the
+/// base). Files that a job is about to read are kept. Files of an offered or set-aside job are kept
+/// too, unless you name them.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), Unwanted),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn discard(
@@ -87,7 +88,9 @@ pub(crate) async fn discard(
             Some(sent) if sent.in_base => {
                 return Err(Problem::new(409, "in-base", Fault::Caller)
                     .saying(format!("`{file}` is in the base"))
-                    .hint("`DELETE …/files?file=NAME` takes it out, by the name that the base calls it"));
+                    .hint(
+                        "delete it with `DELETE …/files?file=NAME`, by the name that the base uses",
+                    ));
             }
             Some(_) => {}
         }
@@ -95,7 +98,8 @@ pub(crate) async fn discard(
     unwanted.retain(|sent| !sent.in_base);
     let all = unwanted.len();
     let to_read = app.jobs.to_read(&session).await?;
-    // A file that is named goes, unless a job is about to read it; of the others none that any job still has.
+    // A named file is discarded unless a job is about to read it; others only if no job refers to
+    // them.
     let stays =
         |state: JobState| file.is_none() || matches!(state, JobState::Waiting | JobState::Running);
     unwanted

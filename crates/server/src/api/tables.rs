@@ -1,4 +1,4 @@
-//! Typed tables of a base, and statements over them.
+//! Lists the typed tables of a base, and runs statements over them.
 
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -11,7 +11,7 @@ use crate::app::{App, Caller};
 use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem};
 
-/// Rows of one result, at most.
+/// The largest number of rows of one result.
 const MOST: usize = 10_000;
 
 /// The typed tables, by name.
@@ -26,7 +26,7 @@ pub(crate) async fn tables(Seen(session): Seen) -> Result<Json<Vec<DataTable>>, 
 pub(crate) struct SqlBody {
     /// One `SELECT` over the tables, by their names in SQL.
     statement: String,
-    /// The most rows: 1 to 10,000; 1,000, if none are named.
+    /// The largest number of rows: 1 to 10,000; 1,000 by default.
     #[schema(minimum = 1, maximum = 10_000)]
     most: Option<usize>,
 }

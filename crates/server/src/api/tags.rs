@@ -1,4 +1,4 @@
-//! Classes of tags, their tags, and pairs of a reader's word and the documents'.
+//! Manages classes of tags, their tags, and synonym pairs.
 #![expect(unused_qualifications, reason = "what the macro for the document writes")]
 
 use axum::Json;
@@ -11,10 +11,10 @@ use utoipa::{IntoParams, ToSchema};
 use crate::opened::{Seen, Whole};
 use crate::problem::{JsonBody, Parts, Problem, Query};
 
-/// Tags of a class that are listed, at most.
+/// The largest number of tags of a class that are listed.
 const MOST: usize = 1000;
 
-/// The classes of tags, with how many tags each has and how often a passage bears one.
+/// The classes of tags, with the number of tags in each and of passages that have one.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tags", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = TagClassesResponse), (status = 404, body = Problem)))]
 pub(crate) async fn classes(Seen(session): Seen) -> Result<Json<TagClassesResponse>, Problem> {
@@ -32,7 +32,7 @@ pub(crate) async fn class(
     Ok(Json(pikerag_engine::tag_class(&session, &class, MOST).await?))
 }
 
-/// Declares a class, or says anew what belongs to it.
+/// Declares a class, or replaces its declaration.
 #[utoipa::path(put, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)), request_body = TagClassRequest,
     responses((status = 204), (status = 400, body = Problem)))]
@@ -46,7 +46,7 @@ pub(crate) async fn declare(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Another name.
+/// The new name.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NameBody {
@@ -54,7 +54,7 @@ pub(crate) struct NameBody {
     name: String,
 }
 
-/// Gives a class another name; its tags stay.
+/// Renames a class. Its tags stay.
 #[utoipa::path(patch, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)), request_body = NameBody,
     responses((status = 204), (status = 404, body = Problem)))]
@@ -67,7 +67,7 @@ pub(crate) async fn rename(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Drops a class with its tags, for good.
+/// Deletes a class with its tags permanently.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)),
     responses((status = 204), (status = 404, body = Problem)))]
@@ -79,14 +79,14 @@ pub(crate) async fn drop_class(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Pairs of a reader's word and the documents'.
+/// The pairs of a colloquial word and the documents' word.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = Vec<TagPair>), (status = 404, body = Problem)))]
 pub(crate) async fn pairs(Seen(session): Seen) -> Result<Json<Vec<TagPair>>, Problem> {
     Ok(Json(pikerag_engine::tag_pairs(&session).await?))
 }
 
-/// A reader's word, and what the documents say for it.
+/// A colloquial word, and the word that the documents use for it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PairBody {
@@ -94,7 +94,7 @@ pub(crate) struct PairBody {
     colloquial: String,
     /// The documents' word.
     professional: String,
-    /// The class that it belongs to, where there is one.
+    /// The class that it belongs to, if any.
     #[serde(default)]
     class: String,
 }
@@ -110,7 +110,7 @@ pub(crate) async fn declare_pair(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Which pair.
+/// The pair to delete.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichPair {
@@ -120,7 +120,7 @@ pub(crate) struct WhichPair {
     professional: String,
 }
 
-/// Drops a pair.
+/// Deletes a pair.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path), WhichPair),
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn drop_pair(

@@ -1,12 +1,13 @@
-//! What do chat programs ask beside a conversation? Titles, tags, follow-ups, searches, tools: short instructions about the
-//! conversation, which no document answers. They are told apart by the words of Open WebUI, whose usual prompts these are.
+//! Answers the background tasks of chat programs without a method: titles, tags, follow-ups,
+//! searches, tools. These instructions concern the conversation, so no document answers them. They
+//! are recognized by the wording of Open WebUI's default prompts.
 
 use serde_json::json;
 
-/// Characters of an older conversation that stand for it, at most.
+/// The largest number of characters kept of an older conversation.
 const REMEMBERED: usize = 4000;
 
-/// The reply to what is asked in the background, without any method; `None` for a question of a person.
+/// The reply to a background task; `None` for a question of a person.
 pub(super) fn background(system: &str, text: &str) -> Option<String> {
     let (system, text) = (system.trim_start(), text.trim_start());
     if system.starts_with("Available Tools:") {
@@ -19,7 +20,7 @@ pub(super) fn background(system: &str, text: &str) -> Option<String> {
         return Some(String::new());
     }
     if text.starts_with("You have been provided with a set of responses from various models") {
-        // To be merged by a model; without one, they stand side by side.
+        // A model would merge them; without one, the responses are listed.
         let responses = text.split_once("Responses from models:").map(|(_, rest)| rest.trim());
         return Some(responses.unwrap_or_default().to_owned());
     }
@@ -33,19 +34,19 @@ pub(super) fn background(system: &str, text: &str) -> Option<String> {
     Some(reply(task))
 }
 
-/// By what the task asks for before the history begins.
+/// Replies by what the task requests before the history begins.
 fn reply(task: &str) -> String {
     let asked = task.split("<chat_history>").next().unwrap_or_default().to_lowercase();
-    let wants = |word: &str| asked.contains(word);
-    if wants("autocompletion") {
+    let requests = |word: &str| asked.contains(word);
+    if requests("autocompletion") {
         r#"{"text": ""}"#.to_owned()
-    } else if wants("follow-up") || wants("follow_ups") {
+    } else if requests("follow-up") || requests("follow_ups") {
         r#"{"follow_ups": []}"#.to_owned()
-    } else if wants("tags") {
+    } else if requests("tags") {
         r#"{"tags": []}"#.to_owned()
-    } else if wants("quer") {
+    } else if requests("quer") {
         r#"{"queries": []}"#.to_owned()
-    } else if wants("title") {
+    } else if requests("title") {
         json!({ "title": first_question(task) }).to_string()
     } else {
         String::new()
@@ -62,15 +63,16 @@ fn first_question(text: &str) -> String {
     words.join(" ").chars().take(48).collect()
 }
 
-/// The end of what is to be summarized, as it was said.
+/// The end of the text to summarize, unchanged.
 fn compacted(task: &str) -> String {
-    let said = task.split_once("### Messages Being Compacted:").map_or(task, |(_, rest)| rest);
-    let said = said.split("### Recent Messages Kept In Context:").next().unwrap_or_default().trim();
-    let skipped = said.chars().count().saturating_sub(REMEMBERED);
-    said.chars().skip(skipped).collect()
+    let text = task.split_once("### Messages Being Compacted:").map_or(task, |(_, rest)| rest);
+    let text = text.split("### Recent Messages Kept In Context:").next().unwrap_or_default().trim();
+    let skipped = text.chars().count().saturating_sub(REMEMBERED);
+    text.chars().skip(skipped).collect()
 }
 
-/// The person's own words where a chat program put excerpts of attached files before them: the base is what answers.
+/// The person's own words, if a chat program put excerpts of attached files before them: the answer
+/// comes from the base.
 pub(super) fn without_wrapping(text: &str) -> &str {
     let is_wrapped = text.trim_start().starts_with("### Task:\nRespond to the user query");
     let behind = text.rsplit_once("</context>").map(|(_, behind)| behind.trim());
@@ -85,7 +87,7 @@ mod tests {
     use super::{background, without_wrapping};
 
     #[test]
-    fn what_chat_programs_ask_in_the_background_runs_no_method() {
+    fn background_tasks_of_chat_programs_run_no_method() {
         let of = |text: &str| background("", text);
         let title = "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n<chat_history>\nUSER: Who calibrates the load sensor of crane 7 today?\nASSISTANT: Ada.\n</chat_history>";
         assert_eq!(of(title).unwrap(), r#"{"title":"Who calibrates the load sensor of"}"#);
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_behind_attached_files_is_the_persons() {
+    fn text_before_the_question_of_a_person_is_removed() {
         let wrapped = "### Task:\nRespond to the user query using the provided context.\n<context>\n<source id=\"1\">x</source>\n</context>\nWho calibrates it?";
         assert_eq!(without_wrapping(wrapped), "Who calibrates it?");
         assert_eq!(without_wrapping("What does </context> mean?"), "What does </context> mean?");

@@ -1,4 +1,4 @@
-//! A conversation as chat programs send it: which base and method are meant, what is asked, and what is no question at all.
+//! Reads a conversation as chat programs send it: base, method, question, or background task.
 
 use pikerag_engine::knowledge::{Answer, Check, Citation};
 use pikerag_engine::parts::{Speaker, Turn};
@@ -12,9 +12,9 @@ use crate::admission::Place;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
 
-/// How models are called: `pikerag`, `pikerag/METHOD`, and `@BASE` behind it.
+/// The names of models: `pikerag`, `pikerag/METHOD`, followed by `@BASE`.
 pub(crate) const MODEL: &str = "pikerag";
-/// Citations that are shown with an answer, at most.
+/// The largest number of citations that are shown with an answer.
 const CITED: usize = 20;
 
 /// A turn of a conversation.
@@ -40,10 +40,10 @@ impl Message {
     }
 }
 
-/// A model's name taken apart: method and base.
+/// Splits a model's name into method and base.
 pub(crate) fn named(model: &str) -> (String, String) {
     let model = model.trim();
-    // Ollama's clients put a tag behind names.
+    // Ollama's clients append a tag to names.
     let model = model.strip_suffix(":latest").unwrap_or(model);
     let (method, base) = match model.rsplit_once('@') {
         Some((method, base)) => (method, base),
@@ -53,7 +53,7 @@ pub(crate) fn named(model: &str) -> (String, String) {
     (method.trim_start_matches('/').to_owned(), base.to_owned())
 }
 
-/// The names of all models: for each base the usual method and all others.
+/// The names of all models: for each base the default method and all others.
 pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
     let mut names = Vec::new();
     for (base, _) in app.bases_of(caller) {
@@ -66,15 +66,16 @@ pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
     names
 }
 
-/// What a conversation asks.
+/// The request of a conversation.
 pub(crate) enum Asked {
     /// A question for a method.
     Question(AskRequest, Place),
-    /// What a chat program asks in the background, with what it gets: no method runs for it.
+    /// A background task of a chat program, with its reply. No method runs for it.
     Background(String),
 }
 
-/// The last message as a request, with the right to run it: one that points back is written to stand alone.
+/// The last message as a request, with the right to run it. A message that refers back is rewritten
+/// to stand alone.
 pub(crate) async fn asked(
     app: &App,
     (caller, session): (&Caller, &Session),
@@ -82,8 +83,8 @@ pub(crate) async fn asked(
     messages: &[Message],
 ) -> Result<Asked, Problem> {
     app.conversation_within(messages.iter().map(|message| message.text().len()).sum())?;
-    let said = |message: &&Message| message.role == "user" || message.role == "assistant";
-    let spoken: Vec<&Message> = messages.iter().filter(said).collect();
+    let is_spoken = |message: &&Message| message.role == "user" || message.role == "assistant";
+    let spoken: Vec<&Message> = messages.iter().filter(is_spoken).collect();
     let Some((last, before)) = spoken.split_last() else {
         return Err(Problem::bad_request("`messages` holds no message of the role `user`"));
     };
@@ -107,18 +108,18 @@ pub(crate) async fn asked(
     Ok(Asked::Question(pikerag_engine::standalone(session, request).await?, place))
 }
 
-/// An answer as a chat shows it: the text with the numbers of its citations, then how it came about; and where in it each
-/// citation's number stands, in characters.
+/// An answer as a chat shows it: the text with the numbers of its citations, then the rationale;
+/// and the position of each citation's number in it, in characters.
 pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) {
     let mut text = match answer.text.trim() {
-        // A bubble without a word in it looks broken.
+        // An empty bubble looks broken.
         "" => "—".to_owned(),
         text => text.to_owned(),
     };
     let mut places = Vec::new();
-    let stands = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
+    let verified = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
     let mut length = text.chars().count();
-    for (at, citation) in stands.take(CITED).enumerate() {
+    for (at, citation) in verified.take(CITED).enumerate() {
         let mark = format!("{}[{}]", if at == 0 { " " } else { "" }, at + 1);
         let begins = length + usize::from(at == 0);
         length += mark.chars().count();

@@ -1,4 +1,4 @@
-//! `/retrieval`: a base as external knowledge of Dify.
+//! Serves `/retrieval`: a base as external knowledge of Dify.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,58 +14,58 @@ use crate::api::search::{MOST, found};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 
-/// What Dify sends.
+/// The request that Dify sends.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RetrievalBody {
-    /// The name of the base; empty for the usual one.
+    /// The name of the base; empty for the default one.
     #[serde(default)]
     knowledge_id: String,
     /// What to look for.
     query: String,
-    /// How many, and how well they must fit.
+    /// How many passages, and the lowest score.
     #[serde(default)]
     retrieval_setting: RetrievalSetting,
-    /// Conditions on what documents say of themselves.
+    /// Conditions on the metadata of documents.
     #[serde(default)]
     metadata_condition: Option<MetadataCondition>,
 }
 
-/// How many, and how well they must fit.
+/// How many passages, and the lowest score.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub(crate) struct RetrievalSetting {
-    /// At most so many.
+    /// The largest number of passages.
     top_k: Option<usize>,
-    /// From 0 to 1, beside the best hit.
+    /// From 0 to 1, relative to the best hit.
     score_threshold: Option<f64>,
 }
 
-/// Conditions on what documents say of themselves.
+/// Conditions on the metadata of documents.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct MetadataCondition {
     /// `and` (all must hold) or `or` (any).
     #[serde(default)]
     logical_operator: Option<String>,
-    /// What must hold.
+    /// The conditions.
     #[serde(default)]
     conditions: Vec<OneCondition>,
 }
 
-/// One of them.
+/// One condition.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct OneCondition {
-    /// Names of fields; any of them may fit.
+    /// Names of fields; one of them must match.
     #[serde(default)]
     name: Vec<String>,
-    /// One of Dify's words for comparing.
+    /// One of Dify's comparison operators.
     comparison_operator: String,
-    /// What is compared with.
+    /// The value to compare with.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     value: Option<Value>,
 }
 
-/// Passages for a query.
+/// Finds passages for a query.
 #[utoipa::path(post, path = "/retrieval", tag = "compatible", request_body = RetrievalBody,
     responses((status = 200, body = Value)))]
 pub(crate) async fn retrieval(
@@ -76,10 +76,10 @@ pub(crate) async fn retrieval(
     match records(&app, &caller, body).await {
         Ok(records) => Json(json!({ "records": records })).into_response(),
         Err(problem) => {
-            // Dify's own codes: 1001 and 1002 for keys, 2001 for a base that is not there.
+            // Dify's own codes: 1001 and 1002 for keys, 2001 for a missing base.
             let code = if problem.code() == "no-such-base" { 2001 } else { 1000 };
-            let told = json!({"error_code": code, "error_msg": problem.detail()});
-            (problem.status(), Json(told)).into_response()
+            let body = json!({"error_code": code, "error_msg": problem.detail()});
+            (problem.status(), Json(body)).into_response()
         }
     }
 }
@@ -93,7 +93,7 @@ async fn records(app: &App, caller: &Caller, body: RetrievalBody) -> Result<Vec<
     let RetrievalSetting { top_k, score_threshold } = body.retrieval_setting;
     let k = top_k.unwrap_or(8).clamp(1, MOST);
     let condition = body.metadata_condition.filter(|all| !all.conditions.is_empty());
-    // Conditions that our filters cannot say are held against what is found, of which more is looked at.
+    // Conditions that our filters cannot express are checked on the hits, so more hits are fetched.
     let looked_at = if condition.is_some() { MOST } else { k };
     let search =
         SearchRequest { query: body.query, k: Some(looked_at), ..SearchRequest::default() };
@@ -167,7 +167,7 @@ impl OneCondition {
     }
 }
 
-/// Whether a field compares so with a value; all eighteen words.
+/// Compares a field with a value by one of Dify's eighteen operators.
 fn compared(operator: &str, own: Option<&str>, value: &str) -> Result<bool, Problem> {
     let folded = |text: &str| text.trim().to_lowercase();
     let (is_empty, text) =
@@ -177,7 +177,7 @@ fn compared(operator: &str, own: Option<&str>, value: &str) -> Result<bool, Prob
         let numbers = text.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
         match numbers {
             Some((own, wanted)) => own.partial_cmp(&wanted),
-            // Dates by ISO 8601 stand in the order of their letters.
+            // ISO 8601 dates sort as text.
             None => Some(text.cmp(&wanted)),
         }
     };
@@ -200,7 +200,7 @@ fn compared(operator: &str, own: Option<&str>, value: &str) -> Result<bool, Prob
         "≤" | "<=" => is(std::cmp::Ordering::is_le),
         other => {
             return Err(Problem::bad_request(format!(
-                "`{other}` is no way to compare that is known"
+                "`{other}` is not a known comparison operator"
             )));
         }
     })
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_compared_as_dify_says() {
+    fn operators_compare_fields_as_dify_defines() {
         let is = |operator, own, value| compared(operator, own, value).unwrap();
         assert!(is("contains", Some("Ada Lovelace"), "ada") && !is("contains", None, "ada"));
         assert!(is("not contains", None, "ada") && is("start with", Some("Ada"), "a"));

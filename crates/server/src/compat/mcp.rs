@@ -1,5 +1,6 @@
-//! The Model Context Protocol: tools for assistants, over HTTP without sessions and over standard streams. What comes back is
-//! structured, the same as text, and a link for each passage.
+//! Speaks the Model Context Protocol: tools for assistants, over HTTP without sessions and over
+//! standard streams. A result has structured content, the same as text, and a link for each
+//! passage.
 
 mod arguments;
 mod tools;
@@ -29,24 +30,24 @@ use crate::app::{App, Caller};
 use crate::problem::Problem;
 use crate::streams::{Underway, Wanted, answered, broken};
 
-/// Sources that are listed at a time.
+/// The number of sources in one list.
 const PAGE: usize = 100;
 
 /// The tools over all bases.
 #[derive(Clone)]
 pub(crate) struct Mcp {
     app: App,
-    /// Who calls where no request says so: whoever started the program.
+    /// The caller if no request names one: the person who started the program.
     nobody: Caller,
 }
 
-/// As HTTP is spoken: without sessions, so that a connection which breaks stops its request.
+/// The service over HTTP, without sessions, so that a broken connection stops its request.
 pub(crate) fn over_http(app: App) -> StreamableHttpService<Mcp, NeverSessionManager> {
     let mut config = StreamableHttpServerConfig::default();
     config.legacy_session_mode = false;
     config.json_response = true;
     config.cancellation_token = app.stopping.clone();
-    // Our own guard has looked at both, before anything else was read.
+    // The server's own guard has checked host and origin before.
     config.allowed_hosts = Vec::new();
     config.allowed_origins = Vec::new();
     let tools = move || Ok(Mcp::new(Arc::clone(&app)));
@@ -106,13 +107,13 @@ impl Mcp {
         });
         let citations: Vec<Value> = citations.collect();
         let usage = came.run.cost.spent.usage();
-        let told = json!({
+        let answer = json!({
             "answer": answer.text, "rationale": answer.rationale, "refused": answer.refused,
             "missing": answer.missing, "citations": citations, "run": came.run.id, "method": came.run.method,
             "calls": came.run.cost.spent.calls(), "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
         });
-        Ok(Told { told, links })
+        Ok(ToolResult { content: answer, links })
     }
 
     async fn search(
@@ -131,14 +132,14 @@ impl Mcp {
             .hits
             .iter()
             .map(|hit| {
-                let mut told = passage(&hit.chunk, &hit.url);
-                if let Some(fields) = told.as_object_mut() {
+                let mut fields_of_hit = passage(&hit.chunk, &hit.url);
+                if let Some(fields) = fields_of_hit.as_object_mut() {
                     fields.insert("score".to_owned(), json!(hit.score));
                 }
-                told
+                fields_of_hit
             })
             .collect();
-        Ok(Told { told: json!({ "hits": hits }), links })
+        Ok(ToolResult { content: json!({ "hits": hits }), links })
     }
 
     async fn chunk(
@@ -152,7 +153,7 @@ impl Mcp {
         let chunk = pikerag_engine::chunk(session, id).await?;
         let url = self.app.permalink(base, id);
         let links = vec![(url.clone(), chunk.full_title())];
-        Ok(Told { told: passage(&chunk, &url), links })
+        Ok(ToolResult { content: passage(&chunk, &url), links })
     }
 
     async fn neighbours(
@@ -167,19 +168,19 @@ impl Mcp {
         }
         let request = GraphAroundRequest { of, depth, most: usize::MAX };
         let around = pikerag_engine::graph_around(&session, request).await?;
-        Ok(Told { told: json!(around), links: Vec::new() })
+        Ok(ToolResult { content: json!(around), links: Vec::new() })
     }
 }
 
-/// What a tool gives, and where it can be looked at.
-struct Told {
-    told: Value,
+/// The result of a tool, with links to its passages.
+struct ToolResult {
+    content: Value,
     links: Vec<(String, String)>,
 }
 
 impl Told {
     fn result(self) -> CallToolResult {
-        let mut result = CallToolResult::structured(self.told);
+        let mut result = CallToolResult::structured(self.content);
         let mut links = self.links;
         links.dedup();
         result.content.extend(links.into_iter().map(|(url, name)| {
@@ -216,7 +217,7 @@ async fn sources(session: &Session, given: arguments::ListSources) -> Result<Tol
         })
         .collect();
     let left = all.len().saturating_sub(from + page.len());
-    Ok(Told { told: json!({ "sources": page, "left": left }), links: Vec::new() })
+    Ok(ToolResult { content: json!({ "sources": page, "left": left }), links: Vec::new() })
 }
 
 impl ServerHandler for Mcp {
@@ -225,7 +226,7 @@ impl ServerHandler for Mcp {
             .with_server_info(Implementation::new("pikerag", env!("CARGO_PKG_VERSION")))
             .with_instructions(
                 "Answers questions over an organisation's documents, with citations that were checked. `ask` reads and \
-                 reasons; `search` finds passages to read oneself; `get_chunk` gives one whole.",
+                 reasons; `search` finds passages to read; `get_chunk` returns a whole one.",
             )
     }
 
@@ -255,12 +256,13 @@ impl ServerHandler for Mcp {
         let work = self.called(&request.name, given, caller);
         let came = tokio::select! {
             came = work => came,
-            // Dropped with it, the run stops.
+            // Dropping the future stops the run.
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
         Ok(match came {
-            Ok(told) => told.result().into(),
-            // A fault of the tool, which an assistant can read and mend; not one of the protocol.
+            Ok(result) => result.result().into(),
+            // An error of the tool, which the assistant can read and correct; not one of the
+            // protocol.
             Err(problem) => {
                 CallToolResult::error(vec![ContentBlock::text(json!(problem).to_string())]).into()
             }

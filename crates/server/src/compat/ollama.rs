@@ -1,4 +1,4 @@
-//! `/api`: as Ollama is spoken to. No citations there: they stand as numbers in the text.
+//! Serves `/api` as Ollama does. Its replies hold no citations, only their numbers in the text.
 
 use std::convert::Infallible;
 
@@ -18,18 +18,18 @@ use crate::problem::{JsonBody, Problem};
 use crate::streams::{Underway, Wanted, answered, broken};
 use pikerag_engine::narrate::Language;
 
-/// The version of the protocol that clients look for.
+/// The protocol version that clients check.
 const VERSION: &str = "0.12.0";
-/// A day, for fields that want one.
+/// A day for fields that need one.
 const DAY: &str = "2026-01-01T00:00:00Z";
 
-/// The version.
+/// The protocol version.
 #[utoipa::path(get, path = "/api/version", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn version() -> Json<Value> {
     Json(json!({ "version": VERSION }))
 }
 
-/// The models that there are.
+/// The available models.
 #[utoipa::path(get, path = "/api/tags", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn tags(
     State(app): State<App>,
@@ -45,21 +45,21 @@ pub(crate) async fn tags(
     Json(json!({"models": models(&app, &caller).into_iter().map(line).collect::<Vec<_>>()}))
 }
 
-/// The models that are loaded: none has to be.
+/// The loaded models: an empty list, because none needs loading.
 #[utoipa::path(get, path = "/api/ps", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn ps() -> Json<Value> {
     Json(json!({ "models": [] }))
 }
 
-/// What a chat program sends.
+/// The request that a chat program sends.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct OllamaBody {
-    /// As `/v1/models` names them.
+    /// A name from `/v1/models`.
     model: String,
     /// The conversation; the last message is the question.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Message>,
-    /// Whether the answer comes line by line; yes, if it is not said.
+    /// Whether the answer is streamed line by line; true by default.
     #[serde(default)]
     stream: Option<bool>,
 }
@@ -104,18 +104,18 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
     };
     let language = Language::of(&request.question);
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
-    let told = async move {
+    let answer = async move {
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let usage = came.run.cost.spent.usage();
         Ok::<_, Problem>((shown(answer).0, usage.prompt_tokens, usage.completion_tokens))
     };
     if !streams {
-        let (text, prompt, reply) = told.await?;
+        let (text, prompt, reply) = answer.await?;
         return Ok(Json(line(&text, Some((prompt, reply)))).into_response());
     }
     let lines = stream::once(async move {
-        Ok::<_, Infallible>(match told.await {
+        Ok::<_, Infallible>(match answer.await {
             Ok((text, prompt, reply)) => {
                 format!("{}\n{}\n", line(&text, None), line("", Some((prompt, reply))))
             }

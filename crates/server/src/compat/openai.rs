@@ -1,4 +1,4 @@
-//! `/v1`: as OpenAI's chat completions are spoken, in one piece and as a stream.
+//! Serves `/v1` as OpenAI's chat completions, in one piece and as a stream.
 
 use std::convert::Infallible;
 
@@ -19,10 +19,10 @@ use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 use crate::streams::{Happened, Underway, Wanted, answered, broken};
 
-/// What a chat program sends; fields that are not named here change nothing.
+/// The request that a chat program sends; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatBody {
-    /// `pikerag`, `pikerag/METHOD`, with `@BASE` behind it for another base.
+    /// `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base.
     model: String,
     /// The conversation; the last message is the question.
     #[schema(value_type = Vec<Object>)]
@@ -30,14 +30,15 @@ pub(crate) struct ChatBody {
     /// Whether the answer comes as a stream.
     #[serde(default)]
     stream: bool,
-    /// `include_usage`: the last chunk of a stream says what was spent.
+    /// `include_usage`: the last chunk of a stream reports the tokens.
     #[serde(default)]
     #[schema(value_type = Object)]
     stream_options: Value,
 }
 
-/// Answers the last message of a conversation. In a stream, `reasoning_content` tells what happens while it happens; the
-/// checked answer comes last, and with it a `source` event for each citation, as Open WebUI reads them.
+/// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
+/// as it happens. The checked answer comes last, with a `source` event for each citation, as Open
+/// WebUI reads them.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
     responses((status = 200, body = Value), (status = 400, body = Value)))]
 pub(crate) async fn chat(
@@ -55,7 +56,7 @@ fn refused(problem: &Problem) -> Response {
     (problem.status(), Json(error(problem))).into_response()
 }
 
-/// A problem as programs of this protocol read it.
+/// A problem in this protocol's format.
 fn error(problem: &Problem) -> Value {
     let kind =
         if problem.status().is_client_error() { "invalid_request_error" } else { "server_error" };
@@ -110,7 +111,7 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
     Ok(Json(head.whole(&came.run.id.to_string(), &message, &came.run.cost.spent)).into_response())
 }
 
-/// What every part of one reply says.
+/// The fields that every part of one reply repeats.
 #[derive(Clone)]
 struct Head {
     model: String,
@@ -156,9 +157,10 @@ fn usage(spent: &Spent) -> Value {
     })
 }
 
-/// A citation as Open WebUI reads it: `page` counts from zero. `[n]` opens the n-th of those whose `metadata.source` differ, and
-/// an address there would stand for the title and be told to whoever gives out icons: so it is a name of this citation's own.
-/// The quote stands in the source word for word, hence the distance.
+/// A citation as Open WebUI reads it: `page` counts from zero. `[n]` opens the n-th source by
+/// distinct `metadata.source`. An address there would replace the title and be sent to icon
+/// services, so it holds a name that is unique to this citation. The distance is 0 because the
+/// quote is verbatim.
 fn source(app: &App, base: &str, number: usize, citation: &Citation) -> Value {
     let url = app.permalink(base, citation.chunk);
     let own = format!("{base}/{}#{number}", citation.chunk);
@@ -203,7 +205,7 @@ struct Streaming {
     with_usage: bool,
     language: Language,
     id: String,
-    /// What goes out before anything else happens, the next one last.
+    /// The lines to send before anything else, the next one last.
     waiting: Vec<String>,
     underway: Option<Underway>,
 }
@@ -245,7 +247,7 @@ impl Streaming {
         }
     }
 
-    /// What a stream ends with.
+    /// The last lines of a stream.
     fn last(&self, came: Result<pikerag_engine::AskResponse, Problem>) -> Vec<String> {
         let mut chunks: Vec<Value> = Vec::new();
         match came.map(|came| (came.run.answer.clone(), came)) {
@@ -279,7 +281,7 @@ impl Streaming {
     }
 }
 
-/// The models that there are: a name for each method and base.
+/// The available models: a name for each method and base.
 #[utoipa::path(get, path = "/v1/models", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn models(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! `/v1/embeddings` and `/rerank`: the models behind searches, as programs ask for them.
+//! Serves `/v1/embeddings` and `/rerank`: the models behind searches.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -13,10 +13,10 @@ use super::chat::named;
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 
-/// Texts that get vectors.
+/// Texts to embed.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct EmbeddingsBody {
-    /// `pikerag`, with `@BASE` behind it: the embedder of that base.
+    /// `pikerag`, followed by `@BASE`: the embedder of that base.
     #[serde(default)]
     model: String,
     /// A text, or a list of texts.
@@ -39,15 +39,14 @@ pub(crate) async fn embeddings(
     let session = app.base(&caller, &named(&body.model).1)?;
     let made = pikerag_engine::embed(&session, &texts).await?;
     let is_packed = body.encoding_format.as_deref() == Some("base64");
-    let told = |vector: &Vec<f32>| match is_packed {
+    let encoded = |vector: &Vec<f32>| match is_packed {
         true => {
             let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
             json!(STANDARD.encode(bytes))
         }
         false => json!(vector),
     };
-    let line =
-        |(index, vector)| json!({"object": "embedding", "index": index, "embedding": told(vector)});
+    let line = |(index, vector)| json!({"object": "embedding", "index": index, "embedding": encoded(vector)});
     let data: Vec<Value> = made.vectors.iter().enumerate().map(line).collect();
     let tokens = made.prompt_tokens.unwrap_or_default();
     let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
@@ -62,30 +61,30 @@ fn texts(input: &Value) -> Result<Vec<String>, Problem> {
         one => text(one).map(|text| vec![text]),
     };
     found.filter(|texts: &Vec<String>| !texts.is_empty()).ok_or_else(|| {
-        Problem::bad_request("`input` is to be a text or a list of texts, none of them empty")
+        Problem::bad_request("`input` must be a text or a list of texts, none of them empty")
     })
 }
 
-/// Texts that are put in the order in which they fit a query.
+/// Texts to sort by their relevance to a query.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RerankBody {
-    /// `pikerag`, with `@BASE` behind it.
+    /// `pikerag`, followed by `@BASE`.
     #[serde(default)]
     model: String,
-    /// What they are to fit.
+    /// The query.
     query: String,
     /// Texts, or objects with a `text`.
     #[schema(value_type = Vec<Object>)]
     documents: Vec<Value>,
-    /// The best so many; all, if none is named.
+    /// The number of best texts to return; all by default.
     #[serde(default)]
     top_n: Option<usize>,
-    /// Whether the texts come back; no, if it is not said.
+    /// Whether to return the texts; false by default.
     #[serde(default)]
     return_documents: bool,
 }
 
-/// The order of texts for a query, by the reranker that is set: the best first.
+/// Sorts texts by their relevance to a query with the configured reranker, best first.
 #[utoipa::path(post, path = "/rerank", tag = "compatible", request_body = RerankBody,
     responses((status = 200, body = Value), (status = 409, body = Problem)))]
 pub(crate) async fn rerank(
@@ -97,12 +96,12 @@ pub(crate) async fn rerank(
         |value: &Value| value.as_str().or_else(|| value.get("text")?.as_str()).map(str::to_owned);
     let texts: Option<Vec<String>> = body.documents.iter().map(text).collect();
     let texts = texts.ok_or_else(|| {
-        Problem::bad_request("`documents` is to hold texts, or objects with a `text`")
+        Problem::bad_request("`documents` must hold texts, or objects with a `text`")
     })?;
     app.within(&[&body.query], &[])?;
     let session = app.base(&caller, &named(&body.model).1)?;
-    let told = pikerag_engine::rerank(&session, &body.query, &texts).await?;
-    let mut order: Vec<(usize, f64)> = told.scores.into_iter().enumerate().collect();
+    let reranked = pikerag_engine::rerank(&session, &body.query, &texts).await?;
+    let mut order: Vec<(usize, f64)> = reranked.scores.into_iter().enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     order.truncate(body.top_n.unwrap_or(usize::MAX));
     let line = |(index, score): (usize, f64)| {
@@ -115,5 +114,5 @@ pub(crate) async fn rerank(
         line
     };
     let results: Vec<Value> = order.into_iter().map(line).collect();
-    Ok(Json(json!({"model": told.model, "results": results})))
+    Ok(Json(json!({"model": reranked.model, "results": results})))
 }

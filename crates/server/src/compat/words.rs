@@ -1,12 +1,12 @@
-//! The line that chat programs show for each event while they wait.
+//! Words each event as the line that chat programs show while they wait.
 
 use pikerag_engine::knowledge::{Event, RunEvent};
 use pikerag_engine::narrate::{Language, narrate};
 
-/// Characters of a line.
+/// The largest number of characters of a line.
 const LONGEST: usize = 240;
 
-/// The event in words; `None` where it tells a reader nothing.
+/// The event in words; `None` if it is of no use to a reader.
 pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
     let is_told = match &event.event {
         Event::Proposed { .. }
@@ -44,10 +44,10 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
     let parts = [words.lines, words.details].map(|part| part.join(language.separator()));
     let parts: Vec<&str> =
         parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    let told = parts.join(language.either(": ", "："));
-    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = told.chars().take(LONGEST).collect();
-    if short.len() < told.len() {
+    let text = parts.join(language.either(": ", "："));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
         short.push('…');
     }
     Some(short).filter(|short| !short.is_empty())

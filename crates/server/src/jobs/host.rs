@@ -1,4 +1,4 @@
-//! Declares what jobs need of the server around them.
+//! Declares the services that jobs need from the server.
 
 use pikerag_engine::Session;
 use pikerag_engine::knowledge::{JobBill, JobRecord};
@@ -8,38 +8,38 @@ use tokio_util::sync::CancellationToken;
 use super::Jobs;
 use crate::problem::Problem;
 
-/// A job that waits to be accepted.
+/// A job that waits for approval.
 #[derive(Clone, Debug)]
 pub struct JobOffer {
     /// The base that it works for.
     pub base: String,
-    /// Names it: `POST …/jobs/{id}/begin` accepts it.
+    /// Its number: `POST …/jobs/{id}/begin` accepts it.
     pub id: u64,
-    /// What it takes.
+    /// The calls and the cost that it needs.
     pub bill: JobBill,
 }
 
 /// The server, as its jobs see it.
 pub(crate) trait Host: Send + Sync {
-    /// The jobs themselves.
+    /// All jobs of the server.
     fn jobs(&self) -> &Jobs;
 
-    /// Says that the server ends.
+    /// Signals that the server is stopping.
     fn stopping(&self) -> &CancellationToken;
 
-    /// The server's own: connections to models that a job opens serve others after it.
+    /// The server's own runtime: connections to models that a job opens are used by later jobs.
     fn runtime(&self) -> &Handle;
 
     /// A base for the server itself.
     fn owner_of(&self, base: &str) -> Option<Session>;
 
-    /// A base for the key that asked for a job, or for nobody's; `None` where the key is gone, or may not change the base any
-    /// more.
+    /// A base for the key that requested a job, or for the server if no key did; `None` if the key
+    /// is gone, or may not change the base any more.
     fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem>;
 
-    /// Books what an attempt cost, and counts a job that is over.
+    /// Records the cost of an attempt, and counts a job that is over.
     fn attempted(&self, base: &str, job: &JobRecord);
 
-    /// Tells the terminal of a job that waits to be accepted.
+    /// Reports a job that waits for approval to the terminal.
     fn offered(&self, offer: &JobOffer);
 }

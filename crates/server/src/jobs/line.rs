@@ -1,4 +1,4 @@
-//! Holds the jobs of one base in order: which is at work, and on which files.
+//! Holds the jobs of one base in order: the running job and the files that it reads.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use pikerag_engine::knowledge::JobBill;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The jobs of one base.
+/// The queue of one base.
 pub(super) struct Line {
     pub(super) base: String,
-    /// Told when a job came.
+    /// Notified when a job arrives.
     pub(super) wake: Notify,
-    /// Held while it is decided which files a job reads, and which none may read any more.
+    /// Held while it is decided which files a job reads and which files no job may read.
     pub(super) order: tokio::sync::Mutex<()>,
-    /// Held while a job is at work, and while nothing may be.
+    /// Held while a job runs, and while none may.
     pub(super) gate: Arc<tokio::sync::Mutex<()>>,
     at_work: Mutex<Option<AtWork>>,
     folders: Mutex<HashMap<u64, Vec<PathBuf>>>,
-    /// The bill of each offer that the terminal was told of.
+    /// The bill of each offer that was reported to the terminal.
     offers: Mutex<HashMap<u64, JobBill>>,
 }
 
-/// The job that is at work.
+/// The running job.
 pub(super) struct AtWork {
-    /// Files that it reads; of other jobs than those of named files, `None`: any.
+    /// The files that it reads; `None` (any file) unless the job names its files.
     pub(super) files: Option<Vec<String>>,
     pub(super) stop: CancellationToken,
 }
@@ -48,7 +48,7 @@ impl Line {
         with(&mut self.folders.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the terminal was not told yet of an offer with this bill.
+    /// Whether an offer with this bill was not reported to the terminal yet.
     pub(super) fn is_new_offer(&self, id: u64, bill: JobBill) -> bool {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
         offers.insert(id, bill) != Some(bill)
@@ -58,7 +58,7 @@ impl Line {
         *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = job;
     }
 
-    /// Stops the job that is at work on any of these files; whether there is one.
+    /// Stops the running job if it reads one of these files. Returns whether it was stopped.
     pub(super) fn stop_those_at(&self, files: &[String], everywhere: bool) -> bool {
         let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(job) = &*at_work else { return false };

@@ -1,4 +1,4 @@
-//! Runs the jobs of one base in turn, in the order in which they were asked for, those that failed again when they are due.
+//! Runs the jobs of one base in order of arrival; failed jobs are repeated when they are due.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use super::line::Line;
 use super::{Host, failed, now, offer, recover, run, there};
 use crate::problem::Problem;
 
-/// The longest that a line sleeps though a job may be due: clocks are set.
+/// The longest sleep of a queue, because a change of the clock can make a job due.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// How long an upload that has not come whole may rest, and how often that is looked at.
+/// How long an incomplete upload may stay unchanged, and how often this is checked.
 const PARTS_KEPT: Duration = Duration::from_hours(7 * 24);
 const EXPIRING: Duration = Duration::from_hours(1);
 
-/// Runs what is due until the server stops.
+/// Runs due jobs until the server stops.
 pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
     if let Err(problem) = recover::recover(&host, &line).await {
-        warn!(base = line.base, problem = problem.detail(), "jobs of before are not resumed");
+        warn!(base = line.base, problem = problem.detail(), "earlier jobs were not resumed");
     }
     let mut is_counted = false;
     let mut expired: Option<Instant> = None;
@@ -38,7 +38,7 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
             }
             Ok(None) => {}
             Err(problem) => {
-                warn!(base = line.base, problem = problem.detail(), "jobs are not read");
+                warn!(base = line.base, problem = problem.detail(), "the jobs could not be read");
             }
         }
         if expired.is_none_or(|last| EXPIRING <= last.elapsed()) {
@@ -50,7 +50,7 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
             let counted = host.stopping().run_until_cancelled(offer::offer(&host, &line)).await;
             if let Some(Err(problem)) = counted {
                 let problem = problem.detail();
-                warn!(base = line.base, problem, "what the base lacks is not counted");
+                warn!(base = line.base, problem, "the remaining work of the base was not counted");
             }
         }
         tokio::select! {
@@ -61,14 +61,14 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
     }
 }
 
-/// Drops uploads that have not come whole and grow no more.
+/// Drops incomplete uploads that no longer grow.
 fn expire(host: &Arc<dyn Host>, base: &str) {
     let Some(session) = host.owner_of(base) else { return };
     let dropped = Uploads::beside(session.folder()).drop_parts(|age| PARTS_KEPT < age);
     match dropped {
         Ok(0) => {}
         Ok(parts) => info!(base, parts, "incomplete uploads expired"),
-        Err(error) => warn!(base, %error, "incomplete uploads do not expire"),
+        Err(error) => warn!(base, %error, "incomplete uploads could not be dropped"),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Finds the jobs that a process left behind: what was accepted goes on; a file that ended the process three times is set
-//! aside.
+//! Recovers the jobs that an ended process left: accepted jobs continue; a file that ended the
+//! process three times is set aside.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::line::Line;
 use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
 
-/// A file whose reading ended the process so often is set aside.
+/// A file is set aside after it ended the process this number of times.
 pub(super) const CRASHES: u32 = 3;
 
 pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
@@ -21,10 +21,9 @@ pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     for mut record in store.jobs(JobQuery::Unfinished).await.map_err(failed)? {
         let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
         if record.kind == JobKind::Watch && !is_of_now {
-            // The folders are looked through when the server comes up.
+            // The server scans the folders when it starts.
             (record.state, record.ended) = (JobState::Failed, Some(now()));
-            record.reason =
-                Some("the server ended; its folders are looked through again".to_owned());
+            record.reason = Some("the server ended; its folders are scanned again".to_owned());
         } else if record.state == JobState::Running {
             crashed(host, line, store.as_ref(), &mut record).await?;
         } else {
@@ -36,14 +35,14 @@ pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     Ok(())
 }
 
-/// Decides what becomes of a job amid which the process ended.
+/// Decides what happens to a job that was running when the process ended.
 async fn crashed(
     host: &Arc<dyn Host>,
     line: &Line,
     store: &dyn JobStore,
     record: &mut JobRecord,
 ) -> Result<(), Problem> {
-    record.reason = Some("the process ended amid the work".to_owned());
+    record.reason = Some("the process ended while the job was running".to_owned());
     let files = store.job_files(record.id).await.map_err(failed)?;
     let (left, poison): (Vec<JobFile>, Vec<JobFile>) =
         files.into_iter().filter(|file| !file.is_done).partition(|file| file.attempts < CRASHES);

@@ -1,5 +1,5 @@
-//! Runs one job: within the bill that was accepted for it, file by file where an attempt crashed, again where models were out of
-//! reach.
+//! Runs one job within its accepted bill: file by file after a crash, and again if models were out
+//! of reach.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -22,12 +22,12 @@ use serde_json::json;
 use tracing::{Instrument, error, info_span, warn};
 
 use super::line::{AtWork, Line};
-use super::offer::tell;
+use super::offer::report;
 use super::shown::{Bill, FailedFile, Job};
 use super::{Host, KEPT, failed, no_job, now};
 use crate::problem::{Fault, Problem};
 
-/// Attempts of a job whose calls fail; the pauses between them grow from `PAUSE` fourfold.
+/// Attempts of a job whose calls fail; the pauses between them start at `PAUSE` and grow fourfold.
 const ATTEMPTS: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -36,17 +36,17 @@ enum Ended {
     Came(Box<IndexResponse>),
     Failed(EngineError),
     Panicked(String),
-    /// The server ends, or a file of it is deleted.
+    /// The server stops, or a file of the job is deleted.
     Stopped,
 }
 
-/// Runs a job that is due, if it still is when its turn has come.
+/// Runs a due job, if it still exists when its turn comes.
 pub(super) async fn run(host: &Arc<dyn Host>, line: &Line, store: &dyn JobStore, id: u64) {
     let gate = line.gate.lock().await;
     if let Err(problem) = begin(host, line, store, id).await {
         let problem = problem.detail();
-        warn!(base = line.base, job = id, problem, "a job did not begin");
-        // Else it would be tried again at once.
+        warn!(base = line.base, job = id, problem, "a job could not begin");
+        // Otherwise it would be tried again at once.
         tokio::time::sleep(PAUSE).await;
     }
     line.set_at_work(None);
@@ -74,7 +74,7 @@ async fn begin(
     if let Some((bill, reason)) = refused(&session, &record, has_key, &names).await? {
         (record.state, record.bill, record.reason) = (JobState::Offered, Some(bill), Some(reason));
         host.jobs().keep(&line.base, store, &record).await;
-        tell(host, line, &record);
+        report(host, line, &record);
         return Ok(());
     }
     record.setup = setup(&session);
@@ -82,7 +82,7 @@ async fn begin(
     record.attempts += 1;
     let stop = host.stopping().child_token();
     let of_files = (record.kind == JobKind::Index).then(|| names.clone());
-    // Durable before anything is read: whoever finds it knows how often it was begun.
+    // Durable before anything is read, so that the next process knows the number of attempts.
     let is_careful = files.iter().any(|file| 0 < file.attempts);
     if !is_careful {
         store.mark_job_files(id, names.clone(), FileMark::Begun).await.map_err(failed)?;
@@ -117,7 +117,7 @@ async fn begin(
         Ok::<_, Problem>(())
     };
     if let Err(problem) = done.instrument(span).await {
-        // The base could not be written amid the work.
+        // The base could not be written during the work.
         record.reason = Some(problem.detail());
         match record.attempts < ATTEMPTS {
             true => again(&mut record),
@@ -140,7 +140,7 @@ async fn begin(
     Ok(())
 }
 
-/// Why a job that was accepted once is offered again, with its bill of today; `None` where it may begin.
+/// Why an accepted job is offered again with its current bill; `None` if it may begin.
 async fn refused(
     session: &Session,
     record: &JobRecord,
@@ -148,9 +148,9 @@ async fn refused(
     names: &[String],
 ) -> Result<Option<(JobBill, String)>, Problem> {
     let reason = match has_key {
-        false => "the key that asked for it is gone, or may not change this base any more",
+        false => "the key that requested it is gone, or may not change this base any more",
         true if record.setup == setup(session) => return Ok(None),
-        true => "models or settings are others than when it was accepted",
+        true => "models or settings have changed since it was accepted",
     };
     if session.indexes_for_free() {
         return Ok(None);
@@ -166,29 +166,29 @@ async fn refused(
         chunking: None,
         own_files: record.kind == JobKind::Index,
     };
-    let told = estimate(session, &request).await?;
-    let usage = told.estimate.usage;
+    let estimated = estimate(session, &request).await?;
+    let usage = estimated.estimate.usage;
     let bill = JobBill {
-        calls: told.estimate.calls as u64,
+        calls: estimated.estimate.calls as u64,
         tokens: usage.prompt_tokens + usage.completion_tokens,
-        usd: told.usd,
-        texts: u64::from(0 < told.estimate.embedded_tokens) * told.estimate.chunks as u64,
+        usd: estimated.usd,
+        texts: u64::from(0 < estimated.estimate.embedded_tokens) * estimated.estimate.chunks as u64,
     };
     Ok((!bill.is_free()).then(|| (bill, reason.to_owned())))
 }
 
-/// What an attempt works with.
+/// The inputs of an attempt.
 struct Attempt<'a> {
     host: &'a Arc<dyn Host>,
     line: &'a Line,
     store: &'a dyn JobStore,
     session: &'a Session,
-    /// Whether an earlier attempt ended the process: then each file is marked when it is begun.
+    /// Whether an earlier attempt ended the process: then each file is marked when it begins.
     is_careful: bool,
 }
 
 impl Attempt<'_> {
-    /// Indexes files of the job; a panic ends the job alone.
+    /// Indexes files of the job; a panic ends only this job.
     async fn index(&self, record: &JobRecord, batch: &[String]) -> Result<Ended, Problem> {
         let id = record.id;
         if self.is_careful {
@@ -204,7 +204,7 @@ impl Attempt<'_> {
         let show = |change: &dyn Fn(&mut Job)| {
             self.host.jobs().show(&self.line.base, id, |job| change(job));
         };
-        let told = |progress: Progress| match progress {
+        let report_progress = |progress: Progress| match progress {
             Progress::Stage { name, done, total } => show(&|job| {
                 job.stage.clone_from(&name);
                 (job.done, job.total) = (done, total);
@@ -224,7 +224,7 @@ impl Attempt<'_> {
             chunking: None,
             scope,
             accepted_calls: record.bill.map(|bill| bill.calls),
-            progress: &told,
+            progress: &report_progress,
         };
         Ok(match caught(pikerag_engine::index(self.session, &request)).await {
             Ok(Ok(response)) => Ended::Came(Box::new(response)),
@@ -233,7 +233,7 @@ impl Attempt<'_> {
         })
     }
 
-    /// Notes in the record what came of a batch.
+    /// Records the result of a batch.
     async fn note(
         &self,
         record: &mut JobRecord,
@@ -272,12 +272,12 @@ impl Attempt<'_> {
                 outcome = json!({ "problem": Problem::from(error) });
                 mark = FileMark::PutBack;
             }
-            Ended::Panicked(said) => {
-                error!(base = self.line.base, job = record.id, said, "a job panicked");
+            Ended::Panicked(message) => {
+                error!(base = self.line.base, job = record.id, message, "a job panicked");
                 record.state = JobState::Failed;
-                record.reason = Some(format!("it panicked: {said}"));
+                record.reason = Some(format!("it panicked: {message}"));
                 let problem = Problem::new(500, "panicked", Fault::Server)
-                    .saying("the job ended by an error of the program; the log says more");
+                    .saying("the job ended because of a program error; see the server's log");
                 outcome = json!({ "problem": problem });
                 mark = FileMark::PutBack;
             }
@@ -291,7 +291,7 @@ impl Attempt<'_> {
         self.store.mark_job_files(record.id, batch.to_vec(), mark).await.map_err(failed)
     }
 
-    /// The bill that was shown; from now on it is the one that was accepted, where none was before.
+    /// Accepts the shown bill, unless a bill was accepted before, and returns it.
     fn bill(&self, record: &mut JobRecord) -> Option<serde_json::Value> {
         let mut shown = None;
         self.host.jobs().show(&self.line.base, record.id, |job| shown.clone_from(&job.bill));
@@ -308,14 +308,14 @@ impl Attempt<'_> {
     }
 }
 
-/// Has a job begin again after a pause.
+/// Schedules the job again after a pause.
 fn again(record: &mut JobRecord) {
     let pause = PAUSE * 4_u32.pow(record.attempts.saturating_sub(1).min(ATTEMPTS));
     record.due = now().saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     record.state = JobState::Waiting;
 }
 
-/// What came of work, or what it said when it panicked.
+/// The result of work, or its panic message.
 async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let came = AssertUnwindSafe(work).catch_unwind().await;
     came.map_err(|panic: Box<dyn Any + Send>| {
@@ -324,7 +324,7 @@ async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     })
 }
 
-/// The files that failed, those that were sent with the names that they were sent by.
+/// The files that failed; uploaded files have the names that they were uploaded under.
 async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFile> {
     let failed = response.report.files.iter().filter_map(|(file, outcome)| match outcome {
         Outcome::Failed { reason } => Some((file, reason)),
@@ -336,15 +336,15 @@ async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFil
     }
     let names: Vec<&str> = failed.iter().map(|(file, _)| file.as_str()).collect();
     let sent = pikerag_engine::sent_as(session, &names).await.unwrap_or_else(|error| {
-        warn!(error = error_chain(&error), "the names that files were sent by are not shown");
+        warn!(error = error_chain(&error), "the upload names of failed files are not shown");
         vec![None; names.len()]
     });
-    let told = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
+    let named = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
         sent_as,
         file: file.clone(),
         reason: reason.to_string(),
     });
-    told.collect()
+    named.collect()
 }
 
 #[cfg(test)]
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_what_came_of_one_job() {
+    async fn a_panic_ends_only_its_own_job() {
         assert_eq!(caught(async { 7 }).await, Ok(7));
         let text = caught(async { panic!("a file that nobody expected") }).await;
         assert_eq!(text, Err::<(), _>("a file that nobody expected".to_owned()));

@@ -1,4 +1,4 @@
-//! Shows a job as responses and streams have it.
+//! Defines a job as responses and streams show it.
 
 use pikerag_engine::IndexResponse;
 use pikerag_engine::knowledge::{JobBill, JobKind, JobRecord, JobState, Millis};
@@ -9,66 +9,67 @@ use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
-/// A job of indexing.
+/// An indexing job.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Job {
-    /// Names it.
+    /// Its number.
     pub(super) id: u64,
     /// The base that it works for.
     pub(super) base: String,
-    /// What it does.
+    /// The kind of work.
     pub(super) kind: JobKind,
-    /// How far it has come.
-    pub(super) stand: JobState,
-    /// What it is at: `reading`, `vectors`, …
+    /// Its state.
+    #[serde(rename = "stand")]
+    pub(super) state: JobState,
+    /// The current stage: `reading`, `vectors`, …
     pub(super) stage: String,
-    /// Pieces of that which are done.
+    /// The number of finished pieces of the stage.
     pub(super) done: usize,
-    /// Pieces of it in all; 0 where that is not known.
+    /// The number of all pieces of the stage; 0 if unknown.
     pub(super) total: usize,
-    /// What the calls of models will take, once that is known.
+    /// The cost of its model calls, once known.
     #[schema(required, value_type = Option<Bill>)]
     pub(super) bill: Option<Value>,
     /// Files that failed, each with its reason.
     #[schema(value_type = Vec<FailedFile>)]
     pub(super) failed: Value,
-    /// What came of it.
+    /// The result.
     #[schema(required, value_type = Option<IndexResponse>)]
     pub(super) report: Option<Value>,
-    /// Why it did not come to an end.
+    /// Why it did not finish.
     #[schema(required, value_type = Option<Problem>)]
     pub(super) problem: Option<Value>,
-    /// Identifier of the key that asked for it.
+    /// Identifier of the key that requested it.
     #[schema(required)]
     pub(super) key: Option<String>,
-    /// What that key may spend over all its life, in US dollars.
+    /// What that key may spend over its whole life, in US dollars.
     #[schema(required)]
     pub(super) cap_usd: Option<f64>,
-    /// The bill that was accepted; of a job that is offered, the bill to accept.
+    /// The accepted bill; for an offered job, the bill to accept.
     #[schema(required)]
     pub(super) accepted: Option<JobBill>,
-    /// How often it was begun.
+    /// The number of attempts.
     pub(super) attempts: u32,
     /// Why the last attempt failed, or why the job is offered or set aside.
     #[schema(required)]
     pub(super) reason: Option<String>,
-    /// When it was asked for, in milliseconds since 1970.
+    /// When it was requested, in milliseconds since 1970.
     #[schema(value_type = u64)]
     pub(super) added: Millis,
-    /// When it was last begun.
+    /// When the last attempt began.
     #[schema(required, value_type = Option<u64>)]
     pub(super) started: Option<Millis>,
-    /// When it was over.
+    /// When it ended.
     #[schema(required, value_type = Option<u64>)]
     pub(super) ended: Option<Millis>,
 }
 
-/// What the calls of models will take.
+/// The cost of model calls.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Bill {
     /// Calls and tokens, in all and by role.
     pub(super) estimate: Estimate,
-    /// US dollars, where the prices are known.
+    /// US dollars, if the prices are known.
     #[schema(required)]
     pub(super) usd: Option<f64>,
 }
@@ -76,12 +77,13 @@ pub(crate) struct Bill {
 /// A file that could not be read.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct FailedFile {
-    /// As the base would call it.
+    /// The name that the base would use.
     pub(super) file: String,
-    /// What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name.
+    /// The name that it was uploaded under, if it was uploaded: `POST …/index` accepts it again by
+    /// this name.
     #[schema(required)]
     pub(super) sent_as: Option<String>,
-    /// Why.
+    /// Why it failed.
     pub(super) reason: String,
 }
 
@@ -93,7 +95,7 @@ impl Job {
             id: record.id,
             base: base.to_owned(),
             kind: record.kind,
-            stand: record.state,
+            state: record.state,
             stage: String::new(),
             done: 0,
             total: 0,
@@ -117,6 +119,6 @@ impl Job {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.stand.is_over()
+        self.state.is_over()
     }
 }

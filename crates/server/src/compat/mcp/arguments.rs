@@ -1,5 +1,5 @@
-//! The arguments of the tools. An argument that a tool does not have is refused, so that a misspelt filter never means
-//! that everything may be seen; `null` is the same as an argument that is absent.
+//! Reads the arguments of the tools. Unknown arguments are refused, so that a misspelt filter never
+//! means that everything may be seen; `null` equals an absent argument.
 
 use pikerag_engine::knowledge::Filter;
 use rmcp::model::JsonObject;
@@ -45,10 +45,10 @@ pub(super) struct GraphNeighbours {
     pub(super) depth: Option<u8>,
 }
 
-/// Takes `base`, which every tool has, out of the arguments.
+/// Removes `base`, which every tool has, from the arguments.
 ///
 /// # Errors
-/// `base` is no text.
+/// `base` is not text.
 pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
     match given.remove("base") {
         None | Some(Value::Null) => Ok(None),
@@ -57,15 +57,16 @@ pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
     }
 }
 
-/// Reads the arguments that are left.
+/// Reads the remaining arguments.
 ///
 /// # Errors
-/// The first argument that is missing, unknown or of another type, by its name.
+/// The first argument that is missing, unknown or of another type, by name.
 pub(super) fn read<T: DeserializeOwned>(given: JsonObject) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let argument = error.path().to_string();
         let problem = error.into_inner();
-        // The path of what is missing or unknown is the whole object, or the message names it again.
+        // For a missing or unknown argument the path is the whole object, or the message already
+        // names it.
         match argument == "." || problem.to_string().contains(&format!("`{argument}`")) {
             true => Problem::bad_request(problem.to_string()),
             false => Problem::bad_request(format!("`{argument}`: {problem}")),
@@ -101,9 +102,9 @@ mod tests {
         assert!(read::<Ask>(absent.as_object().unwrap().clone()).is_ok());
     }
 
-    /// What a tool is said to take, it reads.
+    /// The reader accepts every argument in a tool's schema.
     #[test]
-    fn reads_every_argument_that_a_tool_is_said_to_have() {
+    fn reads_every_argument_in_a_tools_schema() {
         for tool in tools::all() {
             for name in tool.input_schema["properties"].as_object().unwrap().keys() {
                 let mut given = JsonObject::from_iter([(name.clone(), Value::Null)]);

@@ -1,4 +1,4 @@
-//! Which tools are there, what does each take, and what does it give? Always in the same order.
+//! Describes the tools: their arguments and their results, always in the same order.
 
 use std::sync::Arc;
 
@@ -11,42 +11,42 @@ pub(super) const GET_CHUNK: &str = "get_chunk";
 pub(super) const LIST_SOURCES: &str = "list_sources";
 pub(super) const GRAPH_NEIGHBOURS: &str = "graph_neighbours";
 
-/// All of them.
+/// All tools.
 pub(super) fn all() -> Vec<Tool> {
     let base =
-        json!({"type": "string", "description": "Name of the base; the usual one, if none."});
+        json!({"type": "string", "description": "Name of the base; the default base, if absent."});
     let filter = json!({
         "type": "array", "items": {"type": "string"},
         "description": "Conditions that all must hold, such as folder=law or date>=2020-01-31.",
     });
-    let words = |says: &str| json!({"type": "string", "description": says});
+    let words = |text: &str| json!({"type": "string", "description": text});
     vec![
         tool(
             ASK,
             "Answer a question from the documents: factual, multi-hop, comparing, counting, summarizing, predicting or creative. \
-             Gives the answer, how it came about, and citations that were checked against the documents.",
+             Returns the answer, its rationale, and citations that were checked against the documents.",
             &json!({
                 "question": words("The question, understandable by itself."),
-                "method": words("A method by name; the one that fits the question, if none."),
+                "method": words("A method by name; the one that fits the question, if absent."),
                 "filter": filter, "base": base,
             }),
             &["question"],
             &json!({
-                "answer": words("The answer."), "rationale": words("How it came about."),
-                "refused": {"type": "boolean", "description": "Whether the documents do not tell."},
+                "answer": words("The answer."), "rationale": words("The reasons for the answer."),
+                "refused": {"type": "boolean", "description": "Whether the documents do not contain the answer."},
                 "missing": {"type": "array", "items": {"type": "string"}},
                 "citations": {"type": "array", "items": {"type": "object"}},
-                "run": words("Names the run, whose reasoning is kept."), "method": {"type": "string"},
+                "run": words("Identifier of the run, which keeps the reasoning."), "method": {"type": "string"},
                 "calls": {"type": "integer"}, "prompt_tokens": {"type": "integer"}, "completion_tokens": {"type": "integer"},
             }),
             &["answer", "citations", "run"],
         ),
         tool(
             SEARCH,
-            "Find passages of the documents, best first, to read them oneself.",
+            "Find passages of the documents to read, best first.",
             &json!({
-                "query": words("What to look for."),
-                "k": {"type": "integer", "minimum": 1, "maximum": 200, "description": "How many; 8, if none."},
+                "query": words("The words to search for."),
+                "k": {"type": "integer", "minimum": 1, "maximum": 200, "description": "Number of passages; 8, if absent."},
                 "filter": filter, "base": base,
             }),
             &["query"],
@@ -55,8 +55,8 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             GET_CHUNK,
-            "Give one passage whole, by its identifier.",
-            &json!({"chunk": words("As search and citations name it."), "base": base}),
+            "Return one whole passage by its identifier.",
+            &json!({"chunk": words("Identifier from a search or a citation."), "base": base}),
             &["chunk"],
             &passage_fields(),
             &["chunk", "text"],
@@ -64,20 +64,20 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             LIST_SOURCES,
             "List the documents, a hundred at a time.",
-            &json!({"after": words("The URI behind which to go on."), "filter": filter, "base": base}),
+            &json!({"after": words("The URI after which the list continues."), "filter": filter, "base": base}),
             &[],
             &json!({
                 "sources": {"type": "array", "items": {"type": "object"}},
-                "left": {"type": "integer", "description": "How many more there are."},
+                "left": {"type": "integer", "description": "Number of further documents."},
             }),
             &["sources", "left"],
         ),
         tool(
             GRAPH_NEIGHBOURS,
-            "Show what stands around a node of the knowledge graph: a document, a passage, an entity.",
+            "Show the surroundings of a node of the knowledge graph: a document, a passage, an entity.",
             &json!({
-                "of": words("An identifier, a document's path or title, the name of an entity."),
-                "depth": {"type": "integer", "minimum": 1, "maximum": 3, "description": "Edges away; 1, if none."},
+                "of": words("An identifier, a document's path or title, or the name of an entity."),
+                "depth": {"type": "integer", "minimum": 1, "maximum": 3, "description": "Distance in edges; 1, if absent."},
                 "base": base,
             }),
             &["of"],
@@ -104,7 +104,7 @@ fn passage() -> Value {
 
 fn tool(
     name: &'static str,
-    says: &'static str,
+    description: &'static str,
     takes: &Value,
     needs: &[&str],
     gives: &Value,
@@ -125,9 +125,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tools_are_the_same_each_time_and_say_what_they_give() {
-        let told = |tools: Vec<Tool>| serde_json::to_string(&tools).unwrap();
-        assert_eq!(told(all()), told(all()));
+    fn tool_list_is_stable_and_describes_results() {
+        let as_json = |tools: Vec<Tool>| serde_json::to_string(&tools).unwrap();
+        assert_eq!(as_json(all()), as_json(all()));
         for tool in all() {
             assert!(tool.output_schema.is_some(), "{}", tool.name);
             assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
