@@ -1,7 +1,7 @@
-//! How is the model server of the tests used by hand? It writes the world of the tests into a folder and
-//! serves until it is stopped: `cargo run -p pikerag-test-support --example stub -- FOLDER`.
+//! Runs the tests' model server by hand: writes the tests' world into a folder and serves until it
+//! is stopped. `cargo run -p pikerag-test-support --example stub -- FOLDER`.
 
-#![expect(clippy::print_stdout, reason = "it says where it listens")]
+#![expect(clippy::print_stdout, reason = "it prints its address")]
 
 use std::io::{Error, Result};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use pikerag_test_support::{Faults, Server, World, oracle};
 
 fn main() -> Result<()> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
-    let folder = folder.ok_or_else(|| Error::other("into which folder?"))?;
+    let folder = folder.ok_or_else(|| Error::other("name the folder to write to"))?;
     std::fs::create_dir_all(&folder)?;
     let world = World::workload();
     std::fs::write(folder.join("corpus.jsonl"), world.corpus())?;

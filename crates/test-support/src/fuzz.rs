@@ -1,6 +1,6 @@
-//! Is any input survived? A target is a plain function of bytes; its corpus is a folder of files. Two tests
-//! for each: the corpus as it is, and mutants of it; `cargo xtask fuzz` runs the second for as long as you
-//! like, each round with mutants of its own.
+//! Fuzzes targets: plain functions of bytes with a folder of files as corpus. Each target has two
+//! tests: one replays the corpus, one runs mutants of it. `cargo xtask fuzz` repeats the second for
+//! any length of time, each round with new mutants.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -12,14 +12,14 @@ use zip::{ZipArchive, ZipWriter};
 
 use crate::random::Random;
 
-/// How many mutants a target meets.
+/// The variable that sets the number of mutants for a target.
 const CASES: &str = "PIKERAG_FUZZ_CASES";
-/// From which number they are drawn.
+/// The variable that sets the seed of the mutants.
 const SEED: &str = "PIKERAG_FUZZ_SEED";
-/// How many unless it is said.
+/// The default number of mutants.
 const FEW: u64 = 32;
 
-/// Pieces that mean something in one format or another.
+/// Byte sequences that have a meaning in some format.
 const PIECES: [&[u8]; 36] = [
     b"\0",
     b"\xff",
@@ -59,13 +59,14 @@ const PIECES: [&[u8]; 36] = [
     b"\xc3",
 ];
 
-/// Makes two tests of each target, `NAME::replays` and `NAME::mutants`: a function of bytes, and the folder
-/// of its corpus below that of the crate. Each begins a line, so that `cargo xtask fuzz` finds it.
+/// Makes two tests of each target, `NAME::replays` and `NAME::mutants`, from a function of bytes
+/// and the folder of its corpus below the crate's. Each target begins a line, so that `cargo xtask
+/// fuzz` finds it.
 #[macro_export]
 macro_rules! fuzz_targets {
     ($($name:ident in $corpus:expr => $target:expr;)+) => { $(
         mod $name {
-            #[allow(unused_imports, reason = "a target may name what stands beside it")]
+            #[allow(unused_imports, reason = "a target may use items of its module")]
             use super::*;
 
             #[test]
@@ -81,7 +82,7 @@ macro_rules! fuzz_targets {
     )+ };
 }
 
-/// Targets for readers of replies, whose corpus all share.
+/// Makes targets for readers of replies, which share one corpus.
 #[macro_export]
 macro_rules! fuzz_replies {
     ($($name:ident: $reply:ty),+ $(,)?) => {
@@ -96,21 +97,22 @@ macro_rules! fuzz_replies {
     };
 }
 
-/// Every file of the corpus, as it is.
+/// Runs a target on every file of the corpus.
 ///
 /// # Panics
 /// The target fails, or there is no corpus.
 pub fn replay(package: &str, corpus: &str, target: impl Fn(&[u8])) {
     for (path, bytes) in files(package, corpus) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(&bytes))) {
-            tell(&path);
+            report(&path);
             resume_unwind(panic);
         }
     }
 }
 
-/// Mutants of the corpus. One that the target fails on is kept there, so that it is replayed from then on;
-/// one that ends the process lies in the folder for temporary files, as `pikerag-fuzz-NAME-…`.
+/// Runs a target on mutants of the corpus. A mutant on which the target fails is added to the
+/// corpus, so that later runs replay it. A mutant that ends the process stays in the folder for
+/// temporary files as `pikerag-fuzz-NAME-…`.
 ///
 /// # Panics
 /// The target fails, or there is no corpus.
@@ -120,7 +122,7 @@ pub fn mutants(package: &str, corpus: &str, name: &str, target: impl Fn(&[u8])) 
     let files = files(package, corpus);
     let inputs: Vec<&Vec<u8>> = files.iter().map(|(_, bytes)| bytes).collect();
     let mut random = Random::new(seed);
-    // Nothing else tells of an input that ends the process.
+    // The only record of an input that ends the process.
     let running = std::env::temp_dir().join(format!("pikerag-fuzz-{name}-{}", std::process::id()));
     for _ in 0..cases {
         let mutant = mutated(&inputs, &mut random);
@@ -132,18 +134,18 @@ pub fn mutants(package: &str, corpus: &str, name: &str, target: impl Fn(&[u8])) 
             let found =
                 Path::new(package).join(corpus).join(format!("found-{name}-{}", &hash[..12]));
             fs::write(&found, &mutant).unwrap();
-            tell(&found);
+            report(&found);
             resume_unwind(panic);
         }
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests has to see it")]
-fn tell(path: &Path) {
+#[expect(clippy::print_stderr, reason = "the person who runs the tests must see it")]
+fn report(path: &Path) {
     eprintln!("the target fails on {}", path.display());
 }
 
-/// The corpus, in the order of its names.
+/// The corpus, sorted by name.
 fn files(package: &str, corpus: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(package).join(corpus);
     let listed =
@@ -156,7 +158,7 @@ fn files(package: &str, corpus: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// One of the inputs, changed in a few places; of an archive, what is in it as well.
+/// One of the inputs, changed in a few places; for an archive, sometimes changed inside an entry.
 fn mutated(inputs: &[&Vec<u8>], random: &mut Random) -> Vec<u8> {
     let input = *random.one(inputs);
     if input.starts_with(b"PK\x03\x04")
@@ -198,7 +200,7 @@ fn changed(input: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// An archive with one of its entries changed; `None` if it is none.
+/// An archive with one of its entries changed; `None` if the input is no archive.
 fn repacked(input: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let mut archive = ZipArchive::new(Cursor::new(input)).ok()?;
     let chosen = random.below(archive.len().max(1));
@@ -224,7 +226,7 @@ mod tests {
     use super::{mutants, replay};
 
     #[test]
-    fn what_a_target_fails_on_is_kept_and_replayed() {
+    fn a_failing_input_is_kept_and_replayed() {
         let package = tempfile::tempdir().unwrap();
         let folder = package.path().join("corpus/one");
         fs::create_dir_all(&folder).unwrap();
@@ -232,7 +234,7 @@ mod tests {
         let package = package.path().to_str().unwrap().to_owned();
         let target = |bytes: &[u8]| assert!(!bytes.ends_with(b"}") || bytes.starts_with(b"{"));
         replay(&package, "corpus/one", target);
-        // Deterministic: among these are some that lack the beginning.
+        // Deterministic: some of these mutants lack the beginning.
         let found = catch_unwind(|| {
             for _ in 0..40 {
                 mutants(&package, "corpus/one", "one", |bytes| assert!(bytes.starts_with(b"{")));

@@ -1,18 +1,18 @@
-//! Which files are written to do harm? Bombs, loops, entities that reach out, lying sizes, hidden words:
-//! all generated, so that no hostile file lies in the repository.
+//! Generates hostile files: bombs, loops, external entities, false sizes, hidden words. No hostile
+//! file is stored in the repository.
 
 mod bomb;
 mod office;
 mod pdf;
 mod text;
 
-/// Words that only somebody sees who reads what a page hides; nothing may keep them.
+/// Words in hidden content; no reader may keep them.
 pub const CANARY: &str = "CANARY-6407";
-/// Words that no reader sees, set within the text: they may be kept only where they are marked as hidden.
+/// Hidden words within the visible text: a reader may keep them only marked as hidden.
 pub const HIDDEN: &str = "OBEY-8213";
-/// Where the files would have a reader call.
+/// Ports that the files try to make a reader call.
 pub const TRAPS: [u16; 2] = [59_994, 59_995];
-/// Files that a reader must read in full: they are odd, or harmless beside the others.
+/// Files that a reader must read in full: they are unusual, or harmless.
 pub const FINE: [&str; 7] = [
     "fine.docx",
     "fine.xlsx",
@@ -23,10 +23,10 @@ pub const FINE: [&str; 7] = [
     "utf16.txt",
 ];
 
-/// A file: its name and what is in it.
+/// A file: its name and its bytes.
 pub type File = (String, Vec<u8>);
 
-/// All of them.
+/// All hostile files.
 #[must_use]
 pub fn all() -> Vec<File> {
     let mut files = texts();
@@ -35,7 +35,7 @@ pub fn all() -> Vec<File> {
     files
 }
 
-/// Those that are text.
+/// The hostile text files.
 #[must_use]
 pub fn texts() -> Vec<File> {
     text::files()

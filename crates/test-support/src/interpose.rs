@@ -1,5 +1,5 @@
-//! How does a system call fail, or end the process, at a chosen place? A small library before the C
-//! library's, built by `cc` when it is wanted.
+//! Makes a system call fail, or ends the process, at a chosen call, with a small library that `cc`
+//! builds and the loader puts before the C library.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,29 +11,29 @@ use crate::absent;
 
 const SOURCE: &str = include_str!("interpose.c");
 
-/// What happens at the chosen call.
+/// The effect at the chosen call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing: calls are counted.
+    /// No effect: calls are only counted.
     None,
     /// The process is killed before the call.
     Kill,
-    /// The process is killed when the call has written half.
+    /// The process is killed after the call has written half.
     Tear,
-    /// From this write on the disk is full. Only what needs room is counted.
+    /// The disk is full from this write on. Only calls that need disk space are counted.
     Full,
 }
 
-/// The library, and the counter of what it has seen.
+/// The library, and its counter of calls.
 pub struct Interposer {
     folder: TempDir,
 }
 
 impl Interposer {
-    /// Builds it; `None` on other systems than Linux, or where there is no compiler.
+    /// Builds the library; `None` on systems other than Linux, or without a compiler.
     ///
     /// # Panics
-    /// The compiler refuses it.
+    /// The compiler rejects the source.
     #[must_use]
     pub fn build() -> Option<Self> {
         if !cfg!(target_os = "linux") {
@@ -48,8 +48,8 @@ impl Interposer {
             .output();
         match built {
             Ok(built) => {
-                let said = String::from_utf8_lossy(&built.stderr);
-                assert!(built.status.success(), "cc refuses interpose.c: {said}");
+                let errors = String::from_utf8_lossy(&built.stderr);
+                assert!(built.status.success(), "cc refuses interpose.c: {errors}");
                 Some(Self { folder })
             }
             Err(error) => {
@@ -59,7 +59,8 @@ impl Interposer {
         }
     }
 
-    /// Puts it before a program: trouble at the `at`th call, from 1, that changes a file under a folder.
+    /// Loads the library into a program: `trouble` happens at the `at`th call, from 1, that changes
+    /// a file under a folder.
     ///
     /// # Panics
     /// The counter cannot be written.
@@ -80,10 +81,10 @@ impl Interposer {
             .env("TROUBLE", trouble);
     }
 
-    /// The calls counted since it was last put before a program.
+    /// The calls counted since [`Self::put_before`].
     ///
     /// # Panics
-    /// It was not.
+    /// [`Self::put_before`] was not called.
     #[must_use]
     pub fn counted(&self) -> u64 {
         let bytes = fs::read(self.folder.path().join("counter")).unwrap();
@@ -98,7 +99,8 @@ mod tests {
 
     use super::{Interposer, Trouble};
 
-    /// A shell writes three lines; what is left of them, and how it ended.
+    /// A shell writes three lines. Returns the lines that are left, whether it succeeded, and the
+    /// counted calls.
     fn written(trouble: Trouble, at: u64) -> Option<(String, bool, u64)> {
         let interposer = Interposer::build()?;
         let folder = tempfile::tempdir().unwrap();
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nth_call_is_met() {
+    fn trouble_happens_at_the_nth_call() {
         for (trouble, at, left, succeeds) in [
             (Trouble::None, 1, "one\ntwo\nthree\n", true),
             (Trouble::Kill, 2, "one\n", false),

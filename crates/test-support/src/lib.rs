@@ -1,19 +1,19 @@
-//! What do tests need around the program? A model server that misbehaves when told to, a small world
-//! to ask about, hostile files, and system calls that kill or fail.
+//! Supports tests: a model server with faults on demand, a small world to ask about, hostile files,
+//! and system calls that kill or fail.
 //!
-//! A dev-dependency only. All of it is generated, so that a clone of the project proves what it
-//! promises without any other file.
+//! A dev-dependency only. All data is generated, so that the tests need no file outside the
+//! repository.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "only tests use this: what goes wrong here is to end the test"
+    reason = "only tests use this: any failure here must end the test"
 )]
 #![expect(
     clippy::format_push_string,
     clippy::format_collect,
-    reason = "what is generated reads best as it is written"
+    reason = "generated code is clearest as it is written"
 )]
 
 mod absent;

@@ -1,6 +1,6 @@
-//! What does a model say that knows nothing but what it is shown? It reads facts of the [`World`](crate::World)
-//! out of a prompt and follows the question along them: an answer is right only where retrieval and
-//! context were right. What it does not understand gets a well-formed reply all the same.
+//! Imitates a model that knows only its prompt. It reads facts of the [`World`](crate::World) from
+//! the prompt and follows the question along them, so an answer is right only if retrieval and
+//! context were right. A prompt of an unknown kind gets a well-formed reply.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use crate::world::relations::{Kind, Language, RELATIONS, fill, language_of, parts};
 
-/// A reply, and what was asked for.
+/// A reply, with the kind of its prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// What kind of prompt it was: `atomize`, `propose`, `select`, `answer`, `judge` …
+    /// The kind of prompt: `atomize`, `propose`, `select`, `answer`, `judge` …
     pub kind: &'static str,
     /// The reply.
     pub text: String,
 }
 
-/// The reply to a prompt; the prompt alone decides.
+/// The reply to a prompt; it depends on the prompt alone.
 #[must_use]
 pub fn oracle(prompt: &str) -> Said {
     let object = |kind, object: Value| Said { kind, text: object.to_string() };
@@ -45,12 +45,12 @@ pub fn oracle(prompt: &str) -> Said {
     }
 }
 
-/// A fact as it was read.
+/// A fact with its source.
 #[derive(Debug)]
 struct Fact {
     object: String,
     sentence: String,
-    /// The number of its passage, where passages are numbered.
+    /// The number of its passage, if passages are numbered.
     passage: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ struct Fact {
 pub(crate) struct Context(HashMap<(String, usize), Fact>);
 
 impl Context {
-    /// A sentence tells a fact, a line `[n] …` begins a passage.
+    /// Reads facts from sentences; a line `[n] …` begins a passage.
     pub(crate) fn read(text: &str) -> Self {
         let (mut context, mut passage) = (Self::default(), None);
         for line in text.lines() {
@@ -67,7 +67,7 @@ impl Context {
             passage = heading.and_then(|(n, _)| n.parse().ok()).or(passage);
             for sentence in line.split_inclusive(['.', '。']).map(str::trim) {
                 let sentence = unnumbered(sentence);
-                for (relation, subject, object) in told(sentence) {
+                for (relation, subject, object) in facts_in(sentence) {
                     let sentence = sentence.to_owned();
                     let fact = Fact { object: object.to_owned(), sentence, passage };
                     context.0.entry((subject.to_owned(), relation)).or_insert(fact);
@@ -78,15 +78,15 @@ impl Context {
     }
 }
 
-/// Without a number or a mark of a list before it.
+/// Removes a leading number or list mark.
 fn unnumbered(sentence: &str) -> &str {
     let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = rest.strip_prefix(['.', ':']).unwrap_or(sentence);
     rest.trim_start_matches(['-', '*', ' '])
 }
 
-/// The facts that a sentence tells.
-fn told(sentence: &str) -> Vec<(usize, &str, &str)> {
+/// The facts that a sentence states.
+fn facts_in(sentence: &str) -> Vec<(usize, &str, &str)> {
     let mut facts = Vec::new();
     for (place, relation) in RELATIONS.iter().enumerate() {
         for language in [Language::English, Language::Chinese] {
@@ -98,7 +98,7 @@ fn told(sentence: &str) -> Vec<(usize, &str, &str)> {
     facts
 }
 
-/// What a question asks: relations one after the other, from a thing on.
+/// The start and the relations, in order, that a question asks for.
 fn chain(question: &str) -> Option<(String, Vec<usize>)> {
     let question = question.trim();
     for (place, relation) in RELATIONS.iter().enumerate() {
@@ -140,16 +140,16 @@ fn chinese_chain(question: &str) -> Option<(String, Vec<usize>)> {
     (!relations.is_empty()).then(|| (subject.to_owned(), relations))
 }
 
-/// How far the facts lead.
+/// How far the facts lead towards an answer.
 pub(crate) struct Walk<'a> {
     facts: Vec<&'a Fact>,
-    /// At the end of the chain.
+    /// The answer, if the facts reach the end of the chain.
     pub(crate) answer: Option<String>,
-    /// Of what the next relation is unknown.
+    /// The subject and the relation of the first unknown fact.
     missing: Option<(String, usize)>,
 }
 
-/// Follows a question; `None` if it is none of this world.
+/// Follows a question through the facts; `None` if it is not of this world.
 pub(crate) fn walk<'a>(question: &str, context: &'a Context) -> Option<Walk<'a>> {
     let (mut at, relations) = chain(question)?;
     let mut facts = Vec::new();
@@ -165,7 +165,7 @@ pub(crate) fn walk<'a>(question: &str, context: &'a Context) -> Option<Walk<'a>>
     Some(Walk { facts, answer: Some(at), missing: None })
 }
 
-/// The question for a fact, in the first or the second form.
+/// The question for a fact, in the first or the second wording.
 fn asked(subject: &str, relation: usize, form: usize) -> String {
     fill(RELATIONS[relation].words(language_of(subject)).asks[form], subject, "")
 }
@@ -174,11 +174,13 @@ fn atoms(content: &str) -> Vec<String> {
     let mut atoms = Vec::new();
     for line in content.lines() {
         for sentence in line.split_inclusive(['.', '。']).map(str::trim) {
-            atoms.extend(told(sentence).into_iter().map(|(relation, s, _)| asked(s, relation, 0)));
+            atoms.extend(
+                facts_in(sentence).into_iter().map(|(relation, s, _)| asked(s, relation, 0)),
+            );
         }
     }
     if atoms.is_empty() {
-        // Something else is told of: a question from the first words of each line.
+        // No facts of this world: a question from the first words of each line.
         let lines = content.lines().filter(|line| !line.trim().is_empty());
         let begins =
             lines.map(|line| line.split_whitespace().take(7).collect::<Vec<_>>().join(" "));
@@ -194,7 +196,7 @@ fn propose(prompt: &str) -> Value {
         Some(Walk { missing: Some((subject, relation)), .. }) => {
             vec![asked(&subject, relation, 1), asked(&subject, relation, 0)]
         }
-        // Of another world: once around the question itself.
+        // A question of another world: propose the question itself once.
         None if section(prompt, "Context").len() < 20 => vec![question.to_owned()],
         _ => Vec::new(),
     };
@@ -242,7 +244,7 @@ fn answer(prompt: &str) -> Value {
     }
 }
 
-/// The facts on the way to the answer; then the answer, or what is missing.
+/// The facts on the path to the answer; then the answer, or the missing facts.
 fn look(prompt: &str) -> Value {
     let shown = format!("{}\n{}", section(prompt, "Context"), section(prompt, "Facts so far"));
     let context = Context::read(&shown);
@@ -279,17 +281,18 @@ fn rationale(prompt: &str) -> Value {
     }
 }
 
-/// An answer is marked by its labels; whether it stems from passages, by their words; all else is denied.
+/// Judges an answer by its labels, and its support by the words of the passages; anything else is
+/// denied.
 fn yes(prompt: &str) -> bool {
     let plain = |text: &str| crate::words::words(text).join(" ");
-    let said = plain(section(prompt, "Answer").lines().next().unwrap_or_default());
-    let holds = |text: &str| !said.is_empty() && plain(text).contains(&said);
+    let given = plain(section(prompt, "Answer").lines().next().unwrap_or_default());
+    let holds = |text: &str| !given.is_empty() && plain(text).contains(&given);
     let labels = section(prompt, "Correct answer labels");
-    let is_label = |label: &str| !plain(label).is_empty() && said.contains(&plain(label));
+    let is_label = |label: &str| !plain(label).is_empty() && given.contains(&plain(label));
     labels.lines().any(is_label) || (labels.is_empty() && holds(section(prompt, "Passages")))
 }
 
-/// The next lines of a transcript of self-ask.
+/// The next lines of a self-ask transcript.
 fn self_ask(prompt: &str) -> String {
     let transcript = prompt.rsplit("Question: ").next().unwrap_or_default();
     let question = transcript.lines().next().unwrap_or_default();
@@ -318,7 +321,7 @@ fn self_ask(prompt: &str) -> String {
     }
 }
 
-/// What stands below a heading of the prompt, up to the next; empty if there is no such heading.
+/// The text below a heading of the prompt, up to the next heading; empty without that heading.
 fn section<'a>(prompt: &'a str, heading: &str) -> &'a str {
     let heading = format!("# {heading}\n");
     let at = match prompt.rfind(&format!("\n{heading}")) {
@@ -353,20 +356,20 @@ mod tests {
     }
 
     #[test]
-    fn it_proposes_what_is_missing_and_chooses_it() {
+    fn it_proposes_and_selects_the_missing_fact() {
         let question = "What is the birthplace of the captain of the ship Grey Tern Vela?";
-        let said = oracle(&format!("{{\"sub_questions\"}}\n\n{CONTEXT}{question}"));
-        assert_eq!(said.kind, "propose");
-        assert!(said.text.contains("Where was Cora Dunba born?"), "{said:?}");
+        let reply = oracle(&format!("{{\"sub_questions\"}}\n\n{CONTEXT}{question}"));
+        assert_eq!(reply.kind, "propose");
+        assert!(reply.text.contains("Where was Cora Dunba born?"), "{reply:?}");
         let listed = "# Sub-questions\n1. Who?\n2. In which port was Cora Dunba born?";
-        let said = oracle(&format!("{{\"question_idx\"}}\n\n{listed}\n\n{CONTEXT}{question}"));
-        assert!(said.text.contains("\"question_idx\":2"), "{said:?}");
+        let reply = oracle(&format!("{{\"question_idx\"}}\n\n{listed}\n\n{CONTEXT}{question}"));
+        assert!(reply.text.contains("\"question_idx\":2"), "{reply:?}");
     }
 
     #[test]
     fn it_answers_with_the_words_of_a_passage() {
-        let said = oracle(&format!("{{\"answer\"}}\n\n{CONTEXT}船员沈青川的出生地是什么？"));
-        let reply: serde_json::Value = serde_json::from_str(&said.text).unwrap();
+        let chat = oracle(&format!("{{\"answer\"}}\n\n{CONTEXT}船员沈青川的出生地是什么？"));
+        let reply: serde_json::Value = serde_json::from_str(&chat.text).unwrap();
         assert_eq!(reply["answer"], "恒秋港");
         assert_eq!(reply["citations"][0]["passage"], 2);
         assert_eq!(reply["citations"][0]["quote"], "船员沈青川出生在恒秋港。");

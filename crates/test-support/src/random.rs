@@ -1,6 +1,6 @@
-//! How are numbers drawn, the same on every machine?
+//! Draws pseudo-random numbers that are the same on every machine.
 
-/// `SplitMix64`: small, and all that a fictional world needs.
+/// `SplitMix64`: small, and sufficient for a fictional world.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -16,7 +16,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -25,7 +25,7 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// Any order (Fisher and Yates).
+    /// Shuffles uniformly (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

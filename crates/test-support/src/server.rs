@@ -1,5 +1,5 @@
-//! How does a model server answer: rightly, late, wrongly, or not at all? One within the test's process,
-//! that speaks as OpenAI's do, and counts what reaches it.
+//! Runs a model server in the test's process. It speaks OpenAI's protocol, counts requests, and
+//! answers rightly, late, wrongly, or not at all.
 
 pub mod canned;
 mod counts;
@@ -26,12 +26,12 @@ use faults::Drawn;
 use http::{Request, Response};
 use kind::Kind;
 
-/// Numbers in a vector, unless it was started otherwise.
+/// The default length of vectors.
 const DIMENSIONS: usize = 384;
-/// How often a waiting request looks whether it may be answered.
+/// The pause between two checks of a waiting request.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// What is asked is what decides the reply.
+/// The function from a prompt to its reply.
 type Mind = dyn Fn(&str) -> Said + Send + Sync;
 
 /// A model server on a free port; it ends when it is dropped.
@@ -46,15 +46,15 @@ struct Shared {
     faults: Faults,
     latency: Duration,
     dimensions: usize,
-    heard: Mutex<Counts>,
-    /// Words, and what goes wrong with the requests that hold them.
+    counts: Mutex<Counts>,
+    /// Words, and the faults of requests that contain them.
     spoiled: Mutex<Vec<Spoiled>>,
-    /// Requests that are answered; later ones wait until there are more.
+    /// The number of requests to answer; later ones wait until it grows.
     answered: AtomicU64,
     is_over: Arc<AtomicBool>,
 }
 
-/// What goes wrong with requests of a kind that hold a word.
+/// A fault of requests of a kind that contain a word.
 struct Spoiled {
     kind: Kind,
     word: String,
@@ -62,10 +62,10 @@ struct Spoiled {
 }
 
 impl Server {
-    /// Starts one that replies as `mind` says.
+    /// Starts a server that replies with `mind`.
     ///
     /// # Panics
-    /// There is no free port.
+    /// No port is free.
     pub fn start(
         mind: impl Fn(&str) -> Said + Send + Sync + 'static,
         faults: Faults,
@@ -74,10 +74,10 @@ impl Server {
         Self::with_dimensions(mind, faults, latency, DIMENSIONS)
     }
 
-    /// The same with vectors of another length.
+    /// Starts a server with vectors of another length.
     ///
     /// # Panics
-    /// There is no free port.
+    /// No port is free.
     pub fn with_dimensions(
         mind: impl Fn(&str) -> Said + Send + Sync + 'static,
         faults: Faults,
@@ -91,7 +91,7 @@ impl Server {
             faults,
             latency,
             dimensions,
-            heard: Mutex::default(),
+            counts: Mutex::default(),
             spoiled: Mutex::default(),
             answered: AtomicU64::new(u64::MAX),
             is_over: Arc::default(),
@@ -104,22 +104,22 @@ impl Server {
         Self { port, shared, accepting: Some(accepting) }
     }
 
-    /// Where it listens.
+    /// The port of the server.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address that clients are given.
+    /// The base URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// What has reached it.
+    /// The counts of all requests so far.
     #[must_use]
     pub fn heard(&self) -> Heard {
-        self.shared.counts().heard.clone()
+        self.shared.counts().received.clone()
     }
 
     /// First line and headers of each request, in order.
@@ -134,17 +134,17 @@ impl Server {
         self.shared.counts().texts.keys().cloned().collect()
     }
 
-    /// What goes wrong from now on with chats whose request holds a word.
+    /// From now on, chats that contain `word` get `fault`.
     pub fn spoil_chats(&self, word: &str, fault: Fault) {
         self.spoil(Kind::Chat, word, fault);
     }
 
-    /// What goes wrong from now on with requests for vectors that hold a word.
+    /// From now on, requests for vectors that contain `word` get `fault`.
     pub fn spoil_texts(&self, word: &str, fault: Fault) {
         self.spoil(Kind::Vectors, word, fault);
     }
 
-    /// What goes wrong from now on with requests for an order that hold a word.
+    /// From now on, requests to rerank that contain `word` get `fault`.
     pub fn spoil_rerankings(&self, word: &str, fault: Fault) {
         self.spoil(Kind::Order, word, fault);
     }
@@ -154,17 +154,17 @@ impl Server {
         self.shared.spoiled().push(spoiled);
     }
 
-    /// Nothing is spoiled any more.
+    /// Removes all faults that the `spoil_` functions set.
     pub fn mend(&self) {
         self.shared.spoiled().clear();
     }
 
-    /// Forgets what has reached it.
+    /// Resets all counts.
     pub fn reset(&self) {
         *self.shared.counts() = Counts::default();
     }
 
-    /// Answers the first `n` requests and lets later ones wait, so that a run cannot end behind them.
+    /// Answers the first `n` requests and lets later ones wait, so that a run cannot finish.
     pub fn answer_only(&self, n: u64) {
         self.shared.answered.store(n, Ordering::Relaxed);
     }
@@ -179,7 +179,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         self.answer_all();
-        // Wakes the thread that accepts; then the port is free.
+        // Wakes the accepting thread, so that the port becomes free.
         drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
         drop(self.accepting.take().map(JoinHandle::join));
     }
@@ -187,14 +187,14 @@ impl Drop for Server {
 
 impl Shared {
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn spoiled(&self) -> MutexGuard<'_, Vec<Spoiled>> {
         self.spoiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What goes wrong with a request because of its words.
+    /// The fault that the words of a request select.
     fn spoils(&self, body: &[u8], kind: Kind) -> Option<Fault> {
         let body = String::from_utf8_lossy(body);
         let spoiled = self.spoiled();
@@ -202,7 +202,7 @@ impl Shared {
         spoiled.iter().find(of).map(|it| it.fault)
     }
 
-    /// Answers one request; whether the connection goes on.
+    /// Answers one request. Returns whether the connection stays open.
     fn answer(&self, request: &Request, writer: &mut TcpStream) -> std::io::Result<bool> {
         let asked: Value = match serde_json::from_slice(&request.body) {
             Ok(asked) => asked,
@@ -228,8 +228,8 @@ impl Shared {
                 Kind::Order => rerank(&asked, &request.body, drawn, &mut counts),
             };
             counts.under_way += 1;
-            counts.heard.most_at_once = counts.heard.most_at_once.max(counts.under_way);
-            (reply, drawn, counts.heard.requests())
+            counts.received.most_at_once = counts.received.most_at_once.max(counts.under_way);
+            (reply, drawn, counts.received.requests())
         };
         sleep(self.latency);
         while self.answered.load(Ordering::Relaxed) < place {
@@ -242,16 +242,16 @@ impl Shared {
     fn chat(&self, asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Value {
         let prompt = prompt(asked);
         let Said { kind, text } = (self.mind)(&prompt);
-        counts.heard.chats += 1;
-        *counts.heard.kinds.entry(kind.to_owned()).or_default() += 1;
+        counts.received.chats += 1;
+        *counts.received.kinds.entry(kind.to_owned()).or_default() += 1;
         let content = drawn.content(text);
         let (read, written) = (tokens(&prompt), tokens(content.as_deref().unwrap_or_default()));
         if drawn.is_answered() {
             let times = counts.chats.entry(blake3::hash(body)).or_default();
-            counts.heard.repeated_chats += u64::from(0 < *times);
+            counts.received.repeated_chats += u64::from(0 < *times);
             *times += 1;
-            counts.heard.prompt_tokens += read;
-            counts.heard.completion_tokens += written;
+            counts.received.prompt_tokens += read;
+            counts.received.completion_tokens += written;
         }
         let logprobs =
             (asked["logprobs"] == true).then(|| logprobs(content.as_deref().unwrap_or_default()));
@@ -276,7 +276,7 @@ impl Shared {
         };
         let asked_for = asked["dimensions"].as_u64().map(|dimensions| dimensions as usize);
         let dimensions = asked_for.unwrap_or(self.dimensions);
-        counts.heard.embeddings += 1;
+        counts.received.embeddings += 1;
         let packed = asked["encoding_format"] == "base64";
         let mut data = Vec::new();
         for (index, text) in texts.iter().enumerate() {
@@ -287,10 +287,10 @@ impl Shared {
         if drawn.is_answered() {
             for text in &texts {
                 let times = counts.texts.entry((*text).to_owned()).or_default();
-                counts.heard.repeated_texts += u64::from(0 < *times);
+                counts.received.repeated_texts += u64::from(0 < *times);
                 *times += 1;
             }
-            counts.heard.prompt_tokens += read;
+            counts.received.prompt_tokens += read;
         }
         drawn.list(&mut data);
         json!({"object": "list", "data": data, "usage": {"prompt_tokens": read, "total_tokens": read}})
@@ -310,12 +310,12 @@ fn rerank(asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Valu
     }
     let score = |result: &Value| result["relevance_score"].as_f64().unwrap_or_default();
     results.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    counts.heard.rerankings += 1;
+    counts.received.rerankings += 1;
     if drawn.is_answered() {
         let times = counts.chats.entry(blake3::hash(body)).or_default();
-        counts.heard.repeated_rerankings += u64::from(0 < *times);
+        counts.received.repeated_rerankings += u64::from(0 < *times);
         *times += 1;
-        counts.heard.prompt_tokens += read;
+        counts.received.prompt_tokens += read;
     }
     drawn.scores(&mut results);
     json!({
@@ -325,7 +325,7 @@ fn rerank(asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Valu
     })
 }
 
-/// The words of all messages; with pictures a message is a list of parts.
+/// The text of all messages; a message with pictures is a list of parts.
 fn prompt(asked: &Value) -> String {
     let messages = asked["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut parts = Vec::new();
@@ -348,7 +348,7 @@ fn embedding(vector: &[f32], packed: bool) -> Value {
     base64::engine::general_purpose::STANDARD.encode(bytes).into()
 }
 
-/// How sure it was of each word; the same each time.
+/// Log probabilities of the words, the same each time.
 fn logprobs(content: &str) -> Value {
     let mut scores = Vec::new();
     for token in content.split_inclusive(' ') {

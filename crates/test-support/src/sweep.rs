@@ -1,5 +1,5 @@
-//! What is lost and what is paid twice if indexing ends at any system call, or the disk is full from
-//! there on? A small base is made again and again, each time with trouble at another call.
+//! Measures lost data and repeated costs when indexing ends at any system call, or the disk is full
+//! from there on. It builds a small base again and again, each time with trouble at another call.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,20 +13,20 @@ use tempfile::TempDir;
 
 use crate::{Faults, Interposer, Server, Sizes, Trouble, World, oracle};
 
-/// Calls and texts that may be under way when the process ends: as the settings say.
+/// The calls and texts that may be running when the process ends, as the settings allow.
 const CHATS_IN_FLIGHT: u64 = 2;
 const TEXTS_IN_FLIGHT: u64 = 8;
 const SETTINGS: &str = "[chat]\nin_flight = 2\n[embed]\nbatch = 4\nin_flight = 2\n";
 
-/// A base in the making, and what it is to become.
+/// A base under construction, with its expected content.
 pub struct Sweep {
     interposer: Interposer,
     program: PathBuf,
     folder: TempDir,
     server: Server,
-    /// The base from which each point begins; without it, from none.
+    /// The base that each attempt begins with; `None` begins without a base.
     before: Option<PathBuf>,
-    /// What an undisturbed run makes.
+    /// The result of an undisturbed run.
     whole: Whole,
     calls: u64,
     writes: u64,
@@ -35,39 +35,40 @@ pub struct Sweep {
 #[derive(PartialEq)]
 struct Whole {
     export: String,
-    /// Which documents, not how well they fit: full text counts for a while what is gone.
+    /// Only the document names, not the scores: full-text statistics include deleted documents for
+    /// a while.
     found: BTreeSet<String>,
     chats: u64,
 }
 
-/// What came of trouble at one call.
+/// The result of trouble at one call.
 #[derive(Debug)]
 pub struct Point {
-    /// Whether the run came as far as that.
+    /// Whether the run reached that call.
     pub is_reached: bool,
-    /// What is wrong afterwards: another base than an undisturbed run makes, or a run that fails.
+    /// The damage: a base that differs from an undisturbed run's, or a failing run.
     pub lost: Option<String>,
-    /// Calls that were paid for again beyond those that were under way.
+    /// Repeated paid calls beyond those that were running.
     pub calls_twice: u64,
-    /// Texts that were embedded again beyond those.
+    /// Repeated embedded texts beyond those that were running.
     pub texts_twice: u64,
 }
 
-/// What came of many.
+/// The results of several points.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Points that were reached.
     pub tried: u64,
-    /// Points after which something was wrong, with what.
+    /// The damage, point by point.
     pub lost: Vec<String>,
-    /// Calls and texts paid for again beyond those under way.
+    /// Repeated paid calls and texts beyond those that were running.
     pub paid_twice: u64,
-    /// Where that was.
+    /// The points of these repetitions.
     pub paid_at: Vec<String>,
 }
 
 impl Tally {
-    /// Counts what came of trouble at one call.
+    /// Adds the result of one point.
     pub fn count(&mut self, trouble: Trouble, at: u64, point: Point) {
         self.tried += u64::from(point.is_reached);
         let (calls, texts) = (point.calls_twice, point.texts_twice);
@@ -80,7 +81,7 @@ impl Tally {
 }
 
 impl Sweep {
-    /// Trouble while a base is made for the first time; `None` where trouble cannot be made.
+    /// Trouble during the first build of a base; `None` if this machine cannot inject it.
     ///
     /// # Panics
     /// An undisturbed run fails.
@@ -89,7 +90,7 @@ impl Sweep {
         Self::begin(program, |_| None)
     }
 
-    /// Trouble while a base follows its files: some changed, some gone, some new.
+    /// Trouble during an update: some files changed, some deleted, some new.
     ///
     /// # Panics
     /// An undisturbed run fails.
@@ -123,7 +124,7 @@ impl Sweep {
         for trouble in [Trouble::None, Trouble::Full] {
             sweep.renew();
             let ran = sweep.index(trouble, u64::MAX);
-            assert!(ran.status.success(), "{}", said(&ran));
+            assert!(ran.status.success(), "{}", output_of(&ran));
             match trouble {
                 Trouble::Full => sweep.writes = sweep.interposer.counted(),
                 _ => sweep.calls = sweep.interposer.counted(),
@@ -133,8 +134,8 @@ impl Sweep {
         Some(sweep)
     }
 
-    /// Points at which there can be such trouble: calls that change files of the base, as often as an
-    /// undisturbed run makes them. Threads race for the order of some.
+    /// The number of points with such trouble: the calls of an undisturbed run that change files of
+    /// the base. Threads race for the order of some.
     #[must_use]
     pub fn points(&self, trouble: Trouble) -> u64 {
         match trouble {
@@ -143,10 +144,10 @@ impl Sweep {
         }
     }
 
-    /// Makes trouble at a call, runs again without, and looks at what came of it.
+    /// Injects trouble at a call, runs again without, and compares the result.
     ///
     /// # Panics
-    /// A program does not start.
+    /// The program does not start.
     #[must_use]
     pub fn meet(&self, trouble: Trouble, at: u64) -> Point {
         self.renew();
@@ -154,22 +155,22 @@ impl Sweep {
         let is_reached = at <= self.interposer.counted();
         let ended = match trouble {
             Trouble::Kill | Trouble::Tear => ran.status.signal() == Some(9),
-            // Full text is derived: without room for it a run may still do what it is paid for.
+            // The full-text index is derived: with a full disk a run may still succeed.
             Trouble::None | Trouble::Full => ran.status.code().is_some_and(|code| code < 100),
         };
         let mut lost = None;
-        if is_reached && !ended || said(&ran).contains("panicked") {
-            lost = Some(format!("it ended with {}: {}", ran.status, said(&ran)));
+        if is_reached && !ended || output_of(&ran).contains("panicked") {
+            lost = Some(format!("it ended with {}: {}", ran.status, output_of(&ran)));
         }
         let again = self.run(&["index", "--prune", "docs"]);
         if !again.status.success() {
             lost = lost.or(Some(format!(
                 "the next run ended with {}: {}",
                 again.status,
-                said(&again)
+                output_of(&again)
             )));
         }
-        let heard = self.server.heard();
+        let received = self.server.received();
         let made = self.made();
         if made != self.whole && lost.is_none() {
             let same = |same: bool| if same { "the same" } else { "another" };
@@ -181,25 +182,25 @@ impl Sweep {
                 self.whole.chats
             ));
         }
-        let calls_twice = heard.repeated_chats.saturating_sub(CHATS_IN_FLIGHT);
-        let texts_twice = heard.repeated_texts.saturating_sub(TEXTS_IN_FLIGHT);
+        let calls_twice = received.repeated_chats.saturating_sub(CHATS_IN_FLIGHT);
+        let texts_twice = received.repeated_texts.saturating_sub(TEXTS_IN_FLIGHT);
         Point { is_reached, lost, calls_twice, texts_twice }
     }
 
-    /// Meets trouble at `count` points, spread over all.
+    /// Injects trouble at `count` points, spread evenly.
     ///
     /// # Panics
-    /// A program does not start.
+    /// The program does not start.
     #[must_use]
     pub fn sample(&self, trouble: Trouble, count: u64) -> Tally {
         let all = self.points(trouble);
         self.each(trouble, (0..count).map(|n| 1 + n * (all - 1) / (count - 1).max(1)))
     }
 
-    /// Meets trouble at each of these points.
+    /// Injects trouble at each of these points.
     ///
     /// # Panics
-    /// A program does not start.
+    /// The program does not start.
     #[must_use]
     pub fn each(&self, trouble: Trouble, points: impl IntoIterator<Item = u64>) -> Tally {
         let mut tally = Tally::default();
@@ -209,7 +210,7 @@ impl Sweep {
         tally
     }
 
-    /// The base as before, and nothing heard.
+    /// Restores the base and resets the counts.
     fn renew(&self) {
         let base = self.path("base");
         if base.exists() {
@@ -228,12 +229,12 @@ impl Sweep {
     }
 
     fn made(&self) -> Whole {
-        let heard = self.server.heard();
+        let received = self.server.heard();
         Whole {
             export: self.succeed(&["export"]),
             found: uris(&self.succeed(&["--json", "search", "a ship of the harbour 港口"])),
-            // Those that were under way are asked once more.
-            chats: heard.chats - heard.repeated_chats,
+            // Running calls are repeated after the kill.
+            chats: received.chats - received.repeated_chats,
         }
     }
 
@@ -241,8 +242,8 @@ impl Sweep {
         let ran = self.run(arguments);
         match ran.status.success() {
             true => String::from_utf8(ran.stdout).unwrap(),
-            // Another than an undisturbed run gives.
-            false => said(&ran),
+            // This output differs from every output of an undisturbed run.
+            false => output_of(&ran),
         }
     }
 
@@ -250,7 +251,7 @@ impl Sweep {
         self.command(arguments).output().unwrap()
     }
 
-    /// The program with nothing of this machine in its environment.
+    /// The program with an empty environment.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -269,12 +270,12 @@ impl Sweep {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // A counted path is compared with the kernel's.
+        // The interposer compares canonical paths.
         self.folder.path().canonicalize().unwrap().join(name)
     }
 }
 
-fn said(ran: &Output) -> String {
+fn output_of(ran: &Output) -> String {
     String::from_utf8_lossy(&ran.stderr).trim().to_owned()
 }
 
@@ -291,7 +292,7 @@ fn write_first(docs: &Path) {
     }
 }
 
-/// One file changed, one gone, one new.
+/// One file changed, one deleted, one new.
 fn write_second(docs: &Path) {
     fs::write(docs.join("page.md"), "# Cranes\n\nThey lift more.\n").unwrap();
     fs::remove_file(docs.join("note.txt")).unwrap();
@@ -310,7 +311,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The documents of hits; what is no list of hits is another than any.
+/// The documents of hits; unreadable output gives a set that equals no other.
 fn uris(hits: &str) -> BTreeSet<String> {
     let Ok(Value::Array(hits)) = serde_json::from_str(hits) else {
         return BTreeSet::from([hits.to_owned()]);

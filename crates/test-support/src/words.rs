@@ -1,5 +1,5 @@
-//! What are the words of a text, for tokens and vectors? Runs of letters and digits; a Chinese
-//! character is a word of its own.
+//! Splits a text into words for tokens and vectors: runs of letters and digits; each Chinese
+//! character is a word.
 
 /// The words, in order, in lower case.
 pub(crate) fn words(text: &str) -> Vec<String> {
@@ -24,7 +24,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// How many tokens a text has, more or less as models count: words and marks.
+/// The approximate number of tokens as models count them: words and punctuation marks.
 pub(crate) fn tokens(text: &str) -> u64 {
     let marks = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
     (words(text).len() + marks.count()) as u64
@@ -48,13 +48,13 @@ pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     vector.iter().map(|part| part / length).collect()
 }
 
-/// Words that say little.
+/// Words without content of their own.
 const STOP: [&str; 22] = [
     "a", "an", "the", "of", "in", "on", "is", "was", "by", "did", "does", "do", "who", "what",
     "which", "where", "whom", "from", "的", "在", "是", "由",
 ];
 
-/// FNV-1a, mixed once more.
+/// FNV-1a with one more mixing step.
 fn hash(word: &str) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
     for byte in word.bytes() {

@@ -1,5 +1,5 @@
-//! What is there to ask about? A fictional world of ships, companies, people and ports, in English and
-//! Chinese: a paragraph for each, and questions of one to four hops whose answers are known.
+//! Generates a fictional world of ships, companies, people and ports in English and Chinese: a
+//! paragraph for each, and questions of one to four hops with known answers.
 
 pub(crate) mod names;
 pub(crate) mod relations;
@@ -13,16 +13,16 @@ use crate::random::Random;
 use names::Names;
 use relations::{Kind, Language, RELATIONS, fill};
 
-/// How large a world is; half of it speaks Chinese.
+/// The size of a world; half of it is Chinese.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// One for each thing.
+    /// The number of paragraphs, one for each thing.
     pub paragraphs: usize,
-    /// Of one to four hops in turn.
+    /// The number of questions, of one to four hops in turn.
     pub questions: usize,
 }
 
-/// A world: what is written of it, and what can be asked.
+/// A world: its paragraphs and its questions.
 pub struct World {
     paragraphs: Vec<Paragraph>,
     questions: Vec<Question>,
@@ -37,15 +37,15 @@ struct Question {
     text: String,
     answer: String,
     hops: usize,
-    /// The titles on the way.
+    /// The titles of the paragraphs on the path to the answer.
     support: Vec<String>,
 }
 
-/// What is said of a thing, by relation.
+/// The facts of a thing, by relation.
 type Facts = HashMap<(String, usize), String>;
 
 impl World {
-    /// The world of a seed.
+    /// Generates the world of a seed.
     #[must_use]
     pub fn generate(seed: u64, sizes: Sizes) -> Self {
         let mut random = Random::new(seed);
@@ -54,7 +54,7 @@ impl World {
         for (language, part) in [(Language::English, 0), (Language::Chinese, 1)] {
             let half = |all: usize| (all + 1 - part) / 2;
             let things = things(language, half(sizes.paragraphs), &mut names, &mut random);
-            let facts = world.tell(language, &things, &mut names, &mut random);
+            let facts = world.write_paragraphs(language, &things, &mut names, &mut random);
             world.ask(language, &things, &facts, half(sizes.questions), &mut random);
         }
         random.shuffle(&mut world.paragraphs);
@@ -67,7 +67,7 @@ impl World {
         Self::generate(20_261, Sizes { paragraphs: 500, questions: 50 })
     }
 
-    /// The paragraphs as a file of chunks, a JSON object in a line.
+    /// The paragraphs as a file of chunks, one JSON object per line.
     #[must_use]
     pub fn corpus(&self) -> String {
         let mut lines = String::new();
@@ -96,24 +96,24 @@ impl World {
         lines
     }
 
-    /// How many hops each question has.
+    /// The number of hops of each question.
     #[must_use]
     pub fn hops(&self) -> Vec<usize> {
         self.questions.iter().map(|question| question.hops).collect()
     }
 
-    /// The first question of so many hops, and its answer.
+    /// The first question with `hops` hops, and its answer.
     ///
     /// # Panics
-    /// There is none.
+    /// There is no such question.
     #[must_use]
     pub fn question(&self, hops: usize) -> (&str, &str) {
         let question = self.questions.iter().find(|question| question.hops == hops).unwrap();
         (&question.text, &question.answer)
     }
 
-    /// Writes a paragraph for each thing; what was said comes back.
-    fn tell(
+    /// Writes a paragraph for each thing, and returns its facts.
+    fn write_paragraphs(
         &mut self,
         language: Language,
         things: &[Vec<String>; 4],
@@ -155,7 +155,8 @@ impl World {
         facts
     }
 
-    /// Asks along chains of relations, one to four hops in turn, no thing twice in a chain.
+    /// Asks along chains of relations, one to four hops in turn, without a repeated thing in a
+    /// chain.
     fn ask(
         &mut self,
         language: Language,
@@ -172,7 +173,7 @@ impl World {
             let (mut at, mut at_kind) = (start.clone(), Kind::ALL[kind]);
             let (mut chain, mut support) = (Vec::new(), Vec::new());
             for hop in 1..=hops {
-                // What nothing is told of can only come last.
+                // A thing without facts can only be last.
                 let further: Vec<usize> = (0..RELATIONS.len())
                     .filter(|r| RELATIONS[*r].of == at_kind)
                     .filter(|r| hop == hops || RELATIONS[*r].to != Kind::Value)
@@ -193,7 +194,8 @@ impl World {
     }
 }
 
-/// Of each kind its share: two fifths people, a quarter ships, a fifth companies, the rest ports.
+/// The names of things by kind: two fifths people, a quarter ships, a fifth companies, the rest
+/// ports.
 fn things(
     language: Language,
     count: usize,
@@ -226,7 +228,7 @@ fn chained(language: Language, kind: Kind, start: &str, chain: &[usize]) -> Stri
     }
 }
 
-/// A sentence that answers nothing.
+/// A sentence that answers no question.
 fn gossip(language: Language, title: &str, random: &mut Random) -> String {
     const ENGLISH: [&str; 6] = ["quiet", "stubborn", "careful", "cheerful", "modest", "bold"];
     const CHINESE: [&str; 6] = ["安静", "固执", "谨慎", "开朗", "谦逊", "勇敢"];
@@ -264,7 +266,7 @@ mod tests {
         assert_eq!(world.corpus().lines().count(), 60);
         assert_eq!(world.hops().iter().filter(|hops| **hops == 4).count(), 4);
         for question in &world.questions {
-            // From the paragraphs on the way, and from no fewer.
+            // The paragraphs on the path suffice, and no fewer do.
             let passages: Vec<&str> = world
                 .paragraphs
                 .iter()

@@ -1,17 +1,17 @@
-//! How is much packed into little? Half a gigabyte of one byte, without making it: one packed block is
-//! repeated, and the checksums are worked out.
+//! Compresses half a gigabyte of one byte without building it: one compressed block is repeated,
+//! and the checksums are computed.
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
 const MIB: usize = 1 << 20;
 
-/// Bytes, packed: `before`, then `mib` MiB of one byte, then `after`.
+/// Compressed bytes: `before`, then `mib` MiB of one byte, then `after`.
 pub(super) struct Packed {
-    /// A raw stream of deflate.
+    /// A raw deflate stream.
     pub(super) deflated: Vec<u8>,
-    /// CRC-32 of what it unpacks to.
+    /// CRC-32 of the decompressed bytes.
     pub(super) crc: u32,
-    /// Bytes that it unpacks to.
+    /// The number of decompressed bytes.
     pub(super) size: u64,
 }
 
@@ -36,7 +36,7 @@ impl Packed {
     }
 }
 
-/// `mib` MiB of one byte as a stream of zlib.
+/// `mib` MiB of one byte as a zlib stream.
 pub(super) fn zlib(byte: u8, mib: usize) -> Vec<u8> {
     let packed = Packed::new(&[], byte, mib, &[]);
     let mut stream = vec![0x78, 0xDA];
@@ -45,7 +45,7 @@ pub(super) fn zlib(byte: u8, mib: usize) -> Vec<u8> {
     stream
 }
 
-/// Adler-32 of `n` times the same byte: a = 1 + b·n, and the sum of all such a on the way.
+/// Adler-32 of `n` times the same byte: a = 1 + b·n, and the sum of all intermediate a.
 fn adler(byte: u8, n: u64) -> u32 {
     const MODULUS: u128 = 65_521;
     let (byte, n) = (u128::from(byte), u128::from(n));
@@ -54,7 +54,7 @@ fn adler(byte: u8, n: u64) -> u32 {
     (b << 16 | a) as u32
 }
 
-/// A part of a raw stream that stands for itself.
+/// A part of a raw stream that does not depend on the parts before it.
 fn deflated(bytes: &[u8], flush: FlushCompress) -> Vec<u8> {
     let mut packer = Compress::new(Compression::best(), false);
     let mut out = Vec::with_capacity(bytes.len() / 2 + 1024);
@@ -69,7 +69,7 @@ mod tests {
     use super::{Packed, zlib};
 
     #[test]
-    fn it_unpacks_to_what_it_says() {
+    fn a_bomb_unpacks_to_its_declared_size_and_checksum() {
         let packed = Packed::new(b"<a>", b' ', 2, b"</a>");
         let mut text = Vec::new();
         flate2::read::DeflateDecoder::new(&*packed.deflated).read_to_end(&mut text).unwrap();

@@ -1,4 +1,5 @@
-//! Which Office files are hostile? Archives and XML that unpack to more than fits, reach out, or lie.
+//! Generates hostile Office files: archives and XML that unpack to too much, refer to the network,
+//! or declare false sizes.
 
 use std::io::{Cursor, Write};
 
@@ -25,7 +26,7 @@ pub(super) fn files() -> Vec<File> {
     files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
 }
 
-/// What is hostile in the XML of a document.
+/// Files with hostile document XML.
 fn documents() -> Vec<(&'static str, Vec<u8>)> {
     let [trap, _] = TRAPS;
     let entity = |target: &str| format!("<!DOCTYPE d [<!ENTITY x SYSTEM \"{target}\">]>");
@@ -53,7 +54,7 @@ fn documents() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What is hostile in the archive.
+/// Files with hostile archives.
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
     let [trap, _] = TRAPS;
     let with = |more: Vec<Entry>| {
@@ -69,7 +70,7 @@ fn archives() -> Vec<(&'static str, Vec<u8>)> {
     );
     let fine = document("", &paragraph("Cranes lift loads."));
     let mut lying = fine.clone();
-    // The size after unpacking, in the first entry of the directory at the end.
+    // The uncompressed size, in the first entry of the directory at the end.
     let entry = lying.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
     lying[entry + 24..entry + 28].copy_from_slice(&0xFFFF_FFF0_u32.to_le_bytes());
     let (open, close) =
@@ -90,7 +91,7 @@ fn archives() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What is hostile in workbooks.
+/// Files with hostile workbooks.
 fn sheets() -> Vec<(&'static str, Vec<u8>)> {
     let none = format!("<sst xmlns=\"{SHEET}\" count=\"0\" uniqueCount=\"0\"></sst>");
     let cell = "<row r=\"1\"><c r=\"A1\"><v>42</v></c></row>";
@@ -151,7 +152,7 @@ fn workbook(rows: &str, strings: &str) -> Vec<u8> {
     zipped(&entries)
 }
 
-/// All of a workbook but its sheet.
+/// All parts of a workbook except its sheet.
 fn workbook_parts(strings: &str) -> Vec<Entry> {
     let mut entries = parts("xl/workbook.xml", "spreadsheetml.sheet.main");
     let book = format!(
@@ -172,7 +173,7 @@ fn workbook_parts(strings: &str) -> Vec<Entry> {
     entries
 }
 
-/// What tells a program that it is a document, and where it begins.
+/// The parts that identify a document and point to its main part.
 fn parts(main: &str, kind: &str) -> Vec<Entry> {
     let types = format!(
         "<?xml version=\"1.0\"?><Types xmlns=\"{TYPES}\">\
@@ -199,10 +200,10 @@ fn zipped(entries: &[Entry]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// An archive of these entries and of a bomb, which is written as it is packed.
+/// An archive of these entries and a bomb, whose compressed bytes are inserted directly.
 fn bombed(entries: &[Entry], name: &str, bomb: &Packed) -> Vec<u8> {
     let whole = zipped(entries);
-    // Before the directory: entries as they are; then ours, the directory with a line more, its end.
+    // The order: the entries unchanged, the bomb, the directory with one line more, the end record.
     let end = whole.windows(4).rposition(|part| part == b"PK\x05\x06").unwrap();
     let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| whole[at + i]));
     let (length, at) = (number(end + 12), number(end + 16));

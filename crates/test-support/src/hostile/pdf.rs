@@ -1,4 +1,4 @@
-//! Which PDF files are hostile? Loops, depth, bombs, lies about sizes, words that nobody sees.
+//! Generates hostile PDF files: loops, deep nesting, bombs, false sizes, hidden words.
 
 use super::{File, HIDDEN, bomb};
 
@@ -22,7 +22,7 @@ pub(super) fn files() -> Vec<File> {
     files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
 }
 
-/// Arrays in arrays, pages that hold themselves, tables that refer to themselves.
+/// Nested arrays, pages that contain themselves, tables that refer to themselves.
 fn deep_and_endless(fine: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     let no_pages = b"<</Type/Pages/Kids[]/Count 0>>".to_vec();
     let deep = |open: &str, middle: &str, close: &str, n: usize| {
@@ -59,7 +59,7 @@ fn deep_and_endless(fine: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Bombs, broken fonts, forms that draw themselves, words in white.
+/// Bombs, broken fonts, forms that draw themselves, white text.
 fn streams(fine: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     let cube = {
         let twice = zlib_of(&bomb::zlib(b' ', 512));
@@ -103,7 +103,7 @@ fn streams(fine: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A page with this content.
+/// The objects of a file with one page of this content.
 fn simple(content: Vec<u8>) -> Vec<Vec<u8>> {
     vec![CATALOG.into(), PAGES.into(), PAGE.into(), content, FONT.into()]
 }
@@ -113,7 +113,7 @@ fn stream(entries: &str, bytes: &[u8]) -> Vec<u8> {
     [head.as_bytes(), bytes, b"\nendstream"].concat()
 }
 
-/// A file of these objects, the first of them its root, with a table of where they are.
+/// A file of these objects, with the first as its root, and its table of offsets.
 fn written(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.7\n".to_vec();
     let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
@@ -129,7 +129,7 @@ fn written(objects: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// A table of so many entries of no bytes each.
+/// A cross-reference table of `n` entries of no bytes each.
 fn no_widths(n: u64) -> Vec<u8> {
     let mut file = b"%PDF-1.7\n1 0 obj\n<</Type/Catalog>>\nendobj\n".to_vec();
     let at = file.len();
@@ -147,13 +147,13 @@ fn zlib_of(bytes: &[u8]) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// Bytes of no order.
+/// Bytes without a pattern.
 fn noise(n: usize) -> Vec<u8> {
     let mut random = crate::random::Random::new(9);
     (0..n).map(|_| random.below(256) as u8).collect()
 }
 
-/// The first place of `what` replaced.
+/// Replaces the first occurrence of `what`.
 fn replaced(bytes: &[u8], what: &[u8], by: &[u8]) -> Vec<u8> {
     let at = bytes.windows(what.len()).position(|part| part == what).unwrap();
     [&bytes[..at], by, &bytes[at + what.len()..]].concat()

@@ -1,4 +1,4 @@
-//! Which text files are hostile? Deep nesting, long lines, old encodings, hidden words, scripts.
+//! Generates hostile text files: deep nesting, long lines, old encodings, hidden words, scripts.
 
 use encoding_rs::GB18030;
 

@@ -1,4 +1,4 @@
-//! Replies with canned bytes, and keeps exactly what was sent.
+//! Replies with fixed bytes, and records the exact requests.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use super::http::{self, Request, Response};
 
-/// A reply.
+/// A prepared reply.
 #[derive(Clone)]
 pub enum Canned {
     /// A status, header lines, and a body.
     Reply(u16, &'static str, String),
-    /// HTTP 200, and a body announced longer than it is; then the connection is cut.
+    /// HTTP 200 with a body shorter than its announced length; then the connection is cut.
     Cut(&'static str),
-    /// Nothing, for as long as anybody waits.
+    /// No reply, however long the client waits.
     Silence,
 }
 
@@ -35,16 +35,16 @@ pub fn error(status: u16, body: &str) -> Canned {
 pub struct Server {
     /// Host and port.
     pub address: String,
-    /// The address that clients are given.
+    /// The base URL for clients.
     pub base_url: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
-    /// Replies in this order, one request per connection or many; the last one over and over.
+    /// Sends the replies in this order, over one or several connections; the last one is repeated.
     ///
     /// # Panics
-    /// There is no free port, or no reply.
+    /// No port is free, or there is no reply.
     #[must_use]
     pub fn start(replies: Vec<Canned>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -90,7 +90,7 @@ impl Server {
         lock(&self.requests).iter().map(|request| request.body.clone()).collect()
     }
 
-    /// The bodies so far as text, a line each.
+    /// The bodies so far as text, one per line.
     #[must_use]
     pub fn bodies(&self) -> String {
         let bodies = self.bytes();

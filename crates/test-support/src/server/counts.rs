@@ -1,66 +1,66 @@
-//! What has reached a server, and how often?
+//! Counts the requests of a server.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::faults::{Drawn, Fault, Faults};
 use super::kind::Kind;
 
-/// What has reached it, as it was counted.
+/// All counts, including those that only the faults need.
 #[derive(Default)]
 pub(super) struct Counts {
-    pub(super) heard: Heard,
+    pub(super) received: Heard,
     /// First line and headers of each request.
     pub(super) heads: Vec<String>,
-    /// How often each request was seen, for the draws of faults.
+    /// How often each request has arrived, to draw its faults.
     pub(super) seen: HashMap<blake3::Hash, u64>,
-    /// How often each was answered, or is going to be: chats, and requests for an order.
+    /// How often each chat and each request to rerank was answered, or will be.
     pub(super) chats: HashMap<blake3::Hash, u64>,
     pub(super) texts: BTreeMap<String, u64>,
-    /// Requests that wait for their reply now.
+    /// Requests that wait for their reply.
     pub(super) under_way: u64,
 }
 
-/// What has reached the server since it was started or reset.
+/// The requests since the server was started or reset.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     /// Chat requests.
     pub chats: u64,
     /// Requests for vectors.
     pub embeddings: u64,
-    /// Requests for an order.
+    /// Requests to rerank.
     pub rerankings: u64,
-    /// Chat requests that had been made before, word for word, and answered then.
+    /// Chat requests that repeat an answered request word for word.
     pub repeated_chats: u64,
     /// Texts that had been embedded before.
     pub repeated_texts: u64,
-    /// Requests for an order that had been made before, word for word, and answered then.
+    /// Requests to rerank that repeat an answered request word for word.
     pub repeated_rerankings: u64,
-    /// Tokens of the chat requests that were answered, of the texts embedded, and of the documents ranked.
+    /// Tokens of answered chat requests, of embedded texts, and of ranked documents.
     pub prompt_tokens: u64,
     /// Tokens of the replies.
     pub completion_tokens: u64,
     /// Chat requests by kind of prompt.
     pub kinds: BTreeMap<String, u64>,
-    /// Requests that waited for their reply at one time, at most.
+    /// The largest number of requests that waited at one time.
     pub most_at_once: u64,
-    /// What went wrong on purpose, by name.
+    /// Injected faults, by name.
     pub faults: BTreeMap<String, u64>,
 }
 
 impl Heard {
-    /// All requests.
+    /// The number of all requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.chats + self.embeddings + self.rerankings
     }
 
-    /// Chat requests of a kind.
+    /// The number of chat requests of a kind.
     #[must_use]
     pub fn kind(&self, kind: &str) -> u64 {
         self.kinds.get(kind).copied().unwrap_or_default()
     }
 
-    /// Faults of a name.
+    /// The number of faults of a name.
     #[must_use]
     pub fn fault(&self, name: &str) -> u64 {
         self.faults.get(name).copied().unwrap_or_default()
@@ -68,7 +68,7 @@ impl Heard {
 }
 
 impl Counts {
-    /// What goes wrong: what the words of the request say, or else the rules.
+    /// Draws the fault of a request: the one that its words select, or else one by the rules.
     pub(super) fn draw(
         &mut self,
         faults: &Faults,
@@ -84,7 +84,7 @@ impl Counts {
         };
         *nth += 1;
         if let Some(name) = drawn.name() {
-            *self.heard.faults.entry(name).or_default() += 1;
+            *self.received.faults.entry(name).or_default() += 1;
         }
         drawn
     }

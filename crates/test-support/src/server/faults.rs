@@ -1,4 +1,4 @@
-//! What can go wrong with a model server, and when does it?
+//! Defines the faults of a model server and when they happen.
 
 use std::io::Result;
 use std::net::TcpStream;
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use super::http::{Request, Response};
 use super::kind::Kind;
 
-/// What goes wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// HTTP 429.
     Busy,
     /// HTTP 500.
     Broken,
-    /// HTTP 400, as a content filter says it that quotes what it does not like: the end of the request.
+    /// HTTP 400 from a content filter that quotes the end of the request.
     Refused,
-    /// HTTP 401, and the credentials of the request in its message, as some servers do.
+    /// HTTP 401 with the credentials of the request in its message, as some servers send.
     Unauthorized,
     /// No reply for [`Faults::hang`], then the connection ends.
     Hang,
@@ -29,23 +29,23 @@ pub enum Fault {
     Dropped,
     /// The connection ends within the reply.
     Cut,
-    /// HTTP 200 with a page of a gateway.
+    /// HTTP 200 with a gateway's HTML page.
     Html,
-    /// HTTP 200 with nothing.
+    /// HTTP 200 with an empty body.
     Nothing,
     /// HTTP 200 with half of the JSON.
     HalfJson,
-    /// A reply that is not of the form that was asked for. Chat only.
+    /// A reply in another form than the prompt requests. Chat only.
     Malformed(Malformed),
-    /// A reply malformed in one way or another. Chat only.
+    /// A malformed reply of any kind. Chat only.
     AnyMalformed,
-    /// A vector less than texts. Vectors only.
+    /// One vector fewer than texts. Vectors only.
     MissingVector,
-    /// Vectors in another order, named by their index. Vectors only: and no fault at all.
+    /// Vectors in another order with their correct indices, which is valid. Vectors only.
     ReorderedVectors,
-    /// Vectors without a direction. Vectors only.
+    /// Zero vectors. Vectors only.
     ZeroVectors,
-    /// A score less than documents. Orders only, as those below.
+    /// One score fewer than documents. Reranking only, as the following ones.
     MissingScore,
     /// Two scores for one document.
     DoubleScore,
@@ -55,22 +55,22 @@ pub enum Fault {
     NoScore,
 }
 
-/// How a reply is not of the form that was asked for.
+/// The malformation of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It ends within.
+    /// The reply is cut off.
     Truncated,
-    /// Words instead of JSON.
+    /// Prose instead of JSON.
     Prose,
     /// Values of other types.
     WrongTypes,
-    /// Nothing.
+    /// An empty reply.
     Empty,
-    /// JSON within a fence, and words around it.
+    /// JSON within a code fence, with words around it.
     Fenced,
-    /// A comma too many.
+    /// A trailing comma.
     TrailingComma,
-    /// `null` for content.
+    /// `null` as content.
     Null,
 }
 
@@ -86,23 +86,23 @@ impl Malformed {
     ];
 }
 
-/// When something goes wrong.
+/// When a fault happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// Each request in this share of its attempts, by a draw of its own.
+    /// In this share of the attempts of each request, drawn per attempt.
     Share(f64),
-    /// Each request when it comes for the first time.
+    /// At the first attempt of each request.
     FirstTime,
-    /// Always.
+    /// At every attempt.
     Always,
 }
 
-/// What goes wrong, and when; the same in each run, at any concurrency.
+/// The faults and when they happen; the same in each run, at any concurrency.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// The first rule that holds decides.
+    /// The first matching rule decides.
     pub rules: Vec<(Fault, When)>,
-    /// `Retry-After` of [`Fault::Busy`], in seconds; without it nothing is said.
+    /// `Retry-After` of [`Fault::Busy`], in seconds; `None` sends no such header.
     pub retry_after: Option<u32>,
     /// How long [`Fault::Hang`] and [`Fault::Slow`] take.
     pub hang: Duration,
@@ -121,7 +121,7 @@ impl From<Vec<(Fault, When)>> for Faults {
 }
 
 impl Faults {
-    /// What goes wrong with a request that comes for the `nth` time, from 0.
+    /// The fault of a request at its `nth` attempt, from 0.
     pub(super) fn draw(&self, key: &blake3::Hash, nth: u64, kind: Kind) -> Drawn {
         let drawn = blake3::hash(&[key.as_bytes().as_slice(), &nth.to_le_bytes()].concat());
         let number =
@@ -155,7 +155,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Whether it concerns requests for vectors alone.
+    /// Whether it concerns only requests for vectors.
     #[must_use]
     pub fn is_of_vectors(self) -> bool {
         matches!(self, Self::MissingVector | Self::ReorderedVectors | Self::ZeroVectors)
@@ -172,7 +172,7 @@ impl Fault {
     }
 }
 
-/// What was drawn for a request.
+/// The fault that was drawn for a request.
 #[derive(Clone, Copy)]
 pub(super) struct Drawn(pub(super) Option<Fault>);
 
@@ -181,7 +181,7 @@ impl Drawn {
         self.0.map(|fault| format!("{fault:?}"))
     }
 
-    /// Whether the client has a reply that can be read, and has to pay for it.
+    /// Whether the client gets a readable reply, and pays for it.
     pub(super) fn is_answered(self) -> bool {
         matches!(
             self.0,
@@ -191,7 +191,7 @@ impl Drawn {
         )
     }
 
-    /// The words of a chat reply.
+    /// The text of a chat reply.
     pub(super) fn content(self, text: String) -> Option<String> {
         let Some(Fault::Malformed(how)) = self.0 else { return Some(text) };
         Some(match how {
@@ -237,7 +237,7 @@ impl Drawn {
         }
     }
 
-    /// Replies, or does not; whether the connection goes on.
+    /// Sends the reply, or not. Returns whether the connection stays open.
     pub(super) fn write(
         self,
         faults: &Faults,
@@ -292,7 +292,7 @@ impl Drawn {
     }
 }
 
-/// Numbers as words, lists as words, words as objects.
+/// Changes the types: numbers to text, lists to text, text to objects.
 fn other_types(text: &str) -> String {
     let Ok(Value::Object(mut object)) = serde_json::from_str(text) else {
         return format!("1. {text}");

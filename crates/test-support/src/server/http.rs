@@ -1,4 +1,4 @@
-//! Reads requests and writes replies, in as much of HTTP/1.1 as clients of models use.
+//! Reads requests and writes replies in the subset of HTTP/1.1 that model clients use.
 
 use std::io::{BufRead, BufReader, Error, Result, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,8 +8,8 @@ use std::thread::{JoinHandle, spawn};
 
 use serde_json::Value;
 
-/// Answers all requests until it is over, each connection in a thread of its own; `answer` tells whether its connection
-/// goes on.
+/// Answers all requests until the server ends, each connection on its own thread; `answer` returns
+/// whether its connection stays open.
 pub(super) fn serve(
     listener: TcpListener,
     is_over: Arc<AtomicBool>,
@@ -22,7 +22,7 @@ pub(super) fn serve(
                 return;
             }
             let (is_over, answer) = (Arc::clone(&is_over), Arc::clone(&answer));
-            // A client that was killed leaves its connection broken.
+            // A killed client leaves a broken connection.
             spawn(move || {
                 connection.and_then(|connection| converse(connection, &is_over, &*answer))
             });
@@ -30,7 +30,7 @@ pub(super) fn serve(
     })
 }
 
-/// Answers the requests of a connection, one after the other.
+/// Answers the requests of a connection in turn.
 fn converse(
     mut connection: TcpStream,
     is_over: &AtomicBool,
@@ -49,7 +49,7 @@ fn converse(
 /// A request.
 pub(super) struct Request {
     pub(super) path: String,
-    /// Its first line and its headers.
+    /// The first line and the headers.
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
@@ -62,7 +62,7 @@ impl Request {
     }
 }
 
-/// The next request; `None` where the client has none.
+/// The next request; `None` if the client sends no more.
 fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
     let (mut head, mut length) = (String::new(), 0);
     if reader.read_line(&mut head)? == 0 {
@@ -70,7 +70,7 @@ fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
     }
     loop {
         let mut line = String::new();
-        // A client that was killed amid its head.
+        // The client was killed while it sent the head.
         if reader.read_line(&mut line)? == 0 {
             return Ok(None);
         }
@@ -111,13 +111,13 @@ impl Response {
         [head.as_bytes(), &self.body].concat()
     }
 
-    /// Writes it whole; the connection goes on.
+    /// Writes the whole reply; the connection stays open.
     pub(super) fn write(&self, writer: &mut impl Write) -> Result<bool> {
         writer.write_all(&self.bytes())?;
         Ok(true)
     }
 
-    /// Writes half of it, and no more.
+    /// Writes half of the reply, and closes.
     pub(super) fn cut(&self, writer: &mut impl Write) -> Result<bool> {
         let bytes = self.bytes();
         writer.write_all(bytes.get(..bytes.len() - self.body.len() / 2).unwrap_or_default())?;

@@ -1,13 +1,13 @@
-//! What is a request about?
+//! Classifies requests by path.
 
 /// A kind of request, by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The reply to a conversation.
+    /// A chat completion.
     Chat,
-    /// A vector for each text.
+    /// Embeddings: a vector for each text.
     Vectors,
-    /// A score for each document.
+    /// Reranking: a score for each document.
     Order,
 }
 

@@ -1,4 +1,4 @@
-//! How do the things of the world come by their names? No two have the same.
+//! Draws unique names for the things of the world.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ const GRAND: [&str; 16] = [
 ];
 const YARDS: [&str; 4] = ["船厂", "航运", "海事", "造船所"];
 
-/// Names, each given once.
+/// The names in use, each given once.
 #[derive(Default)]
 pub(crate) struct Names(HashSet<String>);
 

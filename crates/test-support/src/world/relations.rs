@@ -1,13 +1,13 @@
-//! What is there to know about the world, and how is it said and asked, in both languages?
+//! Lists the relations of the world, with their statements and questions in both languages.
 
-/// What a thing is.
+/// The kind of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Ship,
     Company,
     Person,
     Port,
-    /// A country, a river or a year: nothing is told of it.
+    /// A country, a river or a year, which has no facts of its own.
     Value,
 }
 
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// A relation from a thing to another, with its words.
+/// A relation between two things, with its words.
 pub(crate) struct Relation {
     pub(crate) of: Kind,
     pub(crate) to: Kind,
@@ -43,11 +43,11 @@ pub(crate) struct Relation {
     chinese: Words,
 }
 
-/// `{s}` is what the fact is about, `{o}` what it says of it.
+/// `{s}` is the subject of the fact, `{o}` its object.
 pub(crate) struct Words {
     pub(crate) name: &'static str,
     pub(crate) says: &'static str,
-    /// Two questions for the same.
+    /// Two wordings of the same question.
     pub(crate) asks: [&'static str; 2],
 }
 
@@ -111,12 +111,12 @@ pub(crate) const RELATIONS: [Relation; 12] = [
         "河流", "港口{s}濒临{o}。", "港口{s}濒临哪条河？", "哪条河流经港口{s}？"),
 ];
 
-/// A pattern with both places filled.
+/// Fills both places of a pattern.
 pub(crate) fn fill(pattern: &str, subject: &str, object: &str) -> String {
     pattern.replace("{s}", subject).replace("{o}", object)
 }
 
-/// What stands at the places of a pattern, if the text is of that shape. `{s}` comes before `{o}`.
+/// The subject and object of a text that matches a pattern. `{s}` comes before `{o}`.
 pub(crate) fn parts<'a>(pattern: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
     let (before, rest) = pattern.split_once("{s}")?;
     let text = text.strip_prefix(before)?;
@@ -140,7 +140,7 @@ mod tests {
     use super::{Language, RELATIONS, fill, parts};
 
     #[test]
-    fn a_sentence_tells_one_fact_only() {
+    fn each_sentence_states_exactly_one_fact() {
         for language in [Language::English, Language::Chinese] {
             let (subject, object) = match language {
                 Language::English => ("Velmar Tosk", "Branda Kel"),
