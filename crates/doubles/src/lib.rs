@@ -1,4 +1,5 @@
-//! Holds scripted models for tests, without network, weights or luck: a dev-dependency, and no part of the product.
+//! Provides scripted models for tests, without network, weights or randomness. It is a
+//! dev-dependency only.
 
 mod reranker;
 
@@ -14,7 +15,7 @@ use pikerag_knowledge::{
 };
 pub use reranker::ScriptedReranker;
 
-/// A chat model that replies as told. It keeps the requests that it got.
+/// A chat model that gives scripted replies. It records its requests.
 pub struct ScriptedChat {
     reply: Box<ChatScript>,
     latency: Duration,
@@ -23,11 +24,11 @@ pub struct ScriptedChat {
     peak: AtomicUsize,
 }
 
-/// The number of the call, from 0, and the request.
+/// A function of the number of the call, from 0, and the request.
 type ChatScript = dyn Fn(usize, &ChatRequest) -> Result<String, ModelError> + Send + Sync;
 
 impl ScriptedChat {
-    /// Replies in this order, whatever is asked. When they are used up it refuses.
+    /// Gives these replies in order, for any request. Once they are used up, it refuses.
     pub fn in_order(replies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let replies: Vec<String> = replies.into_iter().map(Into::into).collect();
         Self::by_turn(move |turn, request| {
@@ -35,7 +36,7 @@ impl ScriptedChat {
         })
     }
 
-    /// Replies to each role in its order. When they are used up it refuses.
+    /// Gives each role its replies in order. Once they are used up, it refuses.
     pub fn by_role<R, S>(replies: impl IntoIterator<Item = (Role, R)>) -> Self
     where
         R: IntoIterator<Item = S>,
@@ -53,14 +54,14 @@ impl ScriptedChat {
         })
     }
 
-    /// Replies as a function of the request.
+    /// Computes the reply from the request.
     pub fn by(
         reply: impl Fn(&ChatRequest) -> Result<String, ModelError> + Send + Sync + 'static,
     ) -> Self {
         Self::by_turn(move |_, request| reply(request))
     }
 
-    /// Replies as a function of the number of the call, from 0, and the request.
+    /// Computes the reply from the number of the call, from 0, and the request.
     pub fn by_turn(
         reply: impl Fn(usize, &ChatRequest) -> Result<String, ModelError> + Send + Sync + 'static,
     ) -> Self {
@@ -73,7 +74,7 @@ impl ScriptedChat {
         }
     }
 
-    /// Takes so long for each reply.
+    /// Delays each reply by `latency`.
     #[must_use]
     pub fn with_latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
@@ -85,13 +86,13 @@ impl ScriptedChat {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The prompts so far, in order: each request's first message, where it is the user's.
+    /// The prompts so far, in order: the first message of each request, if it is the user's.
     pub fn prompts(&self) -> Vec<String> {
         let requests = self.requests();
         requests.into_iter().filter_map(|request| prompt(&request).map(str::to_owned)).collect()
     }
 
-    /// The most calls that were under way at one time.
+    /// The largest number of concurrent calls.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::SeqCst)
     }
@@ -120,7 +121,7 @@ impl ChatModel for ScriptedChat {
     }
 }
 
-/// A borrowed script, so that a test can look at it after it was wrapped.
+/// A borrowed script, so that a test can inspect it while it is wrapped.
 #[async_trait]
 impl ChatModel for &ScriptedChat {
     fn name(&self) -> &'static str {
@@ -132,7 +133,7 @@ impl ChatModel for &ScriptedChat {
     }
 }
 
-/// A scorer that replies as told, each token as probable as told. It keeps the requests that it got.
+/// A scorer that gives scripted replies with scripted token probabilities. It records its requests.
 pub struct ScriptedScorer {
     queues: Mutex<BTreeMap<Role, VecDeque<Scored>>>,
     requests: Mutex<Vec<ChatRequest>>,
@@ -142,8 +143,8 @@ pub struct ScriptedScorer {
 type Scored = (String, Vec<f32>);
 
 impl ScriptedScorer {
-    /// Replies to each role in its order, each reply with the probabilities (not their logarithms) of
-    /// its tokens. When they are used up it refuses.
+    /// Gives each role its replies in order, with the probabilities (not their logarithms) of the
+    /// tokens. Once they are used up, it refuses.
     pub fn by_role<R, S, P>(replies: impl IntoIterator<Item = (Role, R)>) -> Self
     where
         R: IntoIterator<Item = (S, P)>,
@@ -203,7 +204,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// An embedder that replies as told. It keeps the texts that it got, request by request.
+/// An embedder with scripted vectors. It records the texts of each request.
 pub struct ScriptedEmbedder {
     reply: Box<EmbedScript>,
     requests: Mutex<Vec<Vec<String>>>,
@@ -212,21 +213,21 @@ pub struct ScriptedEmbedder {
 type EmbedScript = dyn Fn(usize, &[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync;
 
 impl ScriptedEmbedder {
-    /// Replies as a function of the texts.
+    /// Computes the vectors from the texts.
     pub fn by(
         reply: impl Fn(&[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync + 'static,
     ) -> Self {
         Self::by_turn(move |_, texts| reply(texts))
     }
 
-    /// Replies as a function of the number of the call, from 0, and the texts.
+    /// Computes the vectors from the number of the call, from 0, and the texts.
     pub fn by_turn(
         reply: impl Fn(usize, &[String]) -> Result<Vec<Vector>, ModelError> + Send + Sync + 'static,
     ) -> Self {
         Self { reply: Box::new(reply), requests: Mutex::default() }
     }
 
-    /// The texts so far, request by request.
+    /// The texts so far, by request.
     pub fn requests(&self) -> Vec<Vec<String>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -248,7 +249,7 @@ impl Embedder for ScriptedEmbedder {
     }
 }
 
-/// A borrowed script, so that a test can look at it after it was wrapped.
+/// A borrowed script, so that a test can inspect it while it is wrapped.
 #[async_trait]
 impl Embedder for &ScriptedEmbedder {
     fn name(&self) -> &'static str {
@@ -260,7 +261,7 @@ impl Embedder for &ScriptedEmbedder {
     }
 }
 
-/// An embedder that adds up hashed words: texts that share words are close. Deterministic.
+/// An embedder that sums hashed words: texts that share words are close. Deterministic.
 #[derive(Clone, Debug)]
 pub struct HashEmbedder {
     name: String,
@@ -268,12 +269,12 @@ pub struct HashEmbedder {
 }
 
 impl HashEmbedder {
-    /// Vectors of `dimension` numbers, at least one.
+    /// An embedder of vectors of `dimension` numbers, at least one.
     pub fn new(dimension: usize) -> Self {
         Self { name: format!("hash-{dimension}"), dimension: dimension.max(1) }
     }
 
-    /// One unit vector per text. A text without words lies on the first axis.
+    /// One unit vector per text. A text without words gets the first axis.
     pub fn vectors(&self, texts: &[String]) -> Vec<Vector> {
         texts.iter().map(|text| self.vector(text)).collect()
     }
@@ -329,7 +330,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What the doubles count for a prompt: four tokens for a message, a thousand for a picture.
+/// The tokens that the doubles count for a prompt: four tokens per message, a thousand per picture.
 fn prompt_tokens(request: &ChatRequest) -> u64 {
     let counted = request.messages.iter().map(|message| match message {
         Message::System { text } | Message::Assistant { text } => 4 + tokens(text),
@@ -338,12 +339,12 @@ fn prompt_tokens(request: &ChatRequest) -> u64 {
     counted.sum()
 }
 
-/// Four characters to a token.
+/// Four characters per token.
 fn tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }
 
-/// The first message of a request, where it is the user's: what a prompt renders to.
+/// The first message of a request, if it is the user's: the rendered prompt.
 pub fn prompt(request: &ChatRequest) -> Option<&str> {
     match request.messages.first() {
         Some(Message::User { text, .. }) => Some(text),
@@ -351,7 +352,7 @@ pub fn prompt(request: &ChatRequest) -> Option<&str> {
     }
 }
 
-/// A chunk of nothing but text: all of a document of its own number, `a.md`.
+/// A chunk of plain text: the whole of document `a.md`, whose number is its own.
 pub fn chunk(id: u64, title: &str, text: &str) -> Chunk {
     Chunk {
         id: ChunkId(id),
@@ -373,7 +374,7 @@ pub fn chunk(id: u64, title: &str, text: &str) -> Chunk {
     }
 }
 
-/// A small request, in the role of answering.
+/// A small request in the answering role.
 pub fn request(text: &str) -> ChatRequest {
     ChatRequest {
         role: Role::Answer,
@@ -387,7 +388,7 @@ pub fn request(text: &str) -> ChatRequest {
     }
 }
 
-/// A passing failure.
+/// A temporary failure.
 pub fn busy(model: &str) -> ModelError {
     ModelError::Busy { model: model.to_owned(), retry_after: None, source: "on purpose".into() }
 }

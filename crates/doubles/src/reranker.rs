@@ -1,11 +1,11 @@
-//! Which reranker do tests use? One that scores as it is told.
+//! Provides a scripted reranker for tests.
 
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{ModelError, Relevance, Reranker};
 
-/// A reranker that replies as told. It keeps what it was asked, request by request.
+/// A reranker with scripted scores. It records its requests.
 pub struct ScriptedReranker {
     reply: Box<RerankScript>,
     requests: Mutex<Vec<(String, Vec<String>)>>,
@@ -14,19 +14,19 @@ pub struct ScriptedReranker {
 type RerankScript = dyn Fn(usize, &str, &[String]) -> Result<Vec<f32>, ModelError> + Send + Sync;
 
 impl ScriptedReranker {
-    /// Scores as a function of the number of the call, from 0, the query and the texts.
+    /// Computes the scores from the number of the call, from 0, the query and the texts.
     pub fn by_turn(
         reply: impl Fn(usize, &str, &[String]) -> Result<Vec<f32>, ModelError> + Send + Sync + 'static,
     ) -> Self {
         Self { reply: Box::new(reply), requests: Mutex::default() }
     }
 
-    /// Each text by its length: the shorter, the better.
+    /// Scores each text by its length: the shorter, the better.
     pub fn shortest_first() -> Self {
         Self::by_turn(|_, _, texts| Ok(texts.iter().map(|text| -(text.len() as f32)).collect()))
     }
 
-    /// The queries and texts so far, request by request.
+    /// The queries and texts so far, by request.
     pub fn requests(&self) -> Vec<(String, Vec<String>)> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -48,7 +48,7 @@ impl Reranker for ScriptedReranker {
     }
 }
 
-/// A borrowed script, so that a test can look at it after it was wrapped.
+/// A borrowed script, so that a test can inspect it while it is wrapped.
 #[async_trait]
 impl Reranker for &ScriptedReranker {
     fn name(&self) -> &'static str {
