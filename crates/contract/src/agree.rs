@@ -1,4 +1,4 @@
-//! Does a store answer as the oracle does, whatever has happened, and whatever a filter admits?
+//! Compares a store with the oracle after random histories, whole and through filters.
 
 pub(crate) mod happen;
 mod reads;
@@ -12,7 +12,7 @@ use self::reads::{Words, same_progress, same_reads};
 use crate::history::Operation;
 use crate::{Oracle, Store};
 
-/// Conditions of each kind, alone and together.
+/// Conditions of each kind, alone and combined.
 const FILTERS: [&[&str]; 9] = [
     &[],
     &["folder=law"],
@@ -25,13 +25,13 @@ const FILTERS: [&[&str]; 9] = [
     &["date<2000"],
 ];
 
-/// Lets a history happen to a store and to the oracle, and compares all that can be read of them, as a
-/// whole and through filters.
+/// Applies a history to a store and to the oracle, and compares all reads, whole and through
+/// filters.
 pub async fn agree(store: &impl Store, history: &[Operation]) {
     let oracle = Oracle::default();
     begin(store).await;
     begin(&oracle).await;
-    // Until something goes, words weigh exactly as the definition says.
+    // Until something is deleted, word scores match the definition exactly.
     let (mut held, mut words) = (BTreeSet::new(), Words::Exact);
     for operation in history {
         happen(store, operation).await;

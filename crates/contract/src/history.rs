@@ -1,4 +1,4 @@
-//! What can happen to a base? Random histories of what indexing and people do.
+//! Generates random histories of the operations of indexing and people.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,37 @@ use pikerag_knowledge::{
 };
 use proptest::prelude::*;
 
-/// One thing that happens. Numbers pick from what is there: any number is fine.
+/// One operation. Numbers select from the existing items; any number is valid.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "a field is what its variant picks")]
+#[expect(missing_docs, reason = "a field selects the item of its variant")]
 pub enum Operation {
-    /// A file takes the place of what it was: paragraphs of words, below headings.
+    /// Stores a file in place of its older version: paragraphs of words below headings.
     Put { file: u8, year: u8, paragraphs: Vec<Paragraph> },
-    /// A file goes.
+    /// Deletes a file.
     Delete { file: u8 },
-    /// A chunk gets atoms, of which each has words.
+    /// Gives a chunk atoms, each with words.
     Atoms { chunk: u8, words: Vec<u8> },
-    /// Texts of a set that wait get vectors.
+    /// Gives vectors to pending texts of a set.
     Vectors { set: u8, most: usize },
-    /// A chunk is looked through for tags of a class.
+    /// Stores the tags of a class in a chunk.
     Tags { chunk: u8, class: u8, tags: Vec<u8> },
-    /// A class and its tags are dropped for good.
+    /// Deletes a class and its tags.
     DropClass { class: u8 },
-    /// A chunk holds records.
+    /// Stores the records of a chunk.
     Records { chunk: u8, years: Vec<u8>, of_document: bool },
-    /// A chunk speaks of entities.
-    Said { chunk: u8, entities: Vec<u8> },
-    /// What much is said of is put in short.
+    /// Stores the entities of a chunk.
+    Extracted { chunk: u8, entities: Vec<u8> },
+    /// Stores short descriptions of nodes with long ones.
     Described,
-    /// Entities that are there fall into communities, with reports.
+    /// Groups entities into communities with reports.
     Communities { at: u8 },
-    /// A tree grows over the chunks.
+    /// Builds a tree of summaries over the chunks.
     Tree { wide: u8 },
-    /// A document is summed up; a chunk, too.
+    /// Stores the summaries of a document and a chunk.
     Summed { chunk: u8 },
-    /// A person judges one of a few answers, which rests on a chunk and was written from another.
+    /// Stores a judgment of an answer that cites one chunk and was written from another.
     Verified { answer: u8, ground: u8, context: u8, seen: bool },
-    /// A person takes that back.
+    /// Revokes this judgment.
     Revoked { answer: u8 },
 }
 
@@ -51,7 +51,7 @@ pub struct Paragraph {
     is_hidden: bool,
 }
 
-/// Histories of a few steps over a few files.
+/// Histories of a few operations on a few files.
 pub fn histories() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 1..24)
 }
@@ -78,7 +78,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (any::<u8>(), few(), any::<bool>()).prop_map(|(chunk, years, of_document)| {
             Operation::Records { chunk, years, of_document }
         }),
-        3 => (any::<u8>(), few()).prop_map(|(chunk, entities)| Operation::Said { chunk, entities }),
+        3 => (any::<u8>(), few()).prop_map(|(chunk, entities)| Operation::Extracted { chunk, entities }),
         1 => Just(Operation::Described),
         1 => any::<u8>().prop_map(|at| Operation::Communities { at }),
         1 => (1..4_u8).prop_map(|wide| Operation::Tree { wide }),
@@ -90,22 +90,22 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A word, in two languages.
+/// A word in one of two languages.
 pub(crate) fn word(n: u8) -> &'static str {
     ["crane", "harbour", "起重机", "sensor", "letter", "quay"][usize::from(n) % 6]
 }
 
-/// A name that chunks bear and mention.
+/// A name in titles and texts of chunks.
 pub(crate) fn name(n: u8) -> NameKey {
     NameKey::of_folded(word(n))
 }
 
-/// The path of a file: two folders of two.
+/// The path of a file: one of two folders.
 pub(crate) fn path(file: u8) -> String {
     format!("{}/{file}.md", if file.is_multiple_of(2) { "law" } else { "tea" })
 }
 
-/// The document of a file, or none where nothing stands in it.
+/// The document of a file, or none if it is empty.
 pub(crate) fn documents(file: u8, year: u8, paragraphs: &[Paragraph]) -> Vec<DocumentGraph> {
     if paragraphs.is_empty() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! What is the plainest store that keeps the ports' promises? Lists in memory, every answer worked out by
-//! its definition. Real stores are compared with it.
+//! Implements the ports with lists in memory and computes every answer by its definition: the
+//! reference for real stores.
 
 mod admitted;
 mod corpus;
@@ -28,22 +28,22 @@ use pikerag_knowledge::{
     VerifiedId,
 };
 
-/// A base in memory; copies share it.
+/// A base in memory; clones share it.
 #[derive(Clone, Default)]
 pub struct Oracle(Arc<Mutex<State>>);
 
-/// All that a base holds.
+/// The whole content of a base.
 #[derive(Clone, Default)]
 struct State {
     files: BTreeMap<String, FileRecord>,
     documents: BTreeMap<SourceId, Document>,
-    /// Advances with every change of documents.
+    /// Increases with every change of documents.
     generation: u64,
     atoms: BTreeMap<ChunkId, Vec<Atom>>,
     records: Vec<HeldRecord>,
-    /// Stage and chunk.
+    /// Finished work by stage and chunk.
     done: BTreeSet<(String, ChunkId)>,
-    said: BTreeMap<ChunkId, Extraction>,
+    extractions: BTreeMap<ChunkId, Extraction>,
     descriptions: BTreeMap<NodeId, String>,
     communities: BTreeMap<CommunityId, Community>,
     summaries: BTreeMap<SummaryId, Summary>,
@@ -55,32 +55,32 @@ struct State {
     /// By stage and node.
     refusals: BTreeMap<(String, NodeId), Refusal>,
     calls: BTreeMap<String, CallRecord>,
-    /// Who holds a call, by its key.
+    /// The holder of each call, by the call's key.
     claims: BTreeMap<String, u64>,
-    /// Holders that have given a call up since calls were last claimed.
+    /// Holders that have released a call since calls were last claimed.
     released: BTreeSet<(u64, String)>,
-    /// When each chunk came or was last summed up, by the generation.
+    /// The generation when each chunk appeared or was last summarized.
     born: BTreeMap<ChunkId, u64>,
-    /// What people said, each with the generation of then.
+    /// People's judgments, each with the generation at that time.
     verified: BTreeMap<VerifiedId, (Verified, u64)>,
-    /// Each with its events by number.
+    /// Each run with its events by number.
     runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
     /// By number, each with its files by name.
     jobs: BTreeMap<u64, (JobRecord, BTreeMap<String, JobFile>)>,
     /// The last number of a job.
     last_job: u64,
-    /// Where the rarity of words is told from; what is here, unless a filter takes a part.
+    /// The base that determines how rare words are; `None` unless a filter shows a part.
     whole: Option<Arc<State>>,
 }
 
-/// A document with the file it came from.
+/// A document with the file that it came from.
 #[derive(Clone)]
 struct Document {
     file: String,
     graph: DocumentGraph,
 }
 
-/// A record in the order of its chunk; its span counts from the chunk's beginning.
+/// A record in the order of its chunk; its span is relative to the chunk's beginning.
 #[derive(Clone)]
 struct HeldRecord {
     declared: SchemaHash,
@@ -108,7 +108,7 @@ impl Oracle {
 }
 
 impl State {
-    /// Every chunk with its document, by document and place.
+    /// Every chunk with its document, by document and position.
     fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.documents.values().flat_map(|document| &document.graph.chunks)
     }
@@ -121,7 +121,7 @@ impl State {
         self.documents.get(&id).map(|document| &document.graph.source)
     }
 
-    /// Mentions are read in this order.
+    /// The order in which mentions are read.
     fn reading_order(&self, chunk: ChunkId) -> (String, u32, ChunkId) {
         self.chunk(chunk)
             .map_or((String::new(), 0, chunk), |held| (held.uri.clone(), held.ordinal, chunk))

@@ -1,4 +1,4 @@
-//! What do the ports promise? A test for each promise, whatever the store.
+//! Tests the promises of the ports, one function for each, on any store.
 #![expect(missing_docs, reason = "a test is named by what holds")]
 
 mod fixture;

@@ -1,4 +1,4 @@
-//! Works out plans over tables by plain loops over their rows, as the definition of a plan says.
+//! Evaluates plans over tables by plain loops over rows, following the definition of a plan.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub struct NaiveTable {
     pub rows: Vec<Vec<DataValue>>,
 }
 
-/// What a plan gives; each row with the places of the rows that it rests on.
+/// The result of a plan; each row with the positions of its source rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NaiveRows {
     /// As [`PlanRows::rows`].
@@ -28,13 +28,13 @@ pub struct NaiveRows {
     pub unmeasured: u64,
 }
 
-/// The keys of a group, and its rows with their places.
+/// The keys of a group, and its rows with their positions.
 type Group<'a, 'b> = (Vec<DataValue>, Vec<&'b (usize, Joined<'a>)>);
 
-/// A row of the first table, with those that are joined to it.
+/// A row of the first table with its joined rows.
 type Joined<'a> = Vec<Option<&'a [DataValue]>>;
 
-/// Works out a plan whose tables and columns are there and fit.
+/// Evaluates a plan whose tables and columns exist and fit.
 pub fn evaluate(tables: &[NaiveTable], plan: &TablePlan) -> NaiveRows {
     let joined = plan.joins.iter().map(|join| &join.to.table);
     let names: Vec<&String> = std::iter::once(&plan.table).chain(joined).collect();
@@ -84,7 +84,7 @@ impl Naive<'_> {
         (table, columns.iter().position(|it| it.sql == column.column).unwrap())
     }
 
-    fn told(&self, column: &ColumnRef) -> &DataColumn {
+    fn column(&self, column: &ColumnRef) -> &DataColumn {
         let (table, place) = self.place(column);
         &self.tables[table].table.columns[place]
     }
@@ -94,13 +94,13 @@ impl Naive<'_> {
         row[table].map_or(DataValue::Empty, |row| row[place].clone())
     }
 
-    /// A value that reads as its column's kind, else none.
+    /// The value, if it reads as its column's kind; else none.
     fn read(&self, row: &Joined<'_>, column: &ColumnRef) -> DataValue {
-        readable(self.told(column).kind, self.value(row, column))
+        readable(self.column(column).kind, self.value(row, column))
     }
 
     fn holds(&self, row: &Joined<'_>, filter: &TableFilter) -> bool {
-        let (kind, value) = (self.told(&filter.column).kind, self.value(row, &filter.column));
+        let (kind, value) = (self.column(&filter.column).kind, self.value(row, &filter.column));
         let read = self.read(row, &filter.column);
         if value == DataValue::Empty {
             return filter.test == TableTest::IsEmpty;
@@ -188,7 +188,7 @@ impl Naive<'_> {
         matching: &[(usize, Joined<'_>)],
     ) -> Vec<(Vec<DataValue>, Vec<usize>)> {
         let key_of = |row: &Joined<'_>, group: &TableGroup| {
-            let kind = self.told(&group.column).kind;
+            let kind = self.column(&group.column).kind;
             match group.by {
                 By::Value => self.value(row, &group.column),
                 by => key(by, kind, &self.read(row, &group.column)),
@@ -243,7 +243,7 @@ impl Naive<'_> {
     }
 }
 
-/// What is within the limit, and what is as large as its last row.
+/// The rows within the limit, and those equal to its last row.
 fn cut(
     plan: &TablePlan,
     rows: Vec<(Vec<DataValue>, Vec<usize>, DataValue)>,
@@ -311,7 +311,7 @@ fn readable(kind: ColumnKind, value: DataValue) -> DataValue {
     if is_read { value } else { DataValue::Empty }
 }
 
-/// As a column of this kind stores a value.
+/// The value as a column of this kind stores it.
 fn stored(kind: ColumnKind, value: &DataValue) -> DataValue {
     match (kind, value) {
         (ColumnKind::Year, DataValue::Text(text)) => {
@@ -325,7 +325,7 @@ fn stored(kind: ColumnKind, value: &DataValue) -> DataValue {
     }
 }
 
-/// Dates as far as the less precise of both goes.
+/// Dates are compared at the precision of the less precise one.
 fn compare(kind: ColumnKind, a: &DataValue, b: &DataValue) -> Option<Ordering> {
     if *a == DataValue::Empty || *b == DataValue::Empty {
         return None;
@@ -364,7 +364,7 @@ fn order(a: &DataValue, b: &DataValue) -> Ordering {
     }
 }
 
-/// What there is none of comes last either way.
+/// Missing values come last in both directions.
 fn ranked(is_descending: bool, a: &DataValue, b: &DataValue) -> Ordering {
     let is_empty = |value: &DataValue| *value == DataValue::Empty;
     let by_value = if is_descending { order(b, a) } else { order(a, b) };

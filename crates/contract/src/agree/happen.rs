@@ -1,4 +1,4 @@
-//! How does something happen to a base? What it does is told by what the base itself shows.
+//! Applies one operation to a base; the content of the base determines the details.
 
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, AtomQuery, Child, Chunk, ChunkId, ChunkResults, ChunkSet, ChunkTags,
@@ -12,10 +12,10 @@ use pikerag_knowledge::{
 use crate::history::{Operation, documents, name, path, word};
 use crate::{Store, record};
 
-/// More than there is.
+/// More than any base in these tests holds.
 pub(super) const ALL: usize = 999;
 
-/// Every set that is filled.
+/// Every set that the operations fill.
 pub(super) const SETS: [VectorSet; 6] = [
     VectorSet::Chunks,
     VectorSet::Atoms(AtomKind::Question),
@@ -25,7 +25,7 @@ pub(super) const SETS: [VectorSet; 6] = [
     VectorSet::Sections,
 ];
 
-/// Classes that are there from the beginning.
+/// The classes that exist from the beginning.
 const CLASSES: [&str; 2] = ["Drug", "Place"];
 
 fn class(n: u8) -> TagClass {
@@ -41,12 +41,12 @@ pub(super) async fn begin(base: &impl Store) {
     base.edit_tags(TagEdit::AddClasses(classes.to_vec())).await.unwrap();
 }
 
-/// Every chunk, by identifier.
+/// All chunks, by identifier.
 pub(super) async fn chunks(base: &impl Store) -> Vec<ChunkId> {
     base.pending(&Stage("all".to_owned()), ChunkSet::Searchable, None, ALL).await.unwrap()
 }
 
-/// A vector that a node has for ever.
+/// The vector of a node, always the same.
 pub(super) fn vector(node: NodeId) -> Vector {
     let spread = node.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let part = |shift: u32| ((spread >> shift) & 0xff) as f32 / 127.5 - 1.0;
@@ -76,7 +76,7 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
                     atoms.push(Atom { id, chunk, kind, text });
                 }
             }
-            // Once each: what comes again stands where it stood.
+            // Once each: repeated atoms keep their place.
             if base.atoms(AtomQuery::InChunks(kind, &[chunk])).await.unwrap().is_empty() {
                 let found = vec![InChunk { chunk, found: atoms }];
                 base.put_chunk_results(ChunkResults::Atoms(Stage::atomize(kind), found))
@@ -111,7 +111,7 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
             let Some(chunk) = picked(*chunk) else { return };
             put_records(base, chunk, years, *of_document).await;
         }
-        Operation::Said { chunk, entities } => {
+        Operation::Extracted { chunk, entities } => {
             let Some(chunk) = picked(*chunk) else { return };
             let found = vec![InChunk { chunk, found: extraction(chunk, entities) }];
             base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, found))
@@ -132,8 +132,8 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
         Operation::Verified { answer, ground, context, seen } => {
             let (Some(ground), Some(context)) = (picked(*ground), picked(*context)) else { return };
             let chunks = base.chunks(&[ground]).await.unwrap();
-            let said = verified(*answer, &chunks, vec![context]);
-            base.put_verified(vec![said], *seen).await.unwrap();
+            let answer = verified(*answer, &chunks, vec![context]);
+            base.put_verified(vec![answer], *seen).await.unwrap();
         }
         Operation::Revoked { answer } => {
             let id = verified(*answer, &[], Vec::new()).id;
@@ -154,7 +154,7 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
     }
 }
 
-/// What somebody says of one of a few answers.
+/// A person's judgment of one of a few answers.
 pub(crate) fn verified(answer: u8, grounds: &[Chunk], context: Vec<ChunkId>) -> Verified {
     let (question, given) = (format!("Where is the {}?", word(answer)), "Here.".to_owned());
     let ground = |chunk: &Chunk| Ground {
@@ -182,7 +182,7 @@ pub(crate) fn verified(answer: u8, grounds: &[Chunk], context: Vec<ChunkId>) -> 
     }
 }
 
-/// As tags are folded: English words by their stems.
+/// The key of a tag: English words are stemmed.
 pub(super) fn tag_key(n: u8) -> pikerag_knowledge::NameKey {
     pikerag_knowledge::NameKey::of_folded(&pikerag_language::names::tag_words(word(n)))
 }
@@ -212,7 +212,7 @@ async fn put_records(base: &impl Store, chunk: ChunkId, years: &[u8], of_documen
     base.put_chunk_results(ChunkResults::Records(stage, SchemaHash(7), found)).await.unwrap();
 }
 
-/// Each entity is related to the next; what is said of it depends on the chunk.
+/// Each entity is related to the next; the descriptions depend on the chunk.
 fn extraction(chunk: ChunkId, entities: &[u8]) -> Extraction {
     let mention = |n: &u8| EntityMention {
         id: EntityId(name(*n).0),
@@ -234,12 +234,12 @@ fn extraction(chunk: ChunkId, entities: &[u8]) -> Extraction {
     Extraction { relations: entities.windows(2).map(relation).collect(), entities }
 }
 
-/// All entities in one community, and two parts of it.
+/// One community of all entities, and two parts of it.
 async fn put_communities(base: &impl Store, at: u8) {
     let outline = base.outline().await.unwrap();
     let all: Vec<EntityId> = outline.entities.iter().map(|entity| entity.id).collect();
     let (one, other) = all.split_at(usize::from(at) % (all.len() + 1));
-    // As in life, an identity stands for its members.
+    // Identities represent their members.
     let named = |place: u64, members: &[EntityId]| {
         CommunityId(members.iter().fold(place, |id, of| id.rotate_left(7) ^ of.0))
     };
@@ -264,7 +264,7 @@ async fn put_communities(base: &impl Store, at: u8) {
         .unwrap();
 }
 
-/// Summaries over so many chunks each, and one above them all.
+/// Summaries of `wide` chunks each, and one above them all.
 async fn put_tree(base: &impl Store, chunks: &[ChunkId], wide: usize) {
     let summary = |level, children: Vec<Child>| {
         let ids: Vec<u64> = children

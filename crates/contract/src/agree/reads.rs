@@ -1,4 +1,4 @@
-//! Compares every read, asked for by all identifiers that there are and one that there is not.
+//! Compares every read, with all known identifiers and one unknown.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use super::happen::{ALL, SETS, chunks, tag_key, vector};
 use crate::history::name;
 use crate::{Oracle, Store};
 
-/// What the scores of words are compared by.
+/// How strictly the scores of words are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// By what the definition says.
+    /// The scores must match the definition.
     Exact,
-    /// By which chunks are found: full text counts for a while what is gone.
+    /// Only the found chunks must match: full-text statistics include deleted chunks for a while.
     Found,
 }
 
-/// All that indexing asks for.
+/// Compares all reads of indexing.
 pub(super) async fn same_progress(one: &impl Store, other: &impl Store) {
     macro_rules! same {
         ($($method:ident($($argument:expr),*)),* $(,)?) => {
@@ -56,7 +56,7 @@ pub(super) async fn same_progress(one: &impl Store, other: &impl Store) {
     assert_eq!((one.entities, one.relations), (other.entities, other.relations));
 }
 
-/// What there is to ask for.
+/// The keys to read with.
 struct Known {
     chunks: Vec<ChunkId>,
     sources: Vec<SourceId>,
@@ -88,7 +88,7 @@ async fn known(whole: &Oracle) -> Result<Known, StoreError> {
     Ok(known)
 }
 
-/// All that reasoning reads, asked for by what there is in the whole.
+/// Compares all reads of reasoning, with keys from the whole base.
 pub(super) async fn same_reads(
     one: &(impl KnowledgeBase + ?Sized),
     other: &(impl KnowledgeBase + ?Sized),
@@ -122,8 +122,8 @@ pub(super) async fn same_reads(
     for source in sources {
         same!(first_chunks(*source, 2));
         let (one, other) = (one.source_text(*source).await, other.source_text(*source).await);
-        let told = |error: StoreError| error.to_string();
-        assert_eq!(one.map_err(told), other.map_err(told), "source_text");
+        let message = |error: StoreError| error.to_string();
+        assert_eq!(one.map_err(message), other.map_err(message), "source_text");
     }
     same!(
         entities(entities),
@@ -209,7 +209,7 @@ async fn same_words(
     let terms = query_terms("crane harbour 起重机 sensors letter title part zebra");
     let counts = one.term_counts(&terms).await.unwrap();
     assert_eq!(counts, other.term_counts(&terms).await.unwrap(), "term_counts");
-    // The seen ones, all of which have a score for some term, and one that is not there.
+    // All visible chunks that match a term, and one that does not exist.
     let all = other.matching_chunks(&terms.join(" "), ALL).await.unwrap();
     let asked: Vec<ChunkId> = all.iter().map(|hit| hit.item).chain([ChunkId(0)]).collect();
     let found = one.term_scores(&terms, &asked).await.unwrap();
@@ -236,7 +236,7 @@ async fn same_words(
                 b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)).is_lt()
             };
             assert!(found.is_sorted_by(in_order), "{query}: {found:?}");
-            // Whatever is found is as good as what should have been.
+            // Every hit scores as high as the expected one.
             for (found, wanted) in found.iter().zip(&all) {
                 let exact = exact.get(&found.item).copied().unwrap();
                 assert!(words == Words::Found || (exact - wanted.score).abs() < 1e-4, "{query}");

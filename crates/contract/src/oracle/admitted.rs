@@ -1,4 +1,4 @@
-//! What is left of a base where a filter admits some chunks: everything else is taken out of a copy.
+//! Applies a filter: copies the base and removes everything that the filter does not admit.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use pikerag_language::names::tag_words;
 use super::State;
 
 impl State {
-    /// A copy of what a caller may see.
+    /// A copy of the part that a caller may see.
     pub(super) fn visible(&self, filter: &Filter) -> Self {
         if filter.is_empty() { self.clone() } else { self.part(filter) }
     }
 
-    /// A copy of what the filter admits.
+    /// A copy of the part that the filter admits.
     pub(super) fn admitted(&self, filter: &Filter) -> Result<Self, StoreError> {
         if filter.is_empty() {
             return Ok(self.clone());
@@ -66,7 +66,7 @@ impl State {
             graph.links.retain(|(chunk, _)| chunks.contains(chunk));
             let mut sections: BTreeSet<_> =
                 graph.chunks.iter().filter_map(|chunk| chunk.section).collect();
-            // Parents come before what is below them.
+            // Parents come before their subsections.
             for section in graph.sections.iter().rev() {
                 if sections.contains(&section.id) {
                     sections.extend(section.parent);
@@ -78,7 +78,7 @@ impl State {
         let files: BTreeSet<&String> =
             part.documents.values().map(|document| &document.file).collect();
         part.files.retain(|path, _| files.contains(path));
-        part.said.retain(|chunk, _| chunks.contains(chunk));
+        part.extractions.retain(|chunk, _| chunks.contains(chunk));
         part.verified.retain(|_, (verified, _)| {
             let of = verified.chunks();
             !of.is_empty() && of.iter().all(|chunk| chunks.contains(chunk))
@@ -90,7 +90,7 @@ impl State {
         part
     }
 
-    /// Hides the classes and pairs that chunks of `whole` bear, and none of these.
+    /// Hides the classes and pairs that only hidden chunks of `whole` have.
     fn hide_tags(&mut self, whole: &Self) {
         let borne = |state: &Self| -> BTreeSet<(TagClassId, NameKey)> {
             state.tags.values().flatten().map(|tag| (tag.class, tag.key)).collect()
@@ -110,7 +110,7 @@ impl State {
         });
     }
 
-    /// Every field that a filter can ask for.
+    /// Every field that a filter can use.
     fn fields(&self) -> BTreeSet<FilterField> {
         let mut fields =
             BTreeSet::from([FilterField::Source, FilterField::Folder, FilterField::Date]);
@@ -162,8 +162,8 @@ impl State {
                     Some(at) if of_document => at.source == chunk.source,
                     _ => record.chunk == chunk.id,
                 };
-                let said = record.field(field).filter(|_| record.schema == *schema);
-                is_here && said.is_some_and(|it| condition.fits_value(&it.raw, it.value.as_ref()))
+                let value = record.field(field).filter(|_| record.schema == *schema);
+                is_here && value.is_some_and(|it| condition.fits_value(&it.raw, it.value.as_ref()))
             }),
         }
     }

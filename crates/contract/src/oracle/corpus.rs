@@ -1,4 +1,4 @@
-//! Looks up in lists what the documents contain.
+//! Reads the content of documents from lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 

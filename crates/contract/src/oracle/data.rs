@@ -1,4 +1,4 @@
-//! No typed tables: what stores give of them is compared with plain loops over rows (`crate::tables`).
+//! Holds no typed tables: `crate::tables` compares plans with plain loops over rows instead.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{

@@ -1,4 +1,5 @@
-//! What follows from what chunks say: entities and relations put together, and what goes with a chunk.
+//! Derives entities and relations from the extractions of chunks, and removes what depends on
+//! deleted chunks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,37 +12,39 @@ use pikerag_knowledge::{
 use super::State;
 
 impl State {
-    /// Every chunk that says something, in reading order.
-    fn saying(&self) -> Vec<ChunkId> {
-        let mut all: Vec<ChunkId> = self.said.keys().copied().collect();
+    /// Every chunk with an extraction, in reading order.
+    fn extracted_chunks(&self) -> Vec<ChunkId> {
+        let mut all: Vec<ChunkId> = self.extractions.keys().copied().collect();
         all.sort_by_key(|chunk| self.reading_order(*chunk));
         all
     }
 
     pub(super) fn mentions_of(&self, entity: EntityId) -> Vec<(ChunkId, &EntityMention)> {
         let mut mentions = Vec::new();
-        for chunk in self.saying() {
-            let said = self.said.get(&chunk).into_iter().flat_map(|said| &said.entities);
-            mentions.extend(said.filter(|it| it.id == entity).take(1).map(|it| (chunk, it)));
+        for chunk in self.extracted_chunks() {
+            let entities =
+                self.extractions.get(&chunk).into_iter().flat_map(|found| &found.entities);
+            mentions.extend(entities.filter(|it| it.id == entity).take(1).map(|it| (chunk, it)));
         }
         mentions
     }
 
     pub(super) fn statements_of(&self, relation: RelationId) -> Vec<(ChunkId, &RelationMention)> {
         let mut mentions = Vec::new();
-        for chunk in self.saying() {
-            let said = self.said.get(&chunk).into_iter().flat_map(|said| &said.relations);
-            mentions.extend(said.filter(|it| it.id == relation).take(1).map(|it| (chunk, it)));
+        for chunk in self.extracted_chunks() {
+            let relations =
+                self.extractions.get(&chunk).into_iter().flat_map(|found| &found.relations);
+            mentions.extend(relations.filter(|it| it.id == relation).take(1).map(|it| (chunk, it)));
         }
         mentions
     }
 
     pub(super) fn entity_ids(&self) -> BTreeSet<EntityId> {
-        self.said.values().flat_map(|said| &said.entities).map(|it| it.id).collect()
+        self.extractions.values().flat_map(|found| &found.entities).map(|it| it.id).collect()
     }
 
     pub(super) fn relation_ids(&self) -> BTreeSet<RelationId> {
-        self.said.values().flat_map(|said| &said.relations).map(|it| it.id).collect()
+        self.extractions.values().flat_map(|found| &found.relations).map(|it| it.id).collect()
     }
 
     pub(super) fn entity(&self, id: EntityId) -> Option<Entity> {
@@ -60,18 +63,18 @@ impl State {
 
     fn description(&self, node: NodeId) -> String {
         let short = self.descriptions.get(&node).cloned();
-        short.unwrap_or_else(|| self.said_of(node).join(" "))
+        short.unwrap_or_else(|| self.descriptions_of(node).join(" "))
     }
 
-    /// All that is said of an entity or a relation, each description once.
-    pub(super) fn said_of(&self, node: NodeId) -> Vec<String> {
+    /// The distinct descriptions of an entity or a relation.
+    pub(super) fn descriptions_of(&self, node: NodeId) -> Vec<String> {
         let of_entity = self.mentions_of(EntityId(node.0)).into_iter();
         let of_relation = self.statements_of(RelationId(node.0)).into_iter();
-        let said = of_entity
+        let descriptions = of_entity
             .map(|(_, it)| it.description.clone())
             .chain(of_relation.map(|(_, it)| it.description.clone()));
         let mut seen = HashSet::new();
-        said.filter(|text| !text.is_empty() && seen.insert(text.clone())).collect()
+        descriptions.filter(|text| !text.is_empty() && seen.insert(text.clone())).collect()
     }
 
     pub(super) fn entity_key(&self, id: EntityId) -> SaidKey {
@@ -80,7 +83,7 @@ impl State {
         said_key(words.map(String::as_str))
     }
 
-    /// The chunks that a summary rests on.
+    /// The chunks that a summary covers.
     pub(super) fn leaves(&self, child: Child) -> BTreeSet<ChunkId> {
         match child {
             Child::Chunk(chunk) => BTreeSet::from([chunk]),
@@ -91,26 +94,26 @@ impl State {
         }
     }
 
-    /// Forgets what was made of all that is said of the entities and relations of a chunk.
-    pub(super) fn forget_said(&mut self, chunk: ChunkId) {
-        let Some(said) = self.said.remove(&chunk) else { return };
-        for entity in said.entities.iter().map(|it| it.id) {
+    /// Removes the results that were made from the entities and relations of a chunk.
+    pub(super) fn forget_extraction(&mut self, chunk: ChunkId) {
+        let Some(extraction) = self.extractions.remove(&chunk) else { return };
+        for entity in extraction.entities.iter().map(|it| it.id) {
             self.descriptions.remove(&entity.into());
             self.vectors.remove(&(VectorSet::Entities, entity.into()));
             self.communities.retain(|_, community| !community.members.contains(&entity));
         }
-        for relation in &said.relations {
+        for relation in &extraction.relations {
             self.descriptions.remove(&relation.id.into());
         }
     }
 
-    /// Lets go of all that hangs on what is not there any more.
+    /// Removes everything that depends on deleted items.
     pub(super) fn prune(&mut self) {
         let chunks: BTreeSet<ChunkId> = self.chunks().map(|chunk| chunk.id).collect();
         let gone: Vec<ChunkId> =
-            self.said.keys().filter(|chunk| !chunks.contains(chunk)).copied().collect();
+            self.extractions.keys().filter(|chunk| !chunks.contains(chunk)).copied().collect();
         for chunk in gone {
-            self.forget_said(chunk);
+            self.forget_extraction(chunk);
         }
         self.atoms.retain(|chunk, _| chunks.contains(chunk));
         self.records.retain(|record| chunks.contains(&record.record.chunk));
@@ -161,7 +164,7 @@ impl State {
         });
     }
 
-    /// Classes and pairs that were found live by the chunks that bear them out.
+    /// Keeps found classes and pairs only while a chunk supports them.
     pub(super) fn prune_found(&mut self) {
         let tags: Vec<_> = self.tags.values().flatten().map(|tag| (tag.class, tag.key)).collect();
         self.classes.retain(|held| {
@@ -176,7 +179,7 @@ impl State {
     }
 }
 
-/// The most frequent spelling, the first in the alphabet of equals; empty ones do not count.
+/// The most frequent spelling, the alphabetically first of equals; empty ones do not count.
 pub(super) fn most<'a>(votes: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for vote in votes.filter(|vote| !vote.is_empty()) {

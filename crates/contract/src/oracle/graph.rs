@@ -1,4 +1,4 @@
-//! Puts together entities, relations, communities and summaries again for every question.
+//! Rebuilds entities, relations, communities and summaries for every read.
 
 use std::collections::BTreeSet;
 
@@ -94,10 +94,10 @@ impl GraphWriter for Oracle {
         }
         let mut long = Vec::new();
         for (node, name) in nodes {
-            let said = state.said_of(node);
-            let is_long = bytes < said.iter().map(String::len).sum();
+            let descriptions = state.descriptions_of(node);
+            let is_long = bytes < descriptions.iter().map(String::len).sum();
             if is_long && !state.descriptions.contains_key(&node) {
-                long.push(LongDescription { node, name, said });
+                long.push(LongDescription { node, name, said: descriptions });
             }
         }
         Ok(long)
@@ -139,8 +139,8 @@ impl GraphWriter for Oracle {
 
 impl State {
     pub(super) fn put_extraction(&mut self, by: ExtractBy, chunk: ChunkId, found: Extraction) {
-        self.forget_said(chunk);
-        self.add_said(chunk, found);
+        self.forget_extraction(chunk);
+        self.add_extraction(chunk, found);
         self.done.insert((Stage::extract(ExtractBy::Names).0, chunk));
         if by == ExtractBy::Model {
             self.done.insert((Stage::extract(by).0, chunk));
@@ -149,7 +149,7 @@ impl State {
 
     pub(super) fn put_description(&mut self, made: ShortDescription) {
         let ShortDescription { node, made_from, text } = made;
-        let current = said_key(self.said_of(node).iter().map(String::as_str));
+        let current = said_key(self.descriptions_of(node).iter().map(String::as_str));
         if current == made_from && !self.descriptions.contains_key(&node) {
             self.descriptions.insert(node, text);
             self.vectors.remove(&(VectorSet::Entities, node));
@@ -166,8 +166,8 @@ impl State {
         found
     }
 
-    /// What a chunk says from now on; only relations between entities that it mentions.
-    fn add_said(&mut self, chunk: ChunkId, mut found: Extraction) {
+    /// Stores the extraction of a chunk; keeps only relations between entities that it mentions.
+    fn add_extraction(&mut self, chunk: ChunkId, mut found: Extraction) {
         let ends: BTreeSet<EntityId> = found.entities.iter().map(|it| it.id).collect();
         found.relations.retain(|it| ends.contains(&it.subject) && ends.contains(&it.object));
         for id in &ends {
@@ -177,6 +177,6 @@ impl State {
         for relation in &found.relations {
             self.descriptions.remove(&relation.id.into());
         }
-        self.said.insert(chunk, found);
+        self.extractions.insert(chunk, found);
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps jobs with their files.
+//! Keeps jobs with their files in a map.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{FileMark, JobFile, JobQuery, JobRecord, JobState, Jobs, StoreError};

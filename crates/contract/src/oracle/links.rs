@@ -1,4 +1,4 @@
-//! Follows edges between chunks and other nodes, by the definition.
+//! Follows edges between chunks and other nodes by the definition.
 
 use std::collections::BTreeSet;
 
@@ -43,8 +43,8 @@ impl State {
             _ => None,
         };
         let names: BTreeSet<NameKey> = self.names().filter_map(link).collect();
-        let said = self.said.get(&chunk).into_iter().flat_map(|said| &said.entities);
-        let entities: BTreeSet<EntityId> = said.map(|it| it.id).collect();
+        let mentions = self.extractions.get(&chunk).into_iter().flat_map(|found| &found.entities);
+        let entities: BTreeSet<EntityId> = mentions.map(|it| it.id).collect();
         let tag = |tag: &pikerag_knowledge::FoundTag| Tag {
             id: TagId::of(tag.class, tag.key.0),
             class: tag.class,
@@ -67,9 +67,9 @@ impl State {
         before.into_iter().chain(after).map(|it| it.id).collect()
     }
 
-    fn within(&self, stands_there: impl Fn(&Chunk) -> bool) -> Vec<ChunkId> {
+    fn within(&self, is_there: impl Fn(&Chunk) -> bool) -> Vec<ChunkId> {
         let mut there: Vec<&Chunk> =
-            self.chunks().filter(|chunk| chunk.is_searchable() && stands_there(chunk)).collect();
+            self.chunks().filter(|chunk| chunk.is_searchable() && is_there(chunk)).collect();
         there.sort_by_key(|chunk| chunk.ordinal);
         there.into_iter().map(|chunk| chunk.id).collect()
     }

@@ -1,4 +1,4 @@
-//! Notes what is done, and finds what waits.
+//! Records finished work, and finds pending work.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 
 use super::Oracle;
 
-/// All that is embedded.
+/// All sets that are embedded.
 pub(super) const ALL_SETS: [VectorSet; 8] = [
     VectorSet::Atoms(AtomKind::Question),
     VectorSet::Atoms(AtomKind::Sentence),

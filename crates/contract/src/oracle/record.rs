@@ -1,4 +1,4 @@
-//! Which calls were paid for, who makes one now, and which runs are kept?
+//! Keeps model calls with their claims, and runs.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{

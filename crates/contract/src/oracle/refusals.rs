@@ -1,4 +1,4 @@
-//! What did models refuse?
+//! Keeps the refusals of models.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ impl RefusalWriter for Oracle {
 }
 
 impl State {
-    /// Refusals whose stand-in is there.
+    /// Refusals whose placeholder exists.
     fn standing(&self) -> impl Iterator<Item = &Refusal> {
         self.refusals.values().filter(|refusal| {
             let mark = (refusal.stage.0.clone(), ChunkId(refusal.node.0));
@@ -54,7 +54,7 @@ impl State {
         })
     }
 
-    /// How much stages were refused, with the first of each as an example.
+    /// The number of refusals by stage, with the first of each as an example.
     pub(super) fn refused(&self) -> Vec<RefusalCount> {
         let mut counts: BTreeMap<(String, &str), RefusalCount> = BTreeMap::new();
         for Refusal { stage, cause, label, reason, .. } in self.standing() {
@@ -67,7 +67,7 @@ impl State {
         counts.into_values().collect()
     }
 
-    /// Drops the refusals of what is gone.
+    /// Drops the refusals of deleted items.
     pub(super) fn prune_refusals(&mut self) {
         let mut there: BTreeSet<NodeId> = self.chunks().map(|chunk| chunk.id.into()).collect();
         there.extend(self.communities.keys().map(|id| NodeId(id.0)));
@@ -75,7 +75,7 @@ impl State {
         self.refusals.retain(|(_, node), _| there.contains(node));
     }
 
-    /// Drops what stands in for a reply, and the mark that it was asked for.
+    /// Drops the placeholder of a reply, and the record that the model was asked.
     fn ask_again(&mut self, refusal: &Refusal) {
         let (stage, node) = (&refusal.stage, refusal.node.0);
         if stage.is_of_chunks() {

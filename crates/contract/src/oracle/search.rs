@@ -1,4 +1,4 @@
-//! Finds what is near and what matches by the definition: every vector compared, every word counted.
+//! Searches by the definition: compares every vector and counts every word.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl SearchIndex for Oracle {
         Ok(chunks.iter().map(similarity).collect())
     }
 
-    /// Told from every pair, where a store may take a sample.
+    /// Computed from every pair; a store may take a sample.
     async fn unrelated_similarity(
         &self,
         kind: AtomKind,
@@ -157,7 +157,7 @@ impl State {
         admits: impl Fn(NodeId) -> bool,
     ) -> Vec<Vec<Scored<NodeId>>> {
         let of_set = || self.vectors.iter().filter(|((held, _), _)| *held == set);
-        // One set has vectors of one length: that of the first.
+        // The vectors of one set have the length of the first.
         let length = of_set().next().map_or(0, |(_, (_, vector))| vector.len());
         let list = |query: &Vector| {
             let mut hits = Vec::new();
@@ -179,7 +179,8 @@ impl State {
         self.documents.values().flat_map(|document| &document.graph.names)
     }
 
-    /// What a term adds to each chunk's score: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))`.
+    /// The contribution of a term to each chunk's score: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b ·
+    /// length / mean length))`.
     fn bm25(&self, term: &str) -> Vec<(ChunkId, f32)> {
         let whole = self.whole.as_deref().unwrap_or(self);
         let texts: Vec<(ChunkId, Vec<String>)> = whole

@@ -54,7 +54,7 @@ impl TagReader for Oracle {
         which: Which<'_, NameKey>,
     ) -> Result<Vec<(NameKey, TagPair)>, StoreError> {
         let state = self.state();
-        let pairs = state.pairs.iter().map(|((colloquial, _), held)| (*colloquial, held.told()));
+        let pairs = state.pairs.iter().map(|((colloquial, _), held)| (*colloquial, held.pair()));
         let mut all: Vec<(NameKey, TagPair)> = pairs.collect();
         let Which::Of(keys) = which else {
             all.sort_by_key(|(_, pair)| (pair.colloquial.clone(), pair.professional.clone()));
@@ -96,7 +96,7 @@ impl TagWriter for Oracle {
 }
 
 impl HeldPair {
-    fn told(&self) -> TagPair {
+    fn pair(&self) -> TagPair {
         TagPair { samples: self.samples.len(), ..self.pair.clone() }
     }
 }
@@ -106,7 +106,7 @@ fn named(tag: &FoundTag, text: String) -> Tag {
 }
 
 impl State {
-    /// Tags that fit, each in its most frequent spelling.
+    /// Matching tags, each in its most frequent spelling.
     fn counts(&self, fits: impl Fn(&FoundTag) -> bool) -> Vec<(NameKey, TagCount)> {
         let mut spellings: BTreeMap<(TagClassId, NameKey), Vec<&FoundTag>> = BTreeMap::new();
         for tag in self.tags.values().flatten().filter(|tag| fits(tag)) {

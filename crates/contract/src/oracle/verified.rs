@@ -1,4 +1,4 @@
-//! What people said of answers, in a list.
+//! Keeps people's judgments of answers in a list.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! Puts what indexing writes into lists; what hangs on something that is gone goes at once.
+//! Stores the results of indexing in lists; removes dependent results at once.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -10,7 +10,7 @@ use pikerag_knowledge::{
 
 use super::{Document, HeldRecord, Oracle, State};
 
-/// What embedders see of a source, section or entity, in characters.
+/// The number of characters of a source, section or entity that embedders receive.
 const LONGEST: usize = 2000;
 
 #[async_trait]
@@ -174,14 +174,14 @@ impl SearchWriter for Oracle {
 }
 
 impl State {
-    /// Without what was made of chunks that are gone.
+    /// Removes results of deleted chunks.
     fn still_there<T>(&self, mut found: Vec<InChunk<T>>) -> Vec<InChunk<T>> {
         found.retain(|found| self.chunk(found.chunk).is_some());
         found
     }
 
     fn put_summary(&mut self, chunk: ChunkId, summary: Option<String>) {
-        if summary.is_some() && self.say(chunk, summary) {
+        if summary.is_some() && self.set_summary(chunk, summary) {
             self.make_again(chunk);
         }
     }
@@ -217,9 +217,9 @@ impl State {
     fn keep_records(&mut self, declared: &[DeclaredSchema]) -> usize {
         let before = self.records.len();
         self.records.retain(|held| {
-            let stands =
+            let is_declared =
                 |it: &DeclaredSchema| it.name == held.record.schema && it.hash == held.declared;
-            declared.iter().any(stands)
+            declared.iter().any(is_declared)
         });
         let begins: Vec<String> =
             declared.iter().map(|it| format!("records:{}:{:016x}:", it.name, it.hash.0)).collect();
@@ -234,7 +234,7 @@ impl State {
         of.flat_map(|held| &held.graph.chunks).cloned().collect()
     }
 
-    /// Puts a document in place of what it was; what a model said of it stays where it still fits.
+    /// Replaces a document; model results stay if they still fit.
     fn put_document(&mut self, file: &str, mut graph: DocumentGraph, same_recipe: bool) {
         let id = graph.source.id;
         if let Some(held) = self.documents.get(&id) {
@@ -262,7 +262,7 @@ impl State {
         let retold = self.documents.get(&id);
         let retold = retold.is_some_and(|held| held.graph.source.metadata != graph.source.metadata);
         for held in &before {
-            // Records are read from cells, and from what the document says of itself.
+            // Records are read from cells, and from the document's metadata.
             let now = graph.chunks.iter().find(|chunk| chunk.id == held.id);
             let is_other = now.is_some_and(|now| {
                 now.table != held.table
@@ -287,8 +287,8 @@ impl State {
         self.documents.insert(id, Document { file: file.to_owned(), graph });
     }
 
-    /// Puts what a model says of a chunk in place of what it said before; whether that is another thing.
-    fn say(&mut self, id: ChunkId, summary: Option<String>) -> bool {
+    /// Replaces the summary of a chunk. Returns whether it differs.
+    fn set_summary(&mut self, id: ChunkId, summary: Option<String>) -> bool {
         let mut all = self.documents.values_mut().flat_map(|held| &mut held.graph.chunks);
         let chunk = all.find(|chunk| chunk.id == id && chunk.summary != summary);
         let Some(chunk) = chunk else { return false };
@@ -298,7 +298,7 @@ impl State {
         true
     }
 
-    /// A figure that there is something to see on now is read again.
+    /// A figure whose image has appeared is read again.
     fn make_again(&mut self, id: ChunkId) {
         if self.chunk(id).is_some_and(|chunk| chunk.kind == ChunkKind::Figure) {
             self.done.retain(|(stage, chunk)| *chunk != id || stage.starts_with("describe:"));
@@ -326,7 +326,7 @@ impl State {
         ids
     }
 
-    /// All that is embedded, as embedders see it.
+    /// All texts to embed, as embedders receive them.
     pub(super) fn texts(&self, set: VectorSet) -> Vec<TextToEmbed> {
         let text = |node: NodeId, text: String| TextToEmbed { node, text };
         let cut = |text: String| text.chars().take(LONGEST).collect::<String>();
@@ -350,13 +350,13 @@ impl State {
                 all.map(|summary| text(summary.id.into(), summary.text.clone())).collect()
             }
             VectorSet::Sources => {
-                let told = |held: &Document| {
+                let text_of = |held: &Document| {
                     let source = &held.graph.source;
                     let about = source.summary.as_deref().filter(|about| !about.is_empty());
-                    let told = about.map(|about| format!("{}\n{about}", source.title));
-                    text(source.id.into(), cut(told.unwrap_or_else(|| source.title.clone())))
+                    let titled = about.map(|about| format!("{}\n{about}", source.title));
+                    text(source.id.into(), cut(titled.unwrap_or_else(|| source.title.clone())))
                 };
-                self.documents.values().map(told).collect()
+                self.documents.values().map(text_of).collect()
             }
             VectorSet::Sections => {
                 let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What do the promises put into a store?
+//! Provides the content that the promises store.
 
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, Bearer, Child, ChunkId, ChunksOf, Community, CommunityId, EntityId,
@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 
 use crate::{Shelf, Store};
 
-/// Files `00.txt` and on, of one chunk each; their chunks by file.
+/// Stores files `00.txt` onward, of one chunk each, and returns their chunks in this order.
 pub(super) async fn put_pages(shelf: &Shelf<impl Store>, n: usize) -> Vec<ChunkId> {
     let mut chunks = Vec::new();
     for page in 0..n {
@@ -24,7 +24,7 @@ pub(super) async fn one(base: &impl Store, path: &str) -> ChunkId {
     base.chunks_of(ChunksOf::Sources(&[SourceId::of(path)]), 99).await.unwrap()[0].chunks[0]
 }
 
-/// The chunk with this word.
+/// The chunk that contains this word.
 pub(super) async fn one_of(base: &impl Store, word: &str) -> ChunkId {
     base.matching_chunks(word, 1).await.unwrap()[0].item
 }
@@ -75,7 +75,7 @@ pub(super) async fn near(
     lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
 }
 
-/// The URIs of the chunks that words find.
+/// The URIs of the chunks that match words.
 pub(super) async fn matching(base: &impl Store, words: &str, k: usize) -> Vec<String> {
     let hits = base.matching_chunks(words, k).await.unwrap();
     let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();

@@ -1,4 +1,4 @@
-//! Do entities, communities and summaries live as long as what they were made from?
+//! Tests that entities, communities and summaries are removed with their sources.
 
 use pikerag_knowledge::{
     Child, ChunkId, ChunkList, ChunkResults, ChunkSet, ChunksOf, Community, CommunityId,
@@ -11,8 +11,9 @@ use super::fixture::{
 };
 use crate::{Shelf, Store};
 
-/// An entity is what its chunks say together, in reading order, and lives while one of them mentions it.
-pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
+/// An entity combines the extractions of its chunks in reading order, and exists while one of them
+/// mentions it.
+pub async fn entities_exist_while_they_are_mentioned(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
     let found = vec![
@@ -31,12 +32,12 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
         );
     }
     let ids = [entity("bergen"), EntityId(7), entity("oslo")];
-    let told = async || -> Vec<String> {
+    let described = async || -> Vec<String> {
         let found = base.entities(&ids).await.unwrap();
         let line = |e: Entity| format!("{} ({}): {}", e.name, e.kind, e.description);
         found.into_iter().map(line).collect()
     };
-    assert_eq!(told().await, ["Bergen (town): Rainy.", "Oslo (city): A capital. On a fjord."]);
+    assert_eq!(described().await, ["Bergen (town): Rainy.", "Oslo (city): A capital. On a fjord."]);
     let related = async || {
         let found = base.relations_of(&[entity("bergen")]).await.unwrap();
         found.into_iter().map(|relation| relation.weight).collect::<Vec<_>>()
@@ -53,24 +54,25 @@ pub async fn entities_live_by_their_mentions(shelf: &Shelf<impl Store>) {
         base.links_of(&chunks[1..2], LinkKind::Entities).await.unwrap()[0].entities,
         [entity("oslo")]
     );
-    // What a chunk said before is forgotten when it is read again.
+    // A new extraction replaces the chunk's earlier one.
     let again = vec![found_in(chunks[0], extraction(&[("Oslo", "city", "A capital.")]))];
     base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, again)).await.unwrap();
     assert_eq!(related().await, [2.0]);
     base.delete_file("02.txt").await.unwrap();
-    // Of two spellings used alike, the first in the alphabet.
-    assert_eq!(told().await, ["OSLO (city): A capital."]);
+    // Of two equally frequent spellings, the alphabetically first.
+    assert_eq!(described().await, ["OSLO (city): A capital."]);
     assert_eq!(related().await, Vec::<f64>::new());
     let outline = base.outline().await.unwrap();
     assert_eq!((outline.entities.len(), outline.relations.len()), (1, 0));
-    // A chunk that is gone says nothing.
+    // A deleted chunk contributes nothing.
     let gone = vec![found_in(chunks[2], extraction(&[("Rome", "", "")]))];
     base.put_chunk_results(ChunkResults::Extractions(ExtractBy::Model, gone)).await.unwrap();
     assert_eq!(base.entities(&[entity("rome")]).await.unwrap(), []);
 }
 
-/// All that was made of what a chunk said goes with it; what was made of the rest stays.
-pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl Store>) {
+/// Everything that was made from a chunk's extraction is removed with it; results of other chunks
+/// stay.
+pub async fn results_of_a_deleted_chunk_are_removed_at_once(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
     let found = vec![
@@ -85,7 +87,7 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
     let made = long.iter().map(|long| short(long.node, long.key(), "In short.")).collect();
     base.put_texts(ModelTexts::Descriptions(made)).await.unwrap();
     assert_eq!(base.long_descriptions(7).await.unwrap(), []);
-    // Made of something else than what is said now.
+    // Made from an earlier set of descriptions.
     base.put_texts(ModelTexts::Descriptions(vec![short(
         entity("rome").into(),
         SaidKey(7),
@@ -111,7 +113,7 @@ pub async fn what_was_made_of_a_deleted_chunk_goes_at_once(shelf: &Shelf<impl St
         .map(|(id, title)| CommunityReport { community: CommunityId(id), report: report(title) });
     let reports = reports.to_vec();
     base.put_texts(ModelTexts::Reports(reports)).await.unwrap();
-    // Communities that stay keep their reports.
+    // Remaining communities keep their reports.
     assert!(base.put_communities(generation, communities).await.unwrap());
     let titles = async || -> Vec<String> {
         let held = base.communities(Which::All).await.unwrap();

@@ -1,4 +1,4 @@
-//! Does a store keep jobs with their files, and find them by state?
+//! Tests that a store keeps jobs with their files, and finds them by state.
 
 use pikerag_knowledge::{
     FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Millis,
@@ -20,14 +20,14 @@ pub async fn jobs_are_kept_with_their_files_and_found_by_state(shelf: &Shelf<imp
     assert_eq!(found(JobQuery::One(first.id)).await, [first.clone()]);
     assert_eq!(found(JobQuery::One(99)).await, []);
     assert_eq!(found(JobQuery::Next(10)).await, [first.clone()]);
-    // What came of it is kept as it is told.
+    // The outcome is stored unchanged.
     first.state = JobState::Done;
     first.outcome = Some("all of it".into());
     assert!(base.put_job(first.clone()).await.unwrap());
     assert!(!base.put_job(JobRecord { id: 99, ..first.clone() }).await.unwrap());
     assert_eq!(found(JobQuery::One(first.id)).await, [first]);
     assert_eq!(found(JobQuery::Unfinished).await, [later.clone(), offered.clone()]);
-    // None is due: the next one.
+    // None is due: the next one is returned.
     assert_eq!(found(JobQuery::Next(10)).await, [later.clone()]);
     let soon = JobRecord { id: offered.id, ..job(JobState::Waiting, 20) };
     assert!(base.put_job(soon.clone()).await.unwrap());
@@ -68,11 +68,11 @@ pub async fn files_of_a_job_are_marked_and_withdrawn(shelf: &Shelf<impl Store>) 
     base.withdraw_files(None, names(&["b.md"])).await.unwrap();
     assert_eq!(base.job_files(ids[0]).await.unwrap(), []);
     assert_eq!(base.job_files(ids[1]).await.unwrap(), [file("a.md", 0, false)]);
-    // One that is over tells what it has read.
+    // A finished job lists the files that it has read.
     assert_eq!(base.job_files(ids[2]).await.unwrap().len(), 2);
 }
 
-pub async fn old_jobs_go_and_unfinished_ones_stay(shelf: &Shelf<impl Store>) {
+pub async fn old_jobs_are_pruned_and_unfinished_ones_stay(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let states = [JobState::Offered, JobState::Done, JobState::Failed, JobState::Incomplete];
     for state in states {
@@ -83,7 +83,7 @@ pub async fn old_jobs_go_and_unfinished_ones_stay(shelf: &Shelf<impl Store>) {
     let left: Vec<JobState> = left.into_iter().map(|job| job.state).collect();
     assert_eq!(left, [JobState::Incomplete, JobState::Offered]);
     assert_eq!(base.job_files(2).await.unwrap(), []);
-    // A number is never used again.
+    // A number is never reused.
     assert_eq!(base.prune_jobs(0).await.unwrap(), 1);
     assert_eq!(base.add_job(job(JobState::Waiting, 0), Vec::new()).await.unwrap(), 5);
 }

@@ -1,4 +1,4 @@
-//! Does a snapshot show one state of the base, and of it what a filter admits?
+//! Tests that a snapshot shows one state of the base, and only the part that a filter admits.
 
 use pikerag_knowledge::{
     ChunkId, ChunkResults, ChunkTags, ChunksOf, Filter, FoundTag, KeyedClass, KnowledgeBase,
@@ -8,7 +8,7 @@ use pikerag_knowledge::{
 use super::fixture::{at, fill_vectors, put_pages, with};
 use crate::{Shelf, Store};
 
-/// What is written and deleted later changes nothing of what is read, whichever way it is looked for.
+/// Later writes and deletions do not change a snapshot's reads.
 pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
@@ -35,8 +35,9 @@ pub async fn a_snapshot_stays_as_it_was(shelf: &Shelf<impl Store>) {
     assert!(!words.contains(&chunks[1]));
 }
 
-/// The `k` best are taken among what is admitted; what is not admitted is in no list, count or text.
-pub async fn a_filter_shows_what_it_admits_and_nothing_else(shelf: &Shelf<impl Store>) {
+/// The `k` best are taken among admitted items; items that are not admitted appear in no list,
+/// count or text.
+pub async fn a_filter_shows_only_what_it_admits(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     for (path, text) in [
         (
@@ -120,7 +121,7 @@ pub async fn a_caller_learns_no_field_of_a_hidden_part(shelf: &Shelf<impl Store>
     assert_eq!(seen("meta:nothing=high", "folder=open").await, 0);
 }
 
-pub async fn a_filter_by_an_unknown_field_says_which_there_are(shelf: &Shelf<impl Store>) {
+pub async fn an_unknown_filter_field_lists_the_known_fields(shelf: &Shelf<impl Store>) {
     shelf.put("a.md", "---\nauthor: Brandt\n---\nA crane.").await;
     for unknown in ["meta:auther=Brandt", "tag:Drug=Aspirin", "record:approval.year=2019"] {
         let filter = Filter { conditions: vec![unknown.parse().unwrap()] };

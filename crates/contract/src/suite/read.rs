@@ -1,4 +1,4 @@
-//! Does reasoning read what is there, in the order that the ports promise?
+//! Tests that reads return the stored content in the promised order.
 
 use pikerag_knowledge::{
     AtomKind, AtomQuery, ChunkId, ChunkLinks, ChunkResults, ChunksOf, LinkKind, NameKey, SourceId,
@@ -8,7 +8,8 @@ use pikerag_knowledge::{
 use super::fixture::{at, atom, bearer, found_in, matching, near, one, put_pages, questions, with};
 use crate::{Shelf, Store};
 
-/// By cosine, ties by identifier; none below the least score, which itself counts; none of `exclude`.
+/// By cosine, ties by identifier; none below the least score, which itself counts; none of
+/// `exclude`.
 pub async fn the_nearest_chunks_in_order(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 6).await;
@@ -26,7 +27,7 @@ pub async fn the_nearest_chunks_in_order(shelf: &Shelf<impl Store>) {
     assert_eq!(near(base, &east, 9, -1.0).await[0].len(), 6);
     assert_eq!(near(base, &east, 0, -1.0).await, [Vec::new()]);
     assert_eq!(near(base, &[], 9, -1.0).await, Vec::<Vec<ChunkId>>::new());
-    // One list per query, in the order of the queries; another length finds nothing.
+    // One list per query, in the order of the queries; a vector of another length finds nothing.
     let queries = vec![at(-1.0), vec![1.0], at(1.0)];
     assert_eq!(near(base, &queries, 1, 0.0).await, [vec![chunks[5]], vec![], vec![first]]);
 
@@ -59,7 +60,7 @@ pub async fn the_nearest_atoms_in_order_without_those_of_some_chunks(shelf: &She
     };
     assert_eq!(found(9, 0.5, &[]).await, ["0.9", "0.8", "0.7", "0.6", "0.5"]);
     assert_eq!(found(2, 0.5, &[]).await, ["0.9", "0.8"]);
-    // What is left out makes room for others: k counts what is found.
+    // Excluded items do not count: k is the number of returned items.
     assert_eq!(found(2, 0.5, &chunks[..1]).await, ["0.8", "0.7"]);
     assert_eq!(found(9, -1.0, &chunks).await, Vec::<String>::new());
     let sentences = nearest_atoms(base, AtomKind::Sentence, &[at(1.0)], 9, -1.0, &[]).await;
@@ -96,7 +97,7 @@ pub async fn words_find_chunks_best_first(shelf: &Shelf<impl Store>) {
 }
 
 /// Equal scores are listed by identifier, and a small `k` keeps those with the lowest.
-pub async fn equal_matches_go_by_identifier(shelf: &Shelf<impl Store>) {
+pub async fn equal_matches_are_ordered_by_identifier(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     for path in ["p.txt", "q.txt", "r.txt", "s.txt", "t.txt"] {
         shelf.put(path, "A crane.").await;
@@ -112,8 +113,8 @@ pub async fn equal_matches_go_by_identifier(shelf: &Shelf<impl Store>) {
     assert_eq!(ids(3).await, all[..3]);
 }
 
-/// Deleted chunks count no more, merged or not.
-pub async fn terms_are_counted_in_what_is_there(shelf: &Shelf<impl Store>) {
+/// Deleted chunks do not count, whether the index is merged or not.
+pub async fn terms_are_counted_in_existing_chunks_only(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     for path in ["a.txt", "b.txt", "c.txt"] {
         shelf.put(path, "A crane.").await;
@@ -132,8 +133,8 @@ pub async fn terms_are_counted_in_what_is_there(shelf: &Shelf<impl Store>) {
     assert_eq!(base.term_scores(&terms, &[]).await.unwrap(), Vec::<Vec<f32>>::new());
 }
 
-/// A chunk that is gone is simply not there; a text that is gone is an error.
-pub async fn what_is_missing_is_left_out(shelf: &Shelf<impl Store>) {
+/// A deleted chunk is left out; a deleted text is an error.
+pub async fn missing_items_are_left_out(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 1).await;
     assert_eq!(base.chunks(&[]).await.unwrap(), []);
@@ -143,7 +144,7 @@ pub async fn what_is_missing_is_left_out(shelf: &Shelf<impl Store>) {
     assert_eq!(error.to_string(), "source 0000000000000007 is not in the knowledge base");
 }
 
-pub async fn names_are_borne_mentioned_and_linked(shelf: &Shelf<impl Store>) {
+pub async fn names_find_titles_mentions_and_links(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     shelf.put("crane.md", "# Big Crane\n\nIt belongs to [the yard](yard.md) of Ilse Brandt.").await;
     shelf.put("yard.md", "# The Yard\n\nIlse Brandt owns it.").await;
@@ -155,13 +156,13 @@ pub async fn names_are_borne_mentioned_and_linked(shelf: &Shelf<impl Store>) {
     let mut both = [crane, yard];
     both.sort_unstable();
     assert_eq!((mentions[0].count, &mentions[0].chunks[..]), (2, &both[..]));
-    // More than asked for: the count says so, and nobody is named.
+    // Above the limit, the list is empty and only the count is returned.
     let mentions = base.chunks_of(ChunksOf::Names(&names[2..]), 1).await.unwrap();
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
     let links = base.links_of(&[yard, crane], LinkKind::Names).await.unwrap();
     assert_eq!(links[0], ChunkLinks::default());
     assert_eq!(base.chunks_by_title(&links[1].names).await.unwrap(), [vec![bearer(yard)]]);
-    // A name that is gone is borne by nobody.
+    // A deleted title belongs to no chunk.
     base.delete_file("yard.md").await.unwrap();
     assert_eq!(base.chunks_by_title(&names[1..2]).await.unwrap(), [vec![]]);
 }

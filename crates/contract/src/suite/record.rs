@@ -1,4 +1,4 @@
-//! Does a store keep what was paid for, who is at a call, what was refused, and runs?
+//! Tests that a store keeps calls with their claims, refusals, and runs.
 
 use pikerag_knowledge::{
     AtomKind, AtomQuery, CallOrigin, CallRecord, ChunkResults, ChunkSet, Claim, Event, NodeId,
@@ -41,28 +41,26 @@ pub async fn a_call_is_claimed_by_one_until_it_is_kept_or_released(shelf: &Shelf
     let keys = ["a", "b", "c"].map(str::to_owned);
     let ours = [Claim::Ours, Claim::Ours];
     assert_eq!(base.claim_all(1, &keys[..2]).await.unwrap(), ours);
-    // Whoever holds it may claim it again.
+    // The holder may claim its call again.
     assert_eq!(base.claim_all(1, &keys[..2]).await.unwrap(), ours);
     let theirs = [Claim::Theirs, Claim::Theirs, Claim::Ours];
     assert_eq!(base.claim_all(2, &keys).await.unwrap(), theirs);
     base.keep_all(vec![call("a", "said")]).await.unwrap();
-    // Only its holder gives a claim up.
+    // Only the holder can release a claim.
     base.release(6, &keys[..2]);
     let claims = base.claim_all(2, &keys[..2]).await.unwrap();
     assert_eq!(claims, [Claim::Recorded, Claim::Theirs]);
     base.release(1, &keys);
     assert_eq!(base.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
     assert_eq!(base.claim_all(3, &keys[2..]).await.unwrap(), [Claim::Theirs]);
-    // Somebody was dropped while claiming: the claim that comes too late is not made.
+    // The claim of a dropped task comes too late and is not made.
     let late = ["late".to_owned()];
     base.release(4, &late);
     base.claim_all(4, &late).await.unwrap();
     assert_eq!(base.claim_all(5, &late).await.unwrap(), [Claim::Ours]);
 }
 
-pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
-    shelf: &Shelf<impl Store>,
-) {
+pub async fn refusals_are_listed_until_answered_or_retried(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
     let embed = Stage::embed("e");
@@ -76,7 +74,7 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     let of = |n: usize| refused(&questions(), chunks[n].into(), "too long");
     let text = refused(&embed, chunks[2].into(), "too long");
     base.put_refusals(vec![of(0), of(1), text.clone()], Vec::new()).await.unwrap();
-    // Of a chunk it counts once something stands in for the reply: until then it waits still.
+    // A refusal counts once a placeholder is stored; until then the chunk is pending.
     assert_eq!(base.refusals().await.unwrap(), vec![text.clone()]);
     let stand_ins = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
     base.put_chunk_results(ChunkResults::Atoms(
@@ -85,19 +83,19 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     ))
     .await
     .unwrap();
-    let told = base.refusals().await.unwrap();
-    assert_eq!(told.len(), 3);
-    assert!([of(0), of(1), text.clone()].iter().all(|refusal| told.contains(refusal)));
-    // The latest reason counts; what was answered is told no longer.
+    let listed = base.refusals().await.unwrap();
+    assert_eq!(listed.len(), 3);
+    assert!([of(0), of(1), text.clone()].iter().all(|refusal| listed.contains(refusal)));
+    // The latest reason counts; answered items are no longer listed.
     let answered = vec![(questions(), chunks[1].into())];
     let other = refused(&embed, chunks[2].into(), "by a filter");
     base.put_refusals(vec![other.clone()], answered).await.unwrap();
-    let told = base.refusals().await.unwrap();
-    assert_eq!(told.len(), 2);
-    assert!([of(0), other].iter().all(|refusal| told.contains(refusal)));
+    let listed = base.refusals().await.unwrap();
+    assert_eq!(listed.len(), 2);
+    assert!([of(0), other].iter().all(|refusal| listed.contains(refusal)));
     let counted = base.summary().await.unwrap().refused;
     assert_eq!(counted.iter().map(|refused| refused.count).sum::<usize>(), 2);
-    // It goes with what it was about.
+    // A refusal is removed with its chunk.
     assert!(base.delete_file("02.txt").await.unwrap());
     assert_eq!(base.refusals().await.unwrap(), [of(0)]);
     assert_eq!(base.retry_refused().await.unwrap(), 1);
@@ -112,7 +110,7 @@ pub async fn what_was_refused_is_told_until_it_is_answered_or_asked_for_again(
     );
 }
 
-pub async fn runs_come_latest_first_and_by_how_their_names_begin(shelf: &Shelf<impl Store>) {
+pub async fn runs_are_listed_latest_first_and_found_by_prefix(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     for (id, started) in [("aa1", 5), ("ab2", 9), ("ac3", 5), ("b", 1)] {
         base.keep_run(run(id, started, RunState::Answered), Vec::new()).await.unwrap();
@@ -128,7 +126,7 @@ pub async fn runs_come_latest_first_and_by_how_their_names_begin(shelf: &Shelf<i
     assert_eq!(base.runs(RunQuery::Named("c")).await.unwrap(), []);
 }
 
-pub async fn a_run_is_kept_anew_with_its_events_in_order(shelf: &Shelf<impl Store>) {
+pub async fn a_run_is_replaced_with_its_events_in_order(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let going = run("r", 1, RunState::Running);
     base.keep_run(going.clone(), vec![event("r", 1), event("r", 0)]).await.unwrap();
@@ -142,7 +140,7 @@ pub async fn a_run_is_kept_anew_with_its_events_in_order(shelf: &Shelf<impl Stor
     assert_eq!(base.run_events(&RunId("none".to_owned())).await.unwrap(), []);
 }
 
-pub async fn old_runs_go_and_what_still_runs_stays(shelf: &Shelf<impl Store>) {
+pub async fn old_runs_are_pruned_and_running_ones_stay(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     for (id, started, state) in [
         ("old", 1, RunState::Running),
@@ -163,7 +161,7 @@ pub async fn old_runs_go_and_what_still_runs_stays(shelf: &Shelf<impl Store>) {
     assert_eq!(base.prune_runs(keep(9)).await.unwrap(), Pruned::default());
 }
 
-pub async fn a_leap_of_the_clock_makes_no_run_old(shelf: &Shelf<impl Store>) {
+pub async fn a_jump_of_the_clock_makes_no_run_old(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let keep_run = async |id: &str, started| {
         base.keep_run(run(id, started, RunState::Answered), Vec::new()).await.unwrap();
@@ -173,11 +171,11 @@ pub async fn a_leap_of_the_clock_makes_no_run_old(shelf: &Shelf<impl Store>) {
     }
     let keep = |now| RunsToKeep { now, age: 100, number: 99 };
     assert_eq!(base.prune_runs(keep(80)).await.unwrap(), Pruned::default());
-    // A year ahead: nothing goes, and it is told once.
+    // The clock is a year ahead: nothing is removed, and one warning is logged.
     keep_run("f", 9000).await;
     let leap = Pruned { forgotten: 0, leap: Some(8920) };
     assert_eq!(base.prune_runs(keep(9000)).await.unwrap(), leap);
-    // From then on the pause counts as a quarter of the age: `a` lies 80 + 25 back.
+    // From then on the pause counts as a quarter of the age: `a` is 80 + 25 old.
     keep_run("g", 9000).await;
     let pruned = base.prune_runs(keep(9000)).await.unwrap();
     assert_eq!(pruned, Pruned { forgotten: 1, leap: None });
@@ -185,7 +183,7 @@ pub async fn a_leap_of_the_clock_makes_no_run_old(shelf: &Shelf<impl Store>) {
         ids(&base.runs(RunQuery::Latest(99)).await.unwrap()),
         ["f", "g", "e", "d", "c", "b"]
     );
-    // The clock is set right again.
+    // The clock is corrected.
     keep_run("h", 90).await;
     assert_eq!(base.prune_runs(keep(90)).await.unwrap(), Pruned::default());
 }

@@ -1,4 +1,4 @@
-//! Does a store keep what people said of answers, and tell what has changed since?
+//! Tests that a store keeps verified answers and lists the changes since each.
 
 use pikerag_knowledge::Filter;
 
@@ -6,53 +6,51 @@ use super::fixture::put_pages;
 use crate::agree::happen::verified;
 use crate::{Shelf, Store};
 
-pub async fn what_a_person_said_stays_and_tells_what_has_changed(shelf: &Shelf<impl Store>) {
+pub async fn verified_answers_stay_and_list_what_has_changed(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let pages = put_pages(shelf, 3).await;
     let chunks = base.chunks(&pages).await.unwrap();
     let (first, second) = (verified(0, &chunks[..2], Vec::new()), verified(1, &[], Vec::new()));
     base.put_verified(vec![first.clone(), second.clone()], true).await.unwrap();
-    let told = async || -> Vec<_> {
+    let listed = async || -> Vec<_> {
         let kept = base.verified().await.unwrap();
         kept.into_iter().map(|kept| (kept.verified, kept.changed)).collect()
     };
     let none = Vec::<String>::new();
-    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), none.clone())]);
+    assert_eq!(listed().await, [(second.clone(), none.clone()), (first.clone(), none.clone())]);
     assert_eq!(base.newer(first.id, &pages).await.unwrap(), []);
-    // Of something that nobody said, everything is new.
+    // Compared with an unknown answer, everything is new.
     assert_eq!(base.newer(verified(2, &[], Vec::new()).id, &pages).await.unwrap(), pages);
     shelf.put("01.txt", "Page 1 is elsewhere.").await;
     shelf.put("new.txt", "A new page is here.").await;
     let changed = vec!["01.txt".to_owned()];
-    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), changed)]);
+    assert_eq!(listed().await, [(second.clone(), none.clone()), (first.clone(), changed)]);
     let now = base.matching_chunks("page", 9).await.unwrap();
     let now: Vec<_> = now.into_iter().map(|hit| hit.item).collect();
     assert_eq!(base.newer(first.id, &now).await.unwrap().len(), 2);
-    // What it was comes back.
+    // The original content is restored.
     shelf.put("01.txt", "Page 1 is here.").await;
-    assert_eq!(told().await, [(second.clone(), none.clone()), (first.clone(), none)]);
-    // Who says it anew has seen the base of now; what comes from elsewhere has not.
+    assert_eq!(listed().await, [(second.clone(), none.clone()), (first.clone(), none)]);
+    // Repeating a judgment accepts the current state; an imported judgment does not.
     base.put_verified(vec![first.clone()], true).await.unwrap();
     assert_eq!(base.newer(first.id, &now).await.unwrap(), []);
     base.put_verified(vec![first.clone()], false).await.unwrap();
     assert_eq!(base.newer(first.id, &pages).await.unwrap(), pages);
     assert!(base.revoke_verified(first.id).await.unwrap());
     assert!(!base.revoke_verified(first.id).await.unwrap());
-    assert_eq!(told().await, [(second, Vec::new())]);
+    assert_eq!(listed().await, [(second, Vec::new())]);
 }
 
-pub async fn what_a_person_said_is_seen_by_who_sees_all_that_it_rests_on(
-    shelf: &Shelf<impl Store>,
-) {
+pub async fn verified_answers_are_visible_only_with_all_their_sources(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let pages = put_pages(shelf, 3).await;
     let chunks = base.chunks(&pages).await.unwrap();
-    let said = [
+    let answers = [
         verified(0, &chunks[..1], Vec::new()),
         verified(1, &chunks[..1], vec![pages[2]]),
         verified(2, &[], Vec::new()),
     ];
-    base.put_verified(said.to_vec(), true).await.unwrap();
+    base.put_verified(answers.to_vec(), true).await.unwrap();
     let seen = async |conditions: &[&str]| {
         let conditions = conditions.iter().map(|condition| condition.parse().unwrap()).collect();
         let part = base.snapshot(&Filter::default(), &Filter { conditions }).await.unwrap();

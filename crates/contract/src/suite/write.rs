@@ -1,4 +1,4 @@
-//! Does a store keep what indexing writes, and let go what derives from what is gone?
+//! Tests that a store keeps the results of indexing, and removes what derives from deleted files.
 
 use pikerag_knowledge::{
     AtomKind, AtomQuery, Backlog, ChunkResults, ChunkSet, PutReport, Stage, Structure,
@@ -10,7 +10,7 @@ use super::fixture::{
 };
 use crate::{Shelf, Store, record};
 
-pub async fn storing_a_file_says_what_changed(shelf: &Shelf<impl Store>) {
+pub async fn storing_a_file_reports_its_changes(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let report = |added, kept, removed| PutReport { added, kept, removed };
     let three = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.";
@@ -43,7 +43,7 @@ pub async fn storing_a_file_says_what_changed(shelf: &Shelf<impl Store>) {
     assert_eq!(uris, ["a.md", "r.jsonl#x"]);
 }
 
-pub async fn deleting_takes_all_that_derives_from_a_file(shelf: &Shelf<impl Store>) {
+pub async fn deleting_a_file_removes_everything_derived_from_it(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 1).await;
     base.put_chunk_results(ChunkResults::Atoms(
@@ -60,7 +60,7 @@ pub async fn deleting_takes_all_that_derives_from_a_file(shelf: &Shelf<impl Stor
     assert_eq!(base.summary().await.unwrap(), pikerag_knowledge::BaseSummary::default());
     assert_eq!(near(base, &[at(1.0)], 9, -1.0).await, [vec![]]);
     assert_eq!(matching(base, "page", 9).await, Vec::<String>::new());
-    // Results that come too late for it are dropped.
+    // Results that arrive after the deletion are dropped.
     base.put_chunk_results(ChunkResults::Atoms(
         questions(),
         vec![found_in(chunks[0], vec![atom(chunks[0], "q?")])],
@@ -87,7 +87,7 @@ pub async fn chunks_wait_for_each_stage_page_by_page(shelf: &Shelf<impl Store>) 
     );
     assert_eq!(base.pending(&stage, ChunkSet::Searchable, Some(chunks[6]), 3).await.unwrap(), []);
     assert_eq!(base.pending(&stage, ChunkSet::Searchable, None, 0).await.unwrap(), []);
-    // Done is done, even without an atom; the other stage does not know.
+    // A chunk without an atom is finished too; the other stage is independent.
     base.put_chunk_results(ChunkResults::Atoms(stage.clone(), vec![found_in(chunks[1], vec![])]))
         .await
         .unwrap();
@@ -99,7 +99,7 @@ pub async fn chunks_wait_for_each_stage_page_by_page(shelf: &Shelf<impl Store>) 
     assert_eq!(base.summary().await.unwrap().pending, [Backlog { stage: stage.0, count: 6 }]);
 }
 
-pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Store>) {
+pub async fn vectors_of_another_embedder_count_as_missing(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     let chunks = put_pages(shelf, 3).await;
     fill_vectors(base, VectorSet::Chunks, "old").await;
@@ -111,7 +111,7 @@ pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Sto
     let rest = base.without_vector(VectorSet::Chunks, "new", after, 99).await.unwrap();
     assert_eq!(rest.len(), 1);
     assert!(!missing.contains(&rest[0]), "{rest:?}");
-    // Of another length, too: what was made anew is found, what was not is left out.
+    // Vectors of another length: new ones are found, old ones are left out.
     let all = base.without_vector(VectorSet::Chunks, "new", None, 99).await.unwrap();
     let vectors = all.iter().map(|it| with(it.node, vec![0.0, 0.0, 1.0])).collect();
     base.put_vectors(VectorSet::Chunks, "new", vectors).await.unwrap();
@@ -122,7 +122,7 @@ pub async fn vectors_of_another_embedder_are_missing_ones(shelf: &Shelf<impl Sto
     assert_eq!((summary.vectors, summary.embedder.as_deref()), (3, Some("new")));
 }
 
-pub async fn structures_are_wanted_until_they_are_built_anew(shelf: &Shelf<impl Store>) {
+pub async fn structures_are_wanted_until_they_are_rebuilt(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
     assert_eq!(base.structures().await.unwrap(), []);
     base.change_structure(Structure::Graph, StructureChange::Built("1")).await.unwrap();
