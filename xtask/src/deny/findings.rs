@@ -1,4 +1,4 @@
-//! What in the dependencies is against the rules? And which rule has nothing left to allow?
+//! Finds dependencies that break the rules, and rules that no longer apply to any.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use spdx::{Expression, Licensee, ParseMode};
 use super::graph::{Locked, Package};
 use super::rules::{Bans, Licenses, Rules, Sources};
 
-/// Everything that is not allowed, a line each.
+/// One line for each dependency that is not allowed.
 ///
 /// # Errors
-/// A licence of the rules is none that SPDX knows.
+/// A licence of the rules is unknown to SPDX.
 pub(super) fn findings(
     rules: &Rules,
     packages: &[Package],
@@ -24,7 +24,8 @@ pub(super) fn findings(
     Ok(found)
 }
 
-/// Each expression holds with the licences that are allowed for everybody and for this crate.
+/// Each licence expression holds with the licences that are allowed for everybody and for this
+/// crate.
 fn licences(rules: &Licenses, packages: &[Package]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let allowed = licensees(&rules.allow)?;
@@ -45,7 +46,7 @@ fn licences(rules: &Licenses, packages: &[Package]) -> Result<Vec<String>> {
             Ok(expression) => expression,
             Err(error) => {
                 found.push(format!(
-                    "{name} {version} has a licence that is none: {license} ({})",
+                    "{name} {version} has an unreadable licence: {license} ({})",
                     error.reason
                 ));
                 continue;
@@ -68,22 +69,23 @@ fn licences(rules: &Licenses, packages: &[Package]) -> Result<Vec<String>> {
         }
     }
     for (licence, _) in rules.allow.iter().zip(needed).filter(|(_, needed)| !needed) {
-        found.push(format!("licence {licence} is allowed, and no crate has it"));
+        found.push(format!("licence {licence} is allowed, but no crate has it"));
     }
     for (exception, _) in rules.exceptions.iter().zip(taken).filter(|(_, taken)| !taken) {
-        found.push(format!("the exception for {} concerns no crate", exception.name));
+        found.push(format!("the exception for {} matches no crate", exception.name));
     }
     Ok(found)
 }
 
 fn licensees(names: &[String]) -> Result<Vec<Licensee>> {
     let parse = |name: &String| {
-        Licensee::parse(name).with_context(|| format!("deny.toml allows `{name}`, no licence"))
+        Licensee::parse(name)
+            .with_context(|| format!("deny.toml allows `{name}`, which is not a licence"))
     };
     names.iter().map(parse).collect()
 }
 
-/// One version of each crate, beside those that are skipped with a reason.
+/// One version of each crate, apart from those that are skipped with a reason.
 fn versions(rules: &Bans, packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -98,16 +100,16 @@ fn versions(rules: &Bans, packages: &[Package]) -> Vec<String> {
         let counted: Vec<&str> =
             versions.iter().copied().filter(|version| !is_skipped(name, version)).collect();
         if 1 < counted.len() {
-            found.push(format!("{name} is there more than once: {}", counted.join(", ")));
+            found.push(format!("{name} has several versions: {}", counted.join(", ")));
         }
     }
     for skip in &rules.skip {
         let (name, version) = skip.package.split_once('@').unwrap_or((&skip.package, ""));
         let there = versions.get(name).map_or(&[][..], Vec::as_slice);
         if !there.contains(&version) {
-            found.push(format!("{} is skipped, and is not there", skip.package));
+            found.push(format!("{} is skipped, but is not used", skip.package));
         } else if there.len() == 1 {
-            found.push(format!("{} is skipped, and is the only version", skip.package));
+            found.push(format!("{} is skipped, but is the only version", skip.package));
         }
         if skip.reason.trim().is_empty() {
             found.push(format!("{} is skipped without a reason", skip.package));
@@ -116,7 +118,7 @@ fn versions(rules: &Bans, packages: &[Package]) -> Vec<String> {
     found
 }
 
-/// No dependency takes whatever version there is.
+/// No dependency accepts any version.
 fn wildcards(rules: &Bans, packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
@@ -124,7 +126,7 @@ fn wildcards(rules: &Bans, packages: &[Package]) -> Vec<String> {
             let is_folder = rules.allow_wildcard_paths && dependency.path.is_some();
             if dependency.req == "*" && !is_folder {
                 let Package { name, version, .. } = package;
-                found.push(format!("{name} {version} takes any version of {}", dependency.name));
+                found.push(format!("{name} {version} accepts any version of {}", dependency.name));
             }
         }
     }
@@ -168,7 +170,7 @@ mod tests {
         allow-registry = ["https://crates.example/index"]
     "#;
 
-    /// Name, version and licence of each package; all that is found.
+    /// Name, version and licence of each package, and all findings.
     fn found(rules: &str, given: &[(&str, &str, &str)]) -> Vec<String> {
         let package = |(name, version, license): &(&str, &str, &str)| {
             let license = Some(license).filter(|license| !license.is_empty());
@@ -182,7 +184,7 @@ mod tests {
         findings(&read(rules).unwrap(), &given, &[]).unwrap()
     }
 
-    /// What makes `RULES` whole.
+    /// The packages that use every rule of `RULES`.
     const USED: [(&str, &str, &str); 4] = [
         ("a", "1.0.0", "MIT/Apache-2.0"),
         ("moz", "1.0.0", "MPL-2.0"),
@@ -191,7 +193,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_allowed_is_not_mentioned() {
+    fn allowed_packages_give_no_finding() {
         assert_eq!(found(RULES, &USED), [""; 0]);
     }
 
@@ -210,7 +212,7 @@ mod tests {
         for (line, start) in found.iter().zip([
             "both 1.0.0 has a licence that is not allowed: MIT AND GPL-3.0-only",
             "none 1.0.0 names no licence",
-            "nonsense 1.0.0 has a licence that is none: MIT OR OR",
+            "nonsense 1.0.0 has an unreadable licence: MIT OR OR",
             "other 1.0.0 has a licence that is not allowed: MPL-2.0",
         ]) {
             assert!(line.starts_with(start), "{line}");
@@ -223,31 +225,28 @@ mod tests {
         given.extend([("a", "2.0.0", "MIT"), ("twice", "3.0.0", "MIT")]);
         assert_eq!(
             found(RULES, &given),
-            [
-                "a is there more than once: 1.0.0, 2.0.0",
-                "twice is there more than once: 2.0.0, 3.0.0"
-            ]
+            ["a has several versions: 1.0.0, 2.0.0", "twice has several versions: 2.0.0, 3.0.0"]
         );
         let hollow = RULES.replace("moz has it", " ");
         assert_eq!(found(&hollow, &USED), ["twice@1.0.0 is skipped without a reason"]);
     }
 
     #[test]
-    fn a_rule_that_allows_nothing_any_more_goes() {
+    fn a_rule_that_matches_nothing_is_a_finding() {
         assert_eq!(
             found(RULES, &[("a", "1.0.0", "MIT")]),
             [
-                "licence Apache-2.0 is allowed, and no crate has it",
-                "the exception for moz concerns no crate",
-                "twice@1.0.0 is skipped, and is not there",
+                "licence Apache-2.0 is allowed, but no crate has it",
+                "the exception for moz matches no crate",
+                "twice@1.0.0 is skipped, but is not used",
             ]
         );
         let alone = [USED[0], USED[1], USED[2]];
-        assert_eq!(found(RULES, &alone), ["twice@1.0.0 is skipped, and is the only version"]);
+        assert_eq!(found(RULES, &alone), ["twice@1.0.0 is skipped, but is the only version"]);
     }
 
     #[test]
-    fn versions_are_named_and_come_from_where_they_may() {
+    fn wildcards_and_foreign_sources_are_findings() {
         let reply = r#"{"packages": [{"name": "a", "version": "1.0.0", "license": "MIT", "dependencies": [
             {"name": "b", "req": "*", "path": "/b"}, {"name": "c", "req": "*"}, {"name": "d", "req": "^1"}]}]}"#;
         let lock = "[[package]]\nname = \"ours\"\nversion = \"1.0.0\"\n\
@@ -261,7 +260,7 @@ mod tests {
         assert_eq!(
             found[3..],
             [
-                "a 1.0.0 takes any version of c",
+                "a 1.0.0 accepts any version of c",
                 "c 1.0.0 comes from git+https://crates.example/index#1",
                 "d 1.0.0 comes from registry\u{2b}https://mirror.example",
             ]

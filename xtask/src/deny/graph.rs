@@ -1,9 +1,9 @@
-//! Which packages is the program built from, and where do they come from?
+//! Reads the packages that the program is built from, and their sources.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// A package as `cargo metadata` tells it.
+/// A package as `cargo metadata` describes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
@@ -16,36 +16,36 @@ pub(super) struct Package {
 #[derive(Debug, Deserialize)]
 pub(super) struct Dependency {
     pub(super) name: String,
-    /// The versions that will do.
+    /// The accepted versions.
     pub(super) req: String,
     /// Set if the dependency is a folder.
     pub(super) path: Option<String>,
 }
 
-/// Where a package of the lock file is fetched from.
+/// The source of a package in the lock file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Locked {
     pub(super) name: String,
     pub(super) version: String,
-    /// Nothing for a package of the workspace.
+    /// `None` for a package of the workspace.
     pub(super) source: Option<String>,
 }
 
-/// The packages in the reply of `cargo metadata`.
+/// The packages in the output of `cargo metadata`.
 pub(super) fn packages(reply: &str) -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Metadata {
         packages: Vec<Package>,
     }
     let metadata = serde_json::from_str::<Metadata>(reply);
-    Ok(metadata.context("cannot make sense of `cargo metadata`")?.packages)
+    Ok(metadata.context("cannot parse `cargo metadata`")?.packages)
 }
 
-/// The packages of `Cargo.lock`, of every target.
+/// The packages of `Cargo.lock`, for every target.
 pub(super) fn sources(lock: &str) -> Result<Vec<Locked>> {
     #[derive(Deserialize)]
     struct Lock {
         package: Vec<Locked>,
     }
-    Ok(toml::from_str::<Lock>(lock).context("cannot make sense of Cargo.lock")?.package)
+    Ok(toml::from_str::<Lock>(lock).context("cannot parse Cargo.lock")?.package)
 }

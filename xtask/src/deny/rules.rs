@@ -1,5 +1,5 @@
-//! What does `deny.toml` say? The part of cargo-deny's settings that we use, and no other: a key
-//! that nobody would heed is an error.
+//! Reads `deny.toml`: only the settings of cargo-deny that we use. A key without an effect is an
+//! error.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -52,7 +52,7 @@ pub(super) struct Bans {
     pub(super) skip: Vec<Skip>,
 }
 
-/// A version that does not count as one more.
+/// A version that is not counted as a second one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Skip {
@@ -72,7 +72,7 @@ pub(super) struct Sources {
     pub(super) allow_registry: Vec<String>,
 }
 
-/// How bad a finding is. We let nothing pass with a warning.
+/// The severity of a finding. We allow no warnings.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -80,7 +80,7 @@ enum Level {
 }
 
 pub(super) fn read(text: &str) -> Result<Rules> {
-    toml::from_str(text).context("cannot make sense of deny.toml")
+    toml::from_str(text).context("cannot parse deny.toml")
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn a_key_that_nobody_heeds_and_a_mere_warning_are_refused() {
+    fn keys_without_effect_and_warnings_are_refused() {
         let text = include_str!("../../../deny.toml");
         read(text).unwrap();
         for (from, to, complaint) in [

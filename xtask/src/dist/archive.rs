@@ -1,4 +1,5 @@
-//! How is a folder packed so that nothing but its content counts: neither who packs it nor when?
+//! Packs a folder reproducibly: the archive depends only on the content, not on the time or the
+//! user.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,7 +9,8 @@ use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 use walkdir::WalkDir;
 
-/// Packs a folder under its own name, in the order of names, as of `time` (seconds since 1970), owned by root.
+/// Packs a folder under its own name, sorted by name, with the time `time` (seconds since 1970) and
+/// owner root.
 pub(super) fn pack(folder: &Path, time: u64, archive: &Path) -> Result<()> {
     let above = folder.parent().context("a folder is in no folder")?;
     let file = File::create(archive);

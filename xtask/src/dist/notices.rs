@@ -1,4 +1,4 @@
-//! What do the licences of others ask us to hand on? Their texts, and whose they are.
+//! Collects the licence texts and notices of third-party packages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +14,13 @@ pub(super) fn of(tree: &Tree) -> Result<String> {
     Ok(third_party(&foreign.map(notices).collect::<Result<Vec<_>>>()?))
 }
 
-/// A package in a line, and the texts of its licences and notices.
+/// The line of a package, and the texts of its licences and notices.
 fn notices(package: &Package) -> Result<(String, Vec<String>)> {
     let Package { name, version, license, folder, kind, .. } = package;
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.with_context(|| match kind {
         Kind::Npm => format!(
-            "there is no {}, whose licence goes along: `npm ci --ignore-scripts` in web/",
+            "{} is missing, and the release needs its licence: `npm ci --ignore-scripts` in web/",
             folder.display()
         ),
         Kind::Ours | Kind::Crate => format!("cannot list {}", folder.display()),
@@ -39,7 +39,7 @@ fn notices(package: &Package) -> Result<(String, Vec<String>)> {
     Ok((line, files.iter().map(read).collect::<Result<_>>()?))
 }
 
-/// `LICENSE-MIT`, `COPYING`, `NOTICE.md`, and so on; not a script that is about them.
+/// True for `LICENSE-MIT`, `COPYING`, `NOTICE.md` and similar, but not for scripts with such names.
 fn is_notice(file: &str) -> bool {
     let file = file.to_ascii_uppercase();
     let is_script = [".JS", ".MJS", ".RS", ".PY"].iter().any(|ending| file.ends_with(ending));
@@ -47,7 +47,7 @@ fn is_notice(file: &str) -> bool {
     !is_script && starts.iter().any(|start| file.starts_with(start))
 }
 
-/// Every package, then every text once, below the packages that it belongs to.
+/// Lists every package, then every text once, below the packages that it belongs to.
 fn third_party(packages: &[(String, Vec<String>)]) -> String {
     let mut text = "pikerag is built from these packages:\n\n".to_owned();
     let mut holders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -72,7 +72,7 @@ mod tests {
     use super::{is_notice, third_party};
 
     #[test]
-    fn notices_are_known_by_their_names() {
+    fn notices_are_recognized_by_name() {
         for (file, is_one) in [
             ("LICENSE-MIT", true),
             ("license.txt", true),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_text_stands_once() {
+    fn each_text_appears_once() {
         let package = |line: &str, notices: &[&str]| {
             (line.to_owned(), notices.iter().map(ToString::to_string).collect())
         };

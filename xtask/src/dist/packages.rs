@@ -1,5 +1,5 @@
-//! Which packages of others is the program made of? Cargo's, as its metadata tells them, and those of the page that it
-//! carries.
+//! Lists the third-party packages of the program: crates by Cargo's metadata, and npm packages of
+//! the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,14 +10,15 @@ use serde::Deserialize;
 
 use crate::program::{cargo, output_of, tool};
 
-/// What the page's build puts into it besides `dependencies`: the part of Svelte that runs, and what that imports.
+/// Packages that the page's build adds to `dependencies`: the runtime part of Svelte, and its
+/// imports.
 const RUNS_IN_THE_PAGE: [&str; 3] = ["svelte", "clsx", "esm-env"];
 
-/// The program and what it is made of.
+/// The program and its packages.
 pub(super) struct Tree {
-    /// In the order of names and versions; our own crates among them.
+    /// Sorted by name and version, including our own crates.
     pub(super) packages: Vec<Package>,
-    /// The packages that each needs, by their `reference`.
+    /// The needed packages of each, by their `reference`.
     pub(super) needs: BTreeMap<String, Vec<String>>,
 }
 
@@ -26,14 +27,14 @@ pub(super) struct Tree {
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) version: String,
-    /// As its manifest says it.
+    /// The licence that its manifest names.
     pub(super) license: Option<String>,
     pub(super) kind: Kind,
-    /// Where it lies, with the texts of its licences.
+    /// The folder with the texts of its licences.
     pub(super) folder: PathBuf,
-    /// SHA-256 of what the registry has.
+    /// SHA-256 of the registry's archive.
     pub(super) checksum: Option<String>,
-    /// Whether it is in what is handed out, and did not only help to build it.
+    /// Whether the release contains it; otherwise it only helps to build.
     pub(super) is_inside: bool,
 }
 
@@ -48,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Package {
-    /// A name for it that is like no other.
+    /// A unique name of the package.
     pub(super) fn reference(&self) -> String {
         let Self { name, version, kind, .. } = self;
         match kind {
@@ -69,7 +70,7 @@ pub(super) fn is_program(package: &Package) -> bool {
     package.kind == Kind::Ours && package.name == "pikerag"
 }
 
-/// As it is built for this machine.
+/// The packages of a build for this machine.
 pub(super) fn tree(root: &Path) -> Result<Tree> {
     let rustc = output_of(tool(root, "rustc", &["--version", "--verbose"]))?;
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
@@ -93,7 +94,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// What `cargo metadata` says.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Listed>,
@@ -106,7 +107,7 @@ struct Listed {
     name: String,
     version: String,
     license: Option<String>,
-    /// Nothing for a package of the workspace.
+    /// `None` for a package of the workspace.
     source: Option<String>,
     manifest_path: PathBuf,
 }
@@ -130,13 +131,13 @@ struct Need {
 
 #[derive(Deserialize)]
 struct NeedKind {
-    /// `dev`, `build`, or nothing where it is linked.
+    /// `dev`, `build`, or `None` for a linked crate.
     kind: Option<String>,
 }
 
 fn crates(metadata: &str, lock: &str) -> Result<Tree> {
     let metadata: Metadata =
-        serde_json::from_str(metadata).context("cannot make sense of `cargo metadata`")?;
+        serde_json::from_str(metadata).context("cannot parse `cargo metadata`")?;
     let checksums = checksums(lock)?;
     let program = metadata.packages.iter().find(|p| p.name == "pikerag" && p.source.is_none());
     let program = program.context("there is no package `pikerag`")?;
@@ -176,7 +177,7 @@ fn crates(metadata: &str, lock: &str) -> Result<Tree> {
     Ok(Tree { packages: packages.into_values().collect(), needs })
 }
 
-/// All that a package leads to.
+/// All packages that a package depends on.
 fn reached<'a>(
     from: &'a str,
     nodes: &BTreeMap<&'a str, &'a Node>,
@@ -195,7 +196,7 @@ fn reached<'a>(
     found
 }
 
-/// By name and version.
+/// The checksums by name and version.
 fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
     #[derive(Deserialize)]
     struct Lock {
@@ -207,12 +208,12 @@ fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
         version: String,
         checksum: Option<String>,
     }
-    let lock: Lock = toml::from_str(lock).context("cannot make sense of Cargo.lock")?;
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
     let sums = lock.package.into_iter().filter_map(|p| Some(((p.name, p.version), p.checksum?)));
     Ok(sums.collect())
 }
 
-/// What of the page's packages is in the page.
+/// The packages that the page contains.
 fn page(lock: &str, web: &Path) -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Lock {
@@ -225,11 +226,10 @@ fn page(lock: &str, web: &Path) -> Result<Vec<Package>> {
         #[serde(default)]
         dev: bool,
     }
-    let lock: Lock =
-        serde_json::from_str(lock).context("cannot make sense of web/package-lock.json")?;
+    let lock: Lock = serde_json::from_str(lock).context("cannot parse web/package-lock.json")?;
     let mut found = Vec::new();
     for (place, package) in lock.packages {
-        // The first is the page itself.
+        // The first entry is the page itself.
         let Some(name) = place.strip_prefix("node_modules/") else { continue };
         if package.dev && !RUNS_IN_THE_PAGE.contains(&name) {
             continue;
@@ -255,7 +255,7 @@ pub(super) mod tests {
 
     use super::{Tree, crates, page};
 
-    /// A program of one crate that is linked, one that builds it, and one that only tests need.
+    /// A program with a linked crate, a build dependency, and a dev-dependency.
     pub(in crate::dist) fn small() -> Tree {
         let package = |name: &str, source: &str, license: &str| {
             format!(
@@ -291,15 +291,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_only_tests_need_is_no_part() {
+    fn dev_dependencies_are_left_out() {
         let tree = small();
-        let told: Vec<_> = tree
+        let listed: Vec<_> = tree
             .packages
             .iter()
             .map(|p| (p.reference(), p.is_inside, p.checksum.as_deref()))
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("pkg:cargo/below@1.0.0%2Bx".to_owned(), true, None),
                 ("pkg:cargo/builds@1.0.0%2Bx".to_owned(), false, None),
@@ -314,7 +314,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_the_page_counts_what_runs_in_it() {
+    fn only_runtime_packages_of_the_page_count() {
         let lock = r#"{"packages": {
             "": {"version": "0.0.0"},
             "node_modules/@scope/chart": {"version": "2.0.0", "license": "MIT"},

@@ -1,14 +1,15 @@
-//! What is a release made of, for programs that look for known faults? A list in `CycloneDX` 1.6.
+//! Writes the bill of materials of a release in `CycloneDX` 1.6, for programs that look for known
+//! vulnerabilities.
 //!
-//! Written here and not by cargo-cyclonedx, since that knows nothing of the page's packages, which are in the program too,
-//! and would have to be compiled for this alone.
+//! cargo-cyclonedx is not used: it does not know the page's packages, which the program contains
+//! too, and it would have to be compiled for this alone.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::packages::{Kind, Package, Tree, is_program};
 
-/// The list as of `time` (RFC 3339). The same tree gives the same list.
+/// The bill of materials as of `time` (RFC 3339). The same tree gives the same text.
 pub(super) fn sbom(tree: &Tree, time: &str) -> Result<String> {
     let program = tree.packages.iter().find(|package| is_program(package));
     let program = program.context("there is no package `pikerag`")?;
@@ -50,7 +51,7 @@ fn component(package: &Package) -> Value {
         "bom-ref": package.reference(),
         "name": name,
         "version": version,
-        // What only builds it is listed, for it could change what is built.
+        // Build dependencies are listed, because they can affect the result.
         "scope": if *is_inside { "required" } else { "excluded" },
     });
     let Some(fields) = component.as_object_mut() else { return component };
@@ -78,7 +79,7 @@ mod tests {
     use crate::dist::packages::tests::small;
 
     #[test]
-    fn every_part_is_told_and_who_needs_it() {
+    fn every_package_is_listed_with_its_dependencies() {
         let list = sbom(&small(), "2026-11-24T06:00:00+00:00").unwrap();
         assert_eq!(list, sbom(&small(), "2026-11-24T06:00:00+00:00").unwrap());
         let list: Value = serde_json::from_str(&list).unwrap();

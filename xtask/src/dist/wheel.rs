@@ -1,7 +1,8 @@
-//! How does the program come to `pip install`? In a wheel that holds nothing but it; the weights in one of their own.
+//! Packs the program into a wheel for `pip install`, and the weights into another wheel.
 //!
-//! maturin builds the wheel, or says what stands in it: it takes no program that is built already, and a release should be
-//! one program in all its packages, so `--binary` packs that beside what maturin says.
+//! maturin builds the wheel, or writes only its metadata. It cannot pack an existing program, but a
+//! release should have one program in all its packages. So `--binary` packs that program with
+//! maturin's metadata.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,11 @@ usage: cargo xtask wheel                    builds pikerag in release mode and p
        cargo xtask wheel --binary PROGRAM   packs this program, which was built elsewhere
        cargo xtask wheel --weights          packs the weights of all-MiniLM-L6-v2: `pikerag-minilm`
 
-Writes to `dist` in the target folder. On Linux the wheel says which C library the program needs at least
-(auditwheel finds out). Python 3 with venv; the tools are put into an environment in the target folder.
-`packages/try_wheel.py` tries what was made.";
+Writes to `dist` in the target folder. On Linux the wheel names the oldest C library that the program can use,
+which auditwheel detects. Needs Python 3 with venv; the tools are installed into an environment in the target folder.
+`packages/try_wheel.py` tests the result.";
 
-/// What packs.
+/// The Python tools that pack.
 const TOOLS: [&str; 4] = ["maturin>=1.9,<2", "wheel>=0.45", "auditwheel>=6.4", "hatchling>=1.27"];
 
 /// Files of the weights.
@@ -61,10 +62,10 @@ fn by_maturin(root: &Path, work: &Path) -> Result<PathBuf> {
 fn by_hand(root: &Path, work: &Path, program: &Path) -> Result<PathBuf> {
     let (python, project) = (tools(work)?, staged(root, work)?);
     let (unpacked, out) = (emptied(&work.join("unpacked"))?, emptied(&work.join("out"))?);
-    let mut tell = beside(&python, &project, "maturin");
-    tell.args(["pep517", "write-dist-info", "--metadata-directory"]).arg(&unpacked);
-    tell.arg("--interpreter").arg(&python);
-    run("maturin", tell)?;
+    let mut metadata = beside(&python, &project, "maturin");
+    metadata.args(["pep517", "write-dist-info", "--metadata-directory"]).arg(&unpacked);
+    metadata.arg("--interpreter").arg(&python);
+    run("maturin", metadata)?;
     let about = only_one(&unpacked)?;
     let named = about.file_stem().context("there is no .dist-info")?.to_string_lossy().into_owned();
     copy(program, &unpacked.join(format!("{named}.data/scripts/pikerag")))?;
@@ -88,14 +89,14 @@ fn by_hand(root: &Path, work: &Path, program: &Path) -> Result<PathBuf> {
     only_one(&out)
 }
 
-/// The oldest platform on which a wheel runs, as auditwheel found out.
-fn platform(said: &str) -> Result<String> {
+/// The oldest platform on which a wheel runs, according to auditwheel.
+fn platform(output: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Found {
         overall_tag: String,
     }
     let found: Found =
-        serde_json::from_str(said).with_context(|| format!("auditwheel says {said:?}"))?;
+        serde_json::from_str(output).with_context(|| format!("auditwheel prints {output:?}"))?;
     Ok(found.overall_tag)
 }
 
@@ -127,7 +128,7 @@ fn weights(root: &Path, work: &Path) -> Result<PathBuf> {
     only_one(&out)
 }
 
-/// The Python of an environment that has the tools.
+/// The Python of an environment with the tools.
 fn tools(work: &Path) -> Result<PathBuf> {
     let (folder, wanted) = (work.join("tools"), TOOLS.join("\n"));
     let (python, list) = (folder.join("bin/python3"), folder.join("tools.txt"));
@@ -150,7 +151,7 @@ fn beside(python: &Path, folder: &Path, name: &str) -> Command {
     tool(folder, &python.with_file_name(name).display().to_string(), &[])
 }
 
-/// The project that maturin reads: `packages/python`, and what goes along, which lies elsewhere or is made.
+/// The project that maturin reads: `packages/python`, with files from elsewhere.
 fn staged(root: &Path, work: &Path) -> Result<PathBuf> {
     let (source, project) = (root.join("packages/python"), emptied(&work.join("python"))?);
     let tree = packages::tree(root)?;
@@ -167,9 +168,10 @@ fn staged(root: &Path, work: &Path) -> Result<PathBuf> {
     Ok(project)
 }
 
-/// The project's manifest for another folder: where the program's lies is said in full, and all licences go along.
+/// The project's manifest for another folder: with the full path of the program's manifest, and all
+/// licences.
 fn moved(manifest: &str, program: &str) -> Result<String> {
-    let mut manifest: Table = manifest.parse().context("cannot make sense of pyproject.toml")?;
+    let mut manifest: Table = manifest.parse().context("cannot parse pyproject.toml")?;
     let mut set = |path: [&str; 3], value: Value| {
         let mut table = Some(&mut manifest);
         for name in path.iter().take(2).filter(|name| !name.is_empty()) {
@@ -178,7 +180,7 @@ fn moved(manifest: &str, program: &str) -> Result<String> {
         let [.., last] = path;
         table
             .map(|table| table.insert(last.to_owned(), value))
-            .context("pyproject.toml lacks a table")
+            .context("pyproject.toml has no such table")
     };
     set(["tool", "maturin", "manifest-path"], program.into())?;
     let licences = ["LICENSE", "THIRD-PARTY.txt"].map(Value::from);
@@ -186,12 +188,12 @@ fn moved(manifest: &str, program: &str) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-/// The list of the parts.
+/// The path of the bill of materials.
 fn made_of(work: &Path) -> PathBuf {
     work.join("pikerag.cdx.json")
 }
 
-/// A folder with nothing in it.
+/// Creates an empty folder.
 fn emptied(folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
@@ -200,7 +202,7 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// What lies in a folder that holds one thing.
+/// The only entry of a folder.
 fn only_one(folder: &Path) -> Result<PathBuf> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
@@ -214,7 +216,7 @@ mod tests {
     use super::{moved, only_one, platform};
 
     #[test]
-    fn the_project_can_be_built_elsewhere() {
+    fn the_manifest_works_in_another_folder() {
         let here = "[project]\nname = \"a\"\nlicense-files = [\"LICENSE\"]\n\n[tool.maturin]\nmanifest-path = \"../x\"\n";
         let there = moved(here, "/src/Cargo.toml").unwrap();
         assert!(there.contains("manifest-path = \"/src/Cargo.toml\""), "{there}");
@@ -223,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn the_platform_is_what_auditwheel_says() {
-        let said = r#"{"overall_tag": "manylinux_2_28_x86_64", "blacklist": []}"#;
-        assert_eq!(platform(said).unwrap(), "manylinux_2_28_x86_64");
+    fn the_platform_is_read_from_auditwheel() {
+        let output = r#"{"overall_tag": "manylinux_2_28_x86_64", "blacklist": []}"#;
+        assert_eq!(platform(output).unwrap(), "manylinux_2_28_x86_64");
         assert!(platform("nothing").is_err());
     }
 
     #[test]
-    fn a_folder_with_two_things_is_told() {
+    fn a_folder_with_two_entries_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         assert!(only_one(folder.path()).is_err());
         std::fs::write(folder.path().join("a"), "").unwrap();

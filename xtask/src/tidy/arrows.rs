@@ -1,4 +1,5 @@
-//! Checks which crate sees which (the arrows of the paper's Figure 2) and which may use reserved libraries.
+//! Checks the dependencies between our crates (the arrows of the paper's Figure 2), and of reserved
+//! libraries.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +7,9 @@ use toml::{Table, Value};
 
 use super::{Finding, Tree};
 
-/// Our crates, by folder, and those that each may depend on. Tests may see anything.
+/// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
-/// Those [`FOR_TESTS`] stand on the right of no line.
+/// The crates of [`FOR_TESTS`] are on the right of no line.
 const ARROWS: [(&str, &[&str]); 24] = [
     ("knowledge", &[]),
     ("language", &[]),
@@ -40,7 +41,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ),
     ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
     ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),
-    ("engine", ALL_BUT_FACES),
+    ("engine", ALL_BUT_INTERFACES),
     ("server", &["engine"]),
     ("app", &["engine", "server"]),
     ("doubles", &["knowledge"]),
@@ -49,7 +50,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("xtask", &[]),
 ];
 
-const ALL_BUT_FACES: &[&str] = &[
+const ALL_BUT_INTERFACES: &[&str] = &[
     "knowledge",
     "language",
     "narrate",
@@ -69,22 +70,22 @@ const ALL_BUT_FACES: &[&str] = &[
     "eval",
 ];
 
-/// What tests alone use: a dev-dependency only.
+/// Crates that only tests use, as dev-dependencies.
 const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 
-/// Foreign crates that only some of ours may depend on.
+/// Third-party crates that only some of ours may depend on.
 const RESERVED: [(&str, &[&str]); 8] = [
-    ("reqwest", &["models", "app"]), // Only `models` speaks HTTP outward, and traces go to their collector.
-    ("rusqlite", &["store", "parse"]), // Only `store` keeps data by SQL, and `parse` reads databases as documents;
-    ("tantivy", &["store"]),           // and keeps indexes.
-    ("clap", &["app"]),                // Only the command line knows flags,
-    ("indicatif", &["app"]),           // and draws on a terminal.
-    ("axum", &["server"]),             // Only the server is spoken to over HTTP.
+    ("reqwest", &["models", "app"]), // Only `models` sends HTTP requests, and `app` sends traces.
+    ("rusqlite", &["store", "parse"]), // Only `store` stores data with SQL; `parse` reads databases.
+    ("tantivy", &["store"]),           // Only `store` keeps indexes.
+    ("clap", &["app"]),                // Only the command line has flags.
+    ("indicatif", &["app"]),           // Only the command line draws on a terminal.
+    ("axum", &["server"]),             // Only the server accepts HTTP.
     ("rlimit", &["engine"]),           // Only the engine limits processes.
-    ("anyhow", &["app", "xtask"]),     // Libraries return errors that a caller can tell apart.
+    ("anyhow", &["app", "xtask"]),     // Libraries return typed errors.
 ];
 
-/// The manifests of `crates/*` and `xtask` hold no dependency against the tables above.
+/// The manifests of `crates/*` and `xtask` contain no dependency that the tables forbid.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut manifests = BTreeMap::new();
@@ -147,7 +148,7 @@ fn problems(
     problems
 }
 
-/// Names in the manifest and of the packages behind them; without `dev-dependencies`.
+/// The dependencies' names and package names, without `dev-dependencies`.
 fn dependencies(manifest: &Table) -> Vec<(&str, &str)> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let per_target = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn faces_see_the_engine_alone() {
+    fn interfaces_depend_on_the_engine_only() {
         let engine = "[package]\nname = \"pikerag-engine\"\n[dependencies]\n\
                       pikerag-knowledge.workspace = true\nclap.workspace = true\n";
         let app = "[package]\nname = \"pikerag\"\n[dependencies]\n\
@@ -270,13 +271,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_see_anything() {
+    fn dev_dependencies_may_be_any_crate() {
         let store = "[dev-dependencies]\npikerag-eval.workspace = true\nanyhow = \"1\"\n";
         assert!(findings(check, &[EVAL, ("crates/store/Cargo.toml", store)]).is_empty());
     }
 
     #[test]
-    fn finds_crates_that_the_table_does_not_know_and_broken_manifests() {
+    fn finds_unlisted_crates_and_broken_manifests() {
         let found = findings(
             check,
             &[

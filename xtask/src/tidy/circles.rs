@@ -1,7 +1,7 @@
-//! Do modules that stand side by side use each other in a circle?
+//! Finds sibling modules that use each other in a circle.
 //!
-//! A circle has no first file to read. A parent may use its children and they may use it: that is
-//! one module in several files. Two children of one parent may not use each other, nor go round
+//! A circle has no first file to read. A parent and its children may use each other, because they
+//! are one module in several files. Two children of one parent may not use each other, directly or
 //! through others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,19 +12,19 @@ use super::{Finding, Tree};
 mod modules;
 mod paths;
 
-/// No circle is left: untangle it, none is tolerated.
+/// Every circle is a finding.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let arrows = arrows(tree);
     circles(&arrows.keys().collect()).iter().map(|circle| finding(circle, &arrows)).collect()
 }
 
-/// A short circle through each arrow that is in one, none twice.
+/// A short circle through each arrow that is in one, without duplicates.
 fn circles<'a>(arrows: &BTreeSet<&'a Arrow>) -> Vec<Vec<&'a str>> {
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut seen = BTreeSet::new();
     for arrow in arrows {
         let Some(mut circle) = path(arrows, &arrow.to, &arrow.from) else { continue };
-        circle.rotate_right(1); // To begin with this arrow.
+        circle.rotate_right(1); // Begin with this arrow.
         let members: BTreeSet<&str> = circle.iter().copied().collect();
         if seen.insert(members) {
             found.push(circle);
@@ -33,7 +33,7 @@ fn circles<'a>(arrows: &BTreeSet<&'a Arrow>) -> Vec<Vec<&'a str>> {
     found
 }
 
-/// The shortest way along arrows, both ends included.
+/// The shortest path along arrows, including both ends.
 fn path<'a>(arrows: &BTreeSet<&'a Arrow>, from: &str, to: &str) -> Option<Vec<&'a str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut waiting = VecDeque::from([from]);
@@ -55,23 +55,23 @@ fn path<'a>(arrows: &BTreeSet<&'a Arrow>, from: &str, to: &str) -> Option<Vec<&'
     Some(way)
 }
 
-/// The circle in words, at its first arrow.
+/// The description of a circle, located at its first arrow.
 fn finding(circle: &[&str], arrows: &BTreeMap<Arrow, Place>) -> Finding {
     let mut places = Vec::new();
-    let mut told = Vec::new();
+    let mut steps = Vec::new();
     for (at, from) in circle.iter().enumerate() {
         let to = circle.get(at + 1).or(circle.first()).copied().unwrap_or_default();
         let arrow = Arrow { from: (*from).to_owned(), to: to.to_owned() };
         if let Some(place) = arrows.get(&arrow) {
             places.push(place);
-            told.push(format!("`{from}` → `{to}` ({}:{})", place.path, place.line));
+            steps.push(format!("`{from}` → `{to}` ({}:{})", place.path, place.line));
         }
     }
     let (path, line) = places.first().map_or((String::new(), 1), |p| (p.path.clone(), p.line));
     Finding {
         path,
         line,
-        problem: format!("modules use each other in a circle: {}", told.join(", ")),
+        problem: format!("modules use each other in a circle: {}", steps.join(", ")),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_what_goes_one_way() {
+    fn passes_one_way_uses() {
         check(&[A, B, ("a/e.rs", "use super::f;\nuse crate::c::C;\n")], &[]);
     }
 }

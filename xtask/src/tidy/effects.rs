@@ -1,9 +1,10 @@
-//! Does code do what only one place may: read the environment, start a process, print?
+//! Finds effects outside their one allowed place: reading the environment, starting processes,
+//! printing.
 
 use super::rust::{above_tests, code_only, is_test_file, is_word};
 use super::{Finding, Tree, has_ending};
 
-/// What not to write, the one place that may, and the reason.
+/// The forbidden name, the place where it is allowed, and the reason.
 const FORBIDDEN: [(&str, &str, &str); 10] = [
     ("std::env", SETTINGS, ENVIRONMENT),
     ("env::var", SETTINGS, ENVIRONMENT),
@@ -25,8 +26,8 @@ const ENVIRONMENT: &str = "only `engine::settings` reads the environment";
 const PROCESSES: &str = "only `engine::sandbox` starts processes";
 const PRINTS: &str = "only `app` prints";
 
-/// No forbidden name in our crates, but where it is allowed; at most one finding per line. Tests, benchmarks,
-/// comments and strings may say what they like.
+/// No forbidden name in our crates outside its allowed place; at most one finding per line. Tests,
+/// benchmarks, comments and strings are exempt.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.iter().filter(|(path, _)| is_source(path)) {
@@ -43,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Rust files in a crate's `src`: neither `build.rs` nor `examples`, nor what only tests use.
+/// Rust files in a crate's `src`: not `build.rs`, `examples`, or code for tests.
 fn is_source(path: &str) -> bool {
     if path.starts_with("crates/test-support/") {
         return false;
@@ -53,7 +54,7 @@ fn is_source(path: &str) -> bool {
     rest.starts_with("src/") && has_ending(rest, "rs") && !is_test_file(rest)
 }
 
-/// True if `name` stands in `code` as a whole: `eprintln!` does not name `println!`.
+/// True if `name` occurs in `code` as a whole: `eprintln!` does not name `println!`.
 fn names(code: &str, name: &str) -> bool {
     code.match_indices(name).any(|(at, _)| {
         let before = code.get(..at).unwrap_or_default();
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_what_does_not_ship() {
+    fn ignores_code_that_does_not_ship() {
         let print = "fn a() { println!(\"{:?}\", std::env::args()) }\n";
         let tests = format!("//! What?\n#[cfg(test)]\nmod tests {{\n{print}}}\n");
         let found = findings(

@@ -1,9 +1,9 @@
-//! Does every relative link in the Markdown files lead somewhere?
+//! Checks that every relative link in the Markdown files has a target.
 
 use super::{Finding, Tree, has_ending};
 
-/// Every link to a place without a scheme is a file or folder of the project, seen from the file
-/// that links; `/a` is seen from the root. Code, templates and test data are passed over.
+/// Every link without a scheme must be a file or folder of the project, relative to the file that
+/// links; `/a` is relative to the root. Code, templates and test data are ignored.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.iter().filter(|(path, _)| is_page(path)) {
@@ -20,7 +20,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             } else if fence.is_none() {
                 for target in targets(&without_code(words)) {
                     if !leads_somewhere(tree, path, &target) {
-                        let problem = format!("the link `{target}` leads nowhere");
+                        let problem = format!("the link `{target}` has no target");
                         findings.push(Finding { path: path.clone(), line, problem });
                     }
                 }
@@ -35,7 +35,7 @@ fn is_page(path: &str) -> bool {
     has_ending(path, "md") && !is_data
 }
 
-/// The line without its `code`: every second part between backticks, but not one left open.
+/// The line without its `code`: every second part between backticks, unless the last is unclosed.
 fn without_code(words: &str) -> String {
     let n_ticks = words.matches('`').count();
     let parts = words.split('`').enumerate();
@@ -63,7 +63,7 @@ fn targets(words: &str) -> Vec<String> {
     targets
 }
 
-/// The target without its anchor; empty if it has a scheme or is none.
+/// The target without its anchor; empty if it has a scheme.
 fn place(target: &str) -> String {
     let place = target.split(['#', '?']).next().unwrap_or_default();
     let is_elsewhere = place.contains(':') || place.starts_with("//") || place.contains("{{");
@@ -76,7 +76,7 @@ fn leads_somewhere(tree: &Tree, from: &str, target: &str) -> bool {
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {
         match part {
-            ".." if parts.pop().is_none() => return false, // Out of the project.
+            ".." if parts.pop().is_none() => return false, // Outside the project.
             "" | "." | ".." => {}
             part => parts.push(part),
         }
@@ -94,24 +94,24 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn finds_links_that_lead_nowhere() {
+    fn finds_links_without_a_target() {
         let page = "[a](b.md) and [c](../gone.md#x \"title\")\n![d](img/d.png)\n[e]: missing.md\n\
                     <img src=\"f.png\">\n[g](../../outside)\n[h](</docs/gone h.md>)\n";
         assert_eq!(
             findings(check, &[("docs/a.md", page), ("docs/b.md", "")]),
             [
-                "docs/a.md:1: the link `../gone.md` leads nowhere",
-                "docs/a.md:2: the link `img/d.png` leads nowhere",
-                "docs/a.md:3: the link `missing.md` leads nowhere",
-                "docs/a.md:4: the link `f.png` leads nowhere",
-                "docs/a.md:5: the link `../../outside` leads nowhere",
-                "docs/a.md:6: the link `/docs/gone h.md` leads nowhere",
+                "docs/a.md:1: the link `../gone.md` has no target",
+                "docs/a.md:2: the link `img/d.png` has no target",
+                "docs/a.md:3: the link `missing.md` has no target",
+                "docs/a.md:4: the link `f.png` has no target",
+                "docs/a.md:5: the link `../../outside` has no target",
+                "docs/a.md:6: the link `/docs/gone h.md` has no target",
             ]
         );
     }
 
     #[test]
-    fn passes_links_that_lead_somewhere_or_elsewhere() {
+    fn passes_links_with_a_target_and_external_links() {
         let page = "[a](docs/b.md#c) [d](docs) [e](docs/) [f](#g) [h](https://i.org/j) [k](mailto:l@m)\n\
                     [n](./docs/o%20p.md) `[q](r.md)` [s](/docs/b.md) [t][u]\n\
                     ```md\n[v](w.md)\n```\n~~~\n```\n[x](y.md)\n~~~\n";

@@ -1,14 +1,14 @@
-//! Does a file name something that only the author's machine has: its folders, its registries?
+//! Finds names that only the author's machine has: its folders and its registries.
 
 use super::{Finding, Tree};
 
-/// This file has to spell out what the others must not.
+/// This file must contain the strings that others must not.
 const SELF: &str = "xtask/src/tidy/machine.rs";
 
 /// Homes and work folders.
 const FOLDERS: [&str; 4] = ["/work/", "/root/", "/home/", "/Users/"];
 
-/// Hosts of package registries. Which one serves a machine is a setting of that machine.
+/// Hosts of package registries. The registry is a setting of the machine.
 const HOSTS: [&str; 6] = [
     "index.crates.io",
     "static.crates.io",
@@ -18,11 +18,11 @@ const HOSTS: [&str; 6] = [
     "proxy.golang.org",
 ];
 
-/// Settings that lead a package manager to a registry.
+/// Settings that point a package manager to a registry.
 const SETTINGS: [&str; 6] =
     ["index-url", "INDEX_URL", "replace-with", "GOPROXY", "registry+", "sparse+"];
 
-/// How `Cargo.lock` names crates.io, wherever the crates really came from.
+/// The name of crates.io in `Cargo.lock`, whichever mirror served the crates.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// No line names such a folder, host or setting.
@@ -44,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// True if an absolute path begins here: `a/root/b`, `$HOME/work/` and `../home/` are none.
+/// True if an absolute path begins here: not for `a/root/b`, `$HOME/work/` and `../home/`.
 fn names_folder(words: &str, folder: &str) -> bool {
     words.match_indices(folder).any(|(at, _)| {
         let before = words.get(..at).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Checks that the tests and files exist that ARCHITECTURE.md and the pages of reference name in their tables.
+//! Checks that tests and files exist that the tables of ARCHITECTURE.md and the reference pages
+//! name.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use super::{Finding, Tree, has_ending};
 const PAGES: [&str; 3] =
     ["ARCHITECTURE.md", "docs/reference/papers.md", "docs/reference/invariants.md"];
 
-/// Columns that name tests, and files beside them.
+/// Columns that name tests, and files with them.
 const TESTS: [&str; 2] = ["test", "kept by"];
 
 /// Columns that name files only.
 const FILES: [&str; 4] = ["file", "a question", "a file", "a model call"];
 
-/// Every back-quoted file is there; every back-quoted `name_of_a_test` is a function, and stands in
-/// the file that is named right behind it, if there is one.
+/// Every back-quoted file exists. Every back-quoted `name_of_a_test` is a function, in the file
+/// that is named directly after it, if there is one.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let places: Vec<String> = tree.keys().map(|path| short(path)).collect();
     let functions = functions(tree);
@@ -63,12 +64,12 @@ fn in_page(
     findings
 }
 
-/// `crates/store/src/sqlite/put.rs` → `/store/sqlite/put.rs`, as the tables write it.
+/// `crates/store/src/sqlite/put.rs` → `/store/sqlite/put.rs`, the form that the tables use.
 fn short(path: &str) -> String {
     format!("/{}", path.strip_prefix("crates/").unwrap_or(path).replacen("/src/", "/", 1))
 }
 
-/// The functions of all Rust files, and where each stands.
+/// The functions of all Rust files, with their files.
 fn functions(tree: &Tree) -> BTreeMap<&str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs")) {
@@ -89,7 +90,7 @@ fn cells(words: &str) -> Option<Vec<&str>> {
     Some(inside.split(" | ").map(str::trim).collect())
 }
 
-/// What stands between backticks, and the words from there to the next.
+/// The texts between backticks, each with the words up to the next.
 fn codes(cell: &str) -> Vec<(&str, &str)> {
     let mut parts = cell.split('`').skip(1);
     let mut found = Vec::new();
@@ -99,7 +100,7 @@ fn codes(cell: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The names of tests in a cell, each with the file that is said to hold it.
+/// The names of tests in a cell, each with the file that is named for it.
 fn tests(cell: &str) -> Vec<(&str, Option<&str>)> {
     let codes = codes(cell);
     let mut found = Vec::new();
@@ -125,7 +126,7 @@ fn is_file(code: &str) -> bool {
     is_path && (code.ends_with('/') || endings.iter().any(|ending| has_ending(code, ending)))
 }
 
-/// True if `file`, which may leave out the folders before it, is at `place` or a folder above it.
+/// True if `file`, which may omit leading folders, is at `place` or a folder above it.
 fn leads(file: &str, place: &str) -> bool {
     let file = format!("/{file}");
     if file.ends_with('/') { place.contains(&file) } else { place.ends_with(&file) }
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_what_is_there() {
+    fn passes_existing_tests_and_files() {
         let page = "| paper | file | test |\n| --- | --- | --- |\n\
                     | `not_a_test` | `a/b/c.rs`: `gone_too`; `c.rs`, `b/` | `it_holds` (`b/c.rs`), `it_walks` (`a/tests/d.rs`) |\n\n\
                     | holds | kept by |\n| --- | --- |\n\
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_gone_or_has_moved() {
+    fn finds_missing_and_moved_tests_and_files() {
         let page = "| holds | kept by |\n| --- | --- |\n\
                     | a | `it_fell` (`c.rs`) |\n| b | `it_holds` (`a/tests/d.rs`) |\n| c | `hold.rs`, `x/` |\n";
         assert_eq!(

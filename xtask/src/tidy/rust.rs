@@ -1,12 +1,12 @@
-//! Which part of a Rust file is code that ships? A scan by hand: what it must know is little.
+//! Separates shipped code from tests, comments and strings in a Rust file, with a simple scanner.
 
-/// True for files that hold tests or benchmarks only: `tests/a.rs`, `src/b/tests.rs`.
+/// True for files that contain only tests or benchmarks: `tests/a.rs`, `src/b/tests.rs`.
 pub(super) fn is_test_file(path: &str) -> bool {
     let mut parts = path.strip_suffix(".rs").unwrap_or(path).split('/');
     parts.any(|part| matches!(part, "tests" | "benches"))
 }
 
-/// The text above the `#[cfg(test)] mod … {` that ends a file; all of it without one.
+/// The text above the `#[cfg(test)] mod … {` that ends a file; the whole text if there is none.
 pub(super) fn above_tests(text: &str) -> &str {
     let mut start = 0;
     let mut test_at = None;
@@ -27,8 +27,8 @@ fn is_module(line: &str) -> bool {
     ["mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "].iter().any(|m| line.starts_with(m))
 }
 
-/// Code (`code_only`) with blanks in place of every item under `#[cfg(test)]`, and the names of the
-/// modules among them that are files of their own.
+/// Code (`code_only`) with blanks in place of every item under `#[cfg(test)]`, and the names of
+/// those modules that are files of their own.
 pub(super) fn without_tests(code: &str) -> (String, Vec<String>) {
     let mut kept = String::with_capacity(code.len());
     let mut modules = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn without_tests(code: &str) -> (String, Vec<String>) {
     (kept, modules)
 }
 
-/// Bytes to the `;` or the `}` that ends an item, or to the end of what the item is in.
+/// The number of bytes to the `;` or the `}` that ends an item, or to the end of its parent.
 fn end_of_item(item: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in item.char_indices() {
@@ -69,7 +69,7 @@ fn end_of_item(item: &str) -> usize {
     item.len()
 }
 
-/// `text` with blanks in place of comments, strings and characters; the lines stay where they are.
+/// `text` with blanks in place of comments, strings and characters; line breaks stay.
 pub(crate) fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -88,12 +88,13 @@ pub(crate) fn code_only(text: &str) -> String {
     code
 }
 
-/// A character of a name.
+/// True for a character of a name.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Bytes of the comment, string or character with which `rest` begins; 0 if it begins with code.
+/// The length in bytes of the comment, string or character at the beginning of `rest`; 0 if it
+/// begins with code.
 fn hidden(rest: &str, after_word: bool) -> usize {
     if rest.starts_with("//") {
         rest.find('\n').unwrap_or(rest.len())
@@ -127,7 +128,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// A string or character with its quotes; `\` hides the character behind it.
+/// A string or character with its quotes; `\` escapes the next character.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -141,7 +142,8 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// `'x'` and `'\n'`, but not the lifetime `'x`.
+/// `'x'` and `'
+/// '`, but not the lifetime `'x`.
 fn character(rest: &str) -> usize {
     let mut chars = rest.chars().skip(1);
     match (chars.next(), chars.next()) {
@@ -150,7 +152,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// `r"…"`, `r#"…"#`, also after `b` and `c`; `r#name` is none.
+/// `r"…"`, `r#"…"#`, also after `b` and `c`; not `r#name`.
 fn raw_string(rest: &str) -> usize {
     let Some(marks) = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r') else {
         return 0;
@@ -166,7 +168,7 @@ mod tests {
     use super::{above_tests, code_only, without_tests};
 
     #[test]
-    fn blanks_out_what_is_no_code() {
+    fn blanks_out_comments_strings_and_characters() {
         for (text, code) in [
             ("a // b\nc", "a     \nc"),
             ("a /* b /* c */ \n */ d", "a              \n    d"),

@@ -1,4 +1,4 @@
-//! Checks that each Rust file opens with its subject and is short enough to have one.
+//! Checks that each Rust file opens with a `//!` sentence and is short enough for one subject.
 
 use super::rust::{above_tests, is_test_file};
 use super::{Finding, Tree, has_ending};
@@ -6,14 +6,17 @@ use super::{Finding, Tree, has_ending};
 const MOST_LINES: usize = 400;
 const EXCUSE: &str = "// tidy: long because ";
 
-/// Every Rust file begins with a `//!` line and has at most 400 lines above its tests, unless one of
-/// its first ten lines is `// tidy: long because …`.
+/// Every Rust file begins with a `//!` line and has at most 400 lines above its tests, unless one
+/// of its first ten lines is `// tidy: long because …`.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.iter().filter(|(path, _)| is_ours(path)) {
         let mut find = |line, problem| findings.push(Finding { path: path.clone(), line, problem });
         if !text.starts_with("//! ") {
-            find(1, "the first line is no `//!` sentence that names the file's subject".to_owned());
+            find(
+                1,
+                "the first line is not a `//!` sentence that names the file's subject".to_owned(),
+            );
         }
         let n_lines = if is_test_file(path) { 0 } else { above_tests(text).lines().count() };
         if MOST_LINES < n_lines && !text.lines().take(10).any(is_excuse) {
@@ -40,7 +43,7 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn finds_a_file_that_does_not_say_what_it_answers() {
+    fn finds_a_file_without_an_opening_sentence() {
         let found = findings(
             check,
             &[

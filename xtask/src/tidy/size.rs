@@ -1,4 +1,5 @@
-//! Refuses large files: a clone must stay small, and weights or data are committed by mistake.
+//! Refuses large files, because a clone must stay small, and weights or data are committed by
+//! mistake.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! Has every reader of replies a target that tries it with anything? Models say what they like.
+//! Checks that every reader of model replies has a fuzz target, because models reply with anything.
 
 use super::rust::{above_tests, is_word};
 use super::{Finding, Tree, has_ending};
 
-/// Each `impl Reply for X` in our crates stands in a file that lists `X` under `fuzz_replies!`.
+/// Each `impl Reply for X` in our crates is in a file that lists `X` under `fuzz_replies!`.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let ours =
@@ -36,7 +36,7 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn finds_a_reader_that_nothing_tries() {
+    fn finds_a_reader_without_a_fuzz_target() {
         let tried = "impl Reply for A {\n}\nimpl Reply for B {\n}\n#[cfg(test)]\n\
                      pikerag_test_support::fuzz_replies! { reply_a: A, reply_b: B }\n";
         let untried = "\nimpl Reply for C {\n}\n";

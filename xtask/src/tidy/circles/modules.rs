@@ -1,4 +1,4 @@
-//! Which module uses which? Files and folders are modules; tests are none.
+//! Finds the uses between sibling modules. Files and folders are modules; tests are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use super::paths::{Path, paths};
 use crate::tidy::Tree;
 use crate::tidy::rust::{above_tests, code_only, is_test_file, without_tests};
 
-/// One module uses another: both are children of the same module, by their paths from the crate.
+/// A module that uses a sibling, by their paths from the crate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arrow {
     pub(super) from: String,
     pub(super) to: String,
 }
 
-/// Where an arrow was first seen.
+/// The first place of an arrow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) path: String,
     pub(super) line: usize,
 }
 
-/// A module's place below the crate's root.
+/// A module's path below the crate's root.
 type Name<'a> = Vec<&'a str>;
 
 struct Module<'a> {
@@ -30,9 +30,9 @@ struct Module<'a> {
 
 /// The arrows between siblings in all crates, such as `indexing/ingest` → `indexing/table`.
 ///
-/// A path is followed through a `use` of the module it leads to: what a parent has from one child
-/// and another child takes from the parent, the second takes from the first. What a module takes
-/// from a module above it, or has from one below it, is no arrow.
+/// A path is followed through the `use` of its target module: if a parent re-exports an item of one
+/// child and another child uses that, the second child uses the first. Uses of a module's own
+/// ancestors or descendants are not arrows.
 pub(super) fn arrows(tree: &Tree) -> BTreeMap<Arrow, Place> {
     let texts = texts(tree);
     let mut crates: BTreeMap<&str, BTreeMap<Name<'_>, Module<'_>>> = BTreeMap::new();
@@ -55,7 +55,7 @@ pub(super) fn arrows(tree: &Tree) -> BTreeMap<Arrow, Place> {
     arrows
 }
 
-/// The code that ships of every file that may hold some.
+/// The shipped code of every source file.
 fn texts(tree: &Tree) -> BTreeMap<&str, String> {
     let mut texts = BTreeMap::new();
     let mut gone_with = BTreeSet::new();
@@ -92,7 +92,7 @@ fn place(path: &str) -> Option<(&str, Name<'_>)> {
     Some((name, module))
 }
 
-/// The module to which a path leads from a file, or none outside this crate.
+/// The module that a path of a file refers to; `None` outside this crate.
 fn target<'a>(
     modules: &BTreeMap<Name<'a>, Module<'a>>,
     from: &Name<'a>,
@@ -100,7 +100,7 @@ fn target<'a>(
 ) -> Option<Name<'a>> {
     let mut from = from.clone();
     let mut segments = segments.to_vec();
-    // A `use` may lead to a `use`; ten are more than there are.
+    // A `use` can refer to another `use`; ten steps are more than there are.
     for _ in 0..10 {
         let (at, rest) = walk(modules, &from, &segments)?;
         let next = rest
@@ -117,7 +117,7 @@ fn target<'a>(
     Some(from)
 }
 
-/// The module that a path reaches by files and folders alone, and what is left of the path.
+/// The module that a path reaches by files and folders alone, and the rest of the path.
 fn walk<'a>(
     modules: &BTreeMap<Name<'a>, Module<'a>>,
     from: &Name<'a>,
@@ -133,7 +133,7 @@ fn walk<'a>(
             "self" => {}
             "super" => drop(at.pop()?),
             _ if modules.contains_key(&below) => at = below,
-            // A bare name that is no child: a foreign crate.
+            // A bare name that is no child: another crate.
             _ if rest.len() == segments.len() => return None,
             _ => break,
         }
@@ -142,7 +142,8 @@ fn walk<'a>(
     Some((at, rest.to_vec()))
 }
 
-/// The arrow between the siblings above two modules; none if one stands above the other.
+/// The arrow between the sibling ancestors of two modules; `None` if one is an ancestor of the
+/// other.
 fn arrow(name: &str, from: &Name<'_>, to: &Name<'_>) -> Option<Arrow> {
     let n_shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
     if n_shared == from.len() || n_shared == to.len() {
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_are_told_at_every_level() {
+    fn siblings_are_found_at_every_level() {
         check(
             &[
                 ("x/src/lib.rs", "mod a;\nmod b;\n"),
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parent_has_from_a_child_is_the_childs() {
+    fn a_re_export_counts_as_a_use_of_the_child() {
         check(
             &[
                 ("x/src/lib.rs", "mod a;\nmod b;\nmod c;\npub use a::A;\nuse c::{C as See};\n"),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_passed_over() {
+    fn tests_are_ignored() {
         check(
             &[
                 ("x/src/lib.rs", "mod a;\nmod b;\n#[cfg(test)]\nmod fake;\n"),

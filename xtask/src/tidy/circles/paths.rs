@@ -1,18 +1,18 @@
-//! Which paths into its own crate does a file name? Read by hand from code without comments.
+//! Reads the paths into its own crate that a file names, from code without comments.
 
 use crate::tidy::rust::is_word;
 
-/// A path as it is written, from `crate`, `super` or `self`, or from a bare name in a `use`.
+/// A path as written, from `crate`, `super` or `self`, or from a bare name in a `use`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Path<'a> {
     pub(super) segments: Vec<&'a str>,
-    /// The name under which a `use` brings it into the file; none outside `use`, and for `*`.
+    /// The name that a `use` gives it in the file; `None` outside `use`, and for `*`.
     pub(super) name: Option<&'a str>,
     /// Counted from 1.
     pub(super) line: usize,
 }
 
-/// All paths in `code`: the leaves of each `use`, and those in the code itself.
+/// All paths in `code`: the leaves of each `use`, and those in expressions and types.
 pub(super) fn paths(code: &str) -> Vec<Path<'_>> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -20,7 +20,7 @@ pub(super) fn paths(code: &str) -> Vec<Path<'_>> {
     while let Some(at) = rest.find(is_word) {
         let from_word = rest.get(at..).unwrap_or_default();
         let (word, after) = first_word(from_word);
-        // `pub(in crate::a)` says who may see an item, not what it sees.
+        // `pub(in crate::a)` restricts visibility; it is not a use.
         let is_root = matches!(word, "crate" | "super" | "self") && after.starts_with("::");
         rest = after;
         if word == "use" && after.starts_with(char::is_whitespace) {
@@ -71,7 +71,7 @@ fn leaves<'a>(tree: &'a str, above: &[&'a str], code: &'a str, found: &mut Vec<P
     }
 }
 
-/// Splits at commas that stand in no inner braces.
+/// Splits at commas outside inner braces.
 fn parts(group: &str) -> Vec<&str> {
     let (mut found, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, c) in group.char_indices() {
@@ -93,7 +93,7 @@ fn first_word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()))
 }
 
-/// Line breaks in `code` above `part`, which is a piece of it.
+/// The number of line breaks in `code` above `part`, which is a piece of it.
 fn newlines(code: &str, part: &str) -> usize {
     let at = (part.as_ptr() as usize).saturating_sub(code.as_ptr() as usize);
     code.get(..at).unwrap_or(code).matches('\n').count()
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_what_leads_nowhere() {
+    fn ignores_names_that_are_no_paths() {
         check("pub(crate) fn f(&self) { self.a; because::b() } pub(in crate::c) d: u8", &[]);
     }
 }

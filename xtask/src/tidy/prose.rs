@@ -1,0 +1,166 @@
+//! Checks the wording of comments and string literals (STYLE.md, Words) in the crates that use plain words.
+
+use super::rust::{code_only, is_word};
+use super::{Finding, Tree, has_ending};
+
+/// Folders whose Rust files are checked, one for each crate that uses plain words throughout.
+const DONE: [&str; 6] = [
+    "crates/contract/",
+    "crates/doubles/",
+    "crates/knowledge/",
+    "crates/server/",
+    "crates/test-support/",
+    "xtask/",
+];
+
+/// This file must contain the phrases that others must not.
+const SELF: &str = "xtask/src/tidy/prose.rs";
+
+/// Words and phrases that STYLE.md replaces, in lower case. A phrase may continue on the next line.
+const BANNED: [&str; 12] = [
+    "told",
+    "whoever",
+    "reckon",
+    "reckons",
+    "reckoned",
+    "foretold",
+    "anew",
+    "bears out",
+    "at hand",
+    "so many",
+    "is to be",
+    "are to be",
+];
+
+/// Files in which a phrase is allowed, each with its reason.
+const EXCEPTIONS: [(&str, &str, &str); 2] = [
+    ("crates/knowledge/src/correction.rs", "is to be", "a published error message"),
+    ("crates/test-support/src/oracle.rs", "told", "a model's reply, which is test data"),
+];
+
+/// The first line of each checked file asks no question, and no comment, string or character of it
+/// contains a banned phrase.
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    in_folders(tree, &DONE, &EXCEPTIONS)
+}
+
+fn in_folders(tree: &Tree, done: &[&str], exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let is_done = |path: &str| path != SELF && done.iter().any(|folder| path.starts_with(folder));
+    let mut findings = Vec::new();
+    for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs") && is_done(path)) {
+        let mut find = |line, problem| findings.push(Finding { path: path.clone(), line, problem });
+        let first = text.lines().next().unwrap_or_default();
+        if first.contains(['?', '？']) {
+            find(1, "the first line asks a question: state what the file does".to_owned());
+        }
+        let words = words(&prose_only(text));
+        for phrase in BANNED {
+            let is_excepted =
+                |(file, word, _): &(&str, &str, &str)| path == file && *word == phrase;
+            if exceptions.iter().any(is_excepted) {
+                continue;
+            }
+            for line in lines_with(&words, phrase) {
+                find(line, format!("`{phrase}`: write plain words (STYLE.md, Words)"));
+            }
+        }
+    }
+    findings
+}
+
+/// `text` with blanks in place of code, so that comments, strings and characters are left.
+fn prose_only(text: &str) -> String {
+    let code = code_only(text);
+    let pairs = text.chars().zip(code.chars());
+    pairs.map(|(c, code)| if c == code && !c.is_whitespace() { ' ' } else { c }).collect()
+}
+
+/// A word in lower case, or a mark that ends a phrase, with its line from 1.
+type Words = Vec<(usize, String)>;
+
+fn words(prose: &str) -> Words {
+    let mut words = Words::new();
+    for (line, text) in (1..).zip(prose.lines()) {
+        // A line break within a string reads as a space.
+        let text = text.replace("\\n", " ");
+        let (mut before, mut rest) = (' ', text.as_str());
+        while let Some(c) = rest.chars().next() {
+            let n_bytes = if is_word(c) {
+                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+            } else {
+                c.len_utf8()
+            };
+            let (word, after) = rest.split_at(n_bytes);
+            // The name of a variable that a format string shows.
+            let is_shown = before == '{' && after.starts_with(['}', ':']);
+            if (is_word(c) && !is_shown) || matches!(c, '.' | ',' | ';' | ':' | '?') {
+                words.push((line, word.to_lowercase()));
+            }
+            (before, rest) = (c, after);
+        }
+    }
+    words
+}
+
+/// The line of each occurrence of `phrase`, whose words are separated by single spaces.
+fn lines_with(words: &Words, phrase: &str) -> Vec<usize> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    let is_phrase = |window: &[(usize, String)]| {
+        window.iter().map(|(_, word)| word.as_str()).eq(phrase.iter().copied())
+    };
+    let windows = words.windows(phrase.len()).filter(|window| is_phrase(window));
+    windows.filter_map(|window| window.first().map(|(line, _)| *line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_folders;
+    use crate::tidy::Tree;
+
+    const FILE: &str = "crates/a/src/lib.rs";
+
+    fn found(text: &str, exceptions: &[(&str, &str, &str)]) -> Vec<String> {
+        let files =
+            [(FILE, text), ("crates/ab/src/lib.rs", "//! Told?\n"), ("crates/a/b.md", "told")];
+        let tree: Tree =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let found = in_folders(&tree, &["crates/a/"], exceptions);
+        found.iter().map(|finding| format!("{}: {}", finding.line, finding.problem)).collect()
+    }
+
+    #[test]
+    fn finds_a_question_in_the_first_line_only() {
+        let question = "1: the first line asks a question: state what the file does";
+        assert_eq!(found("//! What is it?\n", &[]), [question]);
+        assert_eq!(found("//! Is it? It is.\n", &[]), [question]);
+        assert_eq!(found("//! Answers.\n// Is it?\nfn a() -> B { c()? }\n", &[]), [""; 0]);
+    }
+
+    #[test]
+    fn finds_banned_phrases_in_comments_and_strings() {
+        let banned = |line: usize, phrase: &str| {
+            format!("{line}: `{phrase}`: write plain words (STYLE.md, Words)")
+        };
+        let text = "//! As told.\n/// So\n/// many, and whoever.\nfn a() {\n    let b = \"it is \\\n\
+                    to be\";\n    c() // made anew\n}\n";
+        let wanted = [
+            banned(1, "told"),
+            banned(3, "whoever"),
+            banned(7, "anew"),
+            banned(2, "so many"),
+            banned(5, "is to be"),
+        ];
+        assert_eq!(found(text, &[]), wanted);
+    }
+
+    #[test]
+    fn passes_code_other_words_and_exceptions() {
+        let text = "//! Untold and retold.\nfn told(whoever: u8) {}\n// So. Many are; it is, to be sure.\n\
+                    const A: &str = \"{told} {told:?}\";\n";
+        assert_eq!(found(text, &[]), [""; 0]);
+        let told = "//! The word \"told\".\n// Begun anew.\n";
+        let only_anew = ["2: `anew`: write plain words (STYLE.md, Words)"];
+        assert_eq!(found(told, &[(FILE, "told", "the prompt's word")]), only_anew);
+        assert_eq!(found(told, &[("crates/a/src/b.rs", "told", "another file")]).len(), 2);
+    }
+}
