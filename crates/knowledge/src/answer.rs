@@ -1,4 +1,4 @@
-//! What goes into reasoning and what comes out? Question, context, answer, citations.
+//! Defines the input and output of reasoning: question, context, answer, citations.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,45 +9,45 @@ use crate::id::ChunkId;
 use crate::verified::Ground;
 use crate::worked::Worked;
 
-/// A question as asked. Carries no gold answer: methods must not be able to see one.
+/// A question as the user asked it. It carries no gold answer: methods must not see one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Question {
     /// Names the question in traces and reports.
     pub id: String,
-    /// As the method is asked it; an instruction on how to answer is part of it.
+    /// The text that the method receives; it includes any instruction on how to answer.
     pub text: String,
-    /// What of it is looked up, where an instruction on how to answer stands beside it.
+    /// The part to search for, if the text also contains an instruction on how to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub lookup: Option<String>,
-    /// What kind of answer is wanted.
+    /// The form of the wanted answer.
     #[serde(default, skip_serializing_if = "AnswerForm::is_fitting")]
     pub form: AnswerForm,
 }
 
 impl Question {
-    /// A question without instructions, to be answered as its words ask.
+    /// A question without instructions.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { id: id.into(), text: text.into(), ..Self::default() }
     }
 
-    /// The same question in other words: nothing else of it is looked up.
+    /// The same question in other words, which are also the words to search for.
     #[must_use]
     pub fn reworded(&self, text: impl Into<String>) -> Self {
         Self { text: text.into(), lookup: None, ..self.clone() }
     }
 
-    /// What is looked up: the question without instructions on how to answer.
+    /// The words to search for: the question without instructions on how to answer.
     pub fn query(&self) -> &str {
         self.lookup.as_deref().unwrap_or(&self.text)
     }
 }
 
-/// What kind of answer a question wants; prompts say so.
+/// The form of answer that a question wants; prompts state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerForm {
-    /// As the question's own words ask: short where they ask for a name or a number, longer where they ask how.
+    /// As the question's own words ask: short for a name or a number, longer for an explanation.
     #[default]
     Fitting,
     /// A name, a date, a number, yes or no, a phrase.
@@ -63,7 +63,7 @@ pub enum AnswerForm {
 }
 
 impl AnswerForm {
-    /// Whether nobody said.
+    /// Whether no form was set.
     pub fn is_fitting(&self) -> bool {
         *self == Self::Fitting
     }
@@ -74,31 +74,31 @@ impl AnswerForm {
 pub struct ContextChunk {
     /// In full: prompts show its text, citations its place.
     pub chunk: Chunk,
-    /// The hop that chose it, from 1; 0 for what was filled up afterwards.
+    /// The hop that chose it, from 1; 0 for chunks that were added afterwards.
     pub hop: usize,
 }
 
 /// `C` in Algorithm 1: the chunks gathered so far, in the order they were chosen, each once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Context {
-    /// In the order they were chosen, each once; empty where nothing was found or looked up.
+    /// In the order they were chosen, each once; empty if nothing was found or searched.
     pub chunks: Vec<ContextChunk>,
 }
 
 impl Context {
-    /// Chunks that came in one round.
+    /// A context of chunks from one round.
     pub fn of(hop: usize, chunks: impl IntoIterator<Item = Chunk>) -> Self {
         let mut context = Self::default();
         context.extend(hop, chunks);
         context
     }
 
-    /// Adds each chunk unless it is in there already.
+    /// Adds each chunk that is not in the context yet.
     pub fn extend(&mut self, hop: usize, chunks: impl IntoIterator<Item = Chunk>) {
         chunks.into_iter().for_each(|chunk| self.add(hop, chunk));
     }
 
-    /// `C ← C ∪ {c}`: adds a chunk unless it is in there already.
+    /// `C ← C ∪ {c}`: adds a chunk that is not in the context yet.
     pub fn add(&mut self, hop: usize, chunk: Chunk) {
         if !self.holds(chunk.id) {
             self.chunks.push(ContextChunk { chunk, hop });
@@ -116,7 +116,7 @@ impl Context {
     }
 }
 
-/// Who wrote an answer.
+/// The author of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum WrittenBy {
@@ -127,25 +127,25 @@ pub enum WrittenBy {
     },
     /// No language model: the answer quotes its evidence.
     Quotation,
-    /// No language model: a program worked the answer out of records.
+    /// No language model: a program computed the answer from records.
     Reckoning,
-    /// A person, who verified it; the documents have had nothing new to say since.
+    /// A person, who verified it; the documents contain nothing new since then.
     Person {
-        /// Who it was.
+        /// The person's name.
         name: String,
     },
 }
 
-/// Whether a quoted text really stands where the citation says.
+/// Whether a quoted text really is where the citation says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// The source's text under the span equals the quote, byte for byte.
     Verified,
-    /// The quote was not found in the cited chunk; the claim stands unsupported.
+    /// The quote was not found in the cited chunk; the claim is unsupported.
     NotFound,
-    /// The quote stands in what a model said of the chunk (of a figure, say), not in the source's own
-    /// words.
+    /// The quote is in a model's description of the chunk (of a figure, for example), not in the
+    /// source's own words.
     Described,
 }
 
@@ -154,24 +154,24 @@ pub enum Check {
 pub struct Citation {
     /// The number shown with the answer, from 1.
     pub number: usize,
-    /// The chunk that holds the quote; where none does, the one that it was ascribed to.
+    /// The chunk that contains the quote; if none does, the chunk that the claim names.
     pub chunk: ChunkId,
     /// The file as the user named it, and `#record` inside it.
     pub uri: String,
     /// Title of the document, then the headings above the chunk.
     pub title: String,
-    /// Page that the quote begins on, from 1, where the format has pages.
+    /// The page on which the quote begins, from 1, if the format has pages.
     #[schema(required)]
     pub page: Option<u32>,
-    /// Where the quote stands in the source's text; the whole chunk where it was not found.
+    /// The quote's span in the source's text; the whole chunk if the quote was not found.
     pub span: Span,
-    /// The lines or other pieces that the quote stands on, with their pages and places; of the whole chunk where it
-    /// was not found. Empty where they are not known.
+    /// The lines or other pieces of the quote, with their pages and places; those of the whole
+    /// chunk if the quote was not found. Empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<PageBox>,
-    /// As the source has it under `span` if it was found, else as it was claimed.
+    /// The source's text under `span` if the quote was found, else the claimed text.
     pub quote: String,
-    /// Whether they are there.
+    /// The result of the check.
     pub check: Check,
 }
 
@@ -188,28 +188,29 @@ impl From<&Citation> for Ground {
     }
 }
 
-/// What a method returns.
+/// The result of a method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Answer {
-    /// The short answer, without its reasons; what is missing, where `refused`.
+    /// The short answer, without its reasons; if `refused`, the missing information.
     pub text: String,
-    /// Why, in the model's words; empty without one.
+    /// The reasons in the model's words; empty without a model.
     pub rationale: String,
-    /// Whether the method declined to answer; `text` then says what is missing.
+    /// Whether the method declined to answer; `text` then names the missing information.
     #[serde(default)]
     #[schema(required)]
     pub refused: bool,
-    /// What the passages do not tell though the answer needs it, in the model's words; empty where they settle the
-    /// question, or nobody said. The answer then is what is most likely.
+    /// Facts that the answer needs and the passages do not contain, in the model's words. The
+    /// answer is then the most likely one. Empty if the passages settle the question, or no model
+    /// was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Tells an answer in a model's words from one that only quotes.
+    /// The author: a model, a quotation, a computation or a person.
     pub written_by: WrittenBy,
-    /// Where it stands, in the order of first use.
+    /// The citations, in the order of first use.
     pub citations: Vec<Citation>,
     /// The chunks it was written from.
     pub context: Context,
-    /// The figures, tables and forecasts that it rests on; none for an answer that was read.
+    /// The figures, tables and forecasts behind it; none for an answer that was read from passages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub worked: Option<Box<Worked>>,

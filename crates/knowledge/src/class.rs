@@ -1,4 +1,5 @@
-//! What kind of question is it? The classes of PIKE-RAG §3.2, and the level of a system that answers them (Table 1).
+//! Defines the classes of questions (PIKE-RAG §3.2), and the levels of systems that answer them
+//! (Table 1).
 
 use std::str::FromStr;
 
@@ -26,23 +27,23 @@ use utoipa::ToSchema;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum TaskClass {
-    /// The answer stands in the documents.
+    /// The documents state the answer.
     Factual,
-    /// It is put together of several pieces, one leading to the next.
+    /// The answer combines several pieces, each found through the one before.
     Bridging,
-    /// Two or more things are put side by side.
+    /// The question compares two or more things.
     Comparative,
-    /// Something is counted, summed, ranked or averaged.
+    /// The question counts, sums, ranks or averages.
     Quantitative,
-    /// Much is said in few words.
+    /// The question asks for a summary.
     Summarizing,
-    /// What is asked for has not happened yet.
+    /// The question asks about the future.
     Predictive,
-    /// Something new is wanted: ideas, a plan, a design.
+    /// The question asks for something new: ideas, a plan, a design.
     Creative,
 }
 
-/// What a system has to be capable of (PIKE-RAG Table 1).
+/// The capability of a system (PIKE-RAG Table 1).
 #[derive(
     Clone,
     Copy,
@@ -78,7 +79,7 @@ impl TaskClass {
         self.into()
     }
 
-    /// The level that it takes.
+    /// The level that it requires.
     pub fn level(self) -> Level {
         match self {
             Self::Factual => Level::L1,
@@ -91,7 +92,7 @@ impl TaskClass {
     }
 }
 
-/// A name that no class bears.
+/// A name of no class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no class of questions `{0}`; choose from factual, bridging, comparative, quantitative, summarizing, predictive, creative"
@@ -107,7 +108,7 @@ impl FromStr for TaskClass {
     }
 }
 
-/// A name that no level bears.
+/// A name of no level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no level `{0}`; choose from L1, L2, L3, L4")]
 pub struct UnknownLevel(String);

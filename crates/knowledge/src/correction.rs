@@ -1,5 +1,5 @@
-//! What does a person mend in the reading of a file? A passage that was read wrongly says something else from then on; all that
-//! stands beside it keeps its place on the page.
+//! Corrects passages of a file that were read wrongly. Everything around a correction keeps its
+//! place on the page.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,19 +7,19 @@ use utoipa::ToSchema;
 use crate::Millis;
 use crate::document::{BlockKind, Document, Span, Table};
 
-/// A passage that was read wrongly, and what it says.
+/// A passage that was read wrongly, with its correct text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Correction {
-    /// The document's place inside its file: empty for the file itself.
+    /// The document's place inside its file; empty for the file itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fragment: String,
-    /// As it was read; it stands in the document once.
+    /// The text as it was read; it occurs once in the document.
     pub old: String,
-    /// As it should have been read; empty for what is not there.
+    /// The correct text; empty to remove the passage.
     pub new: String,
-    /// Who says so.
+    /// The author of the correction.
     pub by: String,
-    /// When.
+    /// The time of the correction.
     #[schema(value_type = u64)]
     pub at: Millis,
 }
@@ -27,26 +27,26 @@ pub struct Correction {
 /// Why a correction cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// Nothing is to be mended.
+    /// The passage to correct is empty.
     #[error("what is to be mended holds no word")]
     Empty,
-    /// It was read otherwise, or the file has changed.
+    /// The text was read differently, or the file has changed.
     #[error("this passage is not in the reading")]
     NotThere,
-    /// It stands there so often.
+    /// It occurs N times.
     #[error("this passage stands there {0} times: name more of what is around it")]
     Unclear(usize),
-    /// It goes from one paragraph, heading, table or line of a table into the next, or over several cells.
+    /// It crosses paragraphs, headings, tables, lines of a table, or cells.
     #[error("this passage goes over several paragraphs or cells: mend each by itself")]
     Across,
 }
 
 impl Document {
-    /// Makes a correction. Spans, boxes and cells follow: what stands behind moves on, the mended piece keeps its place on the
-    /// page. A piece that has no word left goes.
+    /// Applies a correction. Spans, boxes and cells are adjusted: later text moves, and the
+    /// corrected piece keeps its place on the page. A piece without any remaining word is removed.
     ///
     /// # Errors
-    /// [`Misfit`]; the document is as it was.
+    /// [`Misfit`]; the document is unchanged.
     pub fn correct(&mut self, correction: &Correction) -> Result<(), Misfit> {
         let old = correction.old.trim();
         if old.is_empty() {
@@ -93,7 +93,7 @@ impl Document {
     }
 }
 
-/// The only cell that holds the passage.
+/// The only cell that contains the passage.
 fn cell_with<'a>(table: &'a mut Table, old: &str) -> Option<&'a mut String> {
     let rows = table.rows.iter_mut().flatten();
     let mut cells = table.header.iter_mut().chain(rows).filter(|cell| cell.contains(old));
@@ -102,7 +102,7 @@ fn cell_with<'a>(table: &'a mut Table, old: &str) -> Option<&'a mut String> {
 }
 
 impl Span {
-    /// Where it stands once so many bytes stand in the place of others.
+    /// The span after `bytes` bytes have replaced the bytes of `gone`.
     fn after(self, gone: Self, bytes: usize) -> Self {
         let moved = |at: usize| at - gone.end + gone.start + bytes;
         let (within_start, within_end) = (gone.start, gone.start + bytes);
@@ -174,49 +174,49 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_correction_keeps_its_words_and_its_place() {
+    fn text_around_a_correction_keeps_its_words_and_its_place() {
         for (old, new) in [
             ("1ifts", "lifts"),
             ("1ifts", "lifts well over"),
             ("crane 1ifts forty", "winch pulls"),
             ("1ifts ", ""),
         ] {
-            let mut mended = document();
-            mended.correct(&correction(old, new)).unwrap();
-            assert!(!mended.text.contains("1ifts"));
-            assert_eq!(under(&mended, mended.links[0].span), "more");
-            assert_eq!(under(&mended, mended.blocks[3].span), "The end.");
-            let paragraph = under(&mended, mended.blocks[1].span);
+            let mut corrected = document();
+            corrected.correct(&correction(old, new)).unwrap();
+            assert!(!corrected.text.contains("1ifts"));
+            assert_eq!(under(&corrected, corrected.links[0].span), "more");
+            assert_eq!(under(&corrected, corrected.blocks[3].span), "The end.");
+            let paragraph = under(&corrected, corrected.blocks[1].span);
             assert!(
                 paragraph.starts_with("The ") && paragraph.ends_with("See more."),
                 "{paragraph}"
             );
-            let boxes = &mended.blocks[1].boxes;
+            let boxes = &corrected.blocks[1].boxes;
             assert!(boxes.iter().all(|own| own.area.left.to_bits() == 1f32.to_bits()), "{boxes:?}");
-            assert_eq!(boxes.last().unwrap().span.end, mended.blocks[1].span.end);
-            let BlockKind::Table(table) = &mended.blocks[2].kind else { panic!() };
-            assert_eq!(under(&mended, table.lines[1]), "| Z-1 | Hambvrg |\n");
+            assert_eq!(boxes.last().unwrap().span.end, corrected.blocks[1].span.end);
+            let BlockKind::Table(table) = &corrected.blocks[2].kind else { panic!() };
+            assert_eq!(under(&corrected, table.lines[1]), "| Z-1 | Hambvrg |\n");
         }
     }
 
     #[test]
-    fn a_cell_is_mended_with_its_line() {
-        let mut mended = document();
-        mended.correct(&correction("Hambvrg", "Hamburg\nharbour")).unwrap();
-        let BlockKind::Table(table) = &mended.blocks[2].kind else { panic!() };
+    fn a_cell_is_corrected_with_its_line() {
+        let mut corrected = document();
+        corrected.correct(&correction("Hambvrg", "Hamburg\nharbour")).unwrap();
+        let BlockKind::Table(table) = &corrected.blocks[2].kind else { panic!() };
         assert_eq!(table.rows[0][1], "Hamburg harbour");
-        assert_eq!(under(&mended, table.lines[1]), "| Z-1 | Hamburg harbour |\n");
+        assert_eq!(under(&corrected, table.lines[1]), "| Z-1 | Hamburg harbour |\n");
     }
 
     #[test]
-    fn what_is_not_there_goes_as_a_whole() {
-        let mut mended = document();
-        mended.correct(&correction("The end.", "")).unwrap();
-        assert_eq!(mended.blocks.len(), 3);
+    fn an_empty_correction_removes_the_block() {
+        let mut corrected = document();
+        corrected.correct(&correction("The end.", "")).unwrap();
+        assert_eq!(corrected.blocks.len(), 3);
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing() {
+    fn a_correction_that_does_not_fit_changes_nothing() {
         for (old, why) in [
             ("  ", Misfit::Empty),
             ("lifts", Misfit::NotThere),

@@ -1,4 +1,4 @@
-//! Holds what is said of the typed tables of a base, and the plans that are worked out over them (PIKE-RAG §5.4: structuring).
+//! Describes the typed tables of a base and the plans over them (PIKE-RAG §5.4: structuring).
 
 mod misuse;
 mod plan;
@@ -22,9 +22,10 @@ pub use plan::{
 pub struct DataTable {
     /// Its name in SQL, unique in the base: lower-case letters, digits, `_`.
     pub name: String,
-    /// What people call it: the caption or heading over it, else the name of its file without an ending.
+    /// Its name for people: its caption or heading, else the name of its file without the
+    /// extension.
     pub title: String,
-    /// Further words for what it is about: headings, captions, names of files.
+    /// Further words for its subject: headings, captions, names of files.
     pub about: Vec<String>,
     /// In the order of the header; at least one.
     pub columns: Vec<DataColumn>,
@@ -39,7 +40,7 @@ pub struct DataTable {
 impl DataTable {
     /// Documents that a table lists.
     pub const MOST_PARTS: usize = 1_000;
-    /// Columns of a table; what stands to the right of them is no column.
+    /// The largest number of columns; further columns are dropped.
     pub const MOST_COLUMNS: usize = 1_000;
 
     /// A column by its name in SQL.
@@ -62,23 +63,23 @@ pub struct DataPart {
 /// A column of a [`DataTable`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DataColumn {
-    /// As the header writes it, without its unit.
+    /// The header's text, without the unit.
     pub name: String,
     /// Its name in SQL, unique in its table.
     pub sql: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: ColumnKind,
-    /// The unit of its numbers, where the header or all cells name one.
+    /// The unit of its numbers, if the header or all cells name one.
     pub unit: Option<String>,
     /// Rows that have a value.
     pub filled: u64,
-    /// Values that do not read as the kind: they are kept as they are written, and no figure counts them.
+    /// Values that cannot be read as the kind: they are kept as text, and no figure counts them.
     pub unread: u64,
-    /// Different values; counted to [`DataColumn::MOST_DISTINCT`].
+    /// The number of different values, up to [`DataColumn::MOST_DISTINCT`].
     pub distinct: u64,
-    /// The least value, as it is shown; dates by ISO 8601.
+    /// The smallest value as it is shown; dates by ISO 8601.
     pub least: Option<String>,
-    /// The greatest.
+    /// The largest value.
     pub greatest: Option<String>,
     /// The most frequent values first; at most [`DataColumn::SAMPLES`].
     pub samples: Vec<String>,
@@ -91,7 +92,7 @@ impl DataColumn {
     pub const SAMPLES: usize = 12;
 }
 
-/// What the values of a column are.
+/// The kind of a column's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
@@ -99,13 +100,13 @@ pub enum ColumnKind {
     Integer,
     /// Numbers; stored as reals.
     Real,
-    /// Calendar years: whole numbers that nobody adds up.
+    /// Calendar years: whole numbers that are never summed.
     Year,
     /// Dates or periods by ISO 8601: `2013`, `2013-07`, `2013-07-05`, `2013-07-05 14:30:00`; stored as text.
     Date,
     /// Yes or no; stored as 1 and 0.
     Boolean,
-    /// A name or code that tells rows apart; stored as text.
+    /// A name or code that identifies rows; stored as text.
     Identifier,
     /// Words that many rows share; stored as text.
     Category,
@@ -115,7 +116,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// As it is written in JSON.
+    /// Its name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Integer => "integer",
@@ -134,7 +135,7 @@ impl ColumnKind {
         matches!(self, Self::Integer | Self::Real | Self::Year | Self::Boolean)
     }
 
-    /// Whether values are added up and averaged.
+    /// Whether values can be summed and averaged.
     pub fn is_measure(self) -> bool {
         matches!(self, Self::Integer | Self::Real)
     }
@@ -158,7 +159,7 @@ pub struct ColumnRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DataValue {
-    /// None.
+    /// No value.
     #[default]
     Empty,
     /// A whole number.
@@ -169,7 +170,8 @@ pub enum DataValue {
     Text(String),
 }
 
-/// A number, a text or nothing: a whole number is a number, too, and one schema for each kind would fit it twice.
+/// A number, a text or null. Whole numbers are numbers too, so a schema for each kind would match a
+/// value twice.
 impl PartialSchema for DataValue {
     fn schema() -> RefOr<Schema> {
         let kinds = [Type::Number, Type::String, Type::Null];
@@ -190,23 +192,24 @@ impl std::fmt::Display for DataValue {
     }
 }
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlanRows {
-    /// The keys of the group and then its measures; or the columns that are shown. At most [`PlanRows::MOST`].
+    /// The keys of the group and then its measures; or the shown columns. At most
+    /// [`PlanRows::MOST`] rows.
     pub rows: Vec<PlanRow>,
-    /// Rows of the table that fulfil the filters.
+    /// Rows of the table that pass the filters.
     pub matched: u64,
-    /// Of these, rows without a value of the first measure's column.
+    /// Those among them without a value of the first measure's column.
     pub unmeasured: u64,
-    /// The statement that was run, with its bound values written in: for people.
+    /// The executed statement with its bound values inserted, for people.
     pub sql: String,
 }
 
 impl PlanRows {
-    /// Rows of a result, where the plan names no limit.
+    /// The largest number of rows of a result, if the plan sets no limit.
     pub const MOST: usize = 10_000;
-    /// Origins of all rows together, as far as each has one.
+    /// The limit of origins of all rows together.
     pub const MOST_ORIGINS: usize = 2_000;
 }
 
@@ -215,30 +218,31 @@ impl PlanRows {
 pub struct PlanRow {
     /// In the order of [`PlanRows::rows`].
     pub cells: Vec<DataValue>,
-    /// Where the rows that it rests on stand; at most [`PlanRow::MOST_ORIGINS`], in the order of the documents.
+    /// The places of its source rows; at most [`PlanRow::MOST_ORIGINS`], in the order of the
+    /// documents.
     pub origins: Vec<RowOrigin>,
 }
 
 impl PlanRow {
-    /// Origins of one row of a result.
+    /// The limit of origins of one row of a result.
     pub const MOST_ORIGINS: usize = 200;
 }
 
-/// Where a row of a table stands.
+/// The place of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RowOrigin {
     /// The chunk that holds it.
     pub chunk: ChunkId,
-    /// Where in the document's text.
+    /// Its span in the document's text.
     pub span: Span,
 }
 
-/// What came of a statement that a person wrote.
+/// The result of a statement that a person wrote.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SqlRows {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// The rows, at most as many as were asked for.
+    /// The rows, up to the requested limit.
     pub rows: Vec<Vec<DataValue>>,
     /// Whether there are more rows.
     pub is_cut: bool,

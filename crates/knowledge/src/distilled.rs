@@ -1,13 +1,13 @@
-//! What is distilled from many chunks at once? Entities and relations, communities of entities with
-//! their reports, summaries of summaries (PIKE-RAG §5.1.2, layer `D`; GraphRAG, RAPTOR). All of it is derived
-//! from what single chunks say, and leads back to them.
+//! Defines the knowledge that is distilled from many chunks: entities and relations, communities of
+//! entities with their reports, summaries of summaries (PIKE-RAG §5.1.2, layer `D`; GraphRAG,
+//! RAPTOR). All of it is derived from single chunks, and refers to them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::id::{ChunkId, CommunityId, EntityId, NodeId, RelationId, SummaryId, content_id};
 
-/// What one chunk says of entities and relations: the result of extraction.
+/// The entities and relations of one chunk: the result of extraction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extraction {
     /// The entities that the chunk mentions, each once.
@@ -16,27 +16,27 @@ pub struct Extraction {
     pub relations: Vec<RelationMention>,
 }
 
-/// What one chunk says of one entity.
+/// A chunk's mention of an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityMention {
     /// Derived from the folded name.
     pub id: EntityId,
     /// The name as the chunk has it.
     pub name: String,
-    /// Person, place, product, …; empty where nobody said.
+    /// Person, place, product, …; empty if unknown.
     pub kind: String,
-    /// What the chunk says of it; may be empty.
+    /// The chunk's description of it; may be empty.
     pub description: String,
 }
 
-/// What one chunk says of one relation.
+/// A chunk's statement of a relation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelationMention {
     /// Derived from both ends.
     pub id: RelationId,
     /// The entity that the relation starts from.
     pub subject: EntityId,
-    /// The entity that it leads to.
+    /// The entity that the relation leads to.
     pub object: EntityId,
     /// How they are related.
     pub description: String,
@@ -44,7 +44,7 @@ pub struct RelationMention {
     pub weight: f64,
 }
 
-/// A person, place, product, …: all that mentions of one name say together.
+/// A person, place, product, …, combined from all mentions of one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// Derived from the folded name.
@@ -53,29 +53,29 @@ pub struct Entity {
     pub name: String,
     /// The kind that most chunks name; may be empty.
     pub kind: String,
-    /// What its chunks say of it: each description once in reading order, or a summary of them.
+    /// The descriptions of its chunks: each once in reading order, or a summary of them.
     pub description: String,
 }
 
-/// A relation between two entities: all that its mentions say together.
+/// A relation between two entities, combined from all its mentions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
     /// Derived from both ends.
     pub id: RelationId,
     /// The entity that the relation starts from.
     pub subject: EntityId,
-    /// The entity that it leads to.
+    /// The entity that the relation leads to.
     pub object: EntityId,
-    /// How they are related: as an entity's description.
+    /// How they are related; combined like an entity's description.
     pub description: String,
     /// Sum of the weights of its mentions.
     pub weight: f64,
 }
 
-/// Entities that have more to do with each other than with the rest.
+/// Entities that are more closely related to each other than to the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Community {
-    /// Derived from its members, the relations among them, and what is said of all these.
+    /// Derived from its members, the relations among them, and the descriptions of all these.
     pub id: CommunityId,
     /// 0 for the whole graph's communities, 1 for the parts that large ones are split into, …
     pub level: u8,
@@ -83,7 +83,7 @@ pub struct Community {
     pub parent: Option<CommunityId>,
     /// Its entities, by identifier.
     pub members: Vec<EntityId>,
-    /// What there is to say of it, once that is written.
+    /// Its report, once written.
     pub report: Option<Report>,
 }
 
@@ -92,13 +92,13 @@ pub struct Community {
 pub struct Report {
     /// A short name for the community, on one line.
     pub title: String,
-    /// What the community is about.
+    /// The subject of the community.
     pub summary: String,
     /// How much it matters, from 0 to 10.
     pub rating: f64,
     /// Single insights, most important first.
     pub findings: Vec<String>,
-    /// The model that wrote it; none where it quotes the community's own sentences.
+    /// The model that wrote it; none if it quotes the community's own sentences.
     pub model: Option<String>,
 }
 
@@ -121,13 +121,13 @@ pub struct Summary {
     pub id: SummaryId,
     /// 1 above chunks, 2 above those, …
     pub level: u8,
-    /// What its children say together, in the model's words.
+    /// The content of its children, in the model's words.
     pub text: String,
-    /// What it summarises, in the order that the model read.
+    /// The summarized nodes, in the order that the model read.
     pub children: Vec<Child>,
 }
 
-/// What a summary was made from.
+/// A source of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Child {
@@ -137,7 +137,7 @@ pub enum Child {
     Summary(SummaryId),
 }
 
-/// A state of the documents: advances with every change of them.
+/// A state of the documents; it increases with every change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(pub u64);
 
@@ -147,14 +147,14 @@ impl std::fmt::Display for Generation {
     }
 }
 
-/// A hash of all that is said of something: what is made of less or more has another one.
+/// A hash of all descriptions of something: any other set of descriptions has another hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SaidKey(pub u64);
 
-/// The entity graph without its words: what communities are found in.
+/// The entity graph without its words, for community detection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
-    /// What was made from an older outline is refused.
+    /// Results from an older outline are refused.
     pub generation: Generation,
     /// Every entity, by identifier.
     pub entities: Vec<OutlineEntity>,
@@ -167,7 +167,7 @@ pub struct Outline {
 pub struct OutlineEntity {
     /// Derived from the folded name.
     pub id: EntityId,
-    /// Of its names, kinds and descriptions.
+    /// The hash of its names, kinds and descriptions.
     pub said: SaidKey,
 }
 
@@ -182,11 +182,11 @@ pub struct OutlineRelation {
     pub object: EntityId,
     /// Sum of the weights of its mentions.
     pub weight: f64,
-    /// Of its descriptions.
+    /// The hash of its descriptions.
     pub said: SaidKey,
 }
 
-/// An entity or relation of which more is said than a prompt should hold.
+/// An entity or relation whose descriptions are too long for a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LongDescription {
     /// The entity or relation.
@@ -198,19 +198,19 @@ pub struct LongDescription {
 }
 
 impl LongDescription {
-    /// A summary made of less or more is refused.
+    /// The hash of the descriptions; a summary of other descriptions is refused.
     pub fn key(&self) -> SaidKey {
         said_key(self.said.iter().map(String::as_str))
     }
 }
 
-/// The key of descriptions in their order.
+/// The hash of descriptions in their order.
 pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> SaidKey {
     let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
     SaidKey(content_id("said", &parts))
 }
 
-/// What can be built on top of chunks and atoms, over all documents together.
+/// A structure over all documents, built on chunks and atoms.
 #[derive(
     Clone,
     Copy,

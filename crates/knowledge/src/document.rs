@@ -1,4 +1,4 @@
-//! What does parsing hand on? A document: its text, its layout, its links, its problems.
+//! Defines the output of parsing: a document with its text, layout, links and problems.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The text under the span, or `None` where the span does not fit the text.
+    /// The text under the span, or `None` if the span does not fit the text.
     pub fn of<'a>(&self, text: &'a str) -> Option<&'a str> {
         text.get(self.start..self.end)
     }
@@ -34,56 +34,56 @@ pub struct Document {
     pub title: String,
     /// Media type, such as `text/markdown`.
     pub media_type: String,
-    /// The text that every span counts in. For plain text and Markdown in UTF-8: the file's own
-    /// bytes, so that a span can be opened in the file; else the text as parsed.
+    /// The text that every span refers to. For plain text and Markdown in UTF-8 these are the
+    /// file's own bytes, so that a span can be opened in the file; else the text as parsed.
     pub text: String,
     /// Layout in reading order; spans rise and do not overlap.
     pub blocks: Vec<Block>,
     /// Links to other documents, in reading order.
     pub links: Vec<Link>,
-    /// Its pictures, which [`BlockKind::Figure`] counts in.
+    /// Its pictures, to which [`BlockKind::Figure`] refers by position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Who decides where chunks end.
+    /// Who determines the ends of chunks.
     pub chunking: Chunking,
-    /// What the document says of itself (author, date, …), sorted by key.
+    /// The document's metadata (author, date, …), sorted by key.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Who decides where chunks end?
+/// Who determines the ends of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunking {
-    /// Ours: split by structure and size.
+    /// Our chunker: it splits by structure and size.
     Free,
-    /// The file's: the document is one chunk already (a record of a chunk or corpus file).
+    /// The file: the document is one chunk already (a record of a chunk or corpus file).
     Given,
 }
 
 /// A piece of layout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// Decides how the block is cut, and whether it opens a section.
+    /// Determines how the block is split, and whether it opens a section.
     pub kind: BlockKind,
-    /// Where it stands in the document's text.
+    /// Its span in the document's text.
     pub span: Span,
-    /// Page, slide or sheet, from 1, where the format has them.
+    /// Page, slide or sheet, from 1, if the format has them.
     pub page: Option<u32>,
-    /// Where it stands on the page, where the format says so.
+    /// Its place on the page, if the format gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<Area>,
-    /// Where each of its lines stands, in reading order, where the format says so; a paragraph may go on in the next
-    /// column or on the next page. Empty: `page` and `area` are all that is known.
+    /// The place of each of its lines, in reading order, if the format gives it; a paragraph may
+    /// continue in the next column or on the next page. If empty, only `page` and `area` are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<PageBox>,
-    /// No reader of the page sees it: invisible ink, outside the page, a hidden sheet. It is kept and
-    /// shown as hidden; nothing is answered from it.
+    /// Readers of the page cannot see it: invisible ink, outside the page, a hidden sheet. It is
+    /// kept and shown as hidden; no answer uses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
 impl Block {
-    /// A piece of a format without pages.
+    /// A block of a format without pages.
     pub fn new(kind: BlockKind, span: Span) -> Self {
         Self { kind, span, page: None, area: None, boxes: Vec::new(), hidden: false }
     }
@@ -115,27 +115,27 @@ impl Area {
     }
 }
 
-/// A part of a document's text, and where it stands.
+/// A part of a document's text, with its place on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageBox {
     /// The part, in bytes of the document's text.
     pub span: Span,
-    /// Its page, from 1; none for a picture, which has one.
+    /// Its page, from 1; none for a picture, which has only one.
     #[schema(required)]
     pub page: Option<u32>,
-    /// Where on the page it stands.
+    /// Its place on the page.
     pub area: Area,
 }
 
 impl PageBox {
-    /// What of it lies within a span; the area stays whole. `None` where nothing does.
+    /// The part within a span; the area stays whole. `None` if they do not overlap.
     pub fn within(self, span: Span) -> Option<Self> {
         let (start, end) = (self.span.start.max(span.start), self.span.end.min(span.end));
         (start < end).then_some(Self { span: Span { start, end }, ..self })
     }
 }
 
-/// A picture, as a model with eyes would be shown it.
+/// A picture in the form that a vision model receives.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// Media type of the bytes, such as `image/png`.
@@ -152,7 +152,7 @@ impl std::fmt::Debug for Image {
 }
 
 impl Image {
-    /// As a `data:` URL, the way chat messages carry pictures.
+    /// A `data:` URL, as chat messages carry pictures.
     pub fn data_url(&self) -> String {
         format!("data:{};base64,{}", self.media_type, STANDARD.encode(&self.bytes))
     }
@@ -167,7 +167,7 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
     STANDARD.decode(text).map_err(serde::de::Error::custom)
 }
 
-/// What a piece of layout is.
+/// The kind of a piece of layout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "block")]
 pub enum BlockKind {
@@ -186,22 +186,22 @@ pub enum BlockKind {
     Code,
     /// A caption of a figure or table.
     Caption,
-    /// A figure, chart or scanned page. Its span covers what stands for it in the text: its
-    /// alternative text, the words recognised on it, or a line such as `[Figure 3]`.
+    /// A figure, chart or scanned page. Its span covers its text: its alternative text, the
+    /// recognised words, or a line such as `[Figure 3]`.
     Figure {
-        /// Place in [`Document::images`]; `None` where the picture could not be kept.
+        /// Its position in [`Document::images`]; `None` if the picture could not be kept.
         image: Option<usize>,
     },
 }
 
-/// A table with its cells kept.
+/// A table with its cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Table {
     /// Column names; empty where the table states none.
     pub header: Vec<String>,
     /// Cells by row, without the header; each from left to right.
     pub rows: Vec<Vec<String>>,
-    /// Where each line of the table stands in the document's text, header first: a chunk may end
+    /// The span of each line of the table in the document's text, header first: a chunk may end
     /// between two of them, never inside one.
     pub lines: Vec<Span>,
 }
@@ -211,16 +211,16 @@ pub struct Table {
 pub struct Link {
     /// The target as written: a path, a URL, a title.
     pub target: String,
-    /// Where the link stands in the document's text.
+    /// The link's span in the document's text.
     pub span: Span,
 }
 
-/// Something a parser could not read; the rest of the file is kept.
+/// A part that a parser could not read; the rest of the file is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ReadingProblem)]
 pub struct Problem {
-    /// Where: a line number, a page, a record; empty for the file as a whole.
+    /// The place: a line number, a page, a record; empty for the whole file.
     pub place: String,
-    /// What is wrong, for a person.
+    /// The problem, for a person.
     pub reason: String,
 }

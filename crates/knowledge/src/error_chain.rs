@@ -1,4 +1,4 @@
-//! Why did something fail, down to the bottom?
+//! Joins the causes of an error into one line.
 
 use std::error::Error;
 

@@ -34,7 +34,7 @@ impl<T> From<T> for Statement<T> {
     }
 }
 
-/// Why a passage is not read.
+/// Why a passage was left out of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[schema(as = PassageLeftOut)]
 #[serde(rename_all = "snake_case")]
@@ -42,7 +42,7 @@ pub enum LeftOut {
     /// The search found it twice.
     #[serde(alias = "found twice")]
     Twice,
-    /// Another one says the same, nearly word for word.
+    /// Another passage contains nearly the same words.
     #[serde(alias = "another passage says the same")]
     Alike,
     /// The budget of tokens is used up.

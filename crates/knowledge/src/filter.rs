@@ -1,4 +1,4 @@
-//! Which documents may a search see? Conditions on sources, tags, records and metadata: all of them hold,
+//! Defines filters: conditions on sources, tags, records and metadata. All conditions must hold,
 //! each for any of its values.
 
 use std::fmt;
@@ -15,16 +15,16 @@ mod parse;
 pub use self::date::{DATE_NAMES, date_in, document_date};
 pub use self::parse::BadFilter;
 
-/// What a search may see: what fits all conditions; everything, where there are none.
+/// The conditions on what a search may see; everything, if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Filter {
-    /// In the order given; the order changes nothing.
+    /// In the given order, which has no effect.
     pub conditions: Vec<Condition>,
 }
 
 impl Filter {
-    /// Whether everything may be seen.
+    /// Whether everything is admitted.
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty()
     }
@@ -40,33 +40,33 @@ impl fmt::Display for Filter {
     }
 }
 
-/// A field, and values of which one must fit. Written `folder=contracts|letters`, `date>=2020`.
+/// A field, and values of which one must match. Written `folder=contracts|letters`, `date>=2020`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Condition {
-    /// What is compared.
+    /// The compared field.
     pub field: FilterField,
-    /// How it is compared.
+    /// The comparison.
     pub is: Comparison,
-    /// One of them must fit; never empty.
+    /// The values, of which one must match; never empty.
     pub any_of: Vec<String>,
 }
 
-/// What a condition looks at.
+/// A field that a condition compares.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilterField {
     /// `source`: the document's URI, or that of its file.
     Source,
-    /// `folder`: folders that lead to its file, as many as are named, one after the other.
+    /// `folder`: one or more consecutive folders of the path to its file.
     Folder,
-    /// `date`: what the document says of its date, see [`document_date`].
+    /// `date`: the document's date, see [`document_date`].
     Date,
-    /// `meta:NAME`: what the document says of itself.
+    /// `meta:NAME`: the document's metadata.
     Meta(String),
-    /// `tag:CLASS`: the tags that a chunk bears.
+    /// `tag:CLASS`: the tags of a chunk.
     Tag(String),
-    /// `record:SCHEMA.FIELD`: the records in a chunk; one of the document's own fields speaks for all of
-    /// its chunks.
+    /// `record:SCHEMA.FIELD`: the records in a chunk; a record from the document's own metadata
+    /// applies to all of its chunks.
     Record {
         /// The name of the schema.
         schema: String,
@@ -75,7 +75,7 @@ pub enum FilterField {
     },
 }
 
-/// How a value is compared with those of a condition.
+/// A comparison between a value and those of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
     /// `=`
@@ -91,7 +91,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All of them, longer signs before those that they begin with.
+    /// All comparisons; longer signs before their prefixes.
     const ALL: [Self; 5] = [Self::AtLeast, Self::AtMost, Self::Greater, Self::Less, Self::Equal];
 
     fn sign(self) -> &'static str {
@@ -116,8 +116,9 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether a document at this URI fits: for [`FilterField::Source`] and [`FilterField::Folder`]. Files and folders
-    /// are named as people see them; a document within a file by its URI.
+    /// Whether a document at this URI matches, for [`FilterField::Source`] and
+    /// [`FilterField::Folder`]. Files and folders are named as people see them; a document within a
+    /// file by its URI.
     pub fn fits_uri(&self, uri: &str) -> bool {
         let file = file_part(uri);
         self.any_of.iter().any(|value| match self.field {
@@ -126,8 +127,8 @@ impl Condition {
         })
     }
 
-    /// Whether what a document says of itself fits: as a whole, or one item of a list. Numbers are compared
-    /// as numbers, dates as dates, anything else without regard to case.
+    /// Whether a document's metadata matches: as a whole, or one item of a list. Numbers are
+    /// compared as numbers, dates as dates, other text without regard to case.
     pub fn fits_text(&self, text: &str) -> bool {
         let items =
             text.split([',', ';', '，', '；', '、']).map(str::trim).filter(|item| !item.is_empty());
@@ -135,8 +136,8 @@ impl Condition {
         items.any(|item| self.any_of.iter().any(|value| compares(item, self.is, value)))
     }
 
-    /// Whether a date fits that is written by ISO 8601, each compared as precisely as the less precise of
-    /// both: `2020` is neither before nor after `2020-05-17`.
+    /// Whether an ISO 8601 date matches, at the precision of the less precise one: `2020` is
+    /// neither before nor after `2020-05-17`.
     pub fn fits_date(&self, date: &str) -> bool {
         let fits = |value: &String| {
             date_in(value).is_some_and(|value| self.is.holds(date::compare(date, &value)))
@@ -144,7 +145,7 @@ impl Condition {
         self.any_of.iter().any(fits)
     }
 
-    /// Whether what a record says fits: `raw` as it stands in the source, `value` as it was read.
+    /// Whether a record's value matches: `raw` from the source, `value` as it was read.
     pub fn fits_value(&self, raw: &str, value: Option<&Value>) -> bool {
         match value {
             Some(Value::Date(date)) => self.fits_date(date),

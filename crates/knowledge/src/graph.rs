@@ -1,5 +1,5 @@
-//! What is the knowledge base made of? Typed nodes in three layers and their edges
-//! (PIKE-RAG §3.1, §5.1.2): sources `I`, corpus `C`, distilled knowledge `D`.
+//! Defines the nodes and edges of the knowledge base in three layers (PIKE-RAG §3.1, §5.1.2):
+//! sources `I`, corpus `C`, distilled knowledge `D`.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub enum LayerKind {
     Source,
     /// `C`: sections and chunks.
     Corpus,
-    /// `D`: what was distilled from chunks.
+    /// `D`: knowledge that was distilled from chunks.
     Distilled,
 }
 
-/// Every kind of node. Those without a struct of their own are filled by later stages.
+/// Every kind of node. Later stages fill those without a struct of their own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -56,7 +56,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The layer a kind lives in.
+    /// The layer of a kind.
     pub fn layer(&self) -> LayerKind {
         match self {
             Self::Source => LayerKind::Source,
@@ -66,7 +66,7 @@ impl NodeKind {
     }
 }
 
-/// Every kind of edge, inside a layer and from one to the next.
+/// Every kind of edge, within and between layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -84,7 +84,7 @@ pub enum EdgeKind {
     Relates,
     /// Chunk → tag.
     Tagged,
-    /// Distilled node → what it was made from.
+    /// Distilled node → its sources.
     DerivedFrom,
     /// Entity → community.
     MemberOf,
@@ -95,7 +95,7 @@ pub enum EdgeKind {
 pub struct Source {
     /// Derived from `uri`.
     pub id: SourceId,
-    /// Where it came from: the file's name (see [`crate::file_uri`]), and `#record` inside it.
+    /// Its origin: the file's name (see [`crate::file_uri`]), and `#record` inside it.
     pub uri: String,
     /// Title, never empty.
     pub title: String,
@@ -103,12 +103,12 @@ pub struct Source {
     pub media_type: String,
     /// BLAKE3 of the document's text, in hexadecimal.
     pub hash: String,
-    /// ISO 639-3 code, where it could be told.
+    /// ISO 639-3 code, if the language was detected.
     #[schema(required)]
     pub language: Option<String>,
-    /// What the document says of itself.
+    /// The document's metadata.
     pub metadata: BTreeMap<String, String>,
-    /// What a model says of it as a whole, if it was asked.
+    /// A model's summary of the whole document, if one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub summary: Option<String>,
@@ -119,19 +119,19 @@ pub struct Source {
 pub struct Section {
     /// Derived from source and ordinal.
     pub id: SectionId,
-    /// The document that it stands in.
+    /// The document that contains it.
     pub source: SourceId,
     /// The section around it, if any.
     pub parent: Option<SectionId>,
-    /// Place in reading order, from 0.
+    /// Position in reading order, from 0.
     pub ordinal: u32,
-    /// From 1, the highest, to 6; levels may be left out on the way down.
+    /// From 1, the highest, to 6; levels may be skipped.
     pub level: u8,
     /// Text of the heading.
     pub heading: String,
 }
 
-/// What a chunk holds.
+/// The kind of a chunk's content.
 #[derive(
     Clone,
     Copy,
@@ -169,7 +169,7 @@ impl ChunkKind {
     }
 }
 
-/// A passage in layer `C`, with all that is needed to show where it comes from.
+/// A passage in layer `C`, with everything needed to show its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Chunk {
     /// Derived from source, headings and text.
@@ -180,47 +180,48 @@ pub struct Chunk {
     pub uri: String,
     /// The document's title, without the headings; never empty.
     pub title: String,
-    /// The section it stands in, if any.
+    /// The section that contains it, if any.
     #[schema(required)]
     pub section: Option<SectionId>,
-    /// Headings above it, outermost first; empty where there are none.
+    /// Headings above it, outermost first; may be empty.
     pub headings: Vec<String>,
-    /// Place in reading order within the source, from 0.
+    /// Position in reading order within the source, from 0.
     pub ordinal: u32,
-    /// What it holds besides a caption; text for a document that came as one chunk.
+    /// The kind of its content apart from a caption; text for a document that came as one chunk.
     pub kind: ChunkKind,
     /// Its text: exactly the source's text under `span`.
     pub text: String,
-    /// Where it stands in the source's text.
+    /// Its span in the source's text.
     pub span: Span,
-    /// Page, from 1, where the format has pages.
+    /// Page, from 1, if the format has pages.
     #[schema(required)]
     pub page: Option<u32>,
-    /// Where it stands on its first page, where the format says so.
+    /// Its place on its first page, if the format gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub area: Option<Area>,
-    /// Every line or other piece that it was made of, with its page and its place there, in reading order. Empty where
-    /// the format has no places, and in a base of an earlier version until the file is read again.
+    /// Its lines or other pieces with page and place, in reading order. Empty if the format has no
+    /// places, or if an earlier version read the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<PageBox>,
-    /// Cells, for a table.
+    /// The cells of a table.
     #[schema(required)]
     pub table: Option<Table>,
-    /// What a model says of it: its summary from enhanced chunking, of a table what it shows, of a figure
-    /// what can be seen. Found by, and shown to models as what it is; never cited as the source's words.
+    /// A model's description: the summary from enhanced chunking, the content of a table, or the
+    /// content of a figure. Search uses it, and models see it labelled as a description; it is
+    /// never cited as the source's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub summary: Option<String>,
-    /// No reader of the document sees it (invisible, outside the page). Stored and exported so that
-    /// people can look at it; never searched, atomized or answered from.
+    /// Readers of the document cannot see it (invisible, outside the page). It is stored and
+    /// exported so that people can inspect it, but never searched, atomized or used for answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
 impl Chunk {
-    /// The text as readers and models should see it: rows that were cut off from the header of
-    /// their table get it back.
+    /// The text for readers and models: rows that were separated from the header of their table get
+    /// it back.
     pub fn reading_text(&self) -> std::borrow::Cow<'_, str> {
         match &self.table {
             Some(table) if !table.header.is_empty() && table.lines.len() == table.rows.len() => {
@@ -230,8 +231,7 @@ impl Chunk {
         }
     }
 
-    /// [`Chunk::reading_text`], and what a model says of the chunk, if it was asked: what the chunk is
-    /// found by.
+    /// The text to search: [`Chunk::reading_text`] and the model's description, if there is one.
     pub fn searched_text(&self) -> std::borrow::Cow<'_, str> {
         match &self.summary {
             Some(summary) => format!("{}\n{summary}", self.reading_text()).into(),
@@ -239,8 +239,8 @@ impl Chunk {
         }
     }
 
-    /// Is there something to find the chunk by? Not where no reader sees it, nor on a figure without
-    /// words (`[Figure 3]`) that nothing is said of.
+    /// Whether search can find the chunk: not if it is hidden, nor if it is a figure without words
+    /// (`[Figure 3]`) and without a description.
     pub fn is_searchable(&self) -> bool {
         let number = self.text.strip_prefix("[Figure ").and_then(|rest| rest.strip_suffix(']'));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -248,12 +248,12 @@ impl Chunk {
         !self.hidden && (self.summary.is_some() || !is_bare)
     }
 
-    /// The headings above it in one line, outermost first; empty where there are none.
+    /// The headings above it in one line, outermost first; may be empty.
     pub fn heading_path(&self) -> String {
         self.headings.join(" › ")
     }
 
-    /// What retrieval and prompts see as the name of the chunk: title, and headings below it.
+    /// The chunk's name for retrieval and prompts: title, and headings below it.
     pub fn full_title(&self) -> String {
         match self.heading_path().as_str() {
             "" => self.title.clone(),
@@ -266,7 +266,7 @@ impl Chunk {
     }
 }
 
-/// What an atom is: the paper's choice and its ablation (KAR³ §3.3, Table 13).
+/// The kind of an atom: the paper's choice and its ablation (KAR³ §3.3, Table 13).
 #[derive(
     Clone,
     Copy,
@@ -287,7 +287,7 @@ impl Chunk {
 pub enum AtomKind {
     /// A question the chunk answers, written by a model.
     Question,
-    /// A sentence of the chunk as it stands; needs no model.
+    /// A sentence of the chunk, unchanged; needs no model.
     Sentence,
     /// A statement the chunk makes, written by a model.
     Statement,
@@ -299,8 +299,8 @@ impl AtomKind {
         self.into()
     }
 
-    /// The kinds that serve where a base has none of this one, this one first: a question is best met by
-    /// questions, else by statements, else by sentences.
+    /// The kinds to use if a base has none of this one, starting with this one: for a question,
+    /// questions, then statements, then sentences.
     pub fn or_else(self) -> &'static [Self] {
         match self {
             Self::Question => &[Self::Question, Self::Statement, Self::Sentence],
@@ -323,24 +323,24 @@ pub struct Atom {
     pub text: String,
 }
 
-/// All of one document that extraction found without a model, ready to be stored.
+/// Everything that extraction found in one document without a model, ready to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentGraph {
-    /// The node that stands for the document.
+    /// The document's node.
     pub source: Source,
-    /// Its text, which all spans count in.
+    /// Its text, which all spans refer to.
     pub text: String,
     /// Its sections in reading order.
     pub sections: Vec<Section>,
     /// Its chunks in reading order.
     pub chunks: Vec<Chunk>,
-    /// The links that each chunk holds.
+    /// The links in each chunk.
     pub links: Vec<(ChunkId, Link)>,
     /// The pictures of chunks that are figures.
     pub figures: Vec<(ChunkId, Image)>,
-    /// The names that each chunk bears or mentions: what hop retrieval walks along.
+    /// The names that each chunk is about or mentions, which hop retrieval follows.
     pub names: Vec<(ChunkId, NameUse)>,
-    /// The names that the document goes by, with how another one refers to it by them; without that,
-    /// parts of its own title: where it mentions them, it does not speak of others.
+    /// The names of the document, with the way in which others refer to it by each. Names without
+    /// that are parts of its own title: their mention in it does not refer to another document.
     pub known_as: Vec<(NameKey, Option<ReferenceKind>)>,
 }

@@ -1,4 +1,4 @@
-//! Who is who? Identifiers derived from content, so that two runs over the same bytes agree.
+//! Derives identifiers from content, so that two runs over the same bytes agree.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Hashes labelled parts to 63 bits; lengths are hashed too, so parts cannot run together.
+/// Hashes labelled parts to 63 bits; lengths are hashed too, so the borders between parts count.
 ///
-/// 63 bits keep an identifier positive in SQL. Two of a million nodes collide with a chance of
+/// 63 bits keep an identifier positive in SQL. Two of a million nodes collide with a probability of
 /// about 5 in 10⁸; the store refuses the second one instead of mixing them up.
 pub fn content_id(label: &str, parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
@@ -72,12 +72,12 @@ id! {
     SourceId
 }
 id! {
-    /// A heading with what stands under it; derived from its source and its place in the order.
+    /// A heading with its content; derived from its source and its position.
     SectionId
 }
 id! {
-    /// A passage; derived from its source, headings and text, so that an update of a document
-    /// keeps the chunks it did not change, and all that was paid for them.
+    /// A passage; derived from its source, headings and text, so that an update of a document keeps
+    /// the unchanged chunks, and everything that was paid for them.
     ChunkId
 }
 id! {
@@ -93,7 +93,7 @@ id! {
     RelationId
 }
 id! {
-    /// A community of entities; derived from all that its report may be made from.
+    /// A community of entities; derived from all inputs of its report.
     CommunityId
 }
 id! {
@@ -117,12 +117,12 @@ id! {
 }
 
 id! {
-    /// What one person says of one answer to one question; derived from these three.
+    /// A person's judgment of an answer to a question; derived from these three.
     VerifiedId
 }
 
 id! {
-    /// Any node that has a vector or a description; what it goes with says of which kind it is.
+    /// Any node with a vector or a description; the context determines its kind.
     NodeId
 }
 
@@ -205,7 +205,7 @@ impl RecordId {
 }
 
 impl SummaryId {
-    /// The summary of these nodes, whatever their order.
+    /// The summary of these nodes, in any order.
     pub fn of(children: &[u64]) -> Self {
         let mut sorted = children.to_vec();
         sorted.sort_unstable();
@@ -215,7 +215,7 @@ impl SummaryId {
     }
 }
 
-/// Names a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them.
+/// Identifies a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -223,7 +223,7 @@ impl SummaryId {
 pub struct RunId(pub String);
 
 impl RunId {
-    /// The lower forty bits, in Crockford's alphabet: easy to read aloud, no two letters alike.
+    /// The lower forty bits in Crockford's alphabet, which has no similar letters.
     pub fn from_bits(mut bits: u64) -> Self {
         const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut name = [0_u8; 8];

@@ -1,4 +1,4 @@
-//! The words every other crate speaks: the three layers of the knowledge base (PIKE-RAG §3.1),
+//! Defines the types that all crates share: the three layers of the knowledge base (PIKE-RAG §3.1),
 //! questions and answers, the typed trace, and the ports to models and storage. No IO.
 
 pub mod answer;

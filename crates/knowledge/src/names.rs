@@ -1,10 +1,10 @@
-//! Which chunks speak of the same thing? Names, folded so that spelling does not matter.
+//! Defines names under which chunks are found, folded so that spelling does not matter.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::content_id;
 
-/// A name under which things are found: the hash of its folded form.
+/// A name: the hash of its folded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NameKey(pub u64);
 
@@ -23,11 +23,11 @@ pub enum NameUse {
     Bears {
         /// The key of the folded name.
         key: NameKey,
-        /// How surely the name means this chunk, in hundredths: 100 for a full title.
+        /// How certainly the name means this chunk, in hundredths: 100 for a full title.
         weight: u8,
     },
     /// The chunk's text mentions it.
     Mentions(NameKey),
-    /// The chunk links to it outright.
+    /// The chunk has a link to it.
     Links(NameKey),
 }

@@ -1,5 +1,5 @@
-//! What does reasoning need from outside? Models, and the base, port by port: whoever asks for little sees
-//! little. [`KnowledgeBase`] and [`KnowledgeWriter`] are all of them together.
+//! Defines the ports of reasoning: models and the base. Each port is small, so that a caller sees
+//! only what it needs. [`KnowledgeBase`] and [`KnowledgeWriter`] combine them.
 
 mod base;
 mod corpus;

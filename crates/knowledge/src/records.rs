@@ -1,5 +1,5 @@
-//! What does a row of tabular knowledge look like? A schema that somebody declared, and records under it
-//! whose values have types and lead back to their place (layer `D`; PIKE-RAG §5.1.2, §5.4).
+//! Defines tabular knowledge: declared schemas, and records under them with typed values and
+//! sources (layer `D`; PIKE-RAG §5.1.2, §5.4).
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,25 @@ use utoipa::ToSchema;
 use crate::document::Span;
 use crate::id::{ChunkId, RecordId, SourceId, content_id};
 
-/// What a kind of record consists of, as declared in the settings.
+/// The structure of a kind of record, as declared in the settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSchema {
-    /// Names it among all schemas, such as `drug_approval`; never blank.
+    /// Its unique name, such as `drug_approval`; never blank.
     pub name: String,
-    /// What a record stands for, for a model that reads texts.
+    /// The meaning of a record, for a model that reads texts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Its fields, in the order they are shown in.
+    /// Its fields, in display order.
     pub fields: Vec<Field>,
-    /// Names of the fields that tell records apart; without any of them there is no record.
+    /// Names of the fields that identify a record; a record must have at least one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
-    /// Words of which a text must hold one before a model is asked for records in it; none: every text.
+    /// Words of which a text must contain one before a model reads it for records; if empty, models
+    /// read every text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// Whether a model reads texts for records, where one is configured. Tables, lines and fields of
+    /// Whether a model reads texts for records, if one is configured. Tables, lines and fields of
     /// documents are read in any case.
     #[serde(default = "yes")]
     pub model: bool,
@@ -36,12 +37,13 @@ pub struct RecordSchema {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemaHash(pub u64);
 
-/// A schema that is declared now.
+/// A currently declared schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredSchema {
     /// Its name.
     pub name: String,
-    /// Of the whole declaration: another one under the same name is another schema.
+    /// Hash of the whole declaration: a different declaration under the same name is a different
+    /// schema.
     pub hash: SchemaHash,
 }
 
@@ -53,26 +55,28 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Names it among the fields of its schema, such as `approved`; never empty.
+    /// Its unique name in the schema, such as `approved`; never empty.
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     #[serde(rename = "type", default)]
     pub kind: FieldType,
-    /// Further names under which tables and documents know it.
+    /// Alternative names in tables and documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// How dates of three numbers are read that do not begin with the year.
+    /// How to read dates of three numbers that do not begin with the year.
     #[serde(default, skip_serializing_if = "DayOrder::is_default")]
     pub order: DayOrder,
-    /// Values of a text field that mean the same, as in another language: lists of two and more, told by the first of each.
-    /// They are one when records are reckoned with; a record keeps what stands in its document.
+    /// Lists of equivalent values of a text field, for example in several languages: at least two
+    /// each, represented by the first. Computations treat them as equal; a record keeps the
+    /// document's value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Vec<String>>,
 }
 
 impl Field {
-    /// Whether `same` can be used: values of a text field, two at least that mean one thing, each in one list.
-    fn tells_same(&self) -> bool {
+    /// Whether `same` is valid: lists of at least two values of a text field, each value in one
+    /// list.
+    fn has_valid_synonyms(&self) -> bool {
         let mut seen = BTreeSet::new();
         self.same.is_empty()
             || self.kind == FieldType::Text
@@ -83,17 +87,17 @@ impl Field {
     }
 }
 
-/// What the values of a field are.
+/// The type of a field's values.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum FieldType {
-    /// Words as they stand.
+    /// Text as written.
     #[default]
     Text,
-    /// A number, with its unit where one stands beside it.
+    /// A number, with its unit if one is given.
     Number,
     /// A day, a month or a year.
     Date,
@@ -108,7 +112,7 @@ impl FieldType {
     }
 }
 
-/// Which number of `3/4/2010` is the month, where both could be?
+/// Which number of `3/4/2010` is the month, if both are possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DayOrder {
@@ -126,10 +130,10 @@ impl DayOrder {
     }
 }
 
-/// A declaration that cannot be used.
+/// An invalid declaration.
 #[derive(Debug, thiserror::Error)]
 pub enum BadSchema {
-    /// Nothing can be read into it.
+    /// It has no name or no fields.
     #[error("a schema of records has no {what}")]
     Empty {
         /// Name or fields.
@@ -138,12 +142,12 @@ pub enum BadSchema {
     /// Two schemas or two fields share a name.
     #[error("`{name}` is declared twice among the {what}")]
     Twice {
-        /// The name that was given twice.
+        /// The duplicate name.
         name: String,
         /// Schemas, or the fields of a schema.
         what: String,
     },
-    /// Values that mean the same cannot be told.
+    /// The lists of equivalent values are invalid.
     #[error(
         "`same` of the field `{field}` of `{schema}`: lists of two values or more of a text field, each value in one list, \
          such as [[\"brake wear\", \"制动器磨损\"]]"
@@ -154,30 +158,30 @@ pub enum BadSchema {
         /// The field.
         field: String,
     },
-    /// The key names something that is no field.
+    /// The key names an unknown field.
     #[error("the key of `{schema}` names `{field}`, which is none of its fields")]
     NoField {
         /// The name of the schema whose key is wrong.
         schema: String,
-        /// What its key names.
+        /// The name in the key.
         field: String,
     },
 }
 
 impl RecordSchema {
-    /// Advances with everything that decides how records are read without a model.
+    /// Increases with every change of how records are read without a model.
     const VERSION: u32 = 2;
 
-    /// A hash of all that decides which records there are: another declaration, read again.
+    /// A hash of everything that affects the reading: after a change, records are read again.
     pub fn hash(&self) -> SchemaHash {
         let mut read_by = self.clone();
-        // What means the same decides nothing when records are read.
+        // Equivalent values do not affect the reading.
         read_by.fields.iter_mut().for_each(|field| field.same.clear());
         let text = serde_json::to_string(&read_by).unwrap_or_default();
         SchemaHash(content_id("schema", &[text.as_bytes(), &Self::VERSION.to_le_bytes()]))
     }
 
-    /// By what the base tells that it is declared still.
+    /// The name and hash by which the base recognizes a current declaration.
     pub fn declared(&self) -> DeclaredSchema {
         DeclaredSchema { name: self.name.clone(), hash: self.hash() }
     }
@@ -187,10 +191,10 @@ impl RecordSchema {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Whether these declarations can be used together.
+    /// Checks that these declarations can be used together.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn check(schemas: &[Self]) -> Result<(), BadSchema> {
         for (place, schema) in schemas.iter().enumerate() {
             if schema.name.trim().is_empty() {
@@ -208,7 +212,7 @@ impl RecordSchema {
                     let what = format!("fields of `{}`", schema.name);
                     return Err(BadSchema::Twice { name: field.name.clone(), what });
                 }
-                if !field.tells_same() {
+                if !field.has_valid_synonyms() {
                     let (schema, field) = (schema.name.clone(), field.name.clone());
                     return Err(BadSchema::Same { schema, field });
                 }
@@ -222,10 +226,10 @@ impl RecordSchema {
     }
 }
 
-/// A row of tabular knowledge, with its place.
+/// A row of tabular knowledge, with its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Record {
-    /// Derived from schema, chunk and key; without a key, from the place in the chunk.
+    /// Derived from schema, chunk and key; without a key, from the position in the chunk.
     pub id: RecordId,
     /// Name of its schema.
     pub schema: String,
@@ -235,26 +239,26 @@ pub struct Record {
     pub source: SourceId,
     /// URI of the document: the file as the user named it, and `#record` inside it.
     pub uri: String,
-    /// Page, from 1, where the format has pages.
+    /// Page, from 1, if the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub page: Option<u32>,
-    /// Where it stands in the source's text: its row, its lines, or the words that hold its values.
+    /// Its span in the source's text: its row, its lines, or the words of its values.
     pub span: Span,
-    /// A rule of ours, or a model.
+    /// Who read it: a rule, or a model.
     pub origin: RecordOrigin,
-    /// What it says, in the order of the schema; a field that it says nothing of is left out.
+    /// Its values, in the order of the schema; fields without a value are left out.
     pub fields: Vec<RecordField>,
 }
 
 impl Record {
-    /// What it says of a field.
+    /// The value of a field.
     pub fn field(&self, name: &str) -> Option<&RecordField> {
         self.fields.iter().find(|field| field.name == name)
     }
 }
 
-/// Who read a record?
+/// Who read a record.
 #[derive(
     Clone,
     Copy,
@@ -276,7 +280,7 @@ pub enum RecordOrigin {
     Table,
     /// Lines such as `Name: value`.
     Lines,
-    /// What the document says of itself: the fields of its JSON record, its front matter.
+    /// The document's metadata: the fields of its JSON record, its front matter.
     Metadata,
     /// A model that read a text.
     Model,
@@ -289,29 +293,29 @@ impl RecordOrigin {
     }
 }
 
-/// What a [`Value`] is called where `Value` would be taken for any JSON.
+/// The schema name of a [`Value`], because `Value` would mean any JSON.
 type RecordValue = Value;
 
-/// What a record says of a field.
+/// A record's value of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordField {
     /// Name of the field in its schema.
     pub name: String,
-    /// As it stands in the source; never empty.
+    /// The value as written in the source; never empty.
     pub raw: String,
-    /// Read as the field's type; `None` where that cannot be.
+    /// The typed value; `None` if it cannot be read as the field's type.
     #[schema(value_type = Option<RecordValue>, required)]
     pub value: Option<Value>,
 }
 
-/// A value read as its field's type.
+/// A typed value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = RecordValue)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// Words as they stand in the source.
+    /// Text as written in the source.
     Text(String),
-    /// How much of what.
+    /// A number with its unit.
     Number(Quantity),
     /// By ISO 8601, as precise as the source: `2010-12-31`, `2010-12` or `2010`.
     Date(String),
@@ -324,7 +328,7 @@ pub enum Value {
 pub struct Quantity {
     /// The number itself; never infinite, never NaN.
     pub amount: f64,
-    /// What is counted or measured: `%`, `kg`, `US$`.
+    /// The unit: `%`, `kg`, `US$`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unit: Option<String>,
@@ -378,9 +382,9 @@ mod tests {
         }
     }
 
-    /// Nothing is read again for it.
+    /// No record is read again.
     #[test]
-    fn what_means_the_same_is_no_other_declaration() {
+    fn synonyms_do_not_change_the_declaration() {
         let of = |json: &str| serde_json::from_str::<RecordSchema>(json).unwrap().hash();
         let plain = of(r#"{"name": "a", "fields": [{"name": "x"}]}"#);
         assert_eq!(of(r#"{"name": "a", "fields": [{"name": "x", "same": [["b", "c"]]}]}"#), plain);

@@ -1,5 +1,5 @@
-//! Which document refers to which? Edges between sources, derived from links and from names that one
-//! document mentions and another one goes by (PIKE-RAG §3.1, layer `I`).
+//! Defines references between documents, derived from links and from names of one document that
+//! another mentions (PIKE-RAG §3.1, layer `I`).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,16 @@ use crate::id::{ChunkId, SourceId};
 pub struct Reference {
     /// The document that refers.
     pub from: SourceId,
-    /// The document that it refers to; another one.
+    /// The document that it refers to; never the same one.
     pub to: SourceId,
-    /// The first chunk, in reading order, that does so in the surest way.
+    /// The first chunk, in reading order, with the most reliable kind of reference.
     pub chunk: ChunkId,
-    /// By a link, by the file's name, by an identifier or by the title.
+    /// The kind of reference.
     pub how: ReferenceKind,
 }
 
-/// How a document refers to another, the surest way first; and what a document goes by.
+/// The kinds of reference between documents, the most reliable first; also the kinds of a
+/// document's names.
 #[derive(
     Clone,
     Copy,
@@ -40,14 +41,14 @@ pub enum ReferenceKind {
     Link,
     /// Its file's name.
     File,
-    /// A number it goes by: of a standard, a statute, a series of papers.
+    /// Its number: of a standard, a statute, a series of papers.
     Identifier,
     /// Its title.
     Title,
 }
 
 impl ReferenceKind {
-    /// All of them, the surest first.
+    /// All kinds, the most reliable first.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in exports.

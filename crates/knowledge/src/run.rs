@@ -1,5 +1,5 @@
-//! What is a run? One question answered by one method: who it is, how it stands, what happened in it,
-//! event by event, and what it cost. The common object of all faces.
+//! Defines a run: one question answered by one method, with its state, its events and its cost. All
+//! interfaces share it.
 
 mod store;
 
@@ -20,7 +20,7 @@ use crate::trace::Event;
 
 pub use self::store::{Pruned, RunQuery, RunStore, RunsToKeep};
 
-/// How a run stands.
+/// The state of a run.
 #[derive(
     Clone,
     Copy,
@@ -38,7 +38,7 @@ pub use self::store::{Pruned, RunQuery, RunStore, RunsToKeep};
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum RunState {
-    /// It goes on, or its process ended before it could say how it ended.
+    /// It is running, or its process ended before it could record a result.
     #[default]
     Running,
     /// It has an answer; that may be a refusal.
@@ -72,18 +72,18 @@ pub struct RunEvent {
     /// When it happened, in universal time.
     #[schema(value_type = u64)]
     pub time: Millis,
-    /// Whether a fork may decide it otherwise.
+    /// Whether a fork may decide it differently.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decision: bool,
-    /// Ledger keys of the calls that it rests on, in the order made; those since the event before.
+    /// Ledger keys of its calls, in order; those made since the event before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// What happened; forks and diffs compare it without time and number.
+    /// The event itself; forks and diffs compare it without time and number.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What a fork does otherwise at one decision.
+/// A fork's change of a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -91,29 +91,29 @@ pub enum Change {
     Proposals(Vec<String>),
     /// Another candidate, by its place in the list, from 0; `None` selects none.
     Choice(Option<usize>),
-    /// Other words: of a thought, of a sub-question, of an interim answer.
+    /// Another text: of a thought, of a sub-question, of an interim answer.
     Text(String),
-    /// Another verdict of a judgement.
+    /// The opposite verdict of a judgement.
     Verdict(bool),
 }
 
-/// A decision that was taken otherwise.
+/// A decision that was changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Changed {
     /// Number of the event.
     pub seq: u32,
-    /// What was decided.
+    /// The change.
     pub change: Change,
 }
 
-/// Where a run was forked from another.
+/// The point at which a run was forked from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ForkPoint {
-    /// The run it follows up to the change.
+    /// The run that it follows up to the change.
     pub run: RunId,
-    /// Number of the event that was decided otherwise.
+    /// Number of the changed event.
     pub seq: u32,
-    /// What was decided.
+    /// The change.
     pub change: Change,
 }
 
@@ -121,27 +121,27 @@ pub struct ForkPoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = RunCost)]
 pub struct Cost {
-    /// All calls, whether made or read from the ledger: the same when the run is replayed.
+    /// All calls, whether made or read from the ledger: a replay has the same.
     pub spent: Spent,
-    /// Those that were really made, and so paid.
+    /// The calls that were really made, and so paid.
     pub paid: Spent,
 }
 
 /// A run without its events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunRecord {
-    /// Names it within its base.
+    /// Its identifier within its base.
     pub id: RunId,
     /// Name of the method, such as `kar3-hops`.
     pub method: String,
     /// The method's parameters by name, all of them, so that the run can be repeated.
     pub parameters: BTreeMap<String, Value>,
-    /// The weights of retrieval that it ran with; null in runs that were kept before weights were.
+    /// The weights of retrieval; null in runs of versions without weights.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub weights: Value,
     /// The question, word for word.
     pub question: Question,
-    /// What the base was filtered by; everything could be seen, where there is nothing.
+    /// The filter on the base; empty if everything was visible.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     #[schema(value_type = Vec<String>)]
     pub filter: Filter,
@@ -155,27 +155,26 @@ pub struct RunRecord {
     pub ended: Option<Millis>,
     /// What it has cost so far.
     pub cost: Cost,
-    /// What came of it; none unless it was answered.
+    /// Its answer; none unless it was answered.
     #[schema(required)]
     pub answer: Option<Answer>,
-    /// The chain of causes, where it failed.
+    /// The chain of causes, if it failed.
     #[schema(required)]
     pub error: Option<String>,
     /// The run that it was forked from, if any.
     #[schema(required)]
     pub forked: Option<ForkPoint>,
-    /// All that was decided otherwise on its way, by the forks that it is a fork of too, in order: with these it can
-    /// be walked again.
+    /// All changes of decisions, including those of the forks that it is a fork of, in order: they
+    /// make it repeatable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Changed>,
     /// The process that runs it, by its number on its machine.
     pub process: u32,
 }
 
-/// The account of one run, or of one step of indexing: what its calls used, and which calls they were.
+/// The account of one run, or of one step of indexing: the usage and the identity of its calls.
 ///
-/// The cost is shared between an account and its parts, so that what was paid is known even where a part
-/// never comes back.
+/// An account and its parts share the cost, so that it is known even if a part never returns.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     cost: Arc<Mutex<Cost>>,
@@ -185,12 +184,12 @@ pub struct Account {
     pub scored: Vec<ScoredReply>,
 }
 
-/// What a model said, and how sure it was of it.
+/// A model's reply with its probability.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredReply {
-    /// What the call was for.
+    /// The purpose of the call.
     pub role: Role,
-    /// The reply as it came.
+    /// The reply, unchanged.
     pub text: String,
     /// The geometric mean of its tokens' probabilities, above 0 and at most 1.
     pub probability: f64,
@@ -213,29 +212,29 @@ impl Account {
         self.scored.extend(scored);
     }
 
-    /// What was used so far.
+    /// The usage so far.
     pub fn cost(&self) -> Cost {
         self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// An account for work beside other work, on the same bill.
+    /// An account for parallel work, with the same cost counter.
     #[must_use]
     pub fn part(&self) -> Self {
         Self { cost: Arc::clone(&self.cost), ..Self::default() }
     }
 
-    /// Takes over the calls of a part, behind those that are here. Their cost is on the bill already.
+    /// Appends the calls of a part. Their cost is counted already.
     pub fn merge(&mut self, part: Self) {
         self.calls.extend(part.calls);
         self.scored.extend(part.scored);
     }
 }
 
-/// Somebody who wants to know what happens in a run while it happens.
+/// A receiver of the events of a run as they happen.
 pub trait RunSink: Send + Sync {
     /// The run began, or its state, cost, answer or error changed.
     fn record(&self, run: &RunRecord);
-    /// Something happened. Events come in the order of their numbers.
+    /// An event happened. Events come in the order of their numbers.
     fn event(&self, event: &RunEvent);
 }
 
@@ -246,7 +245,7 @@ mod tests {
     use crate::ports::{CallRef, Usage};
 
     #[test]
-    fn what_is_read_back_is_not_paid() {
+    fn replayed_calls_are_not_paid() {
         let usage = Usage { prompt_tokens: 3, completion_tokens: 1 };
         let reply = |key: &str, replayed| ChatReply {
             call: Some(CallRef { key: key.to_owned(), replayed }),

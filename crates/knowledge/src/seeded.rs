@@ -1,12 +1,12 @@
-//! Which item is drawn next? The same one for the same seed, on every machine.
+//! Draws pseudo-random items: the same seed gives the same items on every machine.
 
 /// Splitmix64 (Steele, Lea and Flood 2014): eight lines instead of a dependency whose next release
-/// may draw other numbers than the last.
+/// may draw other numbers.
 #[derive(Clone, Debug)]
 pub struct Seeded(u64);
 
 impl Seeded {
-    /// Draws from the seed on.
+    /// A generator that starts from the seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

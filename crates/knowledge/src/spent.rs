@@ -1,4 +1,4 @@
-//! What did calls use? By role.
+//! Counts the calls and tokens of models by role.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::ports::{Role, Usage};
 /// Calls and tokens by role; the same for a replayed run, whatever was really paid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Spent {
-    /// By role: number of calls and what they used.
+    /// By role: the number of calls and their usage.
     pub by_role: BTreeMap<Role, (usize, Usage)>,
 }
 
@@ -22,7 +22,7 @@ impl Spent {
         *used += usage;
     }
 
-    /// Adds all of another account.
+    /// Adds another account.
     pub fn merge(&mut self, other: &Self) {
         for (role, (calls, used)) in &other.by_role {
             let mine = self.by_role.entry(*role).or_default();
@@ -45,13 +45,14 @@ impl Spent {
         all
     }
 
-    /// What they come to, by prices for a million tokens of prompts and of replies; none where a price is not known.
+    /// The cost, by prices for a million tokens of prompts and of replies; `None` if a price is
+    /// unknown.
     pub fn priced(&self, prices: &BTreeMap<Role, (f64, f64)>) -> Option<f64> {
-        // Nothing spent and nothing known: then nothing can be said.
+        // Without prices nothing is known, even for no calls.
         if prices.is_empty() {
             return None;
         }
-        // From 0.0 on: what `sum` begins with is -0.0.
+        // Starts at 0.0, because `sum` starts at -0.0.
         let mut costs = self.by_role.iter();
         costs.try_fold(0.0, |sum, (role, (_, used))| Some(sum + used.priced(*prices.get(role)?)))
     }

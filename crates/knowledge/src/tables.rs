@@ -1,23 +1,23 @@
-//! What can be asked of typed records, and what comes of it? A query that a rule or a model has written, the things
-//! that the records tell of, and the table that an engine works out of both (PIKE-RAG §5.4: structuring, induction).
+//! Defines queries over typed records, the things that records describe, and the tables that an
+//! engine computes (PIKE-RAG §5.4: structuring, induction).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::records::{FieldType, Quantity, Value};
 
-/// What is wanted of the things of one schema.
+/// A query over the things of one schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecordQuery {
-    /// All of them hold for what is counted.
+    /// The conditions; all must hold.
     #[serde(default)]
     #[schema(required)]
     pub conditions: Vec<Condition>,
-    /// What is told apart; nothing for one figure about all. At most [`RecordQuery::MOST_GROUPS`].
+    /// The grouping; empty for one figure about all. At most [`RecordQuery::MOST_GROUPS`].
     #[serde(default)]
     #[schema(required)]
     pub group: Vec<Group>,
-    /// What is worked out for each group.
+    /// The measure of each group.
     #[serde(default)]
     #[schema(required)]
     pub measure: Measure,
@@ -25,35 +25,37 @@ pub struct RecordQuery {
     #[serde(default)]
     #[schema(required)]
     pub order: Order,
-    /// Groups at most, after the order; `None` for all. With an order by value, those as large as the last one stay too.
+    /// The largest number of groups, after the order; `None` for all. With an order by value, those
+    /// equal to the last one stay too.
     #[serde(default)]
     #[schema(required)]
     pub limit: Option<usize>,
 }
 
 impl RecordQuery {
-    /// Fields that one query may group by.
+    /// The largest number of grouping fields.
     pub const MOST_GROUPS: usize = 3;
 }
 
-/// What has to hold for a thing.
+/// A condition on a thing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Condition {
     /// Name of the field.
     pub field: String,
-    /// What has to hold for its value. A thing without a value never fulfils a condition.
+    /// The test of its value. A thing without a value never passes.
     pub test: Test,
 }
 
-/// What has to hold for a value.
+/// A test of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// A text of these very words, whatever their case and accents.
+    /// A text of exactly these words, ignoring case and accents.
     Is(String),
-    /// A text in which these words stand side by side.
+    /// A text that contains these words in sequence.
     Holds(String),
-    /// A date that lies wholly between two days, both included, as `2010-01-01`; open where one is missing.
+    /// A date that lies wholly between two days, both included, as `2010-01-01`; a missing day
+    /// leaves that side open.
     Between {
         /// The first day.
         #[serde(default)]
@@ -64,7 +66,7 @@ pub enum Test {
         #[schema(required)]
         to: Option<String>,
     },
-    /// A number at least this large, in the unit that it comes with.
+    /// A number at least this large, in its unit.
     AtLeast(Quantity),
     /// A number above this.
     Above(Quantity),
@@ -72,22 +74,22 @@ pub enum Test {
     AtMost(Quantity),
     /// A number below this.
     Below(Quantity),
-    /// A yes or a no.
+    /// Yes or no.
     IsTrue(bool),
 }
 
-/// What tells groups apart.
+/// A key of groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Group {
     /// Name of the field.
     pub field: String,
-    /// How finely; a date's period, else the value as it is.
+    /// The granularity; a date's period, else the value itself.
     #[serde(default)]
     #[schema(required)]
     pub by: By,
 }
 
-/// How finely groups are told apart.
+/// The granularity of groups.
 #[derive(
     Clone,
     Copy,
@@ -116,27 +118,28 @@ pub enum By {
     Month,
 }
 
-/// What is worked out for each group. A number is worked out apart for each unit, and of those that have one.
+/// The figure to compute for each group. Numbers are computed separately for each unit, from the
+/// things that have one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// How many things.
+    /// The number of things.
     #[default]
     Count,
-    /// How many different values of a field.
+    /// The number of different values of a field.
     Different(String),
     /// The sum of a number.
     Sum(String),
     /// Its mean.
     Mean(String),
-    /// The least.
+    /// The smallest value.
     Least(String),
-    /// The greatest.
+    /// The largest value.
     Greatest(String),
 }
 
 impl Measure {
-    /// The field that is measured; `None` where things are counted.
+    /// The measured field; `None` if things are counted.
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::Count => None,
@@ -153,16 +156,16 @@ impl Measure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By what tells them apart: dates in order of time, words by the alphabet.
+    /// By key: dates in order of time, words by the alphabet.
     #[default]
     Key,
-    /// The greatest value first, then by key.
+    /// The largest value first, then by key.
     Greatest,
-    /// The least value first, then by key.
+    /// The smallest value first, then by key.
     Least,
 }
 
-/// The things that the records of one schema tell of, as a table with typed columns.
+/// The things that the records of one schema describe, as a table with typed columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The fields of the schema, in its order.
@@ -172,12 +175,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The place of a column.
+    /// The position of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// What a thing says under a column.
+    /// A thing's value of a column.
     pub fn cell(&self, thing: usize, column: &str) -> Option<&Cell> {
         self.things.get(thing)?.cells.get(self.column(column)?)?.as_ref()
     }
@@ -188,63 +191,63 @@ impl Frame {
 pub struct Column {
     /// Name of the field.
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     pub kind: FieldType,
 }
 
-/// One thing, whichever records tell of it.
+/// One thing, with all records about it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thing {
-    /// By column; `None` where no record says anything that can be read as the column's type.
+    /// By column; `None` if no record has a readable value.
     pub cells: Vec<Option<Cell>>,
-    /// The records that tell of it, by their places in the list that the frame was made of, in order; at least one.
+    /// The records about it, by their positions in the source list, in order; at least one.
     pub records: Vec<usize>,
 }
 
-/// A value, and what it is compared by.
+/// A value with its comparison key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// As the record has it; a number in the unit of the frame.
+    /// The record's value; a number in the unit of the frame.
     pub value: Value,
-    /// Its words without case and accents, a space between them.
+    /// Its words without case and accents, separated by a space.
     pub folded: String,
-    /// The record that says so, by its place in the list that the frame was made of.
+    /// The record with the value, by its position in the source list.
     #[serde(default)]
     pub record: usize,
 }
 
-/// What an engine worked out.
+/// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// A row for each group, in the order asked for.
+    /// A row for each group, in the requested order.
     pub rows: Vec<TableRow>,
     /// Things that fulfil all conditions.
     pub matched: usize,
-    /// Those of them that have no value of the measured field, and so are in no figure.
+    /// Those of them without a value of the measured field, which no figure includes.
     pub unmeasured: usize,
-    /// Things that may or may not fulfil a condition: they say nothing of it, or not precisely enough (a year where a
-    /// month is asked for). They are in no figure.
+    /// Things that may or may not fulfil a condition: their value is missing or not precise enough
+    /// (a year instead of a month). No figure includes them.
     pub undecided: usize,
 }
 
 /// One group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableRow {
-    /// What tells it apart, in the order of [`RecordQuery::group`]; empty for things that say nothing of it.
+    /// Its key, in the order of [`RecordQuery::group`]; empty for things without a value.
     pub key: Vec<String>,
     /// The figure.
     pub value: f64,
-    /// What it is measured in.
+    /// Its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The things it was worked out from, by their places in the frame, in order.
+    /// The things behind it, by their positions in the frame, in order.
     pub things: Vec<usize>,
 }
 
-/// Why a query could not be worked out.
+/// Why a query failed.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
-    /// The query names a field that the frame does not have.
+    /// The query names an unknown field.
     #[error("the query names `{0}`, which is no field of these records")]
     NoField(String),
     /// A test or a measure does not suit the type of its field.
@@ -254,10 +257,10 @@ pub enum QueryError {
         field: String,
         /// Its type in settings.
         kind: &'static str,
-        /// What was to be done with it: `summed`, `compared with a number`.
+        /// The unsupported operation: `summed`, `compared with a number`.
         wanted: &'static str,
     },
-    /// More groups than can be read.
+    /// Too many grouping fields.
     #[error("a query groups by {most} fields at most", most = RecordQuery::MOST_GROUPS)]
     TooManyGroups,
     /// The engine failed.
@@ -265,7 +268,7 @@ pub enum QueryError {
     Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Works queries out over frames.
+/// Runs queries over frames.
 pub trait QueryEngine: Send + Sync {
     /// The table of a query: equal frames and queries give equal tables.
     ///

@@ -1,12 +1,12 @@
-//! Which words do documents and their readers use for the same thing? Tags by class, and pairs of a
-//! colloquial and a professional tag (PIKE-RAG §5.2.2, Fig. 7).
+//! Defines tags by class, and synonym pairs of a colloquial and a professional tag (PIKE-RAG
+//! §5.2.2, Fig. 7).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::id::{ChunkId, TagClassId, TagId};
 
-/// Who stands behind a class or a pair.
+/// The author of a class or a pair.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -14,7 +14,7 @@ use crate::id::{ChunkId, TagClassId, TagId};
 pub enum Origin {
     /// Generalised from the documents, or learned from samples.
     Found,
-    /// A person: the command line or the settings. Indexing leaves it as it is.
+    /// A person: through the command line or the settings. Indexing does not change it.
     Declared,
 }
 
@@ -28,18 +28,18 @@ impl Origin {
     }
 }
 
-/// A class of tags: what to look for in chunks and questions.
+/// A class of tags to search for in chunks and questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagClass {
-    /// Derived from the name and the cover that it was made with: renaming keeps it.
+    /// Derived from its first name and cover: renaming keeps it.
     pub id: TagClassId,
     /// A short name, such as `symptom`; a person may change it.
     pub name: String,
-    /// What belongs to it, in a sentence.
+    /// Its definition, in a sentence.
     pub covers: String,
     /// Some of its tags.
     pub examples: Vec<TagExample>,
-    /// Who made it.
+    /// Its author.
     pub origin: Origin,
 }
 
@@ -54,46 +54,46 @@ impl TagClass {
 /// An example of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagExample {
-    /// The tag as the chunk or the person has it.
+    /// The tag as the chunk or the person spells it.
     pub text: String,
-    /// The chunk it was taken from: the example goes with it. None where a person gave it.
+    /// The chunk of the example, which is removed with it. `None` if a person gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub chunk: Option<ChunkId>,
 }
 
-/// A tag that chunks bear: one for all spellings that fold to the same.
+/// A tag of chunks: one for all spellings that fold to the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tag {
     /// Derived from class and folded text.
     pub id: TagId,
-    /// The class that it belongs to; tags of two classes are two, though they sound alike.
+    /// The class that it belongs to; equal tags of two classes are different.
     pub class: TagClassId,
-    /// As the chunk has it, or most chunks.
+    /// Its spelling in the chunk, or in most chunks.
     pub text: String,
 }
 
-/// A tag and how many chunks bear it.
+/// A tag with the number of its chunks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagCount {
     /// The tag, by its most frequent spelling.
     #[serde(flatten)]
     pub tag: Tag,
-    /// Chunks that bear it.
+    /// The number of chunks.
     pub chunks: usize,
 }
 
-/// What people say, and what the documents call it.
+/// A colloquial word and the documents' word for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TagPair {
     /// The word of questions.
     pub colloquial: String,
     /// The word of the documents.
     pub professional: String,
-    /// The name of the class that both belong to; empty where nobody said.
+    /// The name of the class of both; empty if unknown.
     pub class: String,
-    /// Who paired them.
+    /// Its author.
     pub origin: Origin,
-    /// Samples that bear it out.
+    /// The number of supporting samples.
     pub samples: usize,
 }

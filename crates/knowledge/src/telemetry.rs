@@ -1,6 +1,6 @@
-//! Which spans are for a collector of traces? They name runs, retrievals and calls of models as the `OpenTelemetry`
-//! conventions for generative AI have it; texts are in none of them. Numbers are recorded
-//! as `i64` or `f64`: others reach a collector as text.
+//! Marks the spans for a collector of traces. They name runs, retrievals and model calls by the
+//! `OpenTelemetry` conventions for generative AI, and contain no texts. Numbers are recorded as
+//! `i64` or `f64`: other types reach a collector as text.
 
-/// The target of these spans. The log leaves them out: it names runs by a span of its own.
+/// The target of these spans. The log excludes them: it has its own span for a run.
 pub const TRACED: &str = "pikerag::trace";

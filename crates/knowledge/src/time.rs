@@ -1,4 +1,4 @@
-//! When did something happen?
+//! Defines the time unit of all records.
 
 /// Milliseconds since 1970 in universal time.
 pub type Millis = u64;

@@ -1,4 +1,4 @@
-//! What happened on the way to an answer? Typed events: the common language of all methods.
+//! Defines the typed events of a run, which all methods share.
 
 mod parts;
 
@@ -34,9 +34,9 @@ pub enum Via {
     Graph,
     /// The tree: summaries and chunks in one search.
     Tree,
-    /// The question's tags: chunks that bear them or hold their words.
+    /// The question's tags: chunks with these tags or their words.
     Tags,
-    /// Verified answers to questions much like it: the chunks that they rest on.
+    /// Verified answers to similar questions: the chunks that they cite.
     Verified,
     /// The backup: the question itself on atoms.
     BackupAtoms,
@@ -44,13 +44,13 @@ pub enum Via {
     BackupChunks,
 }
 
-/// Something a selector may choose.
+/// An item that a selector may choose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Candidate {
-    /// The atom, where an atom was found.
+    /// The atom, if an atom was found.
     #[schema(required)]
     pub atom: Option<AtomId>,
-    /// What is shown of it: the atom's text, or the chunk's first words.
+    /// Its displayed text: the atom's text, or the chunk's first words.
     pub text: String,
     /// The chunk it leads to.
     pub chunk: ChunkId,
@@ -62,7 +62,7 @@ pub struct Candidate {
     pub proposal: String,
     /// Its score on that path: a cosine for atoms, else the path's own scale.
     pub score: f32,
-    /// How the score came about, part by part; may be empty.
+    /// The components of the score; may be empty.
     pub parts: BTreeMap<String, f32>,
 }
 
@@ -70,21 +70,21 @@ pub struct Candidate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The proposer had nothing more to ask.
+    /// The proposer had no further question.
     NothingProposed,
     /// Retrieval, backups included, found nothing new.
     NothingFound,
-    /// The selector chose none: the context tells enough.
+    /// The selector chose none: the context is sufficient.
     NothingSelected,
-    /// The selector chose none, though the context does not tell enough: no candidate would help.
+    /// The selector chose none, though the context is insufficient: no candidate would help.
     NoneHelps,
     /// The limit of hops was reached.
     HopLimit,
-    /// A reply stayed unreadable after it was asked for again.
+    /// A reply stayed unreadable after a retry.
     Unreadable,
 }
 
-/// What a judgement is about.
+/// The criterion of a judgement.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -98,13 +98,13 @@ pub enum Criterion {
     NeedsRetrieval,
     /// A passage is about the question (RA-ISF §3.3, Self-RAG).
     Relevant,
-    /// A statement is borne out by its passage (Self-RAG).
+    /// A passage supports a statement (Self-RAG).
     Supported,
-    /// An answer is of use to the asker (Self-RAG).
+    /// An answer is useful (Self-RAG).
     Useful,
     /// The knowledge of a step is enough to reason on (CRP-RAG §3.4).
     Sufficient,
-    /// The model is sure of what it says (`ProbTree`, REPLUG).
+    /// The model is certain of its statement (`ProbTree`, REPLUG).
     Confident,
     /// A thought leads towards the answer (tree of thoughts).
     Promising,
@@ -112,7 +112,7 @@ pub enum Criterion {
     Consistent,
 }
 
-/// How a judgement was come by.
+/// The source of a judgement.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -120,7 +120,7 @@ pub enum Criterion {
 pub enum JudgedBy {
     /// The log-probabilities of the reply's tokens.
     LogProbabilities,
-    /// The model's own grade, where a setting says so in place of log-probabilities.
+    /// The model's own grade, if a setting allows it instead of log-probabilities.
     SelfAssessment,
     /// The model's verdict in words.
     Verdict,
@@ -128,19 +128,19 @@ pub enum JudgedBy {
     Neighbours,
 }
 
-/// Who told the class of a question?
+/// Who classified a question.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ClassifiedBy {
-    /// Rules over its words and over what the base offers.
+    /// Rules over its words and the base's content.
     Rules,
     /// A model that saw both.
     Model,
-    /// Whoever asked.
+    /// The caller.
     Asker,
-    /// A person, who accepted an answer to the same question or to one much like it.
+    /// A person, who accepted an answer to the same or a similar question.
     Verified,
 }
 
@@ -150,9 +150,9 @@ pub enum ClassifiedBy {
 pub enum Event {
     /// The first event of every run.
     Began {
-        /// The method as it is shown.
+        /// The method's displayed name.
         method: String,
-        /// What is asked, word for word.
+        /// The question, word for word.
         question: String,
     },
     /// Sub-questions were proposed (Algorithm 1, line 3).
@@ -188,30 +188,30 @@ pub enum Event {
     Stopped {
         /// The hop it ended in, from 1.
         hop: usize,
-        /// What ended it: what was missing, or the limit.
+        /// The reason: missing input, or the limit.
         reason: StopReason,
     },
-    /// A reply could not be read; the step went on as if it had said "none".
+    /// A reply could not be read; the step continued as if it were "none".
     Unreadable {
         /// The role whose reply it was.
         role: Role,
-        /// What was wrong with it.
+        /// The fault of the reply.
         reason: Statement<UnreadableReply>,
     },
-    /// Chunks were taken in one go, without a loop.
+    /// Chunks were retrieved at once, without a loop.
     Gathered {
         /// The chunks as candidates, best first.
         candidates: Vec<Candidate>,
     },
-    /// A model looked at passages, and said what it reads off them.
+    /// A model read passages, and listed facts from them.
     Looked {
-        /// Which look, from 1.
+        /// The number of the reading round, from 1.
         look: usize,
         /// The model's own words; may be empty.
         thinking: String,
-        /// All facts so far that the answer rests on, in the order they were found.
+        /// All facts so far that the answer uses, in the order they were found.
         facts: Vec<FactRead>,
-        /// The answer as it would be now; empty where there is none.
+        /// The current answer; empty if there is none.
         answer: String,
     },
     /// A step of reasoning was written: a thought, a sentence of a rationale, a draft.
@@ -223,32 +223,32 @@ pub enum Event {
     },
     /// A sub-question was taken up.
     Asked {
-        /// How deep below the question, which is at 0.
+        /// The depth below the question, which is at 0.
         depth: usize,
         /// The sub-question.
         question: String,
     },
     /// A sub-question was answered.
     Resolved {
-        /// How deep below the question.
+        /// The depth below the question.
         depth: usize,
         /// The sub-question.
         question: String,
         /// Its answer.
         answer: String,
     },
-    /// A yes or no that decides how the method goes on.
+    /// A yes or no that decides how the method continues.
     Judged {
-        /// What was judged: sufficiency, relevance, support, …
+        /// The criterion: sufficiency, relevance, support, …
         criterion: Criterion,
-        /// What was judged: a question, a passage's title, a step.
+        /// The judged item: a question, a passage's title, a step.
         of: String,
         /// Whether it holds.
         holds: bool,
-        /// How far, on the criterion's scale, where there is one.
+        /// The degree on the criterion's scale, if there is one.
         #[schema(required)]
         score: Option<f64>,
-        /// How that was come by.
+        /// The source of the verdict.
         by: JudgedBy,
     },
     /// A node joined the reasoning graph, tree or chain.
@@ -257,24 +257,24 @@ pub enum Event {
         node: usize,
         /// The nodes that it follows; none for a source.
         after: Vec<usize>,
-        /// The step that it stands for.
+        /// The step.
         text: String,
     },
-    /// Steps were merged into one that inherits what they follow (CRP-RAG eq. 6).
+    /// Steps were merged into one that inherits their predecessors (CRP-RAG eq. 6).
     Merged {
-        /// The steps that went.
+        /// The merged steps.
         steps: Vec<String>,
-        /// The step that stands for them.
+        /// The step that replaces them.
         into: String,
     },
-    /// A path was reasoned along from a source to a sink.
+    /// Reasoning followed a path from a source to a sink.
     Path {
         /// Its nodes, in order.
         nodes: Vec<usize>,
-        /// What came of it.
+        /// The result.
         answer: String,
     },
-    /// Distilled nodes were looked at: entities, reports, summaries.
+    /// Distilled nodes were consulted: entities, reports, summaries.
     Consulted {
         /// The nodes, best first.
         nodes: Vec<Consulted>,
@@ -283,38 +283,39 @@ pub enum Event {
     Tagged {
         /// The tags, in the order found.
         tags: Vec<MappedTag>,
-        /// What is searched for in place of the question; the question itself where it was not
+        /// The words to search for in place of the question; the question itself if it was not
         /// rewritten.
         query: String,
-        /// Words searched for besides.
+        /// Additional search words.
         keywords: Vec<String>,
     },
-    /// The question was told to be of a class (PIKE-RAG §3.2).
+    /// The question was classified (PIKE-RAG §3.2).
     Classified {
         /// The class.
         class: TaskClass,
-        /// Who said so.
+        /// Who classified it.
         by: ClassifiedBy,
-        /// Why: what its words say, and what the base offers.
+        /// The reasons: its words, and the base's content.
         reasons: Vec<Statement<Reason>>,
     },
-    /// What is to be retrieved, and how it is to be reasoned on; made anew after each step (PIKE-RAG §4.1).
+    /// The steps of retrieval and reasoning were planned; they are planned again after each step
+    /// (PIKE-RAG §4.1).
     Planned {
         /// The round, from 1.
         round: usize,
-        /// Why it is planned so: the reasons for the class, or the failure of the round before. May be empty.
+        /// The reasons: those for the class, or the failure of the round before. May be empty.
         #[serde(deserialize_with = "one_or_many")]
         because: Vec<Statement<Reason>>,
         /// The steps, in order.
         steps: Vec<Statement<PlanStep>>,
     },
-    /// What somebody said of an answer to this question before, or to one much like it (PIKE-RAG §4.1).
+    /// An earlier judgment of an answer to this or a similar question was found (PIKE-RAG §4.1).
     Recalled {
-        /// What was said.
+        /// The judgment.
         verified: VerifiedId,
-        /// Of which question.
+        /// Its question.
         question: String,
-        /// Who said it.
+        /// Its author.
         by: String,
         /// Whether the run reuses it, and why, or why not.
         because: Statement<Recollection>,
@@ -323,43 +324,44 @@ pub enum Event {
     Structured {
         /// Its name.
         schema: String,
-        /// Whether it stands in the settings; else it was told from the columns of tables for this question.
+        /// Whether it is declared in the settings; else it was derived from the columns of tables
+        /// for this question.
         is_declared: bool,
-        /// How many there are, and what holds none.
+        /// Their number, and the documents without any.
         coverage: Coverage,
     },
-    /// A query was worked out over records.
+    /// A query over records was computed.
     Tabulated {
-        /// What was asked of them.
+        /// The query.
         query: RecordQuery,
         /// Things that fulfil all conditions.
         matched: usize,
         /// The groups with their figures, the first ones.
         rows: Vec<Statement<TabulatedRow>>,
     },
-    /// A plan was worked out over typed tables.
+    /// A plan over typed tables was run.
     Queried {
-        /// What the tables are called.
+        /// The names of the tables.
         tables: Vec<String>,
         /// The statements, with the names that `pikerag sql` knows.
         sql: Vec<String>,
         /// Rows that fulfil the conditions.
         matched: u64,
-        /// Words of the question that had no part in it.
+        /// Words of the question that the plan does not use.
         unused: Vec<String>,
     },
-    /// A series was carried on.
+    /// A series was forecast.
     Foretold {
-        /// The series, and what is expected.
+        /// The series and its forecast.
         forecast: Forecast,
     },
-    /// What was found was put in order for reading (PIKE-RAG §4.2, knowledge organization).
+    /// The passages were put in reading order (PIKE-RAG §4.2, knowledge organization).
     Organized {
         /// Chunks that were given.
         given: usize,
-        /// Those that are read, in order.
+        /// Chunks that are read, in order.
         kept: usize,
-        /// Why the others are not, with how many.
+        /// Why the others are left out, with their number.
         left_out: Vec<(LeftOut, usize)>,
     },
     /// The answer was written (line 14).

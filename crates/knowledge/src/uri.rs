@@ -1,18 +1,19 @@
-//! What is a document called? By its file; where a file holds several, also by its place in the file, after a `#`.
+//! Names documents: by their file, and within a file of several documents also by a fragment after
+//! `#`.
 
 use std::borrow::Cow;
 
-/// The URI of the document that is the whole file `path`, and the first part of those inside it. A `#` of the
-/// path is written `%23`, so that the first one in a URI ends the file's part.
+/// The URI of the document that is the whole file `path`, and the prefix of those inside it. A `#`
+/// in the path is written `%23`, so that the first `#` of a URI ends the file's part.
 pub fn file_uri(path: &str) -> Cow<'_, str> {
     if !path.contains('#') && !path.contains("%23") && !path.contains("%25") {
         return Cow::Borrowed(path);
     }
-    // No two paths become one: what looks like one of ours is escaped as well.
+    // Escapes are escaped as well, so that two paths never become the same URI.
     Cow::Owned(path.replace("%25", "%2525").replace("%23", "%2523").replace('#', "%23"))
 }
 
-/// The URI of the document at a place inside a file; an empty place is the file itself.
+/// The URI of a document inside a file; an empty fragment is the file itself.
 pub fn document_uri(path: &str, fragment: &str) -> String {
     match fragment {
         "" => file_uri(path).into_owned(),
@@ -20,12 +21,12 @@ pub fn document_uri(path: &str, fragment: &str) -> String {
     }
 }
 
-/// The part of a document's URI that its file has; compare it with [`file_uri`].
+/// The file's part of a document's URI; compare it with [`file_uri`].
 pub fn file_part(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(file, _)| file)
 }
 
-/// The path of the file that a document stands in, as [`file_uri`] was given it.
+/// The path of a document's file, the reverse of [`file_uri`].
 pub fn file_path(uri: &str) -> String {
     file_part(uri).replace("%23", "#").replace("%2523", "%23").replace("%2525", "%25")
 }
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_documents_are_called_alike() {
+    fn no_two_documents_have_the_same_uri() {
         let paths = ["r.jsonl", "r.jsonl#x.md", "r.jsonl%23x.md", "r.jsonl%2523x.md", "100%.md"];
         let more = ["%#", "%%23", "%25%23", "%2#", "#", "%23", "%25", "%2525", "%252523"];
         let mut called = HashMap::new();

@@ -1,5 +1,5 @@
-//! What have people said of answers? What they accept or correct returns to the base as distilled knowledge, with who said
-//! it, when, and what it rests on (PIKE-RAG §4.1).
+//! Defines people's judgments of answers. Accepted and corrected answers return to the base as
+//! distilled knowledge, with author, time and sources (PIKE-RAG §4.1).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,7 +9,7 @@ use crate::document::Span;
 use crate::id::{ChunkId, RunId, VerifiedId, content_id};
 use crate::time::Millis;
 
-/// What somebody says of an answer.
+/// A person's judgment of an answer.
 #[derive(
     Clone,
     Copy,
@@ -32,7 +32,7 @@ pub enum Judgement {
     Accepted,
     /// Another answer is right.
     Corrected,
-    /// It is wrong; nobody said what is right.
+    /// It is wrong, and no right answer was given.
     Rejected,
 }
 
@@ -43,27 +43,29 @@ impl Judgement {
     }
 }
 
-/// An answer that a person has judged: a node of the layer `D`, derived from the chunks of its grounds.
+/// An answer that a person has judged: a node of the layer `D`, derived from the chunks of its
+/// grounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Verified {
-    /// Derived from question, judged answer and author: who judges the same answer again says it anew.
+    /// Derived from question, judged answer and author: a new judgment of the same answer replaces
+    /// the old one.
     pub id: VerifiedId,
     /// The question, word for word.
     pub question: String,
-    /// What was said of the answer.
+    /// The judgment.
     pub judgement: Judgement,
     /// The answer that was judged.
     pub given: String,
-    /// What is right in its place; with [`Judgement::Corrected`] alone.
+    /// The right answer; only with [`Judgement::Corrected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub correction: Option<String>,
-    /// Who said so.
+    /// The author of the judgment.
     pub by: String,
-    /// When, in universal time.
+    /// The time of the judgment, in universal time.
     #[schema(value_type = u64)]
     pub at: Millis,
-    /// What else there is to say of it; may be empty.
+    /// A comment; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The class that the question was answered as.
@@ -77,21 +79,22 @@ pub struct Verified {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub run: Option<RunId>,
-    /// What the right answer rests on, each passage once; empty where it is the person's word alone.
+    /// The sources of the right answer, each passage once; empty if the person named none.
     pub grounds: Vec<Ground>,
-    /// Every chunk that the judged answer was written from: who may not see one of them does not see this either.
+    /// Every chunk that the judged answer was written from: a caller must see all of them to see
+    /// this judgment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<ChunkId>,
 }
 
 impl Verified {
-    /// The identifier of what `by` says of the answer `given` to `question`.
+    /// The identifier of the judgment by `by` of the answer `given` to `question`.
     pub fn id_of(question: &str, given: &str, by: &str) -> VerifiedId {
         let parts = [question.trim(), given.trim(), by.trim()].map(str::as_bytes);
         VerifiedId(content_id("verified", &parts))
     }
 
-    /// The answer that holds; none where one was only rejected.
+    /// The valid answer; none if an answer was only rejected.
     pub fn holds(&self) -> Option<&str> {
         match self.judgement {
             Judgement::Accepted => Some(&self.given),
@@ -100,7 +103,7 @@ impl Verified {
         }
     }
 
-    /// The chunks that it rests on or was written from, each once.
+    /// Its source chunks and the judged answer's chunks, each once.
     pub fn chunks(&self) -> Vec<ChunkId> {
         let mut all: Vec<ChunkId> = self.grounds.iter().map(|ground| ground.chunk).collect();
         all.extend(&self.context);
@@ -110,67 +113,67 @@ impl Verified {
     }
 }
 
-/// A passage that a verified answer rests on, as it stood when somebody looked at it.
+/// A source passage of a verified answer, with its text at that time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ground {
-    /// The chunk; as long as it is there, its words are what they were.
+    /// The chunk; while it exists, its text is unchanged.
     pub chunk: ChunkId,
     /// The document as the user named it.
     pub uri: String,
     /// Title of the passage.
     pub title: String,
-    /// Page, from 1, where the format has pages.
+    /// Page, from 1, if the format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub page: Option<u32>,
-    /// Where it stands in the document's text.
+    /// Its span in the document's text.
     pub span: Span,
-    /// What stands there.
+    /// Its text.
     pub quote: String,
 }
 
-/// A verified answer, and how it stands to the documents of today.
+/// A verified answer, and its state relative to the current documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KeptVerified {
-    /// What was said.
+    /// The judgment.
     #[serde(flatten)]
     pub verified: Verified,
-    /// The documents whose passages it rests on and that read otherwise now, or are gone; each once, by name. It is stale
-    /// where there is one: somebody has to look at it again.
+    /// The documents whose source passages have changed or are gone; each once, by name. If there
+    /// is any, the judgment is stale, and a person must review it.
     pub changed: Vec<String>,
 }
 
 impl KeptVerified {
-    /// Whether what it rests on has changed.
+    /// Whether one of its sources has changed.
     pub fn is_stale(&self) -> bool {
         !self.changed.is_empty()
     }
 }
 
-/// How an answer of today stands to what people had said of the question before.
+/// The relation of a current answer to earlier judgments of the question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Recalled {
-    /// What was said before.
+    /// The earlier judgment.
     #[serde(flatten)]
     pub kept: KeptVerified,
-    /// Passages that are about the question and that nobody had seen then.
+    /// The number of passages about the question that did not exist at that time.
     pub newer: usize,
-    /// What became of it.
+    /// The result of the comparison.
     pub agreement: Agreement,
 }
 
-/// How an answer agrees with what was verified.
+/// How an answer agrees with the verified one.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {
-    /// It is the verified answer: the documents have nothing new to say.
+    /// It is the verified answer: the documents contain nothing new.
     Taken,
-    /// It was made anew, and says the same.
+    /// It was computed again, and is the same.
     Same,
-    /// It was made anew, and says something else: a person has to decide.
+    /// It was computed again, and differs: a person must decide.
     Other,
-    /// It was made anew, and is what a person rejected.
+    /// It was computed again, and is the answer that a person rejected.
     Rejected,
 }

@@ -1,5 +1,5 @@
-//! What was an answer worked out from? Figures with their records, a series and its forecast, a table of what was
-//! compared: what stands beside the words of an answer, for people to look at and programs to reckon with.
+//! Defines the evidence behind an answer for people and programs: figures with their records, a
+//! series and its forecast, a comparison table.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,45 +11,46 @@ use crate::id::{ChunkId, RecordId};
 use crate::tables::RecordQuery;
 use crate::verified::Recalled;
 
-/// What an answer of the levels above facts rests on.
+/// The evidence of an answer above the level of facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worked {
-    /// What kind of question was answered.
+    /// The class of the answered question.
     pub class: TaskClass,
-    /// What was reckoned with, where figures were.
+    /// The computed figures, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub figures: Option<Figures>,
-    /// What was foretold.
+    /// The forecast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub forecast: Option<Forecast>,
-    /// What was foretold of each group, where a question asks for one of each; its series are named.
+    /// The forecasts of several groups, if the question asks for one of each; their series are
+    /// named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecasts: Vec<Forecast>,
-    /// What may come next, where that is a kind and no figure.
+    /// The possible next outcomes, if they are categories and not figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlook: Vec<Outcome>,
-    /// What was put side by side.
+    /// The comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub comparison: Option<Comparison>,
-    /// What was thought of, the best first.
+    /// The ideas, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ideas: Vec<Idea>,
-    /// What people had said of the question before; none where nobody did.
+    /// Earlier judgments of answers to the question, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub recalled: Option<Recalled>,
-    /// Why there is no answer, where one was refused: for a question over tables with its readings to choose from. Absent in runs
-    /// of earlier versions.
+    /// Why the answer was refused; for a question over tables with its readings to choose from.
+    /// Absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub refusal: Option<Reason>,
 }
 
 impl Worked {
-    /// Nothing yet, for a question of a class.
+    /// An empty value for a question of a class.
     pub fn of(class: TaskClass) -> Self {
         Self {
             class,
@@ -65,49 +66,50 @@ impl Worked {
     }
 }
 
-/// Figures that a query engine worked out of records.
+/// Figures that a query engine computed from records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Figures {
     /// The schema of the records.
     pub schema: String,
-    /// Whether the schema was declared in settings; else it was read off the tables for this question.
+    /// Whether the schema was declared in settings; else it was derived from the tables for this
+    /// question.
     pub is_declared: bool,
-    /// What was worked out.
+    /// The query.
     pub query: RecordQuery,
     /// The groups in order; one without a key for a figure about all.
     pub rows: Vec<Figure>,
-    /// Every record that a figure rests on, each once; figures name them by their places here.
+    /// Every record behind a figure, each once; figures refer to them by position.
     pub records: Vec<RecordPlace>,
-    /// How much was looked at, and what was left out.
+    /// The coverage of the records, and what was left out.
     pub coverage: Coverage,
 }
 
-/// A figure with what it rests on.
+/// A figure with its sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Figure {
-    /// What tells its group apart, in the order of the query; empty where nothing is known of it.
+    /// The key of its group, in the order of the query; empty if unknown.
     pub key: Vec<String>,
-    /// The figure; none for a period of which nothing is known.
+    /// The figure; null for a period without data.
     #[schema(required)]
     pub value: Option<f64>,
-    /// What it is measured in.
+    /// Its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unit: Option<String>,
-    /// The things that it was worked out from: of each, its records, by their places in [`Figures::records`].
+    /// The things behind it: for each, its records, by their positions in [`Figures::records`].
     pub things: Vec<Vec<usize>>,
 }
 
 impl Figure {
-    /// What tells its group apart on one line, for a chart: a dash for what the records do not tell; empty where there is
-    /// one group.
+    /// The key of its group on one line, for a chart: a dash for a missing value; empty if there is
+    /// only one group.
     pub fn label(&self) -> String {
         let part = |part: &String| if part.is_empty() { "–".to_owned() } else { part.clone() };
         self.key.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Where a record stands.
+/// The place of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordPlace {
     /// The record.
@@ -120,72 +122,73 @@ pub struct RecordPlace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub page: Option<u32>,
-    /// Where it stands in the document's text.
+    /// Its span in the document's text.
     pub span: Span,
 }
 
-/// How much was looked at for a figure, and what was left out of it.
+/// The coverage of a figure, and what was left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Coverage {
-    /// Documents that could be seen.
+    /// Visible documents.
     pub documents: usize,
-    /// Those that hold a record of the schema.
+    /// Documents with a record of the schema.
     pub with_records: usize,
-    /// Those that hold none, by why; the counts add up to the rest of the documents.
+    /// Documents without one, by reason; the counts add up to the rest of the documents.
     pub without: Vec<(NoRecord, usize)>,
     /// Records of the schema.
     pub records: usize,
-    /// Things that they tell of.
+    /// Things that the records describe.
     pub things: usize,
     /// Things that fulfil the conditions.
     pub matched: usize,
-    /// Things that say nothing of a condition, or not precisely enough.
+    /// Things whose value for a condition is missing or not precise enough.
     pub undecided: usize,
-    /// Things without a value of what is measured.
+    /// Things without a measured value.
     pub unmeasured: usize,
-    /// Fields of which records of one thing say different things; the first one stands.
+    /// Fields with contradicting records of one thing; the first one is used.
     pub conflicts: usize,
 }
 
-/// Why does a document hold no record?
+/// Why a document holds no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoRecord {
     /// No table, line or field of it fits the schema, and no model reads texts.
     NotPlain,
-    /// Neither that, nor did a model that reads texts find any.
+    /// Neither rules nor a model that reads texts found any.
     NotFound,
-    /// It was read off tables for this question, and the document has no such table.
+    /// The schema was derived from tables for this question, and the document has no such table.
     NoTable,
 }
 
-/// A series carried on.
+/// A forecast of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Forecast {
-    /// The model whose figures these are: the one that erred least in the back-test.
+    /// The model of these figures: the one with the smallest error in the back-test.
     pub model: ForecastModel,
-    /// The periods to come, in order, up to the one that was asked for.
+    /// The future periods, in order, up to the requested one.
     pub points: Vec<Foretold>,
-    /// The share of cases in which the truth should lie within the interval, above 0 and below 1.
+    /// The expected share of true values within the interval, above 0 and below 1.
     pub level: f64,
     /// Every model that was tried, the best first.
     pub tried: Vec<Tried>,
-    /// Of so many back-test figures, so many lay within the interval that would have been told then.
+    /// The number of back-test figures within their interval at that time, and the number of all.
     pub within: (usize, usize),
-    /// Periods at the ends that were left out, because the records cover a part of them only.
+    /// Periods at the ends that were left out, because the records cover them only partly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial: Vec<String>,
-    /// Periods without a figure that were put in between their neighbours.
+    /// Periods without a figure that were interpolated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filled: Vec<String>,
-    /// The series that is carried on, in order. Empty in runs of earlier versions, whose series is that of the figures.
+    /// The series, in order. Empty in runs of earlier versions, whose series is that of the
+    /// figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Known>,
-    /// What the series is measured in.
+    /// The unit of the series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unit: Option<String>,
-    /// The group that the series is of, where there are several.
+    /// The group of the series, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub group: Option<String>,
@@ -194,27 +197,27 @@ pub struct Forecast {
 /// A period of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Known {
-    /// As series name it.
+    /// Its name in series.
     pub period: String,
-    /// Its figure; none for a period of which nothing is known.
+    /// Its figure; null for a period without data.
     #[schema(required)]
     pub value: Option<f64>,
 }
 
-/// A period to come.
+/// A future period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Foretold {
-    /// As series name it: `2020`, `2020-Q1`, `2020-01`.
+    /// Its name in series: `2020`, `2020-Q1`, `2020-01`.
     pub period: String,
-    /// The likeliest figure.
+    /// The most likely figure.
     pub value: f64,
-    /// Where the interval begins.
+    /// The lower end of the interval.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
-/// How a series is carried on.
+/// The method of a forecast.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -222,9 +225,9 @@ pub struct Foretold {
 pub enum ForecastModel {
     /// The mean of all others.
     Combination,
-    /// As the last figure.
+    /// The last figure.
     Naive,
-    /// As the same season a year before.
+    /// The figure of the same season a year before.
     SeasonalNaive,
     /// The mean of all figures.
     Mean,
@@ -232,48 +235,48 @@ pub enum ForecastModel {
     Drift,
     /// Exponential smoothing, the best of its kinds.
     Smoothing,
-    /// The seasons taken off, and smoothing of the rest.
+    /// Smoothing after the seasons are removed.
     Seasonal,
 }
 
-/// How well a model did.
+/// The accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Tried {
     /// The model.
     pub model: ForecastModel,
     /// The mean absolute error over all origins and steps.
     pub mae: f64,
-    /// The same in multiples of the naive model's: of the seasonal one where there are seasons. None where naive made
-    /// no error.
+    /// The error relative to the naive model's, or to the seasonal naive model's if there are
+    /// seasons. Null if naive made no error.
     #[schema(required)]
     pub mase: Option<f64>,
-    /// Figures that were foretold and compared.
+    /// The number of compared forecasts.
     pub compared: usize,
 }
 
-/// A kind that may come next.
+/// A category that may come next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Outcome {
-    /// The kind.
+    /// The category.
     pub kind: String,
-    /// The share expected of it, from 0 to 1.
+    /// The expected share, from 0 to 1.
     pub share: f64,
-    /// Where the interval of the share begins.
+    /// The lower end of the interval of the share.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end.
     pub high: f64,
     /// Cases so far.
     pub count: usize,
-    /// Its share in the later half less that in the earlier one.
+    /// Its share in the later half minus that in the earlier half.
     pub trend: f64,
 }
 
-/// Things side by side.
+/// A comparison of things.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Comparison {
-    /// What is compared.
+    /// The compared things.
     pub things: Vec<String>,
-    /// By what, each with a cell for each thing.
+    /// The attributes, each with a cell for each thing.
     pub rows: Vec<ComparedBy>,
 }
 
@@ -282,21 +285,21 @@ pub struct Comparison {
 pub struct ComparedBy {
     /// The attribute.
     pub attribute: String,
-    /// By thing, in order; `None` where the documents do not tell.
+    /// By thing, in order; `None` if the documents do not say.
     pub cells: Vec<Option<ComparedCell>>,
 }
 
-/// What the documents tell of a thing's attribute.
+/// A thing's attribute in the documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ComparedCell {
-    /// As the documents tell it.
+    /// The documents' statement.
     pub text: String,
-    /// The number of the answer's citation that bears it out; none where none does.
+    /// The number of the supporting citation of the answer; null if there is none.
     #[schema(required)]
     pub citation: Option<usize>,
 }
 
-/// An idea that agents came to (PIKE-RAG §5.5).
+/// An idea of the agents (PIKE-RAG §5.5).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Idea {
     /// In a few words.
@@ -305,22 +308,22 @@ pub struct Idea {
     pub text: String,
     /// The perspectives that it came from.
     pub perspectives: Vec<String>,
-    /// What speaks against it, in the words of other perspectives; kept, whatever the ranking.
+    /// Objections of other perspectives; kept, whatever the ranking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<String>,
-    /// Numbers of the answer's citations that it rests on.
+    /// Numbers of the supporting citations of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<usize>,
-    /// What it would take to know.
+    /// The missing information.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<Gap>,
 }
 
-/// What an idea leaves open.
+/// An open point of an idea.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Gap {
-    /// What is not known.
+    /// The missing information.
     pub missing: String,
-    /// How to come to know it.
+    /// How to find it.
     pub next_step: String,
 }

@@ -1,8 +1,8 @@
-//! Why does a plan or a statement not fit the tables?
+//! Defines why a plan or a statement does not fit the tables.
 
 use super::ColumnKind;
 
-/// Why a plan or a statement over typed tables gives nothing.
+/// Why a plan or a statement over typed tables has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum DataError {
@@ -17,7 +17,7 @@ pub enum DataError {
     TwiceJoined { table: String },
     #[error("the plan orders by a measure and has none")]
     NoMeasure,
-    /// Groups are ordered by what tells them apart.
+    /// Groups can only be ordered by their keys or their measures.
     #[error("the plan orders groups by `{column}`, which does not tell them apart")]
     NoGroup { column: String },
     #[error("the statement was stopped after {seconds} s; narrow it down or aggregate")]
@@ -31,7 +31,7 @@ pub enum DataError {
     NotAllowed { reason: String, known: Vec<String> },
 }
 
-/// Names that an error lists at most.
+/// The largest number of names that an error lists.
 const LISTED: usize = 20;
 
 fn listed(what: &str, known: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! Holds plans: queries over typed tables, as data.
+//! Defines plans: queries over typed tables as data.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,28 +6,28 @@ use utoipa::ToSchema;
 use super::{ColumnRef, DataValue};
 use crate::tables::By;
 
-/// A query over typed tables. Nothing in it is SQL: names are looked up, values are bound.
+/// A query over typed tables. It contains no SQL: names are looked up, values are bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TablePlan {
-    /// The table that rows are taken from, by its name in SQL.
+    /// The table of the rows, by its name in SQL.
     pub table: String,
-    /// Tables that are joined to it, each row with at most one of theirs.
+    /// The joined tables; each row has at most one of theirs.
     pub joins: Vec<TableJoin>,
-    /// All of them hold for what is taken.
+    /// The filters; all must hold.
     pub filters: Vec<TableFilter>,
     /// The keys of groups.
     pub group: Vec<TableGroup>,
-    /// What is worked out for each group, or over all; where there is none, rows are shown.
+    /// The measures of each group, or of all rows; without any, rows are shown.
     pub measures: Vec<TableMeasure>,
-    /// The columns that rows are shown with, where there is no measure.
+    /// The columns to show, if there is no measure.
     pub show: Vec<ColumnRef>,
-    /// The order; by groups or as in the documents, where there is none.
+    /// The order; without one, by groups or as in the documents.
     pub order: Option<TableOrder>,
-    /// Rows or groups at most. With an order, those as large as the last one stay too.
+    /// The largest number of rows or groups. With an order, those equal to the last one stay too.
     pub limit: Option<usize>,
 }
 
-/// Another table whose rows are put beside those of the first.
+/// Another table whose rows are joined to those of the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TableJoin {
     /// A column of a table that is in the plan already.
@@ -36,84 +36,85 @@ pub struct TableJoin {
     pub to: ColumnRef,
 }
 
-/// What has to hold for a row.
+/// A condition on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TableFilter {
-    /// Whose value is looked at.
+    /// The column of the tested value.
     pub column: ColumnRef,
-    /// What has to hold.
+    /// The test.
     pub test: TableTest,
 }
 
-/// What has to hold for a value. A row without a value fulfils [`TableTest::IsEmpty`] alone.
+/// A test of a value. A row without a value passes only [`TableTest::IsEmpty`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableTest {
     /// It is one of these.
     Is(Vec<DataValue>),
-    /// It has a value, and it is none of these.
+    /// It has a value, and the value is none of these.
     IsNot(Vec<DataValue>),
-    /// It contains these words, whatever their case.
+    /// It contains these words, in any case.
     Contains(String),
-    /// It lies between two values, both included where `included` says so; open where one is missing.
+    /// It lies between two values; a missing value leaves that side open.
     Between {
         /// The lower end.
         from: Option<DataValue>,
-        /// Whether the lower end itself is in.
+        /// Whether the lower end is included.
         from_included: bool,
         /// The upper end.
         to: Option<DataValue>,
-        /// Whether the upper end itself is in.
+        /// Whether the upper end is included.
         to_included: bool,
     },
     /// A date within this period: `2013`, `2013-07`, `2013-07-05`.
     Within(String),
     /// A date in one of these months of any year, from 1 to 12, in this order.
     InMonths(Vec<u8>),
-    /// It is compared with another column of the same row.
+    /// It is greater than another column of the same row.
     MoreThan(ColumnRef),
-    /// It is above the mean of its column, or below.
+    /// It is above or below the mean of its column.
     BesideMean {
-        /// Above it.
+        /// Above the mean.
         above: bool,
     },
     /// It has no value.
     IsEmpty,
-    /// It has one.
+    /// It has a value.
     IsFilled,
 }
 
-/// What tells groups apart.
+/// A key of groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TableGroup {
     /// The column.
     pub column: ColumnRef,
-    /// How finely; a date's period, else the value as it is.
+    /// The granularity; a date's period, else the value itself.
     pub by: By,
 }
 
-/// What is worked out.
+/// A figure to compute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TableMeasure {
-    /// How.
+    /// The function.
     pub function: Aggregate,
-    /// Of which values; `None` for the count of rows.
+    /// The column of the values; `None` counts rows.
     pub column: Option<ColumnRef>,
-    /// What each value is put together with first, such as a price with a quantity.
+    /// The operation on each value before, such as a price times a quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<TableTerm>,
 }
 
-/// A value of the same row that a value is put together with. A row that lacks one of both has none.
+/// A second value of the same row that is combined with the first. A row without one of them has no
+/// value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TableTerm {
-    /// How.
+    /// The operation.
     pub by: Arithmetic,
-    /// Whose numbers.
+    /// The column of the second value.
     pub column: ColumnRef,
 }
 
-/// How two numbers become one.
+/// An operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arithmetic {
@@ -123,12 +124,12 @@ pub enum Arithmetic {
     Minus,
     /// Their product.
     Times,
-    /// The first divided by the second; nothing where the second is 0.
+    /// The first divided by the second; no value if the second is 0.
     Over,
 }
 
 impl Arithmetic {
-    /// As people write it.
+    /// Its sign.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Plus => "+",
@@ -139,37 +140,37 @@ impl Arithmetic {
     }
 }
 
-/// How values become one.
+/// A function from values to one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
-    /// How many rows; of a column: how many have a value.
+    /// The number of rows; of a column: the number of values.
     #[default]
     Count,
-    /// How many different values.
+    /// The number of different values.
     Distinct,
     /// The sum.
     Sum,
     /// The mean.
     Mean,
-    /// The value in the middle; of an even number the mean of both.
+    /// The middle value; for an even number the mean of both.
     Median,
-    /// The least.
+    /// The smallest value.
     Least,
-    /// The greatest.
+    /// The largest value.
     Greatest,
 }
 
 /// The order of groups or rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TableOrder {
-    /// What they are ordered by; rows or groups without it come last, and are not the first of anything.
+    /// The sort key; rows or groups without it come last and never count as first.
     pub by: OrderBy,
-    /// The greatest first.
+    /// Largest first.
     pub descending: bool,
 }
 
-/// What groups or rows are ordered by.
+/// The sort key of groups or rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderBy {

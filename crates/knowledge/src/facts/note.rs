@@ -20,11 +20,11 @@ pub enum Note {
     SummarizesTag { tag: String, passages: usize },
     /// The summary covers these documents.
     SummarizesDocuments { titles: Vec<String> },
-    /// The run reads only so many passages from the beginning.
+    /// The run reads only the first passages, up to the limit.
     ReadsFirstPassages { limit: usize },
-    /// So many of the parts could not be summarized.
+    /// Some of the parts could not be summarized.
     PartsNotSummarized { unread: usize, parts: usize },
-    /// The budget allows only so many agents.
+    /// The budget allows only this number of agents.
     FewerAgents { agents: usize },
     /// An agent failed.
     AgentFailed { name: String, error: String },
@@ -48,17 +48,17 @@ pub enum Note {
     NothingToVerify { query: String },
     /// The search found nothing to answer this query.
     NothingToComplete { query: String },
-    /// The question was already split so many times.
+    /// The question was already split `times` times.
     SplitLimit { times: usize, question: String },
-    /// So many sub-questions are left out, because `limit` were taken up.
+    /// Some sub-questions are left out, because `limit` were taken up.
     SubQuestionsLeftOut { left_out: usize, limit: usize },
     /// A sub-question got no answer.
     NotAnswered { question: String },
-    /// The graph has reached its limit of steps, and so many are left out.
+    /// The graph has reached its limit of steps; the rest is left out.
     GraphFull { steps: usize, left_out: usize },
     /// Below this perplexity, which was measured with this model, the knowledge is sufficient.
     SufficiencyThreshold { perplexity: f64 },
-    /// The run follows so many of all paths.
+    /// The run follows only some of all paths.
     PathsLimited { followed: usize, paths: usize },
     /// The base has no atomic questions, which `kar3-paper` searches.
     NoAtomicQuestions,
@@ -80,7 +80,7 @@ pub enum Quoting {
     ReplyUnreadable,
 }
 
-/// What is wrong with a reply.
+/// The fault of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "fault")]
 #[expect(missing_docs, reason = "a field means what its variant's sentence says of it")]
@@ -91,7 +91,7 @@ pub enum UnreadableReply {
     CutOff { max_tokens: u32 },
     /// It contains no JSON object with any of these keys.
     NoObject { keys: String },
-    /// A key is missing or has a wrong value; `expected` is what the model was told.
+    /// A key is missing or has a wrong value; `expected` is the prompt's description of it.
     BadKey { key: String, expected: String },
     /// The model refused the request.
     Refused,

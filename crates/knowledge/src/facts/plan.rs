@@ -57,7 +57,7 @@ pub enum Recollection {
     Rejected,
     /// The passages behind the answer have changed.
     EvidenceChanged { titles: Vec<String> },
-    /// So many of the best passages are new since then.
+    /// Some of the best passages are new since then.
     NewPassages { count: usize },
     /// The answer was computed from records, and the run computes it again.
     ComputedAgain,

@@ -58,8 +58,8 @@ pub enum Reason {
     VerifiedSameQuestion { by: String },
     /// A person verified an answer to a similar question of this class.
     VerifiedSimilarQuestion { question: String },
-    /// What a model saw of the base: records by schema, documents of the best passages, the largest share of the words of the
-    /// question that one passage contains, in percent, and titles.
+    /// The base's data that a model saw: records by schema, documents of the best passages, the
+    /// largest share of the question's words that one passage contains, in percent, and titles.
     BaseOffers { records: Vec<OfferedRecords>, documents: usize, percent: f64, titles: Vec<String> },
     /// The base has no matching records.
     NoMatchingRecords,
@@ -82,18 +82,18 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         statements: Vec<String>,
     },
-    /// The question asks for what all rows of a table tell, and the answer was read off so many of them.
+    /// The question asks about all rows of a table, but the answer was read from some of them.
     TableExcerpt {
         table: String,
         columns: Vec<String>,
-        /// Rows that were read, and rows of the table in that document.
+        /// The number of rows read, and of rows of the table in that document.
         read: u64,
         rows: u64,
         readings: Vec<String>,
         /// For each reading, the `SELECT` that gives its result.
         statements: Vec<String>,
     },
-    /// How the question may be meant over the tables; none of it was settled on.
+    /// The possible meanings of the question over the tables; none was chosen.
     TableUndecided {
         readings: Vec<String>,
         /// For each reading, the `SELECT` that gives its result. Absent in runs of earlier versions.
@@ -145,7 +145,7 @@ pub struct OfferedRecords {
     pub schema: String,
     /// How many things they describe.
     pub count: usize,
-    /// The first and the last date, where the question is about dates.
+    /// The first and the last date, if the question is about dates.
     #[schema(required)]
     pub dates: Option<(String, String)>,
 }

@@ -1,9 +1,9 @@
-//! Which day, month or year does a text begin with?
+//! Reads the day, month or year at the beginning of a text.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// What a document says of its date, the surest name first.
+/// Names of metadata with the document's date, the most reliable first.
 pub const DATE_NAMES: [&str; 14] = [
     "date",
     "published",
@@ -21,13 +21,13 @@ pub const DATE_NAMES: [&str; 14] = [
     "year",
 ];
 
-/// The date of a document: the first of [`DATE_NAMES`] that holds one.
+/// The date of a document: the first of [`DATE_NAMES`] that contains one.
 pub fn document_date(metadata: &BTreeMap<String, String>) -> Option<String> {
     DATE_NAMES.iter().find_map(|name| date_in(metadata.get(*name)?))
 }
 
-/// The date that a text begins with, by ISO 8601 and as precise as the text: `2020-01-05`, `2020/1/5`,
-/// `20200105`, `2020-01`, `2020年1月5日`, `2020`. `None` where it begins otherwise.
+/// The date at the beginning of a text, by ISO 8601 and as precise as the text: `2020-01-05`,
+/// `2020/1/5`, `20200105`, `2020-01`, `2020年1月5日`, `2020`. `None` if there is none.
 pub fn date_in(text: &str) -> Option<String> {
     let text = text.trim();
     let digits = text.chars().take_while(char::is_ascii_digit).count();
@@ -48,7 +48,7 @@ pub fn date_in(text: &str) -> Option<String> {
     Some(written(year, part(month, 12), day.and_then(|day| part(day, 31))))
 }
 
-/// The digits that a text begins with, and the rest.
+/// The leading digits of a text, and the rest.
 fn leading(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
@@ -66,7 +66,7 @@ fn written(year: &str, month: Option<u8>, day: Option<u8>) -> String {
     }
 }
 
-/// Compares two dates by ISO 8601, as precisely as the less precise of both.
+/// Compares two ISO 8601 dates at the precision of the less precise one.
 pub(super) fn compare(one: &str, other: &str) -> Ordering {
     let length = one.len().min(other.len());
     one.get(..length).cmp(&other.get(..length))

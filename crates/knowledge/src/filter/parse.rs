@@ -1,8 +1,8 @@
-//! How is a condition written on one line?
+//! Reads and writes conditions as text.
 
 use super::{Comparison, Condition, FilterField, FromStr, date_in, fmt};
 
-/// Begins the fields that bear a name.
+/// The prefix of a field with a name.
 const META: &str = "meta:";
 const TAG: &str = "tag:";
 const RECORD: &str = "record:";
@@ -11,12 +11,12 @@ const RECORD: &str = "record:";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum BadFilter {
-    /// It compares nothing.
+    /// It contains no comparison.
     #[error(
         "`{text}` compares nothing: a filter is FIELD=VALUE, or FIELD with <, <=, > or >= and a value"
     )]
     NoComparison { text: String },
-    /// Its field is none that there could be.
+    /// The field does not exist.
     #[error(
         "there is no field `{field}` to filter by; there are source, folder, date, meta:NAME, tag:CLASS, record:SCHEMA.FIELD"
     )]
@@ -90,7 +90,7 @@ impl FromStr for FilterField {
     }
 }
 
-/// Values apart from each other by `|`; `\|` and `\\` stand for themselves.
+/// The values between `|`; `\|` and `\\` are literal.
 fn alternatives(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut characters = text.chars().peekable();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_dates_and_words_compare_as_what_they_are() {
+    fn numbers_dates_and_words_are_compared_by_type() {
         assert!(fits("meta:n>9", "10") && !fits("meta:n<9", "10"));
         assert!(fits("meta:n=brandt", "Ada, Brandt"));
         assert!(!fits("meta:n=brand", "Ada, Brandt"));
@@ -205,7 +205,7 @@ mod tests {
         assert!(
             fits("b", "a/b/c.md") && fits("a/b/", "./a/b/c.jsonl#7") && fits("/a", "/a/b/c.md")
         );
-        // As people see it: in a URI the sign would end the file's part.
+        // As people see the path: in a URI the unencoded sign would end the file's part.
         assert!(fits("C#", "C%23/a.md#7") && !fits("C", "C%23/a.md"));
         assert!(
             !fits("c.md", "a/b/c.md") && !fits("/b", "/a/b/c.md") && !fits("a/c", "a/b/c/d.md")

@@ -1,11 +1,11 @@
-//! Which ports belong together? What reasoning reads, and what indexing reads and writes.
+//! Combines the ports: those that reasoning reads, and those that indexing reads and writes.
 
 use super::{
     CorpusReader, CorpusWriter, DataTables, DataWriter, GraphReader, GraphWriter, Progress,
     RefusalWriter, SearchIndex, SearchWriter, TagReader, TagWriter, VerifiedReader,
 };
 
-/// What reasoning reads.
+/// The ports that reasoning reads.
 pub trait KnowledgeBase:
     CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + DataTables
 {
@@ -16,7 +16,7 @@ impl<T> KnowledgeBase for T where
 {
 }
 
-/// What indexing reads and writes.
+/// The ports that indexing reads and writes.
 pub trait KnowledgeWriter:
     KnowledgeBase
     + CorpusWriter

@@ -1,4 +1,4 @@
-//! The port to what documents consist of: sources, their chunks, atoms and records.
+//! The port to the content of documents: sources, their chunks, atoms and records.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -11,25 +11,25 @@ use crate::graph::{Atom, AtomKind, Chunk, Source};
 use crate::id::{AtomId, ChunkId, SourceId};
 use crate::records::Record;
 
-/// Which nodes or records a read is about.
+/// The nodes or records to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which<'a, T> {
-    /// All that there are.
+    /// All of them.
     All,
-    /// Those of these identifiers.
+    /// Those with these identifiers.
     Of(&'a [T]),
 }
 
-/// Which atoms are read.
+/// The atoms to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomQuery<'a> {
-    /// These, in the order asked for; those that are gone are left out.
+    /// These, in the given order; missing ones are left out.
     These(&'a [AtomId]),
-    /// All of one kind, by chunk in the order asked for.
+    /// All of one kind, by chunk in the given order.
     InChunks(AtomKind, &'a [ChunkId]),
 }
 
-/// What stands in the documents. What is asked for by identifier comes in the order asked for.
+/// The content of the documents. Items that are read by identifier come in the given order.
 ///
 /// # Errors
 /// The base cannot be read. Never a partial result: no method may reason over half of it.
@@ -38,66 +38,66 @@ pub enum AtomQuery<'a> {
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
 pub trait CorpusReader: Send + Sync {
-    /// All sources by URI, or these in the order asked for; unknown ones are left out.
+    /// All sources by URI, or these in the given order; unknown ones are left out.
     async fn sources(&self, which: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError>;
 
-    /// The text of a source that all spans count in.
+    /// The text of a source, which all spans refer to.
     async fn source_text(&self, source: SourceId) -> Result<String, StoreError>;
 
-    /// These chunks, in the order asked for; those that are gone are left out.
+    /// These chunks, in the given order; missing ones are left out.
     async fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<Chunk>, StoreError>;
 
-    /// The first chunks of a source in reading order, at most `limit`; those that nobody sees are left out.
+    /// The first chunks of a source in reading order, at most `limit`; hidden ones are left out.
     async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError>;
 
-    /// The titles of a sample of at most `n` chunks, each with its chunk's weight: a title that many chunks share is
-    /// there many times. The chunks with the least identifiers, taken as signed numbers, that somebody sees:
-    /// identifiers are hashes, so that the sample is spread over all and is the same each time.
+    /// The titles of a sample of at most `n` chunks; a title that many chunks share occurs many
+    /// times. The sample consists of the visible chunks with the least identifiers as signed
+    /// numbers. Identifiers are hashes, so the sample is spread over all and is the same each time.
     async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError>;
 
-    /// How many documents there are in each language, by ISO 639-3 code; `None` where it could not be told. The most
-    /// first, then by code.
+    /// The number of documents in each language, by ISO 639-3 code; `None` if the language is
+    /// unknown. Largest first, then by code.
     async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError>;
 
-    /// The pictures of these chunks, in order; `None` where a chunk has none.
+    /// The pictures of these chunks, in order; `None` for a chunk without one.
     async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError>;
 
-    /// The atoms that are asked for.
+    /// The atoms of a query.
     async fn atoms(&self, query: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError>;
 
     /// All records, or those under one schema: by document, place in it, and schema.
     async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
 
-    /// Where the base stands: cheap enough to ask for with every question.
+    /// The state of the base: cheap enough to read with every question.
     async fn state(&self) -> Result<BaseState, StoreError>;
 
-    /// How much there is: counted, which takes longer the more there is.
+    /// The size of the base: counting takes longer for a larger base.
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
 }
 
-/// Where a base stands.
+/// The state of a base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BaseState {
-    /// Advances with every change of documents, whatever part of them is seen.
+    /// Increases with every change of documents, visible or not.
     pub generation: Generation,
-    /// How many chunks there are.
+    /// The number of chunks.
     pub chunks: usize,
-    /// The embedder of all vectors, whatever part of them is seen; where several had a hand in them, their names.
+    /// The embedder of all vectors, visible or not; all names if there are several.
     pub embedder: Option<String>,
 }
 
-/// How much a base holds.
+/// The size of a base.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BaseSummary {
-    /// Files that were read, by their names.
+    /// The number of files that were read.
     pub files: usize,
-    /// Documents: a file holds one, or many.
+    /// The number of documents: a file holds one or many.
     pub sources: usize,
     /// Sections of all levels.
     pub sections: usize,
-    /// Chunks, also those that no search finds.
+    /// Chunks, including those that no search finds.
     pub chunks: usize,
-    /// Questions that a model made of chunks (KAR³ §3.3).
+    /// Questions that a model derived from chunks (KAR³ §3.3).
     pub questions: usize,
     /// Sentences of chunks, which need no model (KAR³ Table 13).
     pub sentences: usize,
@@ -109,7 +109,7 @@ pub struct BaseSummary {
     #[serde(default)]
     #[schema(required)]
     pub records: usize,
-    /// Entities, each once, however many chunks mention it.
+    /// Entities, each once.
     #[serde(default)]
     #[schema(required)]
     pub entities: usize,
@@ -121,7 +121,7 @@ pub struct BaseSummary {
     #[serde(default)]
     #[schema(required)]
     pub communities: usize,
-    /// Reports that are written; at most one for each community.
+    /// Written reports; at most one for each community.
     #[serde(default)]
     #[schema(required)]
     pub reports: usize,
@@ -129,7 +129,7 @@ pub struct BaseSummary {
     #[serde(default)]
     #[schema(required)]
     pub summaries: usize,
-    /// Tags that chunks bear.
+    /// Tags of chunks.
     #[serde(default)]
     #[schema(required)]
     pub tags: usize,
@@ -142,19 +142,19 @@ pub struct BaseSummary {
     pub calls: usize,
     /// Tokens of all recorded calls.
     pub usage: Usage,
-    /// Stages that were begun, and the chunks that wait for each.
+    /// Unfinished stages, with the number of pending chunks.
     pub pending: Vec<Backlog>,
-    /// What models refused, and rules stand in for: by stage and cause.
+    /// Model refusals with a rule-made replacement, by stage and cause.
     #[serde(default)]
     #[schema(required)]
     pub refused: Vec<super::RefusalCount>,
 }
 
-/// What waits for a stage.
+/// The pending work of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backlog {
-    /// The stage: by its mark, or in words where people read it.
+    /// The stage: its mark, or its description for people.
     pub stage: String,
-    /// How many wait: mostly chunks.
+    /// The number of pending items: mostly chunks.
     pub count: usize,
 }

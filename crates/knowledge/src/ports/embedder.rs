@@ -1,4 +1,4 @@
-//! The port to embedding models: a text becomes a vector.
+//! The port to embedding models, which turn texts into vectors.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::models::ModelError;
 
-/// A vector of length 1: a dot product of two is their cosine.
+/// A vector of length 1: the dot product of two is their cosine.
 pub type Vector = Vec<f32>;
 
 /// An embedding model behind any protocol.
@@ -21,8 +21,9 @@ pub trait Embedder: Send + Sync {
     /// See [`ModelError`]. Never fewer vectors than texts.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
 
-    /// The same for what is looked for, not found: questions, sub-questions, searches. Many models are trained
-    /// on pairs of a query and a document, and want to be told which they see; for others there is no difference.
+    /// The same for queries: questions, sub-questions, searches. Many models are trained on pairs
+    /// of a query and a document, and need to know which one a text is; for others there is no
+    /// difference.
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -30,7 +31,8 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).await
     }
 
-    /// Whether the model knows the language of a text, as far as can be told: vectors of others tell little apart.
+    /// Whether the model supports the language of a text, as far as this can be detected: vectors
+    /// of other languages hardly discriminate.
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -38,14 +40,14 @@ pub trait Embedder: Send + Sync {
         Ok(true)
     }
 
-    /// Whether [`Embedder::embed_parted`] reads a text once for all its parts. Where it does not, parts cost what texts
-    /// cost, and are better embedded as such.
+    /// Whether [`Embedder::embed_parted`] reads a text once for all its parts. Otherwise a part
+    /// costs as much as a text, and is better embedded separately.
     fn reads_parts(&self) -> bool {
         false
     }
 
-    /// One vector per text, and one for each of its parts; in order. A part's vector may know what stands around it,
-    /// so that it differs a little from the one that [`Embedder::embed`] gives for it.
+    /// One vector per text, and one for each of its parts; in order. A part's vector may reflect
+    /// its context, so that it differs a little from the result of [`Embedder::embed`].
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -64,7 +66,8 @@ pub trait Embedder: Send + Sync {
         Ok(texts.iter().map(of_text).collect())
     }
 
-    /// As [`Embedder::embed`], and what the endpoint counted, if it counts: who meters a model asks it so.
+    /// Like [`Embedder::embed`], with the endpoint's token count, if it reports one; metering uses
+    /// it.
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -74,29 +77,29 @@ pub trait Embedder: Send + Sync {
     }
 }
 
-/// A text, and the parts of it that get vectors of their own, besides the whole.
+/// A text, and parts of it that get vectors of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parted {
     /// The whole.
     pub text: String,
-    /// Ranges of its bytes, at the edges of characters; any number, in any order.
+    /// Byte ranges at character boundaries; any number, in any order.
     pub parts: Vec<Range<usize>>,
 }
 
-/// What [`Embedder::embed_parted`] makes of a text.
+/// The result of [`Embedder::embed_parted`] for one text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartedVectors {
-    /// What [`Embedder::embed`] would give for the text.
+    /// The vector of the whole text.
     pub whole: Vector,
     /// One unit vector per part, in order.
     pub parts: Vec<Vector>,
 }
 
-/// Vectors, and what they cost.
+/// Vectors with their cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CountedVectors {
     /// One unit vector per text, in order.
     pub vectors: Vec<Vector>,
-    /// The tokens of the texts as the endpoint counts them; none where it does not say.
+    /// The tokens of the texts as the endpoint counts them; `None` if it does not report them.
     pub prompt_tokens: Option<u64>,
 }

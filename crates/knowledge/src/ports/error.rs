@@ -1,4 +1,4 @@
-//! Why did the store fail? Below every port: who records calls or tags fails as whoever reads does.
+//! Defines why the store failed. All ports share this error.
 
 use super::Cause;
 use crate::data::DataError;
@@ -15,14 +15,14 @@ pub enum StoreError {
         what: String,
         source: Cause,
     },
-    /// What is asked for is not there.
+    /// The requested item does not exist.
     #[error("{what} is not in the knowledge base")]
     Missing { what: String },
-    /// A filter asks for a field that the base does not have.
+    /// A filter uses a field that the base does not have.
     #[error("`{field}` is no field of this base; there are: {}", listed(known))]
     NoField {
         field: FilterField,
-        /// Those of the base.
+        /// The fields of the base.
         known: Vec<FilterField>,
     },
     /// A plan or a statement over typed tables does not fit them.
@@ -32,7 +32,7 @@ pub enum StoreError {
     #[error("{path} cannot be opened: {reason}")]
     NotOurs {
         path: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
 }

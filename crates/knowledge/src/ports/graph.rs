@@ -1,5 +1,5 @@
-//! The ports to edges between chunks and to what was distilled over many of them: entities, relations, communities, the
-//! tree of summaries.
+//! The ports to edges between chunks and to the knowledge distilled from many chunks: entities,
+//! relations, communities, the tree of summaries.
 
 use async_trait::async_trait;
 
@@ -12,14 +12,15 @@ use crate::id::{ChunkId, CommunityId, EntityId, NodeId, SectionId, SourceId, Sum
 use crate::names::NameKey;
 use crate::tags::Tag;
 
-/// What leads to chunks: one list of chunks comes of each node or name.
+/// Nodes or names that lead to chunks: each gives one list of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunksOf<'a> {
-    /// The chunks right before and right after each chunk in its source; those that cannot be searched are passed over.
+    /// The chunks directly before and after each chunk in its source; chunks that cannot be
+    /// searched are skipped.
     Neighbours(&'a [ChunkId]),
     /// The chunks of each source in reading order, without those that cannot be searched.
     Sources(&'a [SourceId]),
-    /// The chunks that stand in each section itself in reading order, without those that cannot be searched.
+    /// The chunks directly in each section in reading order, without those that cannot be searched.
     Sections(&'a [SectionId]),
     /// The chunks that each entity was found in, by identifier.
     Entities(&'a [EntityId]),
@@ -27,20 +28,20 @@ pub enum ChunksOf<'a> {
     EntitiesInOrder(&'a [EntityId]),
     /// The chunks that mention each name, by identifier.
     Names(&'a [NameKey]),
-    /// The chunks that bear a tag under each key, by identifier.
+    /// The chunks with a tag under each key, by identifier.
     Tags(&'a [NameKey]),
 }
 
 /// The chunks that a node or name leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChunkList {
-    /// How many there are; exact up to one more than was asked for.
+    /// Their number; exact up to one more than the limit.
     pub count: usize,
-    /// The chunks themselves; none where there are more than was asked for.
+    /// The chunks themselves; empty if there are more than the limit.
     pub chunks: Vec<ChunkId>,
 }
 
-/// A kind of nodes that chunks lead to.
+/// A kind of node that chunks lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     /// Names.
@@ -51,10 +52,10 @@ pub enum LinkKind {
     Tags,
 }
 
-/// What a chunk leads to.
+/// The nodes that a chunk leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChunkLinks {
-    /// The names that it links to outright, by key.
+    /// The names that it has a link to, by key.
     pub names: Vec<NameKey>,
     /// The entities that were found in it, by identifier.
     pub entities: Vec<EntityId>,
@@ -62,8 +63,8 @@ pub struct ChunkLinks {
     pub tags: Vec<Tag>,
 }
 
-/// The edges between nodes, the entity graph and the tree. What is asked for by identifier comes in the order asked
-/// for.
+/// The edges between nodes, the entity graph and the tree. Items that are read by identifier come
+/// in the given order.
 ///
 /// # Errors
 /// The base cannot be read. Never a partial result: no method may reason over half of it.
@@ -72,19 +73,19 @@ pub struct ChunkLinks {
 /// Reads only; dropping a future leaves nothing behind.
 #[async_trait]
 pub trait GraphReader: Send + Sync {
-    /// The chunks that each of these leads to, in order; none of one that leads to more than `limit`. The count tells
-    /// these cases apart.
+    /// The chunks that each of these leads to, in order; an empty list if there are more than
+    /// `limit`. The count separates the two cases.
     async fn chunks_of(&self, of: ChunksOf<'_>, limit: usize)
     -> Result<Vec<ChunkList>, StoreError>;
 
-    /// What each of these chunks leads to, in order: nodes of this kind, and none of the other kinds.
+    /// The nodes of this kind that each of these chunks leads to, in order.
     async fn links_of(
         &self,
         chunks: &[ChunkId],
         kind: LinkKind,
     ) -> Result<Vec<ChunkLinks>, StoreError>;
 
-    /// These entities, in the order asked for; unknown ones are left out.
+    /// These entities, in the given order; unknown ones are left out.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
 
     /// The relations that start or end at one of these entities, each once: heaviest first, ties by
@@ -99,10 +100,11 @@ pub trait GraphReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<EntityId>, StoreError>;
 
-    /// All communities with their reports, or those that hold one of these entities: by level and identifier.
+    /// All communities with their reports, or those that contain one of these entities: by level
+    /// and identifier.
     async fn communities(&self, which: Which<'_, EntityId>) -> Result<Vec<Community>, StoreError>;
 
-    /// These summaries, in the order asked for; unknown ones are left out.
+    /// These summaries, in the given order; unknown ones are left out.
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError>;
 }
 
@@ -111,9 +113,9 @@ pub trait GraphReader: Send + Sync {
 pub struct ShortDescription {
     /// The entity or relation.
     pub node: NodeId,
-    /// What it was made from: [`LongDescription::key`].
+    /// The hash of its source: [`LongDescription::key`].
     pub made_from: SaidKey,
-    /// All that is said, in fewer words.
+    /// The shorter description.
     pub text: String,
 }
 
@@ -122,22 +124,23 @@ pub struct ShortDescription {
 pub struct CommunityReport {
     /// The community it is about.
     pub community: CommunityId,
-    /// What there is to say of it.
+    /// The report itself.
     pub report: Report,
 }
 
-/// What indexing reads and writes of the entity graph as a whole. Each call is one transaction.
+/// Reads and writes the entity graph as a whole, for indexing. Each call is one transaction.
 #[async_trait]
 pub trait GraphWriter: GraphReader {
-    /// Entities and relations of which more than `bytes` bytes are said, and which have no summary of
-    /// that yet; by identifier, entities first.
+    /// Entities and relations whose descriptions exceed `bytes` bytes and have no summary yet; by
+    /// identifier, entities first.
     async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError>;
 
-    /// The entity graph as it stands.
+    /// The current entity graph.
     async fn outline(&self) -> Result<Outline, StoreError>;
 
-    /// Puts these communities in place of all others; those that stay keep their reports. Parents come
-    /// before their parts. `false`, and nothing is changed, where documents changed since the outline.
+    /// Replaces all communities with these; those that remain keep their reports. Parents come
+    /// before their parts. Returns `false`, and changes nothing, if documents changed since the
+    /// outline.
     async fn put_communities(
         &self,
         generation: Generation,

@@ -1,4 +1,4 @@
-//! Declares the port to the jobs of a base: what is to be done for it, who asked for it, and how far it is.
+//! Declares the port to the jobs of a base: their work, their owners and their progress.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::error::StoreError;
 use crate::time::Millis;
 
-/// What a job does.
+/// The work of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
@@ -15,27 +15,27 @@ pub enum JobKind {
     Index,
     /// Indexes what changed in watched folders.
     Watch,
-    /// Does what the whole base still lacks.
+    /// Completes the missing parts of the whole base.
     Complete,
 }
 
-/// How far a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// It was accepted and has not begun, or begins again when it is due.
     Waiting,
-    /// It is at work; or its process ended amid the work.
+    /// It is running; or its process ended during the work.
     Running,
-    /// Nobody has accepted it: it begins when somebody does.
+    /// It waits until somebody accepts its bill.
     Offered,
-    /// Its process ended three times amid its work: it begins again by hand alone.
+    /// Its process ended three times during its work: it begins again only by hand.
     SetAside,
     /// All of it is done.
     Done,
     /// It ended with files or calls that failed; what is done is kept.
     Incomplete,
-    /// It came to nothing.
+    /// It had no result.
     Failed,
 }
 
@@ -64,20 +64,20 @@ impl JobState {
         }
     }
 
-    /// Whether nothing more comes of it.
+    /// Whether it has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Incomplete | Self::Failed)
     }
 }
 
-/// What a job may take.
+/// The calls and the cost that a job may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobBill {
     /// Calls to chat models.
     pub calls: u64,
     /// Tokens of their prompts and replies.
     pub tokens: u64,
-    /// US dollars, where the prices are known.
+    /// US dollars, if the prices are known.
     #[schema(required)]
     pub usd: Option<f64>,
     /// Texts to embed at a paid endpoint.
@@ -85,7 +85,7 @@ pub struct JobBill {
 }
 
 impl JobBill {
-    /// Whether any of it is paid for.
+    /// Whether none of it costs money.
     pub fn is_free(&self) -> bool {
         self.calls == 0 && self.texts == 0
     }
@@ -96,33 +96,33 @@ impl JobBill {
 pub struct JobRecord {
     /// Its number; 0 until it is added.
     pub id: u64,
-    /// What it does.
+    /// The kind of work.
     pub kind: JobKind,
-    /// How far it is.
+    /// Its state.
     pub state: JobState,
-    /// The identifier of the key that asked for it; `None` where no key was needed.
+    /// The identifier of the key that requested it; `None` if no key was needed.
     pub key: Option<String>,
-    /// What that key may spend over all its life, in US dollars.
+    /// What that key may spend over its whole life, in US dollars.
     pub cap_usd: Option<f64>,
-    /// Hash of the models and settings under which it was accepted: under others it is offered again.
+    /// Hash of the models and settings at acceptance: under others it is offered again.
     pub setup: String,
-    /// The bill that was accepted for it, or is offered.
+    /// The accepted or offered bill.
     pub bill: Option<JobBill>,
-    /// Whether it asks again what models refused before.
+    /// Whether it asks models again about passages that they refused before.
     pub retry_refused: bool,
-    /// How often it was begun.
+    /// The number of attempts.
     pub attempts: u32,
     /// Why the last attempt failed.
     pub reason: Option<String>,
-    /// When it was asked for.
+    /// When it was requested.
     pub added: Millis,
-    /// When it was last begun.
+    /// When the last attempt began.
     pub started: Option<Millis>,
-    /// When it was over.
+    /// When it ended.
     pub ended: Option<Millis>,
     /// It does not begin before this time.
     pub due: Millis,
-    /// What came of it, as its caller is told.
+    /// The result, as it is shown to the caller.
     #[serde(skip)]
     pub outcome: Option<serde_json::Value>,
 }
@@ -130,35 +130,36 @@ pub struct JobRecord {
 /// A file that a job reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFile {
-    /// As the base calls it.
+    /// The base's name for it.
     pub file: String,
-    /// How often its reading was begun and did not end.
+    /// The number of attempts to read it that did not end.
     pub attempts: u32,
-    /// Whether the job has done with it.
+    /// Whether the job has finished it.
     pub is_done: bool,
 }
 
-/// Which jobs are read.
+/// The jobs to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobQuery {
     /// The latest first, at most N.
     Latest(usize),
-    /// Those that are not over, the oldest first.
+    /// Those that have not ended, the oldest first.
     Unfinished,
-    /// The one of this number.
+    /// The job with this number.
     One(u64),
-    /// Of those that wait, the first that is due at this time; else the one that is due next.
+    /// The first waiting job that is due at this time; else the one that is due next.
     Next(Millis),
 }
 
-/// What happened to files of a job.
+/// The progress of files of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileMark {
-    /// Their reading begins: one attempt more.
+    /// Their reading begins: one more attempt.
     Begun,
-    /// They are read once more, and attempts count from 0: the job was stopped on purpose, or is begun by hand.
+    /// They will be read again, and attempts restart at 0: the job was stopped on purpose, or is
+    /// begun by hand.
     PutBack,
-    /// The job has done with them.
+    /// The job has finished them.
     Done,
 }
 
@@ -168,10 +169,11 @@ pub enum FileMark {
 /// The base cannot be read or written.
 #[async_trait]
 pub trait Jobs: Send + Sync {
-    /// Adds a job with the files that it reads; its number, above all numbers before.
+    /// Adds a job with the files that it reads; returns its number, which is above all earlier
+    /// ones.
     async fn add_job(&self, job: JobRecord, files: Vec<String>) -> Result<u64, StoreError>;
 
-    /// Keeps what changed of a job; whether there is one of its number.
+    /// Stores the changes of a job. Returns whether the job exists.
     async fn put_job(&self, job: JobRecord) -> Result<bool, StoreError>;
 
     /// Jobs without their files.
@@ -188,12 +190,13 @@ pub trait Jobs: Send + Sync {
         mark: FileMark,
     ) -> Result<(), StoreError>;
 
-    /// Takes files out of one job, or of all that are not over: none of those brings them back.
+    /// Removes files from one job, or from all that have not ended: none of those reads them
+    /// afterwards.
     async fn withdraw_files(&self, job: Option<u64>, files: Vec<String>) -> Result<(), StoreError>;
 
-    /// The files of all jobs that are not over, each with the state of its job, by job and name.
+    /// The files of all jobs that have not ended, each with the state of its job, by job and name.
     async fn files_to_read(&self) -> Result<Vec<(String, JobState)>, StoreError>;
 
-    /// Drops jobs that are over, all but the `keep` latest jobs; how many went.
+    /// Drops ended jobs, except among the `keep` latest jobs. Returns the number of dropped ones.
     async fn prune_jobs(&self, keep: usize) -> Result<usize, StoreError>;
 }

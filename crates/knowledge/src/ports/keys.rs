@@ -1,4 +1,5 @@
-//! The port to the store of access keys: what each key may do, and the money that is reserved and spent with it.
+//! The port to the store of access keys: their permissions, and the money reserved and spent with
+//! each.
 
 use std::num::NonZeroU32;
 
@@ -12,7 +13,7 @@ use crate::time::Millis;
 /// Money in millionths of a millionth of a US dollar.
 pub type Picodollars = u64;
 
-/// What a key may be used for; each includes those before it.
+/// The operations that a key allows; each scope includes those before it.
 #[derive(
     Clone,
     Copy,
@@ -34,9 +35,9 @@ pub type Picodollars = u64;
 pub enum Scope {
     /// Search, ask, look.
     Read,
-    /// Bring documents in, take them out, say what is right.
+    /// Add and delete documents, judge answers.
     Write,
-    /// Forget for good, export, look at what others asked and at the audit log.
+    /// Forget documents, export, read other callers' runs and the audit log.
     Admin,
 }
 
@@ -47,30 +48,30 @@ impl Scope {
     }
 }
 
-/// What a key is to be good for.
+/// The permissions of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyParams {
-    /// Whose it is, or what for.
+    /// The owner or the purpose of the key.
     pub name: String,
-    /// What it may be used for.
+    /// The operations that it allows.
     pub scope: Scope,
-    /// The bases that it opens, by the names that the server gives them; all, if none.
+    /// The bases that it opens, by the server's names; all, if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// What of them it shows: conditions such as `folder=law`, all of which must fit.
+    /// The filter on the bases: conditions such as `folder=law`, all of which must match.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     #[schema(value_type = Vec<String>)]
     pub filter: Filter,
-    /// US dollars that may be spent with it over all its life.
+    /// US dollars that may be spent with it over its whole life.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub cap_usd: Option<f64>,
-    /// Requests in a minute.
+    /// The largest number of requests in a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub per_minute: Option<NonZeroU32>,
-    /// From when on it opens nothing, in milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub expires: Option<Millis>,
@@ -79,30 +80,30 @@ pub struct KeyParams {
 /// A key without its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
-    /// Tells it apart; part of the key itself.
+    /// Its identifier; part of the key itself.
     pub id: String,
     /// BLAKE3 of the whole key, in hexadecimal.
     pub digest: String,
     /// When it was made.
     pub made: Millis,
-    /// What it is good for.
+    /// Its permissions.
     #[serde(flatten)]
     pub params: KeyParams,
 }
 
 impl Key {
-    /// Whether it is good for a base of that name.
+    /// Whether it opens the base of that name.
     pub fn opens(&self, base: &str) -> bool {
         self.params.bases.is_empty() || self.params.bases.iter().any(|own| own == base)
     }
 
-    /// Whether it opens nothing any more.
+    /// Whether it has expired.
     pub fn is_expired(&self, now: Millis) -> bool {
         self.params.expires.is_some_and(|expires| expires <= now)
     }
 }
 
-/// A key, and what was done with it.
+/// A key and its use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyUse {
     /// The key.
@@ -111,54 +112,55 @@ pub struct KeyUse {
     pub used: Option<Millis>,
     /// Money that was spent with it.
     pub spent: Picodollars,
-    /// Money that is reserved for calls whose price is not known yet: those under way, and those that a process left behind.
+    /// Money that is reserved for calls of unknown price: running ones, and those that an ended
+    /// process left.
     pub reserved: Picodollars,
 }
 
-/// A call that is about to be made and paid.
+/// A paid call before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCharge {
     /// The digest of the key that pays.
     pub digest: String,
-    /// The most that the call can cost.
+    /// The largest cost of the call.
     pub money: Picodollars,
-    /// Names the base whose ledger gets the call.
+    /// The base whose ledger records the call.
     pub base: String,
-    /// The keys of that ledger's records; empty where nothing is recorded.
+    /// The keys of that ledger's records; empty if nothing is recorded.
     pub calls: Vec<String>,
 }
 
-/// Whether the money for a call is reserved.
+/// The result of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reserved {
-    /// It is, under this number.
+    /// The money is reserved under this number.
     Yes(i64),
-    /// Other calls under way hold the money; some may come back.
+    /// Other running calls hold the money; some of it may be released.
     Later {
         /// The cap of the key.
         cap: Picodollars,
-        /// What is spent and reserved.
+        /// The money spent and reserved.
         held: Picodollars,
     },
-    /// The call does not fit under the cap.
+    /// The call exceeds the cap.
     Over {
         /// The cap of the key.
         cap: Picodollars,
-        /// What is spent for good.
+        /// The money spent.
         held: Picodollars,
     },
     /// The key is revoked or has expired.
     NoKey,
 }
 
-/// How a call ended for which money was reserved.
+/// How a call with reserved money ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChargeEnd {
     /// It cost this.
     Cost(Picodollars),
     /// It was not made, or cost nothing.
     Nothing,
-    /// Nobody knows: it counts at what was reserved, until the ledger of the base shows its price.
+    /// Unknown: it counts at the reserved price until the ledger of the base shows the real one.
     Unknown,
 }
 
@@ -167,19 +169,20 @@ pub enum ChargeEnd {
 pub struct LeftBehind {
     /// Its number.
     pub id: i64,
-    /// Names the base.
+    /// The base of the call.
     pub base: String,
     /// The keys of the ledger's records.
     pub calls: Vec<String>,
 }
 
-/// Keeps access keys for all processes that use them at once. Each change is a transaction: it happens as a whole or not at
-/// all, and what one process has changed the next call of any other sees.
+/// Keeps access keys for all processes that use them concurrently. Each change is an atomic
+/// transaction, and the next call of any process sees it.
 pub trait KeyStore: Send + Sync {
     /// Whether any key was ever made. From then on a request needs a key, even if none is left.
     ///
     /// # Errors
-    /// The store cannot be read, or was removed while this process had it open. Nobody may be let in then.
+    /// The store cannot be read, or was removed while this process had it open. Every request must
+    /// then be refused.
     fn were_made(&self) -> Result<bool, StoreError>;
 
     /// All keys that are not revoked, the oldest first.
@@ -188,7 +191,7 @@ pub trait KeyStore: Send + Sync {
     /// As [`KeyStore::were_made`].
     fn list(&self) -> Result<Vec<KeyUse>, StoreError>;
 
-    /// The key of a digest, or of the one that a rotation replaced and that is still good; revoked keys are none.
+    /// The key of a digest, or of a replaced digest that is still valid; revoked keys are excluded.
     ///
     /// # Errors
     /// As [`KeyStore::were_made`].
@@ -200,37 +203,37 @@ pub trait KeyStore: Send + Sync {
     /// The store cannot be written.
     fn add(&self, key: &Key, instead_of: &[String], now: Millis) -> Result<(), StoreError>;
 
-    /// Revokes a key; `None` where there is none.
+    /// Revokes a key; `None` if there is none.
     ///
     /// # Errors
     /// The store cannot be written.
     fn revoke(&self, id: &str, now: Millis) -> Result<Option<Key>, StoreError>;
 
-    /// Gives a key another digest. The one of before stays good until `until`.
+    /// Gives a key another digest. The previous one stays valid until `until`.
     ///
     /// # Errors
     /// The store cannot be written.
     fn rotate(&self, id: &str, digest: &str, until: Millis) -> Result<Option<Key>, StoreError>;
 
-    /// Notes that a key was used.
+    /// Records that a key was used.
     ///
     /// # Errors
     /// The store cannot be written.
     fn note_use(&self, id: &str, now: Millis) -> Result<(), StoreError>;
 
-    /// Reserves the most that a call can cost under the cap of its key.
+    /// Reserves the largest cost of a call under the cap of its key.
     ///
     /// # Errors
     /// The store cannot be written: the call must not be made.
     fn reserve(&self, charge: &KeyCharge, now: Millis) -> Result<Reserved, StoreError>;
 
-    /// Ends a reservation. One that is not there any more stays as it ended.
+    /// Ends a reservation. A reservation that has ended already is unchanged.
     ///
     /// # Errors
-    /// The store cannot be written: the reservation keeps counting.
+    /// The store cannot be written: the reservation stays.
     fn close(&self, reservation: i64, end: ChargeEnd) -> Result<(), StoreError>;
 
-    /// Reservations of calls whose outcome nobody knows, and of processes that are gone.
+    /// Reservations of calls with an unknown outcome, and of ended processes.
     ///
     /// # Errors
     /// As [`KeyStore::were_made`].

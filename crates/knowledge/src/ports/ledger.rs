@@ -1,4 +1,4 @@
-//! The port to the record of paid calls: each is made once, and read back ever after.
+//! The port to the ledger of paid calls: each call is made once, and read from there afterwards.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -10,30 +10,30 @@ use super::{CallOrigin, StoreError, Usage};
 pub struct CallRecord {
     /// Hash of the whole request, model included.
     pub key: String,
-    /// What the call was for; `embed` for embeddings.
+    /// The purpose of the call; `embed` for embeddings.
     pub role: String,
-    /// The model's name as the endpoint was asked for it.
+    /// The model's name as sent to the endpoint.
     pub model: String,
     /// The request as JSON.
     pub request: String,
     /// The reply as JSON.
     pub reply: String,
-    /// Tokens used, as the endpoint counted them; estimated where it did not.
+    /// Tokens used, as the endpoint counted them; estimated if it did not.
     pub usage: Usage,
-    /// Whether nobody could make anything of the reply.
+    /// Whether the reply could not be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unusable: bool,
-    /// What the request was made of. It is written with the call and not read back.
+    /// The sources of the request. They are written with the call and not read back.
     #[serde(skip)]
     pub origin: CallOrigin,
 }
 
-/// Whether a call may be made.
+/// The result of a claim on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is ours to make.
+    /// The caller may make it.
     Ours,
-    /// Somebody else is making it.
+    /// Another caller is making it.
     Theirs,
     /// It has been made.
     Recorded,
@@ -41,37 +41,38 @@ pub enum Claim {
 
 /// The record of every paid call: written before anything uses the reply.
 ///
-/// A request has one key, and mostly one reply. Where that could not be used, the next one stands under `KEY#1`, and
-/// so on: each stays, so that what was made of it can be told again.
+/// A request has one key, and mostly one reply. If that could not be used, the next one is under
+/// `KEY#1`, and so on: each stays, so that results that were made from it can be explained.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// The recorded call under each key, if any; by key in the order asked for.
+    /// The recorded call under each key, if any; in the order of the keys.
     async fn find_all(&self, keys: &[String]) -> Result<Vec<Option<CallRecord>>, StoreError>;
 
-    /// The last of the calls under a request's key and those that follow it.
+    /// The last of the calls under a request's key and its `#` successors.
     async fn latest(&self, key: &str) -> Result<Option<CallRecord>, StoreError>;
 
-    /// Keeps calls for good, and ends the claims on them; a second record under the same key is ignored.
+    /// Stores calls, and ends the claims on them; a second record under the same key is ignored.
     async fn keep_all(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
 
-    /// Notes that the replies of these calls could not be used.
+    /// Records that the replies of these calls could not be used.
     async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError>;
 
-    /// Claims calls for `holder`, in order; those that it holds already for longer. A claim ends with its call's
-    /// record, when it is released, when its process is gone, or when it was not renewed for a minute.
+    /// Claims calls for `holder`, in order, or renews claims that it holds. A claim ends with its
+    /// call's record, when it is released, when its process ends, or if it is not renewed for a
+    /// minute.
     ///
     /// # Cancel safety
-    /// A claim may be made after its future was dropped. Whoever drops it releases the calls, and those that were
-    /// released before they are claimed are not claimed.
+    /// A claim may be made after its future was dropped. A caller that drops the future must
+    /// release the calls; calls that are released before they are claimed are not claimed.
     async fn claim_all(&self, holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError>;
 
-    /// Gives claims up, at the latest when any is made next. It waits for nothing, so that one who is dropped can
-    /// do it.
+    /// Releases claims, at the latest when the next claim is made. It does not wait, so that it can
+    /// be called from `drop`.
     fn release(&self, holder: u64, keys: &[String]);
 
-    /// Whether what was recorded under the bare name of a model is this endpoint's. So calls were recorded before
-    /// endpoints were told apart; they go to the first endpoint that asks for them, and stay with it. A ledger
-    /// that has no such records may say yes to all.
+    /// Whether calls recorded under a model's bare name belong to this endpoint. Calls were
+    /// recorded so before endpoints were separated. They belong to the first endpoint that asks for
+    /// them, and stay with it. A ledger without such records may return true.
     async fn inherits(&self, _model: &str, _endpoint: &str) -> Result<bool, StoreError> {
         Ok(true)
     }

@@ -1,4 +1,4 @@
-//! The ports to models: what a method may ask of them, and how they fail.
+//! The ports to models: their requests, their replies and their errors.
 
 use std::borrow::Cow;
 use std::ops::AddAssign;
@@ -12,7 +12,7 @@ use super::Cause;
 use super::error::StoreError;
 use crate::id::ChunkId;
 
-/// What a call is for. Each role can have a model of its own, and is metered on its own.
+/// The purpose of a call. Each role can have its own model, and is metered separately.
 #[derive(
     Clone,
     Copy,
@@ -50,21 +50,21 @@ pub enum Role {
     Describe,
     /// Question → task class.
     Classify,
-    /// Question → can the model answer from its own knowledge?
+    /// Question → whether the model can answer from its own knowledge.
     Know,
-    /// Question and passage → is it relevant?
+    /// Question and passage → whether the passage is relevant.
     Relevant,
     /// Question → sub-questions, without knowledge of the base.
     Decompose,
-    /// What is known so far → the next step of reasoning.
+    /// The known facts → the next step of reasoning.
     Reason,
-    /// A step or an answer → how good or how sure it is.
+    /// A step or an answer → a grade of its quality or certainty.
     Grade,
     /// Query → a query that retrieves better.
     Rewrite,
     /// Chunk → entities, relations, records.
     Extract,
-    /// Question and passages → facts, and what is still missing.
+    /// Question and passages → facts, and the missing ones.
     Look,
 }
 
@@ -82,27 +82,27 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "speaker")]
 pub enum Message {
-    /// Standing instructions, ahead of all else.
+    /// Instructions before all other messages.
     System {
-        /// Instructions, which come before all else.
+        /// The instructions.
         text: String,
     },
-    /// What we say, with images where the model sees.
+    /// The user's message, with images if the model accepts them.
     User {
-        /// What is asked.
+        /// The text.
         text: String,
         /// Images as `data:` URLs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<String>,
     },
-    /// What the model said before.
+    /// An earlier reply of the model.
     Assistant {
-        /// An earlier reply, shown so that it can be mended.
+        /// The reply, shown so that the model can correct it.
         text: String,
     },
 }
 
-/// A JSON schema that the reply should follow, where the endpoint can enforce one.
+/// A JSON schema for the reply, if the endpoint can enforce one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// A short name, letters and underscores.
@@ -114,34 +114,34 @@ pub struct Schema {
 /// One request to a chat model. Equal requests get equal ledger keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatRequest {
-    /// What the call is for.
+    /// The purpose of the call.
     pub role: Role,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
     pub temperature: f32,
-    /// The most tokens the reply may have.
+    /// The largest number of tokens of the reply.
     pub max_tokens: u32,
-    /// The shape of the reply, where one is wanted.
+    /// The schema of the reply, if one is needed.
     pub schema: Option<Schema>,
-    /// Tells samples of one request apart; 0 for the first.
+    /// The number of a sample of one request, from 0.
     pub sample: u32,
-    /// Whether the reply has to say how probable each of its tokens was. An endpoint that cannot tell
-    /// is an error, [`ModelError::NoLogprobs`]: nothing replaces them in silence.
+    /// Whether the reply must contain the probability of each token. An endpoint that cannot
+    /// provide it is an error, [`ModelError::NoLogprobs`]: there is no silent replacement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub logprobs: bool,
-    /// What the request was made of; it is no part of the ledger's key.
+    /// The sources of the request; not a part of the ledger's key.
     #[serde(skip)]
     pub origin: CallOrigin,
 }
 
-/// What a request was made of, so that forgetting a document finds the calls that hold its text.
+/// The sources of a request, so that forgetting a document finds the calls that contain its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOrigin {
-    /// The template that was filled in; `None` for a request without one. Its own lines are no sign of a document.
+    /// The template; `None` for a request without one. Its own lines do not identify a document.
     pub template: Option<Cow<'static, str>>,
-    /// Chunks whose text the request holds, as far as the caller knows them. The base adds those that the call's run
-    /// names.
+    /// Chunks whose text the request contains, as far as the caller knows them. The base adds those
+    /// that the call's run names.
     pub passages: Vec<ChunkId>,
 }
 
@@ -155,7 +155,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What it comes to, where a million tokens of prompts and of replies cost so much.
+    /// The price, given the prices of a million tokens of prompts and of replies.
     pub fn priced(&self, (prompt, reply): (f64, f64)) -> f64 {
         (self.prompt_tokens as f64 * prompt + self.completion_tokens as f64 * reply) / 1e6
     }
@@ -168,26 +168,27 @@ impl AddAssign for Usage {
     }
 }
 
-/// What a chat model said.
+/// The reply of a chat model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatReply {
     /// The text, thinking blocks included; may be empty.
     pub text: String,
-    /// Tokens used, as the endpoint counts them; estimated where it does not say.
+    /// Tokens used, as the endpoint counts them; estimated if it does not.
     pub usage: Usage,
-    /// Why the model wrote no more; none where the endpoint does not say.
+    /// Why the model stopped; `None` if the endpoint does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// How probable each token of the text was, in order; empty unless the request asked for it.
+    /// The log-probability of each token of the text, in order; empty unless the request asked for
+    /// it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logprobs: Vec<TokenLogprob>,
-    /// Where the call is on record; none for a model without a ledger.
+    /// The call's place in the ledger; `None` for a model without a ledger.
     #[serde(skip)]
     pub call: Option<CallRef>,
 }
 
 impl ChatReply {
-    /// A reply of so many tokens, of which nothing else is known.
+    /// A reply with its usage and no further properties.
     pub fn new(text: impl Into<String>, usage: Usage) -> Self {
         Self { text: text.into(), usage, ..Self::default() }
     }
@@ -197,22 +198,22 @@ impl ChatReply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It had said what it had to say.
+    /// It had finished.
     Stop,
-    /// The limit of tokens was reached: the text is cut.
+    /// The limit of tokens was reached: the text is cut off.
     Length,
     /// The endpoint withheld the rest.
     ContentFilter,
-    /// Anything else that an endpoint may say.
+    /// Any other reason.
     Other,
 }
 
 /// A call in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRef {
-    /// BLAKE3 of the request, by which the ledger knows the call.
+    /// BLAKE3 of the request, the ledger's key of the call.
     pub key: String,
-    /// Whether the reply was read from the record; else the call was made, and paid, just now.
+    /// Whether the reply was read from the ledger; else the call was just made, and paid.
     pub replayed: bool,
 }
 
@@ -224,57 +225,59 @@ pub enum ModelError {
     #[error("{model} is busy or does not answer")]
     Busy {
         model: String,
-        /// When the endpoint wants to be asked again, if it said so.
+        /// The endpoint's requested pause, if it sent one.
         retry_after: Option<Duration>,
         source: Cause,
     },
-    /// Ask nothing more for now: there is no connection, or call after call was in vain. The next run tries
+    /// Stop asking for now: there is no connection, or call after call failed. The next run tries
     /// again.
     #[error("{model} is out of reach")]
     Unreachable { model: String, source: Cause },
-    /// Never ask this again, but others: a prompt longer than the window, or one that a filter stopped.
+    /// Never repeat this request; others may succeed: a prompt longer than the window, or one that
+    /// a filter stopped.
     #[error("{model} refused the request")]
     Refused { model: String, source: Cause },
-    /// Ask nothing more until settings are changed: bad key, unknown model, empty account, wrong address.
+    /// Stop asking until the settings are changed: bad key, unknown model, empty account, wrong
+    /// address.
     #[error("{model} refuses every request")]
     Denied { model: String, source: Cause },
-    /// The reply is not what the protocol promises: no choices, vectors of the wrong length.
+    /// The reply violates the protocol: no choices, vectors of the wrong length.
     #[error("{model} sent a reply that breaks the protocol")]
     Broken { model: String, source: Cause },
-    /// The cap was reached; the next run goes on from here.
+    /// The cap was reached; the next run continues from here.
     #[error("the budget of {cap} is spent ({spent} so far)")]
     OverBudget {
         /// The cap, for a person.
         cap: String,
-        /// What was spent, for a person.
+        /// The sum spent, for a person.
         spent: String,
     },
-    /// The key of the request was revoked or has expired: nothing more is asked on its account.
+    /// The key of the request was revoked or has expired: no further call is made with it.
     #[error("the key of this request is revoked or has expired")]
     KeyEnded,
     /// Replaying only, and this request was never recorded.
     #[error("replaying without network, and this `{role}` request to {model} was never recorded")]
     NotRecorded {
-        /// What the call was for.
+        /// The purpose of the call.
         role: String,
         model: String,
     },
-    /// The endpoint cannot do this; `hint` names the setting that helps.
+    /// The endpoint does not support this; `hint` names the setting that helps.
     #[error("{model} cannot do this: {hint}")]
     Unsupported { model: String, hint: String },
-    /// The endpoint gives no log-probabilities, and the request is of no use without.
+    /// The endpoint gives no log-probabilities, and the request needs them.
     #[error(
         "{model} gives no log-probabilities; a model that does is wanted (vLLM, llama.cpp, OpenAI's models \
          without reasoning)"
     )]
     NoLogprobs { model: String },
-    /// The ledger could not be read or written: nothing is asked that could not be recorded.
+    /// The ledger could not be read or written: no call is made that could not be recorded.
     #[error("the call ledger failed")]
     Ledger { source: Box<StoreError> },
 }
 
 impl ModelError {
-    /// What kind of trouble it is, in one word; programs may rely on it.
+    /// The kind of error in one word; stable for programs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Busy { .. } => "busy",
@@ -291,8 +294,8 @@ impl ModelError {
         }
     }
 
-    /// Whether every other call to the same model that asks for as much would fail too: whoever asks about many
-    /// things stops at it. [`ModelError::NoLogprobs`] concerns the calls that want them, and no others.
+    /// Whether every other call of this size to the same model would fail too, so that a loop over
+    /// many items must stop. [`ModelError::NoLogprobs`] concerns only the calls that need them.
     pub fn concerns_every_call(&self) -> bool {
         match self {
             Self::OverBudget { .. }
@@ -317,20 +320,20 @@ pub trait ChatModel: Send + Sync {
     /// Completes one request.
     ///
     /// # Errors
-    /// See [`ModelError`]; an empty reply is no error.
+    /// See [`ModelError`]; an empty reply is not an error.
     ///
     /// # Cancel safety
-    /// Dropping the future gives up the call; it may have been billed all the same.
+    /// Dropping the future cancels the call; it may be billed nevertheless.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError>;
 
-    /// The room that its replies have, in tokens, where a setting says so; else that of each prompt. Models that think before they reply
-    /// need more than prompts give.
+    /// The token limit of its replies, if a setting defines one; else each prompt's own. Models
+    /// that think before they reply need more than prompts allow.
     fn reply_tokens(&self) -> Option<u32> {
         None
     }
 
-    /// Hears that whoever asked could make nothing of the replies of these calls: who keeps replies asks anew when
-    /// the same is wanted another time. Wrappers hand it on; a model without a ledger has nothing to do.
+    /// Reports that the replies of these calls were unusable, so that a ledger asks again the next
+    /// time. Wrappers pass it on; a model without a ledger does nothing.
     ///
     /// # Errors
     /// [`ModelError::Ledger`].
@@ -342,14 +345,14 @@ pub trait ChatModel: Send + Sync {
 /// One token of a scored text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenLogprob {
-    /// As the endpoint cuts the text; may be a part of a word.
+    /// The endpoint's token; may be a part of a word.
     pub token: String,
     /// Natural logarithm of its probability, at most 0.
     pub logprob: f32,
 }
 
-/// The geometric mean of the tokens' probabilities, from 0 to 1: `exp(mean log p)`, the inverse of the
-/// perplexity. `None` for no tokens.
+/// The geometric mean of the tokens' probabilities, from 0 to 1: `exp(mean log p)`, the inverse of
+/// the perplexity. `None` without tokens.
 pub fn mean_probability(tokens: &[TokenLogprob]) -> Option<f64> {
     if tokens.is_empty() {
         return None;

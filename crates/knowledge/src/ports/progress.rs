@@ -1,4 +1,4 @@
-//! The port to what indexing has done, and what is left to do.
+//! The port to the progress of indexing: finished and pending work.
 
 use async_trait::async_trait;
 
@@ -8,54 +8,55 @@ use crate::distilled::Structure;
 use crate::graph::ChunkKind;
 use crate::id::{ChunkId, NodeId};
 
-/// A text that waits for its vector.
+/// A text without a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextToEmbed {
-    /// The node; its set says of which kind.
+    /// The node; its set determines the kind.
     pub node: NodeId,
-    /// What the embedder is to see.
+    /// The text for the embedder.
     pub text: String,
 }
 
-/// A structure that was asked for.
+/// A structure that was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which one.
+    /// The structure.
     pub structure: Structure,
-    /// What it was last built from as a whole; empty where it never was.
+    /// The input of its last complete build; empty if there was none.
     pub stamp: String,
 }
 
-/// Which chunks a stage works on.
+/// The chunks that a stage works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkSet {
     /// All that can be searched.
     Searchable,
-    /// Those of one kind that somebody sees.
+    /// Visible chunks of one kind.
     OfKind(ChunkKind),
 }
 
-/// What is new about a structure.
+/// A change of a structure's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StructureChange<'a> {
-    /// It is wanted; one that is wanted already keeps its stamp.
+    /// It is wanted; if it is already, it keeps its stamp.
     Wanted,
-    /// It is wanted no longer; what there is of it stays.
+    /// It is no longer wanted; its content stays.
     Unwanted,
-    /// It is whole, and was built from this; nothing happens to one that is not wanted.
+    /// It is complete, and was built from this; no effect if it is not wanted.
     Built(&'a str),
 }
 
-/// What is done, and what waits.
+/// Finished and pending work.
 ///
 /// # Errors
 /// The base cannot be read or written.
 #[async_trait]
 pub trait Progress: Send + Sync {
-    /// The files whose chunks and documents alone are pending on this handle of the base; `None`: all are.
+    /// The files to which pending chunks and documents are limited on this handle of the base;
+    /// `None`: all.
     fn pending_files(&self) -> Option<&[String]>;
 
-    /// Chunks that a stage has not done yet, by identifier, at most `limit`, above `after`.
+    /// Chunks that a stage has not finished, by identifier, at most `limit`, above `after`.
     async fn pending(
         &self,
         stage: &Stage,
@@ -64,7 +65,7 @@ pub trait Progress: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ChunkId>, StoreError>;
 
-    /// The texts that still need a vector of this embedder, by identifier, at most `limit`, above `after`.
+    /// Texts without a vector of this embedder, by identifier, at most `limit`, above `after`.
     async fn without_vector(
         &self,
         set: VectorSet,
@@ -73,13 +74,13 @@ pub trait Progress: Send + Sync {
         limit: usize,
     ) -> Result<Vec<TextToEmbed>, StoreError>;
 
-    /// How many texts, of all sets together, still need a vector of this embedder.
+    /// The number of texts, over all sets, without a vector of this embedder.
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError>;
 
-    /// The structures that were asked for: later runs keep them up to date.
+    /// The requested structures, which later runs keep up to date.
     async fn structures(&self) -> Result<Vec<Wanted>, StoreError>;
 
-    /// Notes that a structure is wanted, is wanted no longer, or is whole.
+    /// Records that a structure is wanted, no longer wanted, or complete.
     async fn change_structure(
         &self,
         structure: Structure,

@@ -1,5 +1,5 @@
-//! What did models not give, so that rules stand in for them? Kept with the reason, until somebody wants it asked
-//! again.
+//! The port to refusals of models. Rules make a replacement, and each refusal is kept with its
+//! reason until it is retried.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::error::StoreError;
 use super::stage::Stage;
 use crate::id::NodeId;
 
-/// Why there is nothing of a model's own.
+/// Why there is no model reply.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -17,7 +17,7 @@ use crate::id::NodeId;
 pub enum RefusalCause {
     /// It refused the request: too long, or stopped by a filter.
     Refused,
-    /// Its replies could not be read, the second neither.
+    /// Neither of its two replies could be read.
     Unreadable,
 }
 
@@ -31,49 +31,50 @@ impl RefusalCause {
     }
 }
 
-/// Something that a model was asked about in vain; rules stand in for what it did not say.
+/// A failed request to a model; rules made a replacement for its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The stage that asked.
     pub stage: Stage,
-    /// What it asked about: mostly a chunk.
+    /// The subject of the request: mostly a chunk.
     pub node: NodeId,
-    /// How people know it.
+    /// Its name for people.
     pub label: String,
-    /// Why there is nothing.
+    /// Why there is no result.
     pub cause: RefusalCause,
-    /// What the model or its endpoint said.
+    /// The error of the model or its endpoint.
     pub reason: String,
 }
 
-/// How much a stage was refused, for one cause.
+/// The number of a stage's refusals for one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RefusalCount {
     /// The stage that asked.
     pub stage: String,
-    /// Why there is nothing.
+    /// Why there is no result.
     pub cause: RefusalCause,
-    /// Pieces that it asked about in vain.
+    /// The number of refused items.
     pub count: usize,
-    /// One of them, as people know it.
+    /// One of them, by its name for people.
     pub label: String,
-    /// Why that one was refused.
+    /// The reason for that one.
     pub reason: String,
 }
 
-/// What indexing writes of refusals. Each call is one transaction.
+/// Writes refusals for indexing. Each call is one transaction.
 #[async_trait]
 pub trait RefusalWriter: Send + Sync {
-    /// Notes refusals in place of earlier ones of the same, and forgets those of what was `answered` since.
+    /// Stores refusals in place of earlier ones of the same items, and removes those of items that
+    /// were `answered` since.
     async fn put_refusals(
         &self,
         refused: Vec<Refusal>,
         answered: Vec<(Stage, NodeId)>,
     ) -> Result<(), StoreError>;
 
-    /// All that rules stand in for now, by stage and node.
+    /// All current refusals with a replacement, by stage and node.
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError>;
 
-    /// Lets all that was refused wait for its stage again, without what stands in for it; how many pieces.
+    /// Makes all refused items pending again, without their replacements. Returns their number.
     async fn retry_refused(&self) -> Result<usize, StoreError>;
 }

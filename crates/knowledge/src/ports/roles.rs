@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::models::{ChatModel, Role};
 
-/// Chat models by role. None at all: the offline mode.
+/// Chat models by role. Without any, the program works offline.
 #[derive(Clone, Default)]
 pub struct ChatModels {
     /// Serves every role without a model of its own.
@@ -25,7 +25,7 @@ impl ChatModels {
         self.shared(role).map(AsRef::as_ref)
     }
 
-    /// The same, to be kept.
+    /// The model of a role as a shared reference.
     pub fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
         self.by_role.get(&role).or(self.default.as_ref())
     }

@@ -1,4 +1,4 @@
-//! The port to search: what is near in meaning, which chunks hold words, who bears names.
+//! The port to search: nearest vectors, matching words, names.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::graph::{Atom, AtomKind};
 use crate::id::{AtomId, ChunkId, NodeId};
 use crate::names::NameKey;
 
-/// Something found, and how well it fits.
+/// A found item with its score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scored<T> {
     /// The node itself.
@@ -28,11 +28,11 @@ pub enum VectorSet {
     Chunks,
     /// One vector per atom of a kind.
     Atoms(AtomKind),
-    /// One vector per entity: its name and what is said of it.
+    /// One vector per entity: its name and its description.
     Entities,
     /// One vector per summary of the tree.
     Summaries,
-    /// One vector per source: its title, and what a model says of it as a whole.
+    /// One vector per source: its title, and a model's summary of it.
     Sources,
     /// One vector per section: the headings that lead to it, below the title of its source.
     Sections,
@@ -41,29 +41,29 @@ pub enum VectorSet {
 /// A node with its vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeVector {
-    /// The node; its set says of which kind.
+    /// The node; its set determines the kind.
     pub node: NodeId,
     /// A unit vector.
     pub vector: Vector,
 }
 
-/// A chunk that bears a name.
+/// A chunk with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bearer {
-    /// The chunk that is about what is named.
+    /// The chunk that the name refers to.
     pub chunk: ChunkId,
-    /// How surely the name means this chunk, in hundredths: 100 for a full title.
+    /// How certainly the name means this chunk, in hundredths: 100 for a full title.
     pub weight: u8,
 }
 
 impl Bearer {
-    /// How surely the name means the chunk, up to 1.
+    /// How certainly the name means the chunk, up to 1.
     pub fn sureness(self) -> f32 {
         f32::from(self.weight) / 100.0
     }
 }
 
-/// What can be searched. Results are ordered best first, ties by identifier.
+/// Search over the base. Results are ordered best first, ties by identifier.
 ///
 /// # Errors
 /// The base cannot be read. Never a partial result: no method may reason over half of it.
@@ -75,8 +75,8 @@ pub trait SearchIndex: Send + Sync {
     /// The nodes of a set closest to each query vector, by identifier: `R` in KAR³ eq. 1, `R_atom` in eq. 5. One list per
     /// query, in order; one pass over the vectors serves them all.
     ///
-    /// At most `k` nodes each, none below `min_score` (δ, a cosine in `[-1, 1]`), no chunk that is in `exclude` and no
-    /// atom of one. The paper: k = 4, δ = 0.5 (§4.1).
+    /// At most `k` nodes each, none below `min_score` (δ, a cosine in `[-1, 1]`), no chunk in
+    /// `exclude` and no atom of one. The paper: k = 4, δ = 0.5 (§4.1).
     async fn nearest(
         &self,
         set: VectorSet,
@@ -86,51 +86,52 @@ pub trait SearchIndex: Send + Sync {
         exclude: &[ChunkId],
     ) -> Result<Vec<Vec<Scored<NodeId>>>, StoreError>;
 
-    /// The stored vectors of these nodes, in order; `None` where a node has none.
+    /// The stored vectors of these nodes, in order; `None` for a node without one.
     async fn vectors(
         &self,
         set: VectorSet,
         nodes: &[NodeId],
     ) -> Result<Vec<Option<Vector>>, StoreError>;
 
-    /// Cosine of each of these chunks with a query, to within 0.01, in order; 0 where a chunk has no
-    /// vector.
+    /// The cosine of each of these chunks with a query, to within 0.01, in order; 0 for a chunk
+    /// without a vector.
     async fn similarities(
         &self,
         query: &Vector,
         chunks: &[ChunkId],
     ) -> Result<Vec<f32>, StoreError>;
 
-    /// The cosine that a `share` (from 0 to 1) of all pairs of unrelated atoms stays below, told from
-    /// a sample: atoms of a kind, each pair from two chunks. What an embedder gives to texts that have
-    /// nothing in common differs widely; this is where its scale begins. `None` where the base has
-    /// too few vectors to tell.
+    /// The cosine that a `share` (from 0 to 1) of all pairs of unrelated atoms stays below,
+    /// estimated from a sample: atoms of a kind, each pair from two chunks. The similarity of
+    /// unrelated texts differs widely between embedders; it is where the embedder's scale begins.
+    /// `None` if the base has too few vectors.
     async fn unrelated_similarity(
         &self,
         kind: AtomKind,
         share: f32,
     ) -> Result<Option<f32>, StoreError>;
 
-    /// The chunks whose words fit best (BM25 over titles, headings and text).
+    /// The chunks with the best matching words (BM25 over titles, headings and text).
     async fn matching_chunks(
         &self,
         words: &str,
         k: usize,
     ) -> Result<Vec<Scored<ChunkId>>, StoreError>;
 
-    /// What each term contributes to the BM25 score of each of these chunks: by chunk in order, within one by term in
-    /// order; 0 where a chunk has no such term, or is not there. Terms as `pikerag_language::query_terms` gives them.
+    /// The contribution of each term to the BM25 score of each of these chunks: by chunk in order,
+    /// within one by term in order; 0 if a chunk lacks the term, or does not exist. Terms as
+    /// `pikerag_language::query_terms` gives them.
     async fn term_scores(
         &self,
         terms: &[String],
         chunks: &[ChunkId],
     ) -> Result<Vec<Vec<f32>>, StoreError>;
 
-    /// In how many chunks each term occurs, in order.
+    /// The number of chunks that contain each term, in order.
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;
 
-    /// The chunks that bear each name, by name in order; within one by identifier. Most names
-    /// asked for are borne by none, and that must be cheap to tell.
+    /// The chunks with each name, by name in order; within one by identifier. Most requested names
+    /// belong to no chunk, so that case must be cheap.
     async fn chunks_by_title(&self, names: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError>;
 }
 
@@ -149,7 +150,7 @@ pub async fn nearest_chunks(
     Ok(found.into_iter().map(|list| list.into_iter().map(chunk).collect()).collect())
 }
 
-/// [`SearchIndex::nearest`] among atoms of a kind; those that went meanwhile are left out.
+/// [`SearchIndex::nearest`] among atoms of a kind; atoms that were deleted meanwhile are left out.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -173,7 +174,7 @@ pub async fn nearest_atoms(
     Ok(found.into_iter().map(|list| list.into_iter().filter_map(atom).collect()).collect())
 }
 
-/// What searches are made of. Each call is one transaction.
+/// Writes the data of searches. Each call is one transaction.
 #[async_trait]
 pub trait SearchWriter: Send + Sync {
     /// Stores vectors, with the model that made them.
@@ -184,6 +185,6 @@ pub trait SearchWriter: Send + Sync {
         vectors: Vec<NodeVector>,
     ) -> Result<(), StoreError>;
 
-    /// Brings the derived indexes up to the database. Costs no model call.
+    /// Updates the derived indexes from the database. Costs no model call.
     async fn refresh(&self) -> Result<(), StoreError>;
 }

@@ -1,13 +1,13 @@
-//! Which stages work piece by piece, and under which names is their progress kept?
+//! Names the stages that work item by item, for the record of their progress.
 
 use crate::graph::{AtomKind, ChunkKind};
 use crate::id::TagClassId;
 use crate::records::RecordSchema;
 
-/// How the stages of embedders begin.
+/// The prefix of the stages of embedders.
 const EMBED: &str = "embed:";
 
-/// A stage that works piece by piece, mostly chunk by chunk, and whose progress is kept.
+/// A stage that works item by item, mostly chunk by chunk, and whose progress is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage(pub String);
 
@@ -17,7 +17,7 @@ impl Stage {
         Self(format!("atomize:{}", kind.as_str()))
     }
 
-    /// Reading records under a schema: what stands there plainly, or what a model reads in texts.
+    /// Reading records under a schema: by rules, or by a model.
     pub fn records(schema: &RecordSchema, by: RecordsBy) -> Self {
         let by = match by {
             RecordsBy::Rules => "rules",
@@ -31,42 +31,43 @@ impl Stage {
         Self("tables".to_owned())
     }
 
-    /// Saying what chunks of a kind hold: tables, figures.
+    /// Describing chunks of a kind: tables, figures.
     pub fn describe(kind: ChunkKind) -> Self {
         Self(format!("describe:{}", kind.as_str()))
     }
 
-    /// Saying what documents are about.
+    /// Summarizing documents.
     pub fn summarize_sources() -> Self {
         Self("describe:source".to_owned())
     }
 
-    /// Putting together what many chunks say of an entity or relation.
+    /// Combining the descriptions of an entity or relation.
     pub fn describe_entities() -> Self {
         Self("describe:entity".to_owned())
     }
 
-    /// Reporting on communities.
+    /// Writing community reports.
     pub fn report() -> Self {
         Self("report:community".to_owned())
     }
 
-    /// Summing up clusters of the tree.
+    /// Summarizing clusters of the tree.
     pub fn summarize_clusters() -> Self {
         Self("summarize:cluster".to_owned())
     }
 
-    /// Making vectors by an embedder, of texts of every set. Vectors leave no marks: only refusals are kept so.
+    /// Making vectors with an embedder, of texts of every set. Vectors leave no marks: only
+    /// refusals use this stage.
     pub fn embed(embedder: &str) -> Self {
         Self(format!("{EMBED}{embedder}"))
     }
 
-    /// Whether it makes vectors, by whichever embedder.
+    /// Whether it makes vectors, with any embedder.
     pub fn is_of_vectors(&self) -> bool {
         self.0.starts_with(EMBED)
     }
 
-    /// Whether its nodes are chunks, each with a mark once it is done.
+    /// Whether its nodes are chunks, each with a mark once it is finished.
     pub fn is_of_chunks(&self) -> bool {
         let others = [
             Self::summarize_sources(),
@@ -91,20 +92,20 @@ impl Stage {
     }
 }
 
-/// Who reads records out of chunks; each is pending for itself.
+/// The reader of records in chunks; the progress of each is separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordsBy {
-    /// Nobody: they stand in tables, lines and metadata.
+    /// Rules: records in tables, lines and metadata.
     Rules,
     /// A language model, asked chunk by chunk.
     Model,
 }
 
-/// Who finds entities and relations.
+/// The finder of entities and relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractBy {
     /// A language model, asked chunk by chunk.
     Model,
-    /// The finder of proper names.
+    /// The detector of proper names.
     Names,
 }

@@ -1,4 +1,4 @@
-//! The ports to tags: what retrieval reads of them, and what indexing and people write.
+//! The ports to tags: what retrieval reads, and what indexing and people write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use crate::id::{ChunkId, TagClassId};
 use crate::names::NameKey;
 use crate::tags::{TagClass, TagCount, TagPair};
 
-/// Which tags are counted: one list comes of each class or key.
+/// The tags to count: each class or key gives one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagQuery<'a> {
     /// Those of each class: those of most chunks first, then by identifier.
     InClasses(&'a [TagClassId]),
-    /// Those that chunks bear under each key, by identifier.
+    /// Those of chunks under each key, by identifier.
     Named(&'a [NameKey]),
 }
 
-/// The classes that there are.
+/// The existing classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TagClasses {
     /// Those in use, by name.
     pub classes: Vec<TagClass>,
-    /// Whether a person dropped a class: what was found once is then not looked for again.
+    /// Whether a person dropped a class: found classes are then not generated again.
     pub any_dropped: bool,
 }
 
-/// What is known of tags. Words are asked for under the key of their folded form.
+/// Reads tags. Words are looked up by the key of their folded form.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -44,17 +44,17 @@ pub trait TagReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Vec<TagCount>>, StoreError>;
 
-    /// All pairs by colloquial and professional word, or those whose colloquial word stands under one of these keys:
-    /// in the order of the keys, within one those with most samples first, then by word. Each with the key of its
-    /// colloquial word.
+    /// All pairs by colloquial and professional word, or those whose colloquial word has one of
+    /// these keys: in the order of the keys, within one those with most samples first, then by
+    /// word. Each with the key of its colloquial word.
     async fn tag_pairs(
         &self,
         which: Which<'_, NameKey>,
     ) -> Result<Vec<(NameKey, TagPair)>, StoreError>;
 }
 
-/// The pairs whose colloquial word stands under each key, in order; within one those with most samples first, then by
-/// word.
+/// The pairs whose colloquial word has each key, in order; within one those with most samples
+/// first, then by word.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -71,25 +71,25 @@ pub async fn pairs_from(
     Ok(keys.iter().map(|key| by_key.get(key).cloned().unwrap_or_default()).collect())
 }
 
-/// What people and indexing change about classes and pairs.
+/// A change of classes and pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagEdit {
-    /// Adds classes. One that was found gives way to any of that name, a dropped one included; one that is declared
-    /// takes its place.
+    /// Adds classes. A found class yields to any of that name, including a dropped one; a declared
+    /// class replaces it.
     AddClasses(Vec<KeyedClass>),
-    /// Gives a class another name, and makes it a person's. No other class may have that name.
+    /// Renames a class, and marks it as declared by a person. No other class may have that name.
     RenameClass {
-        /// Key of the name that it has.
+        /// Key of the current name.
         from: NameKey,
-        /// Key of the name that it gets.
+        /// Key of the new name.
         key: NameKey,
-        /// The name that it gets.
+        /// The new name.
         name: String,
     },
-    /// Drops a class with its tags for good: it is not found again.
+    /// Drops a class with its tags permanently: it is not found again.
     DropClass(NameKey),
-    /// Adds pairs, each with the keys of its two words and the sample that bears it out, if it comes from one. A
-    /// person's pair stays a person's.
+    /// Adds pairs, each with the keys of its two words and its supporting sample, if it comes from
+    /// one. A person's pair stays a person's.
     AddPairs(Vec<KeyedPair>),
     /// Drops the pair of these words.
     DropPair {
@@ -100,28 +100,29 @@ pub enum TagEdit {
     },
 }
 
-/// What indexing and people write of tags. Each call is one transaction.
+/// Writes tags for indexing and people. Each call is one transaction.
 #[async_trait]
 pub trait TagWriter: TagReader {
-    /// Changes classes or pairs; whether there was what it renames or drops. Adding always succeeds.
+    /// Changes classes or pairs. Returns whether the renamed or dropped item existed. Adding always
+    /// succeeds.
     async fn edit_tags(&self, edit: TagEdit) -> Result<bool, StoreError>;
 }
 
-/// What was found in a chunk.
+/// The tags of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkTags {
     /// The chunk that was searched.
     pub chunk: ChunkId,
-    /// The classes that were looked for.
+    /// The classes that were searched for.
     pub classes: Vec<TagClassId>,
-    /// What was found.
+    /// The tags that were found.
     pub tags: Vec<FoundTag>,
 }
 
-/// A tag as a chunk has it.
+/// A tag as a chunk spells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundTag {
-    /// The class that was looked for.
+    /// The class that was searched for.
     pub class: TagClassId,
     /// Key of the folded text.
     pub key: NameKey,
@@ -129,7 +130,7 @@ pub struct FoundTag {
     pub text: String,
 }
 
-/// A class with what it is found by.
+/// A class with its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedClass {
     /// Key of its folded name.
@@ -138,11 +139,11 @@ pub struct KeyedClass {
     pub class: TagClass,
 }
 
-/// Names a question with its answers that pairs were learned from: the same one counts once.
+/// Identifies a question with its answers from which pairs were learned: it counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SampleKey(pub u64);
 
-/// A pair with what it is found by.
+/// A pair with its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedPair {
     /// Key of the folded colloquial word.

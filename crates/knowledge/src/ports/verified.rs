@@ -1,4 +1,4 @@
-//! The ports to what people said of answers.
+//! The ports to people's judgments of answers.
 
 use async_trait::async_trait;
 
@@ -6,28 +6,29 @@ use super::error::StoreError;
 use crate::id::{ChunkId, VerifiedId};
 use crate::verified::{KeptVerified, Verified};
 
-/// What people said of answers.
+/// Reads people's judgments of answers.
 ///
 /// # Errors
 /// The base cannot be read.
 #[async_trait]
 pub trait VerifiedReader: Send + Sync {
-    /// All that may be seen, the latest first, then by identifier. Where a filter shows a part of the base, those alone whose
-    /// chunks are all in it, and that rest on any.
+    /// All visible judgments, the latest first, then by identifier. With a filter, only those with at
+    /// least one chunk, all of whose chunks are admitted.
     async fn verified(&self) -> Result<Vec<KeptVerified>, StoreError>;
 
-    /// Those of these chunks, in order, that came or changed after this was said, or at all where it is not there.
+    /// Those of these chunks, in order, that were added or changed after this judgment; all of them
+    /// if it does not exist.
     async fn newer(&self, than: VerifiedId, chunks: &[ChunkId])
     -> Result<Vec<ChunkId>, StoreError>;
 }
 
-/// What people say of answers, and take back. Each call is one transaction.
+/// Writes and revokes people's judgments. Each call is one transaction.
 #[async_trait]
 pub trait VerifiedWriter: VerifiedReader {
-    /// Keeps them; one of the same identifier takes the earlier one's place. `seen`: whether who said it had the base of now
-    /// before the eyes; else every chunk counts as newer.
+    /// Stores judgments; one with the same identifier replaces the earlier one. `seen`: whether the
+    /// person judged the current base; else every chunk counts as newer.
     async fn put_verified(&self, all: Vec<Verified>, seen: bool) -> Result<(), StoreError>;
 
-    /// Takes one back, for good; whether there was one.
+    /// Revokes a judgment. Returns whether it existed.
     async fn revoke_verified(&self, id: VerifiedId) -> Result<bool, StoreError>;
 }

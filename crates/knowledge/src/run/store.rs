@@ -1,4 +1,4 @@
-//! The port to where runs are kept.
+//! The port to the store of runs.
 
 use async_trait::async_trait;
 
@@ -7,38 +7,38 @@ use crate::id::RunId;
 use crate::ports::StoreError;
 use crate::time::Millis;
 
-/// Which runs are read.
+/// The runs to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunQuery<'a> {
-    /// The latest first, at most so many.
+    /// The latest first, at most this number.
     Latest(usize),
-    /// Those whose name begins so, at most two: enough to see that a name is not clear.
+    /// Those whose name begins so, at most two: enough to detect an ambiguous name.
     Named(&'a str),
 }
 
-/// The longest that a pause between two runs counts.
+/// The longest pause between two runs that counts.
 const PAUSE: Millis = 7 * 24 * 60 * 60 * 1000;
 
-/// Which runs are kept.
+/// Limits on the kept runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunsToKeep {
-    /// The time by the clock.
+    /// The current time.
     pub now: Millis,
-    /// Those of so much time, as the base has lived it: see [`RunsToKeep::pause`].
+    /// The largest age, not counting long pauses: see [`RunsToKeep::pause`].
     pub age: Millis,
-    /// The latest so many.
+    /// The number of latest runs.
     pub number: usize,
 }
 
 impl RunsToKeep {
-    /// The longest that a pause between two runs counts: a week, and a quarter of the age at most. A clock that leaps ahead makes
-    /// no run old.
+    /// The longest pause between two runs that counts: a week, and a quarter of the age at most. So
+    /// a jump of the clock makes no run old.
     pub fn pause(&self) -> Millis {
         PAUSE.min(self.age / 4)
     }
 
-    /// Of these times of runs, the latest first, the first that is too old; and how far the clock leaped ahead of the run before,
-    /// where runs seem old for that.
+    /// The first of these times of runs, latest first, that is too old; and the size of a jump of
+    /// the clock, if it makes runs seem old.
     pub fn too_old(&self, times: &[Millis]) -> (Option<Millis>, Option<Millis>) {
         let (mut last, mut lived) = (self.now, 0);
         let (mut oldest, mut leap) = (None, None);
@@ -53,25 +53,25 @@ impl RunsToKeep {
             }
             last = *time;
         }
-        // Where no clock would make a run old, none need be told of.
+        // If no run seems old, a jump need not be reported.
         let is_old = times.last().is_some_and(|time| self.age < self.now.saturating_sub(*time));
         (oldest, leap.filter(|_| is_old))
     }
 }
 
-/// What came of forgetting old runs.
+/// The result of pruning old runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// How many went.
+    /// The number of removed runs.
     pub forgotten: usize,
-    /// How far the clock is ahead of the run before: then none went for its age.
+    /// How far the clock is ahead of the run before; if set, no run was removed for its age.
     pub leap: Option<Millis>,
 }
 
-/// Where runs are kept.
+/// The store of runs.
 #[async_trait]
 pub trait RunStore: Send + Sync {
-    /// Keeps a run, or what changed of it, and new events of it; all or nothing.
+    /// Stores a run, or its changes, and its new events, atomically.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -83,14 +83,14 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     async fn runs(&self, query: RunQuery<'_>) -> Result<Vec<RunRecord>, StoreError>;
 
-    /// The events of a run, in order; none for a run that is not kept.
+    /// The events of a run, in order; none for an unknown run.
     ///
     /// # Errors
     /// The store cannot be read.
     async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError>;
 
-    /// Forgets runs that are too old, and all but the latest; of the latter, what still runs stays. Where the clock leaped ahead,
-    /// none is too old.
+    /// Removes runs that are too old, and all but the latest; of the latter, running ones stay.
+    /// After a jump of the clock, no run counts as too old.
     ///
     /// # Errors
     /// The store cannot be written.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::graph::NodeKind;
 use crate::id::ChunkId;
 
-/// A distilled node that a method looked at.
+/// A distilled node that a method consulted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Consulted {
     /// Entity, community report or summary.
@@ -19,10 +19,10 @@ pub struct Consulted {
     pub score: f64,
 }
 
-/// A fact as a model read it off a passage.
+/// A fact that a model read in a passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactRead {
-    /// The number that the passage has through all looks, from 1.
+    /// The passage's number in all reading rounds, from 1.
     pub passage: usize,
     /// The passage.
     pub chunk: ChunkId,
@@ -30,7 +30,7 @@ pub struct FactRead {
     pub title: String,
     /// The fact in the model's words, which may be those of the passage.
     pub text: String,
-    /// Whether these words, or a sentence that says as much, stand in the passage.
+    /// Whether the passage contains these words, or a sentence of the same meaning.
     pub stands: bool,
 }
 
@@ -39,8 +39,8 @@ pub struct FactRead {
 pub struct MappedTag {
     /// The tag as the question has it.
     pub tag: String,
-    /// The name of its class; empty where nobody said.
+    /// The name of its class; empty if unknown.
     pub class: String,
-    /// What the documents call it: words of tag pairs, or of tags that chunks bear. May be empty.
+    /// The documents' words for it: from tag pairs, or tags of chunks. May be empty.
     pub to: Vec<String>,
 }
