@@ -27,7 +27,7 @@ use crate::wrong::WrongKeys;
 /// The limit of a conversation, as a multiple of the limit of a question.
 const CONVERSATION: usize = 8;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) type App = Arc<Shared>;
 
 pub(crate) struct Shared {
@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     pub(crate) responses: Responses,
-    /// Where the server listens.
+    /// The address of the server.
     address: SocketAddr,
     /// Signals that no further request is accepted.
     pub(crate) stopping: CancellationToken,
@@ -63,7 +63,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// What logs call this caller.
+    /// The caller's name in logs.
     pub(crate) fn name(&self) -> &str {
         self.key.as_ref().map_or("-", |key| key.id.as_str())
     }
@@ -252,7 +252,7 @@ impl Shared {
             .hint("shorten it, or ask the operator to raise `server.question_kib`"))
     }
 
-    /// Whether a key may be used now; if not, the seconds to wait.
+    /// Whether the rate limit of a key allows a request now; counts the request.
     pub(crate) fn is_in_rate(&self, key: &Key) -> bool {
         let Some(per_minute) = key.params.per_minute else { return true };
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);

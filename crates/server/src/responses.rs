@@ -38,7 +38,7 @@ struct Held {
 pub(crate) type Name = (String, String);
 
 struct Entry {
-    /// Of method, path and body.
+    /// Hash of method, path and body.
     fingerprint: blake3::Hash,
     /// `None` while the first request is running.
     response: Option<Kept>,

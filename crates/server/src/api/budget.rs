@@ -67,7 +67,7 @@ pub(crate) struct OfServer {
     calls: u64,
 }
 
-/// What may be spent, and what was spent: with the key of this request, and by the server.
+/// The caps and the spent sums of the key of this request, and of the server.
 #[utoipa::path(get, path = "/api/v1/budget", tag = "budget", responses((status = 200, body = Budget)))]
 pub(crate) async fn budget(
     State(app): State<App>,

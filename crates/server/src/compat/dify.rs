@@ -20,7 +20,7 @@ pub(crate) struct RetrievalBody {
     /// The name of the base; empty for the default one.
     #[serde(default)]
     knowledge_id: String,
-    /// What to look for.
+    /// The search words.
     query: String,
     /// How many passages, and the lowest score.
     #[serde(default)]

@@ -115,7 +115,7 @@ fn tool(
         Arc::new(schema.as_object().cloned().unwrap_or_default())
     };
     let reads = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
-    Tool::new(name, says, schema(takes, needs))
+    Tool::new(name, description, schema(takes, needs))
         .with_raw_output_schema(schema(gives, always))
         .with_annotations(reads)
 }
