@@ -64,7 +64,7 @@ impl Mcp {
         name: &str,
         mut given: JsonObject,
         caller: &Caller,
-    ) -> Result<Told, Problem> {
+    ) -> Result<ToolResult, Problem> {
         let base = arguments::base(&mut given)?.unwrap_or_else(|| DEFAULT_BASE.to_owned());
         let session = self.app.base(caller, &base)?;
         match name {
@@ -83,7 +83,7 @@ impl Mcp {
         base: &str,
         session: Session,
         given: arguments::Ask,
-    ) -> Result<Told, Problem> {
+    ) -> Result<ToolResult, Problem> {
         let request = AskRequest {
             question: given.question,
             method: given.method.unwrap_or_default(),
@@ -121,7 +121,7 @@ impl Mcp {
         base: &str,
         session: &Session,
         given: arguments::Search,
-    ) -> Result<Told, Problem> {
+    ) -> Result<ToolResult, Problem> {
         let arguments::Search { query, k, filter } = given;
         let filter = filter.unwrap_or_default();
         let request = SearchRequest { query, k, filter, ..SearchRequest::default() };
@@ -147,7 +147,7 @@ impl Mcp {
         base: &str,
         session: &Session,
         given: arguments::GetChunk,
-    ) -> Result<Told, Problem> {
+    ) -> Result<ToolResult, Problem> {
         let name = given.chunk;
         let id: ChunkId = name.parse().map_err(|_| no_such("chunk", &name))?;
         let chunk = pikerag_engine::chunk(session, id).await?;
@@ -160,7 +160,7 @@ impl Mcp {
         &self,
         session: Session,
         given: arguments::GraphNeighbours,
-    ) -> Result<Told, Problem> {
+    ) -> Result<ToolResult, Problem> {
         let (of, depth) = (given.of, given.depth.unwrap_or(1));
         self.app.within(&[&of], &[])?;
         if !(1..=3).contains(&depth) {
@@ -178,7 +178,7 @@ struct ToolResult {
     links: Vec<(String, String)>,
 }
 
-impl Told {
+impl ToolResult {
     fn result(self) -> CallToolResult {
         let mut result = CallToolResult::structured(self.content);
         let mut links = self.links;
@@ -197,7 +197,7 @@ fn passage(chunk: &Chunk, url: &str) -> Value {
     })
 }
 
-async fn sources(session: &Session, given: arguments::ListSources) -> Result<Told, Problem> {
+async fn sources(session: &Session, given: arguments::ListSources) -> Result<ToolResult, Problem> {
     let all = pikerag_engine::sources(session, &given.filter.unwrap_or_default()).await?;
     let from = match given.after {
         None => 0,

@@ -255,7 +255,7 @@ impl Composer<'_> {
 
     fn measured_over_time(&mut self, time: ColumnPlace, step: By) -> Option<Composed> {
         let place = self.take_measure(None, None).or_else(|| self.scope.only_measure())?;
-        let is_single = self.has_one_row_each(time, step);
+        let is_single = self.is_unique_in_time(time, step);
         let function = match is_single {
             true => Aggregate::Mean,
             false => self.function_of(place, Aggregate::Mean),
@@ -264,7 +264,7 @@ impl Composer<'_> {
     }
 
     /// Whether no period holds more than one row.
-    fn has_one_row_each(&self, time: ColumnPlace, step: By) -> bool {
+    fn is_unique_in_time(&self, time: ColumnPlace, step: By) -> bool {
         let is_year = self.scope.kind(time) == ColumnKind::Year && step == By::Year;
         is_year && self.scope.is_unique(time)
     }
