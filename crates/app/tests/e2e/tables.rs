@@ -64,7 +64,7 @@ fn columns_of_months_are_rows() {
     );
     place.run_to(0, &["index", "electricity_use_2025.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
-    electricity_use  "electricity_use": 11 rows of 2 documents, 5 left out
+    electricity_use  "electricity_use": 11 rows of 2 documents, 5 left out (totals, notes)
         plant category, month date, electricity_use integer
     "#);
     let sql = "SELECT plant, month, electricity_use FROM electricity_use WHERE month < '2025'";
@@ -79,10 +79,7 @@ fn columns_of_months_are_rows() {
     let ask = |question: &str| place.run_to(0, &["--offline", "ask", question]).stdout;
     let most = ask("Which plant used most electricity in March 2024?");
     assert!(most.starts_with("North"), "{most}");
-    assert!(
-        most.contains("North | 10 | 20 | 31 | 61") || most.contains("electricity_use_2024.csv"),
-        "{most}"
-    );
+    assert!(most.contains("electricity_use_2024.csv"), "{most}");
     let total = ask("What was the total electricity use in 2024?");
     assert!(total.starts_with("76"), "{total}");
     place.run_to(0, &["delete", "--forget", "electricity_use_2024.csv"]);

@@ -131,16 +131,16 @@ mod tests {
 
     #[test]
     fn three_columns_of_periods_are_needed() {
-        insta::assert_snapshot!(shown("Plant | Jan | Feb | Mar | Total"), @"");
+        insta::assert_snapshot!(shown("Plant | Jan | Feb | Mar | Total"), @"Month: Jan Feb Mar; totals: Total; others: Plant; unit:");
         assert_eq!(shown("Plant | Jan | Feb | Total"), "-");
-        insta::assert_snapshot!(shown("Country | Area (km2) | 2019 | 2020 | 2021"), @"");
-        insta::assert_snapshot!(shown("工厂 | 一季度（万元） | 二季度（万元） | 三季度（万元） | 合计 | 全年平均"), @"");
+        insta::assert_snapshot!(shown("Country | Area (km2) | 2019 | 2020 | 2021"), @"Year: 2019 2020 2021; totals: ; others: Country, Area (km2); unit:");
+        insta::assert_snapshot!(shown("工厂 | 一季度（万元） | 二季度（万元） | 三季度（万元） | 合计 | 全年平均"), @"Quarter: 一季度 二季度 三季度; totals: 合计, 全年平均; others: 工厂; unit: 万元");
     }
 
     #[test]
     fn longer_periods_are_totals_of_the_shorter_ones_or_the_table_stays_wide() {
-        insta::assert_snapshot!(shown("Plant | Jan | Feb | Mar | Q1 | Apr | May | Jun | Q2 | H1 | YTD"), @"");
-        insta::assert_snapshot!(shown("Plant | Q1 2024 | Q2 2024 | Q3 2024 | Q4 2024 | 2024"), @"");
+        insta::assert_snapshot!(shown("Plant | Jan | Feb | Mar | Q1 | Apr | May | Jun | Q2 | H1 | YTD"), @"Month: Jan Feb Mar Apr May Jun; totals: Q1, Q2, H1, YTD; others: Plant; unit:");
+        insta::assert_snapshot!(shown("Plant | Q1 2024 | Q2 2024 | Q3 2024 | Q4 2024 | 2024"), @"Quarter: Q1 2024 Q2 2024 Q3 2024 Q4 2024; totals: 2024; others: Plant; unit:");
         assert_eq!(shown("Plant | 2021 | 2022 | 2023 | Q1 2024 | Q2 2024 | Q3 2024"), "-");
         assert_eq!(shown("Plant | Jan | Feb | Mar | 2023"), "-");
         assert_eq!(shown("Plant | Q1 | Jan | Feb"), "-");

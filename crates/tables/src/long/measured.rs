@@ -138,7 +138,28 @@ mod tests {
                 format!("{} -> {name} | {}", title.replace('\n', " / "), unit.unwrap_or_default())
             })
             .collect();
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @"
+        Electricity use by plant, kWh -> Electricity use | kWh
+        Electricity use (kWh) by plant, 2024 -> Electricity use | kWh
+        Table 3: Sales in 2024 per region (EUR) -> Sales | EUR
+        Monthly rainfall in mm -> rainfall | mm
+        Sales 2024 -> Sales | 
+        2024 ->  | 
+        Sheet1 ->  | 
+        Q1 2024 ->  | 
+        sales_2024 -> sales | 
+        Annual report 2023 ->  | 
+        Unit: kWh ->  | kWh
+        Electricity use / Unit: MWh -> Electricity use | MWh
+        2024年各工厂用电量（千瓦时） -> 用电量 | 千瓦时
+        各厂用电量统计表（单位：千瓦时） -> 用电量 | 千瓦时
+        单位：万元 ->  | 万元
+        月度销售额 -> 销售额 | 
+        2019-2021年人口 -> 人口 | 
+        Revenue, Jan-Dec 2024 -> Revenue | 
+        All values in this table were read by the staff of the plants every month ->  | 
+         ->  |
+        ");
     }
 
     proptest! {

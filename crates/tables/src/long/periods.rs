@@ -356,7 +356,53 @@ mod tests {
             .split(" | ")
             .map(|name| format!("{} -> {}", name.trim(), shown(period_named(name.trim()))))
             .collect();
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @"
+        Jan -> Month 1
+        January -> Month 1
+        SEPT. -> Month 9
+        May -> Month 5
+        1月 -> Month 1
+        12月份 -> Month 12
+        十二月 -> Month 12
+        3 月 -> Month 3
+        Jan-24 -> 2024-01
+        Jan 2024 -> 2024-01
+        2024 January -> 2024-01
+        Jan'24 -> 2024-01
+        2024-01 -> 2024-01
+        2024/1 -> 2024-01
+        2024.03 -> 2024-03
+        01/2024 -> 2024-01
+        202403 -> 2024-03
+        2024-03-01 -> 2024-03
+        2024年1月 -> 2024-01
+        2024 年 12 月 -> 2024-12
+        2024年三月 -> 2024-03
+        ２０２４年３月 -> 2024-03
+        Q1 -> Quarter 1
+        Quarter 2 -> Quarter 2
+        3rd quarter -> Quarter 3
+        First Quarter -> Quarter 1
+        4Q -> Quarter 4
+        一季度 -> Quarter 1
+        第一季度 -> Quarter 1
+        第2季度 -> Quarter 2
+        2024 Q1 -> 2024-Q1
+        2024Q1 -> 2024-Q1
+        Q1 2024 -> 2024-Q1
+        Q3-24 -> 2024-Q3
+        1Q24 -> 2024-Q1
+        FY24 Q2 -> 2024-Q2
+        2024年第一季度 -> 2024-Q1
+        2024 一季度 -> 2024-Q1
+        2019 -> 2019
+        2019年 -> 2019
+        2019年度 -> 2019
+        FY2021 -> 2021
+        FY 2021 -> 2021
+        FY21 -> 2021
+        2021财年 -> 2021
+        ");
     }
 
     #[test]
@@ -415,7 +461,27 @@ mod tests {
             .split(" | ")
             .map(|text| format!("{} -> {}", text.trim(), said(text.trim())))
             .collect();
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @"
+        Sales 2024 -> 2024
+        Sales, March 2024 -> 2024-03
+        orders_2024_03 -> 2024-03
+        orders_202403 -> 2024-03
+        report-2024-Q2 -> 2024-Q2
+        2024年3月用电量 -> 2024-03
+        2024年各厂用电 -> 2024
+        第一季度 -> Quarter 1
+        Q3 -> Quarter 3
+        2023-2024 -> several
+        Season 2023/24 -> several
+        2023 and 2024 -> several
+        2024 budget for 2024 -> 2024
+        order 120245 -> nothing
+        Plant A -> nothing
+        销售2024 -> 2024
+        May 2024 -> 2024-05
+        data_20240131 -> nothing
+        Jan -> Month 1
+        ");
     }
 
     #[test]
