@@ -1,5 +1,5 @@
-//! What do the answers to sub-questions add up to? The transcript of follow-up questions that
-//! Self-Ask introduced (Press et al., 2023), finished by the model.
+//! Answers a question from the answers to its sub-questions: the model completes a transcript of
+//! follow-up questions, as in Self-Ask (Press et al., 2023).
 
 use std::fmt::Write;
 
@@ -8,12 +8,12 @@ use pikerag_prompt::{AskError, Prompt, Prose, ask, one_line};
 
 use crate::form::how_to_answer_alone;
 
-/// Finishes a transcript with the answer, in free text: the reply may begin where the transcript
+/// Completes a transcript with the answer, in free text: the reply may begin where the transcript
 /// ends.
 pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 1024);
 
-/// Answers a question from (sub-question, sub-answer) pairs alone: one call, two where the first
-/// reply is empty.
+/// Answers a question from (sub-question, sub-answer) pairs alone: one call, two if the first reply
+/// is empty.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -30,11 +30,11 @@ pub async fn combine(
         ("question", asked.as_str()),
         ("follow_ups", follow_ups.as_str()),
     ];
-    let Prose(said) = ask(model, &COMBINE, &inputs, account).await?;
-    Ok(short_answer(&said))
+    let Prose(reply) = ask(model, &COMBINE, &inputs, account).await?;
+    Ok(short_answer(&reply))
 }
 
-/// Pairs as the lines of a transcript, each with its line break.
+/// Pairs as the lines of a transcript, each line with its line break.
 pub fn transcript(pairs: &[(String, String)]) -> String {
     let mut lines = String::new();
     for (question, answer) in pairs {
@@ -44,15 +44,15 @@ pub fn transcript(pairs: &[(String, String)]) -> String {
     lines
 }
 
-/// The answer in a reply that may repeat the words before it: what follows the last "final answer
+/// The answer in a reply that may repeat the words before it: the text after the last "final answer
 /// is", on one line, without the full stop that models like to add.
-pub fn short_answer(said: &str) -> String {
-    let lower = said.to_ascii_lowercase();
+pub fn short_answer(reply: &str) -> String {
+    let lower = reply.to_ascii_lowercase();
     let begins = match lower.rfind("final answer is") {
         Some(at) => at + "final answer is".len(),
         None => 0,
     };
-    let answer = said.get(begins..).unwrap_or(said).trim_start_matches([':', ' ']).trim();
+    let answer = reply.get(begins..).unwrap_or(reply).trim_start_matches([':', ' ']).trim();
     let first = answer.lines().next().unwrap_or_default().trim();
     let bare = first.strip_suffix('.').filter(|bare| !bare.contains(". "));
     bare.unwrap_or(first).to_owned()
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_in_a_reply() {
+    fn short_answers_lose_lead_in_and_full_stop() {
         assert_eq!(short_answer("So the final answer is: Oslo."), "Oslo");
         assert_eq!(short_answer("Oslo\nBecause it is."), "Oslo");
         assert_eq!(short_answer("The final answer is Jon Hale Jr."), "Jon Hale Jr");

@@ -1,21 +1,22 @@
-//! What is a model told about the answer that is wanted? The same words in every prompt that asks for one.
+//! Words the requirements on an answer, the same in every prompt that asks for one.
 
 use std::borrow::Cow;
 
 use pikerag_knowledge::{AnswerForm, Question};
 use pikerag_language::is_chinese;
 
-/// How an answer has to look that is read off passages: the metric of a task counts what its prompt asks for.
+/// The form of an answer from passages. A task's metric and its prompt ask for the same form.
 pub fn how_to_answer(question: &Question) -> Cow<'static, str> {
     in_its_language(question, off_passages(question.form))
 }
 
-/// How an answer has to look that is given without passages: from what is known, or from other answers.
+/// The form of an answer without passages: from the model's knowledge, or from other answers.
 pub fn how_to_answer_alone(question: &Question) -> Cow<'static, str> {
     in_its_language(question, alone(question.form))
 }
 
-/// Small models that are told in English to answer in the language of the question answer in English.
+/// Small models answer in English if an English prompt asks for "the language of the question", so
+/// Chinese is named.
 fn in_its_language(question: &Question, form: &'static str) -> Cow<'static, str> {
     match is_in_chinese(question) {
         true => Cow::Owned(form.replace("in the language of the question", "in Chinese (用中文)")),
@@ -27,7 +28,7 @@ fn is_in_chinese(question: &Question) -> bool {
     let letters = || question.text.chars().filter(|c| c.is_alphabetic());
     let chinese = letters().filter(|c| is_chinese(*c)).count();
     let is_japanese = letters().any(|c| ('\u{3040}'..='\u{30FF}').contains(&c));
-    // Names and terms in it may be in Latin letters.
+    // A Chinese question may hold names and terms in Latin letters.
     0 < chinese && !is_japanese && letters().count() <= 4 * chinese
 }
 
@@ -83,9 +84,10 @@ fn alone(form: AnswerForm) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Whatever the form, a Chinese question is told so in Chinese, names in Latin letters or not.
+    /// For every form, the prompt names Chinese as the language of a Chinese question, even with
+    /// names in Latin letters.
     #[test]
-    fn the_language_is_named_where_it_is_chinese() {
+    fn chinese_questions_name_chinese_as_answer_language() {
         use AnswerForm::{Articles, Crimes, Fitting, Long, Short};
         for form in [Fitting, Short, Long, Articles, Crimes] {
             for how in [how_to_answer, how_to_answer_alone] {

@@ -1,5 +1,5 @@
-//! How does context become an answer? Read by a model or quoted as it stands; every citation is
-//! checked against the bytes it names.
+//! Turns context into an answer, read by a model or quoted without one, and checks every citation
+//! against the bytes it names.
 
 mod cite;
 mod combine;
@@ -17,10 +17,10 @@ pub use support::bearing_words;
 
 use pikerag_knowledge::ChunkId;
 
-/// Words that are said to stand in a chunk.
+/// Words ascribed to a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The chunk said to hold them.
+    /// The chunk that they are ascribed to.
     pub chunk: ChunkId,
     /// The words as the model gave them: white space and more may differ from the source.
     pub quote: String,

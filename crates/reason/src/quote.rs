@@ -1,5 +1,5 @@
-//! What answers a question without any language model? The words of the evidence themselves: the sentence or row that
-//! fits best, then others that add something. Where none fits well enough nothing is quoted.
+//! Answers a question without a language model: quotes the sentence or row of the evidence that
+//! fits best, then others that add something. If none fits well enough, it quotes nothing.
 
 mod asked;
 mod units;
@@ -13,52 +13,57 @@ use pikerag_language::{is_chinese, stem};
 use crate::Claim;
 use crate::read::Reading;
 
-use self::asked::{Kind, bears, kind_of};
+use self::asked::{Kind, holds_new_value, kind_of};
 use self::units::{Unit, units};
 
-/// What is known of a question beside the context.
+/// Facts about a question beyond its context.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// How rare each term of the question is in the base, from 0 to 1; 1 where no chunk has it. The terms of
-    /// `pikerag_language::query_terms`, in their order: sums of floats depend on it.
+    /// The rarity of each term of the question in the base, from 0 to 1; 1 if no chunk has the
+    /// term. The terms of `pikerag_language::query_terms`, in their order: sums of floats depend on
+    /// it.
     pub rarity: Vec<(String, f32)>,
-    /// Sentences that are close to the question in meaning, by chunk, white space made single: from 0, as close as
-    /// unrelated ones are, to 1.
+    /// Sentences close to the question in meaning, by chunk, with single spaces. Closeness runs
+    /// from 0, as for unrelated sentences, to 1.
     pub close: HashMap<ChunkId, Vec<(String, f32)>>,
-    /// The terms that no chunk of the base has.
+    /// The terms that occur in no chunk of the base.
     pub absent: HashSet<String>,
 }
 
-/// What may be quoted, and how surely it answers.
+/// The quotes, and how well they fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quoted {
-    /// The quotes, the best first; empty where nothing fits well enough.
+    /// The quotes, the best first; empty if nothing fits well enough.
     pub reading: Reading,
-    /// How well the best quote fits, from 0 to 1.5 where meaning counts too; below [`FLOOR`] nothing is quoted.
+    /// How well the best quote fits, from 0 to 1.5 if meaning counts too; below [`FLOOR`] nothing
+    /// is quoted.
     pub fit: f32,
 }
 
-/// What a term of the question counts that stands not in the sentence itself, but above it, in the sentence before,
-/// elsewhere in its chunk, or in another chunk of its document.
+/// The value of a term of the question that the sentence itself does not hold. The term may occur
+/// above it, in the sentence before, elsewhere in its chunk, or in another chunk of its document.
 const ABOVE: f32 = 0.6;
 const BEFORE: f32 = 0.3;
 const AROUND: f32 = 0.3;
 const DOCUMENT: f32 = 0.2;
-/// Weight of meaning beside words, where there is an embedder.
+/// Weight of meaning beside words, if there is an embedder.
 const CLOSE: f32 = 0.5;
-/// What a value of the asked kind adds, and its lack takes.
+/// A value of the asked kind adds this much; a missing one takes it away.
 const VALUE: f32 = 0.1;
-/// What the rank r of its chunk adds to the first quote, by `Rank::of`; and to further ones, which links led to.
+/// The bonus by the rank of a chunk (`Rank::of`), for the first quote and for further ones, which
+/// links found.
 const FIRST: Rank = Rank { most: 0.4, fades: 2.0 };
 const LATER: Rank = Rank { most: 0.15, fades: 4.0 };
-/// What a term still counts that an earlier quote holds, and what a name does that leads on from one.
+/// The share that a term keeps if an earlier quote holds it, and the bonus of a name that leads on
+/// from one.
 const DONE: f32 = 0.4;
 const BRIDGES: f32 = 0.5;
 /// A further quote is worth at least this share of the best.
 const FURTHER: f32 = 0.6;
 
-/// Below this nothing is quoted: hardly a word of the question that says anything stands in the evidence. Higher, and
-/// answers to questions in other words than the documents' are lost with it (docs/retrieval.md).
+/// Nothing is quoted below this fit: hardly an informative word of the question occurs in the
+/// evidence. A higher floor loses answers to questions that use other words than the documents
+/// (docs/retrieval.md).
 pub const FLOOR: f32 = 0.08;
 
 /// Quotes at most `most` sentences or rows of the context, at most one per chunk, the best first.
@@ -74,14 +79,14 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
         let mut best: Option<(f32, &Unit<'_>)> = None;
         for unit in open {
             let worth = scorer.worth(unit, &quoted, &leads);
-            // The first of equals: documents open with what they are about.
+            // The first of equals: documents open with their subject.
             if best.is_none_or(|(held, _)| held < worth) {
                 best = Some((worth, unit));
             }
         }
         let Some((worth, unit)) = best else { break };
         if quoted.is_empty() {
-            // What further quotes are measured by: its worth, were it one of them.
+            // Further quotes are compared with the worth that the best would have as one of them.
             first = worth - FIRST.of(unit.place) + LATER.of(unit.place);
             fit = scorer.fit(unit);
         } else if worth < FURTHER * first {
@@ -100,7 +105,7 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     Quoted { reading: Reading { answer, claims, ..Reading::default() }, fit }
 }
 
-/// What the rank of a chunk is worth: most where it is found first, from 0, half as much at rank `fades`.
+/// The bonus by the rank of a chunk, from 0: `most` at rank 0, half as much at rank `fades`.
 #[derive(Clone, Copy)]
 struct Rank {
     most: f32,
@@ -115,12 +120,12 @@ impl Rank {
 
 struct Scorer<'a> {
     question: &'a str,
-    /// The proper names in it.
+    /// The proper names in the question.
     names: BTreeSet<Name>,
-    /// What it asks for.
+    /// The kind of value that it asks for.
     kind: Option<Kind>,
     known: &'a Known,
-    /// What all its terms count together.
+    /// The weight of all its terms together.
     all: f32,
 }
 
@@ -131,8 +136,8 @@ impl<'a> Scorer<'a> {
         Self { question, names: names_in(question), kind: kind_of(question), known, all }
     }
 
-    /// How well a unit fits by words and meaning alone; half as well where the question names somebody or something
-    /// of whom the base does not know a word.
+    /// How well a unit fits by words and meaning alone; half as well if the question names a person
+    /// or thing of which the base knows no word.
     fn fit(&self, unit: &Unit<'_>) -> f32 {
         let covered: f32 =
             self.known.rarity.iter().map(|(term, rarity)| rarity * presence(unit, term)).sum();
@@ -144,7 +149,7 @@ impl<'a> Scorer<'a> {
         if names_unknown { fit / 2.0 } else { fit }
     }
 
-    /// How well a unit fits after others have been quoted, whose names lead on from the question.
+    /// How well a unit fits after earlier quotes, whose names lead on from the question.
     fn worth(&self, unit: &Unit<'_>, quoted: &[&Unit<'_>], leads: &BTreeSet<Name>) -> f32 {
         let mut covered = 0.0;
         for (term, rarity) in &self.known.rarity {
@@ -155,7 +160,7 @@ impl<'a> Scorer<'a> {
         worth += CLOSE * self.closeness(unit);
         worth += if quoted.is_empty() { FIRST } else { LATER }.of(unit.place);
         if let Some(kind) = self.kind {
-            worth += if bears(unit.text, kind, self.question) { VALUE } else { -VALUE };
+            worth += if holds_new_value(unit.text, kind, self.question) { VALUE } else { -VALUE };
         }
         worth + BRIDGES * leads_on(unit, leads)
     }
@@ -204,7 +209,7 @@ fn presence(unit: &Unit<'_>, term: &str) -> f32 {
     }
 }
 
-/// A quote as it reads in an answer: one line, without the marks of lists and tables around it.
+/// A quote as an answer shows it: one line, without the marks of lists and tables around it.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.trim_matches(['|', '*', '-', '•', ' ']).replace("**", "")
@@ -231,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentences_of_a_chain_and_no_more() {
+    fn exactly_the_sentences_of_a_chain_are_quoted() {
         let texts = [
             (
                 "KX-40",
@@ -247,9 +252,10 @@ mod tests {
         );
     }
 
-    /// Clauses of contracts read alike: the party stands elsewhere in the chunk, or in another of the document.
+    /// Clauses of contracts read alike: the party is named elsewhere in the chunk, or in another
+    /// chunk of the document.
     #[test]
-    fn a_sentence_has_something_of_what_stands_around_it() {
+    fn terms_around_a_sentence_count_less() {
         let of =
             |id, source, text| Chunk { source: SourceId(source), ..chunk(id, "Contracts", text) };
         let chunks = [
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_quoted_where_nothing_fits() {
+    fn nothing_is_quoted_without_fitting_sentence() {
         let texts = [("Weather", "Rain is wet. Snow is cold."), ("Tea", "Tea is warm.")];
         let quoted = ask("When did Ewan Staveley join the sales team?", &texts);
         assert_eq!(quoted.reading, Reading::default());

@@ -1,4 +1,4 @@
-//! What does a model answer from the context? `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
+//! Asks a model to answer from the context: `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
 
 use pikerag_knowledge::{Account, ChatModel, Context, Question, Role, Schema};
 use pikerag_prompt::{
@@ -11,22 +11,23 @@ use crate::form::how_to_answer;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048);
 
-/// What the model said, nothing of it checked yet.
+/// The model's reply, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The short answer; empty where the model gave none.
+    /// The short answer; empty if the model gave none.
     pub answer: String,
     /// The model's reasons in its own words; may be empty.
     pub rationale: String,
-    /// What the passages do not tell though the answer needs it; empty where they settle the question.
+    /// Facts that the answer needs and the passages do not give; empty if they settle the question.
     pub missing: Vec<String>,
-    /// The quotes it gave, unchecked. A quote from a passage that does not exist goes to the first.
+    /// The model's quotes, unchecked. A quote from a passage that does not exist goes to the first
+    /// passage.
     pub claims: Vec<Claim>,
 }
 
-/// Answers a question from its context and, where there are any, from notes of what was worked out
-/// before: one call, two where the first reply cannot be read. The context may be empty: the model
-/// then answers from what it knows.
+/// Answers a question from its context and, if there are any, from notes of earlier results: one
+/// call, two if the first reply cannot be read. If the context is empty, the model answers from its
+/// knowledge.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -49,23 +50,23 @@ pub async fn read(
         ("notes", notes.as_str()),
         ("question", asked.as_str()),
     ];
-    let said: RawReply = ask(model, &PROMPT, &inputs, account).await?;
+    let reply: RawReply = ask(model, &PROMPT, &inputs, account).await?;
     let mut claims = Vec::new();
-    for (passage, quote) in said.quotes {
+    for (passage, quote) in reply.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());
         if let Some(held) = held {
             claims.push(Claim { chunk: held.chunk.id, quote });
         }
     }
-    let missing = said.lacking.into_iter().collect();
-    Ok(Reading { answer: said.answer, rationale: said.rationale, missing, claims })
+    let missing = reply.lacking.into_iter().collect();
+    Ok(Reading { answer: reply.answer, rationale: reply.rationale, missing, claims })
 }
 
 struct RawReply {
     answer: String,
     rationale: String,
     lacking: Option<String>,
-    /// Passage from 0, and the words.
+    /// Passage numbers from 0, and the quoted words.
     quotes: Vec<(usize, String)>,
 }
 
@@ -99,18 +100,19 @@ impl Reply for RawReply {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
 
-/// What a reply says under "lacking": what the answer needs and nobody told. `None` where it is null, or words for it.
+/// A reply's entry "lacking": facts that the answer needs and no passage gives. `None` if it is
+/// null, or words for null.
 pub fn lacking(reply: &Value) -> Option<String> {
-    text(reply, "lacking").ok().filter(|said| !is_none(said))
+    text(reply, "lacking").ok().filter(|missing| !is_none(missing))
 }
 
-/// Whether words say that there is nothing: models write them in place of null.
-fn is_none(said: &str) -> bool {
+/// Whether words mean "nothing": models write them instead of null.
+fn is_none(text: &str) -> bool {
     const NONE: [&str; 9] = ["", "null", "none", "no", "nothing", "n/a", "无", "没有", "-"];
-    NONE.contains(&said.trim().trim_end_matches(['.', '。']).to_lowercase().as_str())
+    NONE.contains(&text.trim().trim_end_matches(['.', '。']).to_lowercase().as_str())
 }
 
-/// Citations in any of the shapes that models give them; what is no citation is left out.
+/// Citations in any of the shapes that models use; other items are left out.
 fn quotes(object: &Value) -> Vec<(usize, String)> {
     let Some(Value::Array(items)) = object.get("citations") else { return Vec::new() };
     let mut quotes = Vec::new();
@@ -134,16 +136,16 @@ mod tests {
 
     #[test]
     fn a_reply_with_and_without_citations() {
-        let said = RawReply::read(
+        let reply = RawReply::read(
             r#"{"answer": 42, "rationale": "so", "citations": [{"passage": "2", "quote": "x"}, 7]}"#,
         );
-        let said = said.unwrap();
-        assert_eq!((said.answer.as_str(), said.rationale.as_str()), ("42", "so"));
-        assert_eq!(said.quotes, [(1, "x".to_owned())]);
+        let reply = reply.unwrap();
+        assert_eq!((reply.answer.as_str(), reply.rationale.as_str()), ("42", "so"));
+        assert_eq!(reply.quotes, [(1, "x".to_owned())]);
         let bare = RawReply::read(r#"{"answer": "x"}"#).unwrap();
         assert_eq!((bare.quotes, bare.lacking), (Vec::new(), None));
-        let lacking = |said: &str| {
-            let reply = format!(r#"{{"answer": "x", "lacking": {said}}}"#);
+        let lacking = |value: &str| {
+            let reply = format!(r#"{{"answer": "x", "lacking": {value}}}"#);
             RawReply::read(&reply).unwrap().lacking
         };
         assert_eq!(lacking(r#""the year""#).as_deref(), Some("the year"));

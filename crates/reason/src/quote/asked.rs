@@ -1,4 +1,4 @@
-//! What kind of value does a question ask for, and does a text hold one?
+//! Finds the kind of value that a question asks for, and tests whether a text holds one.
 
 use std::collections::HashSet;
 
@@ -59,13 +59,14 @@ const VERBS: [&str; 18] = [
     "must", "should", "may", "shall", "would",
 ];
 
-/// What the question asks for, where its words tell.
+/// The kind of value that the question asks for, if its words show it.
 pub(super) fn kind_of(question: &str) -> Option<Kind> {
     let folded = question.to_lowercase();
     let words: Vec<&str> =
         folded.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let english = format!(" {} ", words.join(" "));
-    // "When I pick in the cold store, may I …" asks for no time: the verb comes first where it is asked.
+    // "When I pick in the cold store, may I …" does not ask for a time: a question for a time puts
+    // the verb first.
     let english = VERBS.iter().fold(english.replace(" when ", " as "), |text, verb| {
         text.replace(&format!(" as {verb} "), &format!(" when {verb} "))
     });
@@ -74,7 +75,7 @@ pub(super) fn kind_of(question: &str) -> Option<Kind> {
         let places = phrases.iter().filter_map(|phrase| english.find(&format!(" {phrase} ")));
         let places = places.chain(chinese.iter().filter_map(|phrase| question.find(phrase)));
         for place in places {
-            // What is asked first is asked: "When did the person who …".
+            // The first question word decides: "When did the person who …".
             if found.is_none_or(|(held, _)| place < held) {
                 found = Some((place, kind));
             }
@@ -83,8 +84,8 @@ pub(super) fn kind_of(question: &str) -> Option<Kind> {
     found.map(|(_, kind)| kind)
 }
 
-/// Whether a text holds such a value that the question does not hold already.
-pub(super) fn bears(text: &str, kind: Kind, question: &str) -> bool {
+/// Whether a text holds a value of this kind that the question does not hold already.
+pub(super) fn holds_new_value(text: &str, kind: Kind, question: &str) -> bool {
     match kind {
         Kind::Time | Kind::Number => {
             let known: HashSet<String> = numbers(question).into_iter().collect();
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_question_word_tells() {
+    fn the_first_question_word_decides() {
         let kinds = [
             ("When did the person who built it leave?", Some(Kind::Time)),
             ("Who signed in which year?", Some(Kind::Person)),
@@ -160,11 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_question_is_no_answer() {
-        assert!(bears("It lifts 40 tons.", Kind::Number, "How much does it lift?"));
-        assert!(!bears("The KX 40 lifts.", Kind::Number, "How much does the KX 40 lift?"));
-        assert!(bears("质保期为二十四个月", Kind::Number, "质保期多久？"));
-        assert!(!bears("质保期另行约定", Kind::Number, "质保期多久？"));
-        assert!(bears("Ilse Brandt signed.", Kind::Person, "Who signed?"));
+    fn values_from_the_question_are_no_answer() {
+        assert!(holds_new_value("It lifts 40 tons.", Kind::Number, "How much does it lift?"));
+        assert!(!holds_new_value(
+            "The KX 40 lifts.",
+            Kind::Number,
+            "How much does the KX 40 lift?"
+        ));
+        assert!(holds_new_value("质保期为二十四个月", Kind::Number, "质保期多久？"));
+        assert!(!holds_new_value("质保期另行约定", Kind::Number, "质保期多久？"));
+        assert!(holds_new_value("Ilse Brandt signed.", Kind::Person, "Who signed?"));
     }
 }

@@ -1,5 +1,5 @@
-//! What can be quoted of a chunk? Rows of a table, lines of code, else sentences; with a neighbour where one cannot
-//! be understood without it.
+//! Splits chunks into quotable units: rows of a table, lines of code, or sentences, with a
+//! neighbour if a sentence needs one to be understood.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -8,31 +8,31 @@ use std::rc::Rc;
 use pikerag_knowledge::{Chunk, ChunkKind, SourceId};
 use pikerag_language::{is_chinese, sentences, terms};
 
-/// A sentence or row, with the terms that tell what it is about.
+/// A sentence or row, with the terms that show its subject.
 pub(super) struct Unit<'a> {
     /// The chunk's place in the context.
     pub(super) place: usize,
     pub(super) chunk: &'a Chunk,
-    /// What is quoted, in the chunk's text: the unit, with the neighbours that it needs.
+    /// The quote, in the chunk's text: the unit, with the neighbours that it needs.
     pub(super) span: Range<usize>,
     /// The unit itself.
     pub(super) text: &'a str,
     pub(super) terms: HashSet<String>,
-    /// Those of title, headings and table header.
+    /// Terms of title, headings and table header.
     pub(super) above: Rc<HashSet<String>>,
-    /// Those of the sentence before, in the same paragraph.
+    /// Terms of the sentence before, in the same paragraph.
     pub(super) before: HashSet<String>,
-    /// Those of its chunk.
+    /// Terms of its chunk.
     pub(super) around: Rc<HashSet<String>>,
-    /// Those of all chunks of its document that the context holds.
+    /// Terms of all chunks of its document that the context holds.
     pub(super) document: Rc<HashSet<String>>,
 }
 
-/// A paragraph up to so many characters is quoted whole where the heading is a numbered article: its sentences
-/// qualify each other.
+/// The longest paragraph, in characters, that is quoted whole if it is a numbered article: its
+/// sentences qualify each other.
 const ARTICLE: usize = 300;
 
-/// A sentence of fewer terms says nothing by itself.
+/// A sentence with fewer terms says nothing by itself.
 const SHORT: usize = 3;
 
 /// All units of a context's chunks, in their order.
@@ -95,7 +95,8 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     found
 }
 
-/// Sentences of a paragraph; one of a word or two goes with the next: a run-in heading, a number.
+/// The sentences of a paragraph; one of a word or two, such as a run-in heading or a number, joins
+/// the next.
 fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut begun = None;
@@ -118,7 +119,7 @@ fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     parts
 }
 
-/// Who wrote to whom, when and about what: lines above an e-mail's text, quoted or not.
+/// Whether a line is a header of an e-mail (sender, date, subject), quoted or not.
 fn is_mail_head(text: &str) -> bool {
     let text = text.trim_start_matches(['>', '*', ' ']);
     let head = text.split_once([':', '：']).map_or("", |(head, _)| head.trim_matches(['*', ' ']));
@@ -150,7 +151,7 @@ fn above(chunk: &Chunk) -> HashSet<String> {
     above
 }
 
-/// The lines of a table or of code, without the header: that says what the columns mean, not what is the case.
+/// The lines of a table or of code, without the header: it names the columns and states no fact.
 fn rows(chunk: &Chunk) -> Vec<Range<usize>> {
     let header = chunk.table.as_ref().filter(|table| table.rows.len() < table.lines.len());
     let body = header
@@ -168,8 +169,8 @@ fn rows(chunk: &Chunk) -> Vec<Range<usize>> {
     found
 }
 
-/// A sentence that begins with a word for something before goes with the sentence before; one that the next takes
-/// a part away from goes with the next.
+/// Adds the sentence before if this one begins with a word that refers back, and the next if that
+/// makes an exception to this one.
 fn with_neighbours(
     text: &str,
     own: &Range<usize>,
@@ -251,8 +252,8 @@ fn is_article(text: &str) -> bool {
     0 < number && rest.get(number..).is_some_and(|rest| rest.starts_with('条'))
 }
 
-/// The paragraphs and list items of a text. A line goes on with the one before unless it is blank or
-/// opens an item; headings and rules are left out.
+/// The paragraphs and list items of a text. A line joins the one before unless it is blank or opens
+/// an item; headings and rules are left out.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     let (mut at, mut goes_on) = (0, false);
@@ -279,7 +280,7 @@ fn opens_item(line: &str) -> bool {
     numbered || line.starts_with(['-', '*', '•', '|', '>', '+', '（']) || is_article(line)
 }
 
-/// Blank lines, headings and the rules of tables hold no sentence.
+/// Whether a line holds no sentence: blank lines, headings and the rules of tables.
 fn is_frame(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('#')
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_brings_the_neighbour_that_it_needs() {
+    fn sentences_bring_the_neighbour_they_need() {
         let text =
             "The plant was built in May. It went live in June. Cost fell. However, noise rose.";
         assert_eq!(quoted(text, "went live"), "The plant was built in May. It went live in June.");
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_by_itself_goes_with_the_next() {
+    fn short_sentences_join_the_next() {
         assert_eq!(quoted("Own car. 42p a mile is paid.", "42p"), "Own car. 42p a mile is paid.");
         let mail = "> Subject: the new crane\n\n> The crane comes in May.";
         let chunk = chunk(1, "T", mail);
