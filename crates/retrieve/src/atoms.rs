@@ -1,4 +1,5 @@
-//! Which stored atoms answer a proposal, and where do they lead? Path (b): `R_atom` (KAR³ eq. 5).
+//! Finds the stored atoms that answer a proposal, each with its chunk: path (b), `R_atom` (KAR³ eq.
+//! 5).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,20 +12,21 @@ use crate::synonyms::in_documents_words;
 /// An atom found for a proposal; it leads to its chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtomHit {
-    /// Which proposal found it, from 0.
+    /// The number of the proposal that found it, from 0.
     pub proposal: usize,
-    /// With the chunk that answers it.
+    /// The atom, with the chunk that answers it.
     pub atom: Atom,
     /// Cosine of proposal and atom; without an embedder, the share of the proposal's words.
     pub score: f32,
 }
 
-/// The `k` atoms closest to each proposal, none below `min_score` (δ), none whose chunk is in `exclude`.
-/// By proposal in order, best first; an atom that several proposals find is listed once, where it
-/// scores best.
+/// The `k` atoms closest to each proposal, none below `min_score` (δ), none whose chunk is in
+/// `exclude`. In the order of proposals, best first. An atom that several proposals find is listed
+/// once, under the proposal with its best score.
 ///
-/// Without an embedder the words decide: the chunks that match a proposal best, each by the atom
-/// that shares most words with it, where at least a `min_score` share of the proposal's words is found.
+/// Without an embedder it compares words: it takes the chunks that match a proposal best, each with
+/// the atom that shares most words with it. An atom counts if it holds at least a `min_score` share
+/// of the proposal's words.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -62,7 +64,7 @@ pub async fn atoms(
     Ok(each_once(hits))
 }
 
-/// Keeps an atom where it scores best, in the order of proposals.
+/// Keeps each atom once, with its best score, in the order of proposals.
 fn each_once(hits: Vec<AtomHit>) -> Vec<AtomHit> {
     let mut best = BTreeMap::new();
     for hit in &hits {
@@ -104,7 +106,7 @@ async fn by_words(
 }
 
 impl AtomHit {
-    /// The chunk it leads to, as a hit with the atom's score.
+    /// The atom's chunk, as a hit with the atom's score.
     pub fn as_chunk(&self) -> Hit {
         Hit {
             chunk: self.atom.chunk,

@@ -1,6 +1,6 @@
-//! One search that loses nowhere (ours): the lists of hops, layers, and words or meaning, fused by reciprocal rank. Hops
-//! lead where links can be trusted, the plain lists where they cannot; the base tells by its titles, and each question by
-//! what it names and how long it is.
+//! Fuses the lists of hops, layers, and words or meaning by reciprocal rank (ours), and weighs each
+//! list by how far links can be trusted. Trust comes from the base's titles, the names in the
+//! question, and the question's length.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,44 +17,47 @@ use crate::layers::{LayerParams, spread_scores};
 use crate::question::{Asked, CLOSEST};
 use crate::titles::key;
 
-/// How the lists are weighed. Trust in links, from 0 to 1, is a product: how title-like the base's titles are, times how
-/// surely the question names something. Hops weigh `hops · trust`, layers always the same, words and meaning what trust
-/// leaves: `words · (1 - trust) · (1 - short / 2)` and `meaning · (1 - trust) · short`, where `short` is how short the
-/// question is, from 0 to 1.
+/// The weights of the lists. Trust in links, from 0 to 1, is a product: how title-like the base's
+/// titles are, times how surely the question names something. Hops weigh `hops · trust`; layers
+/// always weigh the same. Words weigh `words · (1 - trust) · (1 - short / 2)` and meaning `meaning
+/// · (1 - trust) · short`. `short` runs from 0 for long questions to 1 for short ones.
 ///
 /// Chosen on train splits and even halves of data sets; docs/retrieval.md has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoParams {
-    /// Weight of hop retrieval where links are trusted.
+    /// Weight of hop retrieval if links are trusted.
     pub hops: f32,
     /// Weight of all layers at once.
     pub layers: f32,
-    /// Weight of words where links are not trusted; half of it where the question is short and there is meaning.
+    /// Weight of words if links are not trusted; half of it if the question is short and there is
+    /// an embedder.
     pub words: f32,
-    /// Weight of meaning for a short question where links are not trusted and an embedder knows its language: one vector
-    /// cannot stand for a question that speaks of many things.
+    /// Weight of meaning for a short question if links are not trusted and an embedder knows its
+    /// language. One vector cannot represent a question about many things.
     pub meaning: f32,
-    /// So many words are a short question; two Chinese characters count as one.
+    /// The most words of a short question; two Chinese characters count as one word.
     pub short: f32,
-    /// So many are a long one; between the two it is partly so.
+    /// The fewest words of a long question; between the two it is partly short.
     pub long: f32,
-    /// A chunk at rank r of a list adds the list's weight / (offset + r): the smaller, the more the first ranks count.
+    /// A chunk at rank r of a list adds the list's weight / (offset + r). A smaller offset makes
+    /// the first ranks count more.
     pub offset: f32,
-    /// Titles name what their chunks are about where few chunks share one. Mean of 1 / (chunks that share the title) up to
-    /// which no link is trusted: documents of several chunks each.
+    /// Titles name the subjects of chunks if few chunks share one. Up to this mean of 1 / (chunks
+    /// that share the title), no link is trusted: the documents have several chunks each.
     pub shared_titles: f32,
-    /// The mean from which links are trusted fully: hardly a chunk shares its title.
+    /// The mean from which links are trusted fully: hardly any chunk shares its title.
     pub own_titles: f32,
     /// How surely the question must name a chunk by its title for full trust.
     pub named: f32,
-    /// Trust where it names none so, but chunks found first are linked by titles.
+    /// Trust if the question names no chunk that surely, but titles link the first chunks.
     pub unnamed: f32,
-    /// Trust where they are not linked either.
+    /// Trust if no title links them either.
     pub unlinked: f32,
-    /// Where a question names something and asks in no more than so many words besides (what is the occupation of X?),
-    /// hops bring only chunks that are named, or whose title a chosen chunk mentions: the page is found, and the meaning
-    /// of the rest speaks for other people's.
+    /// The number of further words up to which a question that names something asks for little
+    /// ("What is the occupation of X?"). Hops then bring only chunks that are named, or whose title
+    /// a chosen chunk mentions. The named page is found already, and the meaning of the other words
+    /// would match pages about other people.
     pub left: u32,
 }
 
@@ -81,16 +84,17 @@ impl Default for AutoParams {
 /// Parts of a hop's score.
 const NAMED: &str = "named_in_question";
 const LINKS: &str = "title_links";
-/// Chunks that each list brings, at least: one that is in several lists, late in each, may be among the best.
+/// The fewest chunks that each list brings: a chunk late in several lists may be among the best.
 const DEPTH: usize = 30;
-/// The same for hops: each is looked up by itself.
+/// The same for hops: each hop costs its own look-up.
 const HOPS: usize = 16;
-/// Chunks whose titles tell of all.
+/// The number of chunks whose titles represent the base.
 const SAMPLE: usize = 256;
-/// The hops after the first in which links are looked for, and how strong one must be.
+/// The ranks after the first in which links are looked for, and the least strength of such a link.
 const LINKED: std::ops::Range<usize> = 1..6;
 const LINK: f32 = 0.1;
-/// How strong the link to a chunk is whose title a chosen one mentions; the way back, and a name in common, are weaker.
+/// The strength of a link to a chunk whose title a chosen chunk mentions; links back, and names in
+/// common, are weaker.
 const MENTIONED: f32 = 0.25;
 
 /// The `k` best chunks of all lists together, best first, ties by identifier.
@@ -142,12 +146,12 @@ impl AutoParams {
         ((own - self.shared_titles) / range).clamp(0.0, 1.0)
     }
 
-    /// How short a question of that many words is, from 0 to 1.
+    /// How short a question of `words` words is, from 0 to 1.
     fn shortness(self, words: f32) -> f32 {
         ((self.long - words) / (self.long - self.short).max(f32::EPSILON)).clamp(0.0, 1.0)
     }
 
-    /// Whether hardly anything is asked beside what is named.
+    /// Whether the question asks hardly anything beside its names.
     async fn asks_for_little(
         self,
         finder: Finder<'_>,
@@ -178,12 +182,12 @@ impl AutoParams {
     }
 }
 
-/// A part of a hop's score; 0 where it has none.
+/// A part of a hop's score; 0 if the hop has no such part.
 fn part(hit: &Hit, name: &str) -> f32 {
     hit.parts.get(name).copied().unwrap_or_default()
 }
 
-/// Whether hops came to a chunk by its name, not by what it is like.
+/// Whether hops reached a chunk by its name, not by similarity.
 fn is_reached(hit: &Hit) -> bool {
     0.0 < part(hit, NAMED) || MENTIONED <= part(hit, LINKS)
 }
@@ -198,8 +202,8 @@ fn ranked(list: &[(ChunkId, f32)], depth: usize) -> Vec<Hit> {
     list.iter().take(depth).map(hit).collect()
 }
 
-/// How much of its title a chunk has for itself, on average: 1 where no two chunks share one; a title that is too long
-/// for a name counts as nobody's.
+/// The share of its title that a chunk has for itself, on average: 1 if no two chunks share a
+/// title. A title too long for a name counts as 0.
 async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
     let titles = finder.base.sample_titles(SAMPLE).await?;
     let keys: Vec<NameKey> = titles
@@ -211,7 +215,7 @@ async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
     Ok(shares.sum::<f32>() / titles.len().max(1) as f32)
 }
 
-/// Weighted reciprocal ranks; the parts of a score are what each list adds to it.
+/// Weighted reciprocal ranks; the parts of a score are the sums that each list adds.
 fn fuse(lists: &[(&str, f32, Vec<Hit>)], offset: f32) -> Vec<Hit> {
     let mut all: BTreeMap<ChunkId, BTreeMap<String, f32>> = BTreeMap::new();
     for (name, weight, hits) in lists.iter().filter(|(_, weight, _)| 0.0 < *weight) {
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_counts_by_its_weight_and_ties_go_by_id() {
+    fn lists_count_by_weight_and_ties_go_by_id() {
         let lists = [
             ("hops", 2.0, list(&[7, 2])),
             ("words", 1.0, list(&[3, 2])),
@@ -264,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_trusted_where_titles_are_names_and_the_question_names_one() {
+    fn links_are_trusted_if_titles_and_question_name_things() {
         let params = AutoParams::default();
         let trust = [0.1, 0.6, 0.85, 1.0].map(|own| params.of_titles(own));
         assert_eq!(format!("{trust:?}"), "[0.0, 0.0, 1.0, 1.0]");
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_or_mentioned_is_reached_and_the_way_back_is_not() {
+    fn chunks_are_reached_by_name_or_mention_and_not_backwards() {
         let parts = [
             ("named_in_question", 0.1),
             ("title_links", 0.7),

@@ -1,4 +1,4 @@
-//! Which chunks fit a query? Path (a): by meaning, by words, and both fused by reciprocal rank.
+//! Finds chunks for a query by meaning, by words, or by both, fused by reciprocal rank: path (a).
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use pikerag_knowledge::{ChunkId, Scored, nearest_chunks};
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::synonyms::in_documents_words;
 
-/// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009). Theirs is
-/// 60; 5 trusts the first ranks more and finds more evidence on all three multi-hop sets
+/// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009). The
+/// paper uses 60. 5 trusts the first ranks more and finds more evidence on all three multi-hop sets
 /// (docs/retrieval.md).
 pub const RANK_OFFSET: f32 = 5.0;
 /// Ranks that each side contributes to a fusion.
@@ -55,7 +55,7 @@ pub async fn hybrid(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit
     Ok(fused)
 }
 
-/// As [`fuse`], of lists of hits.
+/// Fuses lists of hits, as [`fuse`] does.
 pub(crate) fn fuse_hits(sides: &[(&str, Vec<Hit>)]) -> Vec<Hit> {
     let scored = |hit: &Hit| Scored { item: hit.chunk, score: hit.score };
     let lists: Vec<(&str, Vec<Scored<ChunkId>>)> =
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_sides_find_comes_first_and_ties_go_by_id() {
+    fn chunks_that_both_sides_find_come_first_and_ties_go_by_id() {
         let fused = fuse(&[("bm25", list(&[7, 2])), ("cosine", list(&[3, 2]))]);
         let order: Vec<u64> = fused.iter().map(|hit| hit.chunk.0).collect();
         assert_eq!(order, [2, 3, 7]);

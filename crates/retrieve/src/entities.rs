@@ -1,4 +1,4 @@
-//! Where does a chunk lead by the entities it mentions?
+//! Finds the chunks that share an entity with a chunk, or mention one related to it.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use pikerag_knowledge::{ChunkId, ChunksOf, EntityId, LinkKind};
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
 
-/// Entities of one chunk that are followed, the rarest first.
+/// The most entities of one chunk that are followed, the rarest first.
 const FOLLOWED: usize = 24;
-/// Relations of one chunk's entities that are followed, the heaviest first.
+/// The most relations of one chunk's entities that are followed, the heaviest first.
 const RELATIONS: usize = 48;
 
-/// The chunks that mention an entity of this chunk, or one that is related to it, by how rare those
-/// are (`floor` as in [`Rarity::shared`]); none where the entity graph is not built.
+/// The chunks that mention an entity of this chunk, or a related one, weighed by rarity (`floor` as
+/// in [`Rarity::shared`]); none if the entity graph is not built.
 pub(crate) async fn by_entities(
     finder: Finder<'_>,
     rarity: Rarity,

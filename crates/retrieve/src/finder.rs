@@ -1,32 +1,33 @@
-//! What does every retrieval need? The base, and an embedder where there is one.
+//! Holds the base to search, and the embedder if there is one, for every retrieval.
 
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{ChunkId, Embedder, KnowledgeBase, ModelError, StoreError, Vector};
 use serde::{Deserialize, Serialize};
 
-/// The base to search, and the embedder that its vectors were made with. Without one, retrieval
-/// goes by words alone.
+/// The base to search, and the embedder that made its vectors. Without an embedder, retrieval
+/// compares words alone.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
-    /// Where all is looked up; it shows what may be found and nothing else, so that no search need filter.
+    /// The base for every look-up. It shows only permitted chunks, so that no search needs a
+    /// filter.
     pub base: &'a dyn KnowledgeBase,
     /// The embedder, if the base has vectors.
     pub embedder: Option<&'a dyn Embedder>,
 }
 
-/// A chunk found, and how its score came about.
+/// A chunk found, with its score and the parts of that score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// What was found; its text is in the base.
+    /// The chunk; its text is in the base.
     pub chunk: ChunkId,
-    /// Higher is better; the scale is the search's own.
+    /// Higher is better; each search has its own scale.
     pub score: f32,
     /// The parts of the score by name: `cosine`, `bm25`, their ranks, links, names.
     pub parts: BTreeMap<String, f32>,
 }
 
-/// Why retrieval failed; never with a part of the hits.
+/// Why retrieval failed; no partial list of hits comes with it.
 #[derive(Debug, thiserror::Error)]
 pub enum RetrieveError {
     /// The base cannot be read.
@@ -35,17 +36,17 @@ pub enum RetrieveError {
     /// The query could not be embedded.
     #[error("the query could not be embedded")]
     Model(#[from] ModelError),
-    /// What was found could not be reranked.
-    #[error("what was found could not be reranked")]
+    /// The hits could not be reranked.
+    #[error("the hits could not be reranked")]
     Rerank(#[source] ModelError),
 }
 
 impl Finder<'_> {
-    /// One vector per query; `None` without an embedder, and where it does not know the language of all of them: then
-    /// words alone find more.
+    /// One vector per query; `None` without an embedder, or if it does not know the language of
+    /// every query: words alone find more then.
     ///
     /// # Errors
-    /// The embedder's.
+    /// An error of the embedder.
     pub async fn vectors(&self, texts: &[String]) -> Result<Option<Vec<Vector>>, ModelError> {
         let Some(embedder) = self.embedder else { return Ok(None) };
         if texts.is_empty() {

@@ -1,5 +1,5 @@
-//! Which chunks does a question need when one leads to the next? Hop retrieval (ours): take the
-//! best chunk, follow what it names, count covered words less, take the next. No model call.
+//! Gathers the chunks of a multi-hop question (ours): takes the best chunk, follows its links and
+//! names, discounts covered words, and takes the next. It calls no model.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,44 +11,45 @@ use crate::finder::{Finder, Hit, RetrieveError};
 use crate::links::{Expansion, LinkParams, expand};
 use crate::question::Asked;
 
-/// How hops are weighed. One set of weights for every base; halving or doubling any of them moves
-/// recall by a few points at most (docs/retrieval.md).
+/// The weights of hops, one set for every base. Halving or doubling any of them moves recall by a
+/// few points at most (docs/retrieval.md).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HopParams {
-    /// Weight of the question's words, where there are vectors too.
+    /// Weight of the question's words, if there are vectors too.
     pub words: f32,
-    /// Weight of the question's words, where there are no vectors.
+    /// Weight of the question's words, without vectors.
     pub words_alone: f32,
     /// Weight of meaning for the first chunk.
     pub meaning: f32,
-    /// The part of that for later chunks: they need not look like the question.
+    /// The share of that weight for later chunks: they need not resemble the question.
     pub meaning_later: f32,
-    /// Weight of being named in the question.
+    /// Weight of a chunk that the question names.
     pub named: f32,
-    /// Weight of being named, by its title, in a chosen chunk.
+    /// Weight of a chunk whose title a chosen chunk names.
     pub named_by_chosen: f32,
-    /// Weight of naming a chosen chunk by its title.
+    /// Weight of a chunk that names a chosen chunk by its title.
     pub names_chosen: f32,
-    /// Weight of sharing rare names with a chosen chunk.
+    /// Weight of rare names in common with a chosen chunk.
     pub shared: f32,
-    /// Names less rare than this share nothing; 1 is a name that only one chunk has, 0 one that all
-    /// chunks have, on a logarithmic scale.
+    /// The rarity that a name must exceed to count, on a logarithmic scale: 1 for a name that only
+    /// one chunk has, 0 for one that all chunks have.
     pub rarity_floor: f32,
-    /// Links fade with each hop by this factor …
+    /// The factor by which links fade with each hop …
     pub fade: f32,
-    /// … but not those of chunks that the question names: their share is this times how surely.
+    /// … except links of chunks that the question names: their share is this times how surely it
+    /// names them.
     pub named_keeps: f32,
-    /// How much of a word's weight goes once a chosen chunk holds it.
+    /// The share of a word's weight that is taken away once a chosen chunk holds the word.
     pub covered: f32,
-    /// Weight of the links of chunks that look best before any is chosen.
+    /// Weight of the links of the best-looking chunks before any is chosen.
     pub ahead: f32,
-    /// How many chunks that is.
+    /// The number of these chunks.
     pub n_ahead: usize,
-    /// Weight of entities in common with a chosen chunk, or related to one of its own, beside names;
-    /// 0 walks along names alone.
+    /// Weight of entities in common with a chosen chunk, or related to one of its own, beside
+    /// names; 0 follows names alone.
     pub entities: f32,
-    /// Weight of scores spread over the layers, where they are joined with hops.
+    /// Weight of scores spread over the layers, if the search joins them with hops.
     pub prior: f32,
 }
 
@@ -99,7 +100,7 @@ pub async fn hops(
     Walk::begin(finder, question, params).await?.gather(finder, k).await
 }
 
-/// The same for a question that was looked up already.
+/// As [`hops`], for a question that was looked up already.
 pub(crate) async fn hops_of(
     finder: Finder<'_>,
     asked: Arc<Asked>,
@@ -109,11 +110,11 @@ pub(crate) async fn hops_of(
     Walk::along(finder, asked, params, BTreeMap::new()).await?.gather(finder, k).await
 }
 
-/// Hop retrieval step by step: whoever walks decides which chunk to take.
+/// Hop retrieval step by step: the caller decides which chunk to take.
 pub struct Walk {
     params: HopParams,
     asked: Arc<Asked>,
-    /// Left of each question word's weight, by word.
+    /// The remaining weight of each question word, by word.
     uncovered: Vec<f32>,
     candidates: BTreeMap<ChunkId, Node>,
     expanded: HashMap<ChunkId, Expansion>,
@@ -121,7 +122,7 @@ pub struct Walk {
     prior: BTreeMap<ChunkId, f32>,
 }
 
-/// What is known of a candidate.
+/// The facts about a candidate.
 #[derive(Clone, Debug, Default)]
 struct Node {
     /// What each question word contributes, already weighted.
@@ -137,8 +138,8 @@ struct Node {
 }
 
 impl Walk {
-    /// Prepares a walk: scores by words and meaning, what the question names, and a look ahead at
-    /// where the best-looking chunks lead.
+    /// Prepares a walk: scores by words and meaning, the names in the question, and a look ahead
+    /// along the links of the best-looking chunks.
     ///
     /// # Errors
     /// See [`RetrieveError`].
@@ -150,8 +151,8 @@ impl Walk {
         Self::begin_with(finder, question, params, BTreeMap::new()).await
     }
 
-    /// As [`Walk::begin`], with what else speaks for each chunk, from 0 to 1, weighed by
-    /// [`HopParams::prior`]; all chunks that have it are candidates.
+    /// As [`Walk::begin`], with a prior for each chunk, from 0 to 1, weighed by
+    /// [`HopParams::prior`]; all chunks with a prior are candidates.
     ///
     /// # Errors
     /// See [`RetrieveError`].
@@ -191,7 +192,7 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Takes the best candidate, `k` times; in the order taken.
+    /// Takes the best candidate `k` times, and returns the chunks in that order.
     pub(crate) async fn gather(
         &mut self,
         finder: Finder<'_>,
@@ -206,7 +207,7 @@ impl Walk {
         Ok(gathered)
     }
 
-    /// The `k` best candidates not taken yet, best first, ties by identifier.
+    /// The `k` best candidates not yet taken, best first, ties by identifier.
     pub fn top(&self, k: usize) -> Vec<Hit> {
         let mut scored: Vec<(f32, ChunkId, &Node)> =
             self.open().map(|(chunk, node)| (self.score(node), *chunk, node)).collect();
@@ -225,7 +226,7 @@ impl Walk {
         self.candidates.iter().filter(|(chunk, _)| !self.chosen.contains(chunk))
     }
 
-    /// Takes a chunk: its links count from now on, and the words it holds count less.
+    /// Takes a chunk: from now on its links count, and the words that it holds count less.
     ///
     /// # Errors
     /// See [`RetrieveError`].
@@ -258,7 +259,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The links of the chunks that look best, shared out by how good they look.
+    /// The links of the best-looking chunks, weighed by each chunk's share of their scores.
     async fn look_ahead(&mut self, finder: Finder<'_>) -> Result<(), RetrieveError> {
         let first = self.top(self.params.n_ahead);
         let best = first.first().map_or(0.0, |hit| hit.score.max(0.0));

@@ -1,6 +1,5 @@
-//! Which chunks fit a question, seen on all layers at once? Similarities to sources, sections, chunks
-//! and what was distilled from them; then a part of each score spreads along the graph's edges
-//! (PIKE-RAG §5.2.3, Fig. 8).
+//! Scores chunks on all layers at once: similarities to sources, sections, chunks and their atoms.
+//! A part of each score then spreads along the graph's edges (PIKE-RAG §5.2.3, Fig. 8).
 
 mod edges;
 mod scores;
@@ -17,62 +16,64 @@ use self::spread::{Flow, Mass, OWN};
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::question::Asked;
 
-/// How layers are weighed and how far scores spread. Each similarity is scaled to `[0, 1]` over what
-/// one question finds on its layer, so that weights of layers can be compared.
+/// The weights of layers, and how far scores spread. Each similarity is scaled to `[0, 1]` over the
+/// finds of one question on its layer, so that weights of layers can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LayerParams {
     /// `w_C`: weight of a chunk's own similarity.
     pub chunk: f32,
-    /// Weight of being named in the question, by title, heading, file or identifier; beside the formula,
-    /// since no average over words or meaning tells it.
+    /// Weight of a chunk that the question names by title, heading, file or identifier. It is not
+    /// in the paper's formula: averages over words or meaning do not show names.
     pub named: f32,
-    /// `w_I`: weight of that of its source.
+    /// `w_I`: weight of its source's similarity.
     pub source: f32,
-    /// `w_S`: weight of that of its section.
+    /// `w_S`: weight of its section's similarity.
     pub section: f32,
-    /// `w_D`: weight of that of its atoms.
+    /// `w_D`: weight of its atoms' similarity.
     pub distilled: f32,
-    /// How the atoms of one chunk count together.
+    /// How the similarities of a chunk's atoms are combined.
     pub aggregate: Aggregate,
-    /// The words' part of a similarity; meaning has the rest. Without an embedder they have it all.
+    /// The share of words in a similarity; meaning has the rest. Without an embedder words have it
+    /// all.
     pub words: f32,
-    /// Whether scores spread to neighbours once, on and on, or not at all.
+    /// Whether scores spread to neighbours once, repeatedly, or not at all.
     pub spread: Spread,
     /// `λ`: the part of each score that spreads.
     pub lambda: f32,
-    /// Scores count by this power before they spread: the higher, the less the second best sends out.
+    /// The power applied to scores before they spread; a higher power lets the second best send out
+    /// less.
     pub sharpness: f32,
-    /// Weight of an edge to what a chunk links to or names by its title.
+    /// Weight of an edge to a chunk that this one links to or names by its title.
     pub refers_to: f32,
-    /// Weight of the way back: from what is linked to or named.
+    /// Weight of the reverse edge: from the chunk that is linked to or named.
     pub referred_by: f32,
     /// Weight of an edge by a rare name in common.
     pub shares: f32,
     /// Weight of an edge to the chunk before or after.
     pub next: f32,
-    /// Weight of an edge by an entity in common or related to one, where the entity graph is built. Titles
-    /// and rare names say the same more surely (`docs/retrieval.md`).
+    /// Weight of an edge by an entity in common or related to one, if the entity graph is built.
+    /// Titles and rare names show the same more surely (`docs/retrieval.md`).
     pub relates: f32,
-    /// Names and entities less rare than this lead nowhere, on a logarithmic scale: 1 is one that a single
-    /// chunk has, 0 one that all have.
+    /// The rarity that a name or entity must exceed to count, on a logarithmic scale: 1 for one
+    /// that a single chunk has, 0 for one that all chunks have.
     pub rarity_floor: f32,
-    /// An edge counts by this power of its weight: the higher, the more goes along the strongest ones.
+    /// The power applied to the weight of an edge; a higher power favours the strongest edges.
     pub contrast: f32,
-    /// The most chunks that send out; only their edges are looked up.
+    /// The most chunks that spread their score; only their edges are looked up.
     pub pushes: usize,
 }
 
-/// How the atoms of one chunk count together.
+/// How the similarities of a chunk's atoms are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
-    /// By the best of them, whatever the others say.
+    /// The best of them.
     #[default]
     Max,
-    /// All together, at most as 1.
+    /// Their sum, at most 1.
     Sum,
-    /// By the mean of the best two; the second is 0 where there is only one.
+    /// The mean of the best two; the second is 0 if there is only one.
     MeanTop2,
 }
 
@@ -80,12 +81,12 @@ pub enum Aggregate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
-    /// Not at all: each chunk keeps what it has itself.
+    /// Not at all: each chunk keeps its own score.
     Off,
     /// To the chunks one edge away, once.
     #[default]
     OneStep,
-    /// On and on, each time by `λ` of the rest: personalised `PageRank`, by local pushes.
+    /// Repeatedly, each time by `λ` of the rest: personalised `PageRank`, by local pushes.
     PageRank,
 }
 
@@ -114,8 +115,8 @@ impl Default for LayerParams {
     }
 }
 
-/// The `k` best chunks over all layers, best first, ties by identifier. The parts of a hit sum to its
-/// score: what it has itself by layer, and what came to it by kind of edge.
+/// The `k` best chunks over all layers, best first, ties by identifier. The parts of a hit sum to
+/// its score: its own score by layer, and the received score by kind of edge.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -154,10 +155,10 @@ pub(crate) async fn spread_scores(
     Ok(hits)
 }
 
-/// A chunk's score before it spreads, and the parts that layers have in it.
+/// A chunk's score before it spreads, and the part of each layer in it.
 type Own = (f32, [(&'static str, f32); 5]);
 
-/// Each score by a power of its share in the best one.
+/// Each score, multiplied by a power of its ratio to the best one.
 fn sharpened(found: &BTreeMap<ChunkId, Scores>, sharpness: f32) -> BTreeMap<ChunkId, Own> {
     let best = found.values().map(Scores::sum).fold(0.0, f32::max);
     let mut own = BTreeMap::new();

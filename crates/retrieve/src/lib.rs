@@ -1,5 +1,5 @@
-//! Which nodes fit a query? The two paths of PIKE-RAG Fig. 11, hybrid fusion, hop retrieval and
-//! the layers of Fig. 8; a reranker may put them in its order; each hit explains its score.
+//! Finds the nodes that fit a query and explains each score: the two paths of PIKE-RAG Fig. 11,
+//! hybrid fusion, hop retrieval and the layers of Fig. 8. A reranker may reorder the hits.
 
 mod atoms;
 mod auto;

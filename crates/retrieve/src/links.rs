@@ -1,5 +1,5 @@
-//! Where does a chunk lead? Strongly to what it names by title or links to, weakly to what shares a
-//! rare proper name with it.
+//! Finds the chunks that a chunk leads to: strongly to those that it names by title or links to,
+//! weakly to those that share a rare proper name with it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,39 +10,40 @@ use crate::finder::{Finder, RetrieveError};
 use crate::question::Asked;
 use crate::titles::strengthen;
 
-/// How links are weighed; a rare name in common always weighs as much as it is rare.
+/// The weights of links; a rare name in common weighs as much as it is rare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkParams {
-    /// Weight of being named, by its title, in the chunk that leads there.
+    /// Weight of a chunk whose title the starting chunk names.
     pub(crate) named_by: f32,
-    /// Weight of naming that chunk by its title.
+    /// Weight of a chunk that names the starting chunk by its title.
     pub(crate) names: f32,
-    /// Weight of entities in common with it, or related to one of its own, beside names; 0 looks none up.
+    /// Weight of entities in common, or related to one of the chunk's own, beside names; 0 skips
+    /// the look-up.
     pub(crate) entities: f32,
-    /// Names and entities less rare than this lead nowhere.
+    /// The rarity that names and entities must exceed to count.
     pub(crate) rarity_floor: f32,
 }
 
-/// Where a chunk leads, and which terms it holds.
+/// The links and names that lead on from a chunk, and the terms that it holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expansion {
     /// The strongest title link to each chunk.
     pub(crate) titles: HashMap<ChunkId, f32>,
     /// The summed rarity of the names shared with each chunk.
     pub(crate) names: HashMap<ChunkId, f32>,
-    /// Those of its title and its text.
+    /// The terms of its title and its text.
     pub(crate) terms: HashSet<String>,
 }
 
 impl Expansion {
-    /// Every chunk it leads to, by identifier.
+    /// Every chunk that it leads to, by identifier.
     pub(crate) fn reached(&self) -> Vec<ChunkId> {
         let all: BTreeSet<ChunkId> = self.titles.keys().chain(self.names.keys()).copied().collect();
         all.into_iter().collect()
     }
 }
 
-/// Where `chunk` leads.
+/// Looks up the links and names that lead on from `chunk`.
 pub(crate) async fn expand(
     finder: Finder<'_>,
     asked: &Asked,
@@ -51,7 +52,7 @@ pub(crate) async fn expand(
 ) -> Result<Expansion, RetrieveError> {
     let known = asked.names_of(finder, chunk).await?;
     let mut found = Expansion { terms: known.terms.clone(), ..Expansion::default() };
-    // Forward: the titles that its text names, and what it links to outright.
+    // Forward: the titles that its text names, and its explicit links.
     for (target, strength) in &known.titles {
         strengthen(&mut found.titles, *target, params.named_by * strength);
     }

@@ -1,4 +1,4 @@
-//! What does a chunk name, and who names it?
+//! Looks up the names in a chunk, and the chunks that name it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,23 +10,23 @@ use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
 use crate::titles::{key, named_titles};
 
-/// What a chunk names and who names it, as the base has it: nothing is weighed yet.
+/// The names in a chunk and the chunks that name it, unweighed, as the base stores them.
 #[derive(Default)]
 pub(crate) struct Names {
     /// How surely its text names each chunk by its title.
     pub(crate) titles: HashMap<ChunkId, f32>,
-    /// Who bears each name that it links to outright.
+    /// The bearers of each name that it links to explicitly.
     pub(crate) links: Vec<Vec<Bearer>>,
-    /// Who mentions it by its title, in full or in part; how surely each part means it.
+    /// The chunks that mention its title, in full or in part; how surely each part means it.
     pub(crate) by_title: Vec<(f32, ChunkList)>,
-    /// Who mentions each name in it that the question does not hold already.
+    /// The chunks that mention each of its names that the question does not hold already.
     pub(crate) shared: Vec<ChunkList>,
     /// The terms of its title and its text.
     pub(crate) terms: HashSet<String>,
 }
 
-/// Looks up what a chunk names, and who names it; nothing of a chunk that is gone. Names that more than `most_sharing`
-/// chunks mention, or that the words `asked` hold, lead nowhere.
+/// Looks up the names in a chunk, and the chunks that name it; empty if the chunk is gone. Names
+/// that more than `most_sharing` chunks mention, or that the words `asked` hold, lead nowhere.
 pub(crate) async fn names_of(
     finder: Finder<'_>,
     chunk: ChunkId,

@@ -1,4 +1,4 @@
-//! What does the question alone say about each chunk? Words, meaning, and names.
+//! Looks up a question once, and scores chunks by its words, its meaning and its names.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,15 +14,16 @@ use crate::rarity::Rarity;
 use crate::synonyms::in_documents_words;
 use crate::titles::named_titles;
 
-/// Chunks closest in meaning, and chunks that fit its words best, that are looked up.
+/// The number of chunks closest in meaning, and of chunks that fit the words best, that are looked
+/// up.
 pub(crate) const CLOSEST: usize = 200;
 
-/// The question, looked up once: hops and layers share it, and weigh it each in their own way. Only chunks that are
-/// asked for are scored, however many there are.
+/// A question, looked up once: hops and layers share it, and each weighs it differently. Only
+/// requested chunks are scored, whatever the size of the base.
 pub(crate) struct Asked {
     /// How many words it has; two Chinese characters count as one.
     pub(crate) length: f32,
-    /// Its terms as full text has them, stemmed, each once.
+    /// Its terms in the form of the full-text index, stemmed, each once.
     pub(crate) words: Vec<String>,
     /// All its words, folded, stop words included.
     pub(crate) all_words: HashSet<String>,
@@ -38,7 +39,7 @@ pub(crate) struct Asked {
     pub(crate) closest: Vec<(ChunkId, f32)>,
     /// The chunks that fit its words best, best first.
     pub(crate) matching: Vec<(ChunkId, f32)>,
-    /// What chunks name, and who names them, as far as it was looked up.
+    /// The names in chunks, and the chunks that name them, as far as they were looked up.
     names: Mutex<HashMap<ChunkId, Arc<Names>>>,
 }
 
@@ -73,7 +74,7 @@ impl Asked {
         })
     }
 
-    /// The best chunks by words, the best by meaning, and all that the question names.
+    /// The best chunks by words, the best by meaning, and all chunks that the question names.
     pub(crate) fn seeds(&self) -> Vec<ChunkId> {
         let best = self.matching.iter().chain(&self.closest).map(|(chunk, _)| *chunk);
         let mut seeds: Vec<ChunkId> = best.chain(self.named.keys().copied()).collect();
@@ -82,7 +83,8 @@ impl Asked {
         seeds
     }
 
-    /// What each question word contributes to each of these chunks; the chunk that fits best of all has 1 in sum.
+    /// The contribution of each question word to each of these chunks; the sum for the best of all
+    /// chunks is 1.
     pub(crate) async fn words_of(
         &self,
         finder: Finder<'_>,
@@ -119,7 +121,7 @@ impl Asked {
         Ok(chunks.iter().map(|chunk| cosine(chunk).max(0.0) / best).collect())
     }
 
-    /// What a chunk names, and who names it; looked up once.
+    /// The names in a chunk, and the chunks that name it; looked up once.
     pub(crate) async fn names_of(
         &self,
         finder: Finder<'_>,

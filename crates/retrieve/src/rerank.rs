@@ -1,4 +1,4 @@
-//! In which order does a model put hits that reads query and chunk together? (Nogueira and Cho, 2019)
+//! Reorders hits by a model that reads query and chunk together (Nogueira and Cho, 2019).
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -7,29 +7,31 @@ use pikerag_knowledge::{Chunk, ChunkId, KnowledgeBase, Reranker};
 
 use crate::finder::{Hit, RetrieveError};
 
-/// A reranker, and how many hits it is asked about.
+/// A reranker, and the number of hits that it scores.
 #[derive(Clone, Copy)]
 pub struct Reranking<'a> {
-    /// Who says how well a chunk fits.
+    /// The model that scores how well a chunk fits.
     pub model: &'a dyn Reranker,
-    /// The first so many hits of a search.
+    /// The number of first hits that are reranked.
     pub first: NonZeroUsize,
 }
 
 impl Reranking<'_> {
-    /// How many hits a search has to bring, so that the best `k` are the best of all that are reranked.
+    /// The number of hits that a search must bring, so that the best `k` are the best of all
+    /// reranked hits.
     pub fn depth(&self, k: usize) -> usize {
         if k == 0 { 0 } else { k.max(self.first.get()) }
     }
 
-    /// The `k` best of the hits of a search: the first ones in the model's order, those that it finds equal as they
-    /// stood; then the others as they stood, with the scores that they had.
+    /// The `k` best of the hits of a search: first the reranked ones in the model's order, equal
+    /// scores in the search's order. The others follow in their old order, with their old scores.
     ///
-    /// A hit that was reranked has the model's score, and besides its other parts `rerank` (that score), `search`
-    /// (the score before) and `search_rank` (the place before, from 1). One call to the model, none for no hits.
+    /// A reranked hit has the model's score. Besides its other parts it has `rerank` (that score),
+    /// `search` (the score before) and `search_rank` (the place before, from 1). One call to the
+    /// model, none for no hits.
     ///
     /// # Errors
-    /// See [`RetrieveError`]. A model that fails leaves no order to go on with: the search fails.
+    /// See [`RetrieveError`]. If the model fails there is no order, and the search fails.
     pub async fn best(
         &self,
         base: &dyn KnowledgeBase,
@@ -41,7 +43,7 @@ impl Reranking<'_> {
         let chunks = base.chunks(&ids).await?;
         let texts: HashMap<ChunkId, String> =
             chunks.iter().map(|chunk| (chunk.id, read_by_model(chunk))).collect();
-        // One that is gone from the base cannot be read; it is no hit to anybody.
+        // A chunk that is gone from the base cannot be read, so it is no hit.
         hits.retain(|hit| !ids.contains(&hit.chunk) || texts.contains_key(&hit.chunk));
         let rest = hits.split_off(hits.len().min(self.first.get()));
         let asked: Vec<String> =
@@ -64,7 +66,7 @@ impl Reranking<'_> {
     }
 }
 
-/// A chunk as embedders see it too: where it stands, then what it says.
+/// A chunk as embedders see it too: its headings, then its text.
 fn read_by_model(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.searched_text())
 }

@@ -16,7 +16,7 @@ use crate::hops::{HopParams, Walk, hops};
 use crate::layers::{LayerParams, layers, spread_scores};
 use crate::question::Asked;
 
-/// A way to find chunks, by the name that settings and the command line use.
+/// A strategy for finding chunks, by the name that settings and the command line use.
 #[derive(
     Clone,
     Copy,
@@ -64,7 +64,7 @@ pub enum Search {
     Fused,
 }
 
-/// A name that no search bears.
+/// A name that is no search's.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no search `{0}`; choose from {known}", known = Search::ALL.iter().map(|search| search.name()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownSearch(String);
@@ -131,7 +131,7 @@ pub async fn search(
     }
 }
 
-/// The chunks of the best atoms: questions where the base has any, else statements, else sentences.
+/// The chunks of the best atoms: questions if the base has any, else statements, else sentences.
 async fn by_atoms(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
     let asked = [query.to_owned()];
     for kind in [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence] {
@@ -151,7 +151,7 @@ async fn by_atoms(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>,
     Ok(Vec::new())
 }
 
-/// Hop retrieval whose candidates bring along what was spread over the layers.
+/// Hop retrieval with the spread scores of layers as priors.
 async fn joined(
     finder: Finder<'_>,
     query: &str,

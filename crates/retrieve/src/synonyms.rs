@@ -1,5 +1,5 @@
-//! What do the documents call the words of a query? Pairs that a person declared serve every search
-//! (PIKE-RAG §5.2.2: colloquial and professional words).
+//! Adds the documents' own words to a query, by pairs that a person declared; every search uses
+//! them (PIKE-RAG §5.2.2: colloquial and professional words).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,25 +10,26 @@ use pikerag_language::names::tag_words;
 
 use crate::finder::{Finder, RetrieveError};
 
-/// Words of a phrase that is looked for in a query.
+/// The most words of a phrase that is looked for in a query.
 const LONGEST: usize = 8;
-/// Words of a query that are looked at, at most.
+/// The most words of a query that are examined.
 const WORDS: usize = 1000;
 
-/// A run of words of a text, as it stands there.
+/// A run of words of a text, unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phrase<'a> {
     /// The first of its words, counted from 0.
     pub start: usize,
-    /// One past the last.
+    /// One past the last of its words.
     pub end: usize,
-    /// As it stands in the text.
+    /// Its characters in the text.
     pub text: &'a str,
-    /// What it is looked up under.
+    /// The key of its look-up.
     pub key: NameKey,
 }
 
-/// The runs of up to eight words of a text's first thousand, by place, at each place the longest first.
+/// The runs of up to eight words of a text's first thousand words, by place, at each place the
+/// longest first.
 pub fn phrases(text: &str) -> Vec<Phrase<'_>> {
     let mut words = tokens(text);
     words.truncate(WORDS);
@@ -46,8 +47,8 @@ pub fn phrases(text: &str) -> Vec<Phrase<'_>> {
     phrases
 }
 
-/// The words of a query that a person declared to be the documents' words for something (`tags pair`), by place, the
-/// longest at each, with those.
+/// The words of a query that a person declared synonyms of words in the documents (`tags pair`),
+/// with those words; by place, the longest at each place.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -69,8 +70,8 @@ pub async fn declared(finder: Finder<'_>, query: &str) -> Result<Vec<MappedTag>,
     Ok(tags)
 }
 
-/// A query with these words of the documents behind it, but those that it has already; the query itself where none
-/// are left.
+/// A query, followed by these words of the documents unless it holds them already; the query itself
+/// if none are left.
 pub fn with_words<'q>(query: &'q str, tags: &[MappedTag]) -> Cow<'q, str> {
     let mut held: HashSet<NameKey> = phrases(query).into_iter().map(|phrase| phrase.key).collect();
     let words = tags.iter().flat_map(|tag| &tag.to);
@@ -84,7 +85,7 @@ pub fn with_words<'q>(query: &'q str, tags: &[MappedTag]) -> Cow<'q, str> {
     }
 }
 
-/// A query in its own words and those that people declared to be the documents' for them.
+/// A query in its own words and in their declared synonyms.
 pub(crate) async fn in_documents_words<'q>(
     finder: Finder<'_>,
     query: &'q str,

@@ -1,5 +1,5 @@
-//! Which chunks fit tags? Those that bear them, rare tags first, and those that hold their words, fused
-//! (PIKE-RAG §5.2.2: mapped tags for keyword retrieval).
+//! Finds chunks for tags: fuses the chunks that bear them, rare tags first, with the chunks that
+//! hold their words (PIKE-RAG §5.2.2: mapped tags for keyword retrieval).
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use pikerag_knowledge::{ChunkId, ChunksOf, NameKey, Scored};
 use crate::chunks::fuse;
 use crate::finder::{Finder, Hit, RetrieveError};
 
-/// The `k` chunks that fit best: by the tags under `keys` that they bear, each weighed by how few chunks
-/// bear it, and by the `words` in their text.
+/// The `k` chunks that fit best: by their tags under `keys`, each weighed by its rarity, and by the
+/// `words` in their text.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -40,5 +40,5 @@ pub async fn tagged(
     Ok(hits)
 }
 
-/// Ranks that each side contributes to the fusion; more where more are asked for.
+/// Ranks that each side contributes to the fusion; more if the caller asks for more.
 const FUSED: usize = 100;

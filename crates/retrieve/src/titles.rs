@@ -1,4 +1,4 @@
-//! Which chunks does a text name by their titles?
+//! Finds the chunks that a text names by their titles.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use pikerag_language::stem;
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
 
-/// The chunks whose titles a text names, with how surely: the title's weight times how rare it is,
-/// shared out over all that bear it. Of overlapping titles the longest counts.
+/// The chunks whose titles a text names, with how surely it names them: the title's weight times
+/// its rarity, shared out over all bearers of the title. Of overlapping titles the longest counts.
 pub(crate) async fn named_titles(
     finder: Finder<'_>,
     rarity: Rarity,
@@ -26,7 +26,7 @@ pub(crate) async fn named_titles(
     }
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
     let bearers = finder.base.chunks_by_title(&keys).await?;
-    // (start, length) → who bears the title that stands there.
+    // (start, length) → the bearers of the title there.
     let mut matched: Vec<(&[String], Vec<Bearer>)> = Vec::new();
     let mut places = spans.into_iter().zip(bearers);
     let mut free_from = 0;
@@ -57,12 +57,12 @@ pub(crate) async fn named_titles(
     Ok(named)
 }
 
-/// How many words from here on may be a title.
+/// The most words of a title that starts here.
 fn reach(words: &[String], start: usize) -> usize {
     words.get(start).map_or(0, |first| longest(first).min(words.len() - start))
 }
 
-/// A title is as rare as its rarest word, and at least as rare as it is as a name.
+/// A title is as rare as its rarest word, and at least as rare as the whole title is as a name.
 async fn title_rarities(
     finder: Finder<'_>,
     rarity: Rarity,
@@ -78,7 +78,7 @@ async fn title_rarities(
     for (span, mentions) in spans.iter().zip(mentions) {
         let rarest_word =
             counts.by_ref().take(span.len()).map(|count| count.max(1)).min().unwrap_or(1);
-        // Chinese characters are no terms of full text: the name's own count decides there.
+        // Chinese characters are no terms of the full-text index, so the name's own count decides.
         let as_word =
             if span.iter().all(|word| word.is_ascii()) { rarest_word } else { usize::MAX };
         let as_name = if mentions.count == 0 { usize::MAX } else { mentions.count };

@@ -1,4 +1,4 @@
-//! Does the search that loses nowhere keep what it promises at its ends?
+//! Tests the search `auto` at its limits: long lists, and questions that name a page.
 #![cfg(test)]
 
 mod common;
@@ -7,9 +7,9 @@ use pikerag_retrieve::{Search, SearchParams, search};
 
 use common::{Embedding, Shelf};
 
-/// Lists are looked up some hundred deep; who asks for more gets more.
+/// Lists are looked up some hundred deep; a larger `k` gets more.
 #[tokio::test]
-async fn as_many_chunks_as_are_asked_for() {
+async fn k_above_the_list_depth_brings_k_chunks() {
     const ALL: usize = 230;
     let notes: Vec<(String, String)> = (0..ALL)
         .map(|i| (format!("{i}.md"), format!("# Note {i}\n\nThe crane was greased in year {i}.")))
@@ -25,9 +25,10 @@ async fn as_many_chunks_as_are_asked_for() {
     }
 }
 
-/// Where the question names a page and asks for one thing, pages that are like it and not reached by name stay behind.
+/// If the question names a page and asks for one thing, similar pages that no name leads to rank
+/// behind.
 #[tokio::test]
-async fn what_is_named_leads_to_what_it_mentions() {
+async fn a_named_page_leads_to_the_pages_it_mentions() {
     let library = [
         ("a.md", "# Ilse Brandt\n\nIlse Brandt is a Riveter by occupation."),
         ("b.md", "# Riveter\n\nA Riveter joins plates of steel."),

@@ -1,4 +1,5 @@
-//! Does hop retrieval walk from what the question names to where that leads?
+//! Tests that hop retrieval walks from the names in the question along titles, links and rare
+//! names.
 #![cfg(test)]
 
 mod common;
@@ -8,7 +9,7 @@ use pikerag_retrieve::{Hit, HopParams, Walk, hops};
 
 use common::{Embedding, Shelf};
 
-/// The crane names the works by their title, the works link to the gate; no word is shared.
+/// The text names Brandt Works by title, and the works link to the gate; the chunks share no word.
 const LIBRARY: [(&str, &str); 6] = [
     ("crane.md", "# KX-40 crane\n\nThe KX-40 crane was put together at Brandt Works."),
     // HTML: the text does not hold the name of the file.
@@ -24,7 +25,7 @@ const LIBRARY: [(&str, &str); 6] = [
 const MAKER: &str = "Who made the KX-40 crane?";
 
 #[tokio::test]
-async fn from_the_question_by_title_and_by_link() {
+async fn hops_follow_titles_and_links_from_the_question() {
     insta::assert_snapshot!(walked(&LIBRARY, MAKER, 3, Embedding::None).await, @r"
     KX-40 crane: named_in_question + words
     Brandt Works: links_ahead + shared_names + title_links
@@ -37,9 +38,9 @@ async fn from_the_question_by_title_and_by_link() {
     ");
 }
 
-/// Nobody bears the name; two chunks mention it.
+/// No chunk bears the name; two chunks mention it.
 #[tokio::test]
-async fn by_a_rare_name_that_two_chunks_share() {
+async fn hops_follow_a_rare_name_that_two_chunks_share() {
     let library = [
         ("a.md", "# KX-40 crane\n\nThe drawings are by Ilse Brandt."),
         ("b.md", "# Prizes\n\nOne went to Ilse Brandt."),
@@ -53,17 +54,17 @@ async fn by_a_rare_name_that_two_chunks_share() {
     ");
 }
 
-/// What names the chosen chunk by its title follows it, too.
+/// A chunk that names the chosen chunk by its title follows it, too.
 #[tokio::test]
-async fn backwards_along_a_title() {
+async fn hops_follow_titles_backwards() {
     let library = [
         ("a.md", "# Varnsund\n\nA town by water."),
         ("b.md", "# Ilse\n\nShe grew up in Varnsund."),
         ("c.md", "# Tea\n\nTea comes from leaves."),
         ("d.md", "# Nets\n\nNets hold fish."),
     ];
-    let told = walked(&library, "What about town water?", 2, Embedding::None).await;
-    insta::assert_snapshot!(told, @r"
+    let walk = walked(&library, "What about town water?", 2, Embedding::None).await;
+    insta::assert_snapshot!(walk, @r"
     Varnsund: words
     Ilse: links_ahead + shared_names + title_links
     ");
@@ -86,7 +87,7 @@ async fn chinese_titles_are_found_in_question_and_text() {
 }
 
 #[tokio::test]
-async fn more_than_there_is() {
+async fn k_above_the_number_of_chunks_brings_each_once() {
     for embedding in [Embedding::None, Embedding::Hashes] {
         let shelf = Shelf::of(&LIBRARY, embedding).await;
         let hits = shelf.hops(MAKER, 99).await;
@@ -105,9 +106,10 @@ async fn more_than_there_is() {
     assert_eq!(shelf.hops("", 3).await, shelf.hops("", 3).await);
 }
 
-/// The same walk in every base with the same content, and a longer one begins like a shorter one.
+/// The walk is the same in every base with the same content, and a longer walk begins like a
+/// shorter one.
 #[tokio::test]
-async fn the_same_question_walks_the_same_way() {
+async fn walks_repeat_for_the_same_question() {
     for embedding in [Embedding::None, Embedding::Hashes] {
         let shelf = Shelf::of(&LIBRARY, embedding).await;
         let first = shelf.hops(MAKER, 6).await;

@@ -1,4 +1,4 @@
-//! Does an embedder that does not know the question's language keep out of the way?
+//! Tests that an embedder without the question's language is left out of every search.
 #![cfg(test)]
 
 mod common;
@@ -11,7 +11,7 @@ use pikerag_retrieve::{Finder, Search, SearchParams, search};
 
 use common::{Embedding, Shelf};
 
-/// Knows no Chinese.
+/// An embedder that knows no Chinese.
 struct English(HashEmbedder);
 
 #[async_trait]
@@ -30,7 +30,7 @@ impl Embedder for English {
 }
 
 #[tokio::test]
-async fn where_the_language_is_unknown_words_decide() {
+async fn unknown_languages_are_searched_by_words() {
     let library = [
         ("a.md", "# KX-40\n\nThe crane was put together here. 起重机在这里组装。"),
         ("b.md", "# 码头\n\n起重机由布兰特工厂制造。"),

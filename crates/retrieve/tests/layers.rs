@@ -1,4 +1,4 @@
-//! Do scores of all layers come together, and spread along the graph's edges? (PIKE-RAG §5.2.3)
+//! Tests that the scores of all layers add up and spread along the graph's edges (PIKE-RAG §5.2.3).
 #![cfg(test)]
 
 mod common;
@@ -13,7 +13,7 @@ use pikerag_retrieve::{Hit, LayerParams, Search, SearchParams, Spread, layers, s
 
 use common::{Embedding, Shelf};
 
-/// The crane names the works by their title, the works link to the gate; no word is shared.
+/// The text names Brandt Works by title, and the works link to the gate; the chunks share no word.
 const LIBRARY: [(&str, &str); 6] = [
     (
         "crane.md",
@@ -31,13 +31,13 @@ const LIBRARY: [(&str, &str); 6] = [
 const MAKER: &str = "What is the origin of the KX-40 crane?";
 
 #[tokio::test]
-async fn every_layer_and_every_kind_of_edge_is_told() {
-    insta::assert_snapshot!(told(Embedding::None, LayerParams::default()).await, @r"
+async fn every_layer_and_every_kind_of_edge_has_its_part() {
+    insta::assert_snapshot!(scores_by_part(Embedding::None, LayerParams::default()).await, @r"
     KX-40 crane › Origin 1.61: chunk 0.63 + distilled 0.26 + named_in_question 0.25 + next 0.01 + refers_to 0.01 + section 0.13 + source 0.32
     KX-40 crane › Load 0.64: chunk 0.11 + named_in_question 0.04 + next 0.11 + refers_to 0.26 + section 0.03 + source 0.09
     Brandt Works 0.55: refers_to 0.52 + shared_names 0.03
     ");
-    insta::assert_snapshot!(told(Embedding::Hashes, LayerParams::default()).await, @r"
+    insta::assert_snapshot!(scores_by_part(Embedding::Hashes, LayerParams::default()).await, @r"
     KX-40 crane › Origin 1.69: chunk 0.63 + distilled 0.32 + named_in_question 0.25 + next 0.01 + refers_to 0.00 + section 0.13 + source 0.35
     KX-40 crane › Load 0.64: chunk 0.09 + named_in_question 0.04 + next 0.12 + refers_to 0.27 + section 0.02 + source 0.09
     Brandt Works 0.58: refers_to 0.55 + shared_names 0.03
@@ -48,7 +48,7 @@ async fn every_layer_and_every_kind_of_edge_is_told() {
 #[tokio::test]
 async fn without_spreading_no_score_comes_from_elsewhere() {
     let params = LayerParams { spread: Spread::Off, ..LayerParams::default() };
-    insta::assert_snapshot!(told(Embedding::None, params).await, @r"
+    insta::assert_snapshot!(scores_by_part(Embedding::None, params).await, @r"
     KX-40 crane › Origin 2.52: chunk 1.00 + distilled 0.42 + named_in_question 0.40 + section 0.20 + source 0.50
     KX-40 crane › Load 0.28: chunk 0.11 + named_in_question 0.04 + section 0.03 + source 0.10
     ");
@@ -57,15 +57,15 @@ async fn without_spreading_no_score_comes_from_elsewhere() {
 #[tokio::test]
 async fn one_step_is_not_two() {
     let params = LayerParams { spread: Spread::OneStep, ..LayerParams::default() };
-    insta::assert_snapshot!(told(Embedding::None, params).await, @r"
+    insta::assert_snapshot!(scores_by_part(Embedding::None, params).await, @r"
     KX-40 crane › Origin 1.61: chunk 0.63 + distilled 0.26 + named_in_question 0.25 + next 0.01 + refers_to 0.01 + section 0.13 + source 0.32
     KX-40 crane › Load 0.64: chunk 0.11 + named_in_question 0.04 + next 0.11 + refers_to 0.26 + section 0.03 + source 0.09
     Brandt Works 0.55: refers_to 0.52 + shared_names 0.03
     ");
 }
 
-/// A score is the sum of its parts, the best come first, and a longer list begins like a shorter one;
-/// the same in every base with the same content.
+/// A score is the sum of its parts, the best come first, and a longer list begins like a shorter
+/// one; the list is the same in every base with the same content.
 #[tokio::test]
 async fn every_score_is_explained_and_every_run_repeats() {
     for embedding in [Embedding::None, Embedding::Hashes] {
@@ -89,9 +89,9 @@ async fn every_score_is_explained_and_every_run_repeats() {
     }
 }
 
-/// What spreads is neither lost nor made up.
+/// Spreading keeps the sum of all scores.
 #[tokio::test]
-async fn spreading_moves_scores_and_makes_none() {
+async fn spreading_keeps_the_sum_of_scores() {
     let shelf = Shelf::of(&LIBRARY, Embedding::None).await;
     let sum = async |spread| -> f32 {
         let params = LayerParams { spread, ..LayerParams::default() };
@@ -104,9 +104,9 @@ async fn spreading_moves_scores_and_makes_none() {
     }
 }
 
-/// All searches, on a base with content and on an empty one: each chunk once, as many as asked for.
+/// Every search, on a base with content and on an empty one: each chunk once, at most `k` chunks.
 #[tokio::test]
-async fn every_search_finds_something_where_there_is_something() {
+async fn every_search_finds_chunks_unless_the_base_is_empty() {
     for embedding in [Embedding::None, Embedding::Hashes] {
         let shelf = Shelf::of(&LIBRARY, embedding).await;
         let nothing = Shelf::of(&[], embedding).await;
@@ -133,7 +133,7 @@ impl Shelf {
 }
 
 /// One line per chunk: its title, its score and the parts of it.
-async fn told(embedding: Embedding, params: LayerParams) -> String {
+async fn scores_by_part(embedding: Embedding, params: LayerParams) -> String {
     let shelf = Shelf::of(&LIBRARY, embedding).await;
     let mut lines = Vec::new();
     for hit in shelf.layers(4, params).await {
@@ -145,9 +145,9 @@ async fn told(embedding: Embedding, params: LayerParams) -> String {
     lines.join("\n")
 }
 
-/// A base whose atoms are statements is searched by them.
+/// A base whose atoms are statements is searched by statements.
 #[tokio::test]
-async fn without_questions_the_statements_are_searched() {
+async fn atom_search_uses_statements_without_questions() {
     let folder = tempfile::tempdir().unwrap();
     let base = pikerag_store::Base::open_or_create(folder.path()).unwrap();
     let parsed = parse("a.md", b"# Crane\n\nIt lifts.", &Limits::default(), &NoTools).unwrap();

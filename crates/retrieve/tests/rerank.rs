@@ -1,4 +1,4 @@
-//! Are the first hits of a search put in a model's order, and the others left where they stood?
+//! Tests that a reranker reorders the first hits of a search and leaves the others in place.
 #![cfg(test)]
 
 mod common;
@@ -37,7 +37,7 @@ async fn run(model: &ScriptedReranker, first: usize, k: usize) -> Result<String,
 }
 
 #[tokio::test]
-async fn the_best_of_all_that_are_reranked() {
+async fn the_best_of_all_reranked_hits_come_first() {
     let model = ScriptedReranker::shortest_first();
     insta::assert_snapshot!(run(&model, 9, 2).await.unwrap(), @"
     Quay from 4: bm25 rerank search search_rank
@@ -57,14 +57,14 @@ async fn the_best_of_all_that_are_reranked() {
 }
 
 #[tokio::test]
-async fn equal_scores_leave_hits_as_they_stood() {
+async fn equal_scores_keep_the_order_of_hits() {
     let equal = ScriptedReranker::by_turn(|_, _, texts| Ok(vec![0.5; texts.len()]));
     let all = run(&equal, 9, 4).await.unwrap();
     let places: Vec<&str> = all.lines().filter_map(|line| line.split(['m', ':']).nth(1)).collect();
     assert_eq!(places, [" 1", " 2", " 3", " 4"], "{all}");
 }
 
-/// No order is made up, and nothing is asked about nothing.
+/// A failure makes no order up, and an empty list costs no call.
 #[tokio::test]
 async fn a_model_that_fails_ends_the_search() {
     let model = ScriptedReranker::by_turn(|_, _, _| Err(busy("fake")));

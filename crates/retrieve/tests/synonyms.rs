@@ -1,4 +1,4 @@
-//! Do pairs that a person declared serve every search?
+//! Tests that every search uses the synonym pairs that a person declared.
 #![cfg(test)]
 
 mod common;
@@ -9,7 +9,7 @@ use pikerag_retrieve::{Search, SearchParams, atoms, declared, search, with_words
 
 use common::{Embedding, Shelf};
 
-/// Everyday words stand nowhere in it.
+/// Everyday words do not occur in these statutes.
 const STATUTES: [(&str, &str); 4] = [
     ("a.md", "# 盗窃罪\n\n盗窃公私财物，数额较大的，处三年以下有期徒刑。"),
     ("b.md", "# 渎职罪\n\n国家机关工作人员滥用职权，处三年以下拘役。"),

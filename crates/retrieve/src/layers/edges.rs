@@ -1,5 +1,5 @@
-//! Where does a chunk's score flow to? Along what it refers to, the rare names it shares, reading
-//! order, and the entities that it has in common with others.
+//! Finds the edges along which a chunk's score flows: references, rare names in common, reading
+//! order and entities in common.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Edges<'a> {
 }
 
 impl Edges<'_> {
-    /// Where one chunk leads, by identifier.
+    /// The edges from one chunk, by identifier.
     pub(super) async fn of(&self, chunk: ChunkId) -> Result<Out, RetrieveError> {
         let mut all: BTreeMap<ChunkId, [f32; 4]> = BTreeMap::new();
         let mut add = |target: ChunkId, kind: usize, weight: f32| {
@@ -36,7 +36,7 @@ impl Edges<'_> {
             let links = LinkParams {
                 named_by: params.refers_to,
                 names: params.referred_by,
-                entities: 0.0, // They have a weight of their own, below.
+                entities: 0.0, // Weighed on their own, below.
                 rarity_floor: params.rarity_floor,
             };
             let found = expand(self.finder, self.asked, links, chunk).await?;
@@ -69,7 +69,7 @@ impl Edges<'_> {
     }
 }
 
-/// Several names in common say more than one, and less than so many times as much.
+/// Several names in common count more than one, but less than their number.
 fn saturated(strength: f32) -> f32 {
     1.0 - (-strength).exp()
 }

@@ -1,5 +1,5 @@
-//! How well do a chunk, its source, its section and its atoms fit the question? `g(Q, C)`, `g(Q, I)` and
-//! `g(Q, D)`, each scaled to `[0, 1]`, weighed (PIKE-RAG §5.2.3).
+//! Scores a chunk, its source, its section and its atoms against the question: `g(Q, C)`, `g(Q, I)`
+//! and `g(Q, D)`, each scaled to `[0, 1]`, weighed (PIKE-RAG §5.2.3).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,14 +15,14 @@ use crate::question::Asked;
 
 /// Candidates that meaning contributes on each layer.
 const SEEDS: usize = 200;
-/// Sources and sections closest in meaning, whose chunks are candidates too …
+/// The number of closest sources and sections whose chunks are candidates too …
 const AROUND: usize = 20;
-/// … where they have no more than so many.
+/// … if they have no more chunks than this.
 const MOST_CHUNKS: usize = 16;
-/// Chunks whose atoms are compared word by word where there are no vectors.
+/// The chunks whose atoms are compared word by word, without vectors.
 const READ_FOR_ATOMS: usize = 50;
 
-/// What each layer says of one chunk, weighed.
+/// One chunk's score on each layer, weighed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scores {
     chunk: f32,
@@ -94,17 +94,18 @@ pub(super) async fn scores(
     Ok(all)
 }
 
-/// What of a source is compared word by word. Its title alone: a summary is found by its vector.
+/// The text of a source that is compared word by word: its title alone, because its vector finds
+/// its summary.
 fn about_source(chunk: &Chunk) -> String {
     chunk.title.clone()
 }
 
-/// What is close to the question in meaning, layer by layer, scaled.
+/// The nodes close to the question in meaning, layer by layer, scaled.
 #[derive(Default)]
 struct Close {
     sources: HashMap<SourceId, f32>,
     sections: HashMap<SectionId, f32>,
-    /// By chunk, aggregated.
+    /// The atoms' scores by chunk, aggregated.
     distilled: HashMap<ChunkId, f32>,
     /// The chunks of the closest sources and sections.
     chunks: Vec<ChunkId>,
@@ -163,7 +164,8 @@ impl Close {
     }
 }
 
-/// The best becomes 1 and the last 0: what an embedder gives to everything tells nothing.
+/// Scales scores so that the best is 1 and the last 0: a similarity that every text has means
+/// nothing.
 fn scaled<K: std::hash::Hash + Eq>(
     found: impl Iterator<Item = (K, f32)> + Clone,
 ) -> HashMap<K, f32> {
@@ -185,7 +187,7 @@ fn aggregated(mut scores: Vec<f32>, aggregate: Aggregate) -> f32 {
     }
 }
 
-/// How much each word of the question says: what few chunks have says more.
+/// The weight of each word of the question: a word that few chunks have weighs more.
 struct Weights {
     by_word: HashMap<String, f32>,
     all: f32,
@@ -196,7 +198,7 @@ impl Weights {
         let counts = finder.base.term_counts(&asked.words).await?;
         let (mut by_word, mut all) = (HashMap::new(), 0.0);
         for (word, count) in asked.words.iter().zip(counts) {
-            // A number or identifier tells apart what is called alike otherwise.
+            // A number or identifier distinguishes texts with the same words otherwise.
             let is_identifier = word.chars().any(|c| c.is_ascii_digit());
             let weight = if is_identifier { 1.0 } else { asked.rarity.of(count) };
             all += weight;
@@ -205,8 +207,8 @@ impl Weights {
         Ok(Self { by_word, all })
     }
 
-    /// How much of the question a short text holds, and how much of the text the question does: their
-    /// geometric mean.
+    /// The geometric mean of two shares: of the question that a short text holds, and of the text
+    /// that the question holds.
     fn overlap(&self, text: &str) -> f32 {
         if text.is_empty() || self.all <= 0.0 {
             return 0.0;
@@ -216,13 +218,13 @@ impl Weights {
             words.iter().filter_map(|word| self.by_word.get(word)).copied().collect();
         let of_text = shared.len() as f32 / words.len().max(1) as f32;
         let mut shared = shared;
-        // In one order: sums of floats depend on it.
+        // In a fixed order: sums of floats depend on it.
         shared.sort_by(f32::total_cmp);
         (shared.iter().sum::<f32>() / self.all * of_text).sqrt()
     }
 }
 
-/// Without vectors: the atoms of the best chunks by their words.
+/// Scores the atoms of the best chunks by their words, without vectors.
 async fn atoms_by_words(
     finder: Finder<'_>,
     weights: &Weights,

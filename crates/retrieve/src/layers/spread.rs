@@ -1,5 +1,5 @@
-//! How does a score flow along edges? One step, or on and on as personalised `PageRank`, by pushing the
-//! largest rest first (Andersen, Chung and Lang, 2006): only what is pushed is ever looked at.
+//! Spreads scores along edges, in one step or repeatedly as personalised `PageRank`. It pushes the
+//! largest rest first (Andersen, Chung and Lang, 2006), and reads only the edges of pushed chunks.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,43 +8,43 @@ use pikerag_knowledge::ChunkId;
 
 use super::{LayerParams, Spread};
 
-/// Where a score comes from: first the chunk's own, then by kind of the last edge.
+/// The origin of a score: first the chunk's own, then by kind of the last edge.
 pub(super) type Mass = [f32; 5];
-/// The place of a chunk's own score.
+/// The index of a chunk's own score.
 pub(super) const OWN: usize = 0;
 /// The kinds of edges, in the order of [`Mass`] after [`OWN`].
 pub(super) const KINDS: [&str; 4] = ["refers_to", "shared_names", "next", "entities"];
-/// Rests below this share of all scores move nothing that anybody sees.
+/// The share of all scores below which a rest is too small to push.
 const LEAST: f32 = 1e-5;
 
-/// Where a chunk's score goes, by kind of edge; weights as they are.
+/// The targets of a chunk's score, weighed by kind of edge.
 pub(super) type Out = Vec<(ChunkId, [f32; 4])>;
 
-/// Scores under way: what has come to rest, and what may still move.
+/// Scores in motion: the settled part, and the rest that may still move.
 pub(super) struct Flow {
     lambda: f32,
     is_one_step: bool,
     least: f32,
-    /// What has come to rest.
+    /// The settled part of each score.
     settled: BTreeMap<ChunkId, Mass>,
-    /// What may still move on.
+    /// The rest of each score, which may still move.
     rest: BTreeMap<ChunkId, Mass>,
-    queue: BTreeSet<Waiting>,
+    queue: BTreeSet<Pending>,
 }
 
 /// Largest rest first, ties by identifier.
 #[derive(Clone, Copy, PartialEq)]
-struct Waiting(f32, ChunkId);
+struct Pending(f32, ChunkId);
 
-impl Eq for Waiting {}
+impl Eq for Pending {}
 
-impl Ord for Waiting {
+impl Ord for Pending {
     fn cmp(&self, other: &Self) -> Ordering {
         other.0.total_cmp(&self.0).then(self.1.cmp(&other.1))
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for Pending {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -54,7 +54,7 @@ impl Flow {
     pub(super) fn new(scores: impl Iterator<Item = (ChunkId, f32)>, params: LayerParams) -> Self {
         let rest: BTreeMap<ChunkId, Mass> =
             scores.map(|(chunk, own)| (chunk, [own, 0.0, 0.0, 0.0, 0.0])).collect();
-        let queue = rest.iter().map(|(chunk, mass)| Waiting(total(mass), *chunk)).collect();
+        let queue = rest.iter().map(|(chunk, mass)| Pending(total(mass), *chunk)).collect();
         let all: f32 = rest.values().map(total).sum();
         Self {
             lambda: params.lambda.clamp(0.0, 0.99),
@@ -66,20 +66,21 @@ impl Flow {
         }
     }
 
-    /// The chunk to push next; `None` where no rest is worth it.
+    /// The chunk to push next; `None` if every rest is too small.
     pub(super) fn next(&mut self) -> Option<ChunkId> {
         let first = self.queue.first().filter(|first| self.least < first.0)?;
         Some(first.1)
     }
 
-    /// Lets the rest of a chunk flow: `1 - λ` of it stays, `λ` goes along its edges by weight. Edges
-    /// that weigh less than 1 in all carry as much as they weigh, and what they do not carry stays too.
+    /// Spreads the rest of a chunk: `1 - λ` of it stays, and `λ` goes along its edges by weight.
+    /// Edges with a total weight below 1 carry only that share; the remainder stays too.
     pub(super) fn push(&mut self, chunk: ChunkId, out: &Out) {
         let Some(mass) = self.rest.remove(&chunk) else { return };
-        self.queue.remove(&Waiting(total(&mass), chunk));
+        self.queue.remove(&Pending(total(&mass), chunk));
         let weight: f32 = out.iter().flat_map(|(_, kinds)| kinds).sum();
         let carried = weight.min(1.0);
-        // What stays for want of edges is pushed again and again: summed up at once.
+        // A remainder without edges would be pushed again and again: this sums up the series at
+        // once.
         let away = if self.is_one_step {
             self.lambda * carried
         } else {
@@ -99,13 +100,13 @@ impl Flow {
             }
             if !self.is_one_step {
                 let after = total(mass);
-                self.queue.remove(&Waiting(before, *target));
-                self.queue.insert(Waiting(after, *target));
+                self.queue.remove(&Pending(before, *target));
+                self.queue.insert(Pending(after, *target));
             }
         }
     }
 
-    /// All scores, with what did not move on.
+    /// All scores, including the rests that did not move on.
     pub(super) fn settle(mut self) -> BTreeMap<ChunkId, Mass> {
         for (chunk, rest) in self.rest {
             let settled = self.settled.entry(chunk).or_default();
@@ -129,7 +130,7 @@ mod tests {
 
     const NODES: usize = 8;
 
-    /// One row per node, the weight of the edge to each other one.
+    /// One row per node: the weight of the edge to each other node.
     type Graph = Vec<Vec<f32>>;
 
     fn out_of(graph: &Graph, node: usize) -> Out {
@@ -151,7 +152,7 @@ mod tests {
             .collect()
     }
 
-    /// The whole matrix of where scores go, with what stays for want of edges.
+    /// The full transition matrix, with the remainders that have no edges.
     fn transitions(graph: &Graph) -> Vec<Vec<f64>> {
         let row = |node: usize| {
             let mut row: Vec<f64> = graph[node].iter().map(|weight| f64::from(*weight)).collect();
@@ -166,7 +167,7 @@ mod tests {
         (0..graph.len()).map(row).collect()
     }
 
-    /// The twin: dense power iteration, `π ← (1 - λ)·s + λ·Wᵀ·π`.
+    /// The brute-force twin: dense power iteration, `π ← (1 - λ)·s + λ·Wᵀ·π`.
     fn power(graph: &Graph, scores: &[f32], lambda: f64, rounds: usize) -> Vec<f64> {
         let start: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
         let matrix = transitions(graph);
@@ -189,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pushing_gives_what_power_iteration_gives(
+        fn pushing_equals_power_iteration(
             graph in graphs(), scores in prop::collection::vec(0.0_f32..2.0, NODES), lambda in 0.0_f32..0.9
         ) {
             let pushed = flowed(&graph, &scores, params(Spread::PageRank, lambda, 100_000));
@@ -212,9 +213,9 @@ mod tests {
             }
         }
 
-        /// However early it ends, nothing is lost and nothing is made up.
+        /// After any number of pushes, the sum of all scores is the same.
         #[test]
-        fn what_there_is_stays(
+        fn spreading_keeps_the_sum(
             graph in graphs(), scores in prop::collection::vec(0.0_f32..2.0, NODES), pushes in 0_usize..20
         ) {
             for spread in [Spread::OneStep, Spread::PageRank] {

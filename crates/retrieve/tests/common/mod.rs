@@ -1,4 +1,4 @@
-//! What do tests of retrieval search in? A small library, indexed as the product does it without a model.
+//! Builds a small library for tests of retrieval, indexed as the product does it without a model.
 
 use std::path::Path;
 
