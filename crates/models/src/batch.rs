@@ -1,17 +1,17 @@
-//! How many texts go into one request?
+//! Splits the texts of one call into batches, one for each request.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
 use pikerag_language::estimate_tokens;
 
-/// How much goes into one embedding request; whatever is reached first ends a batch.
+/// The size of one request; the first limit that is reached ends a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The most texts; OpenAI takes 2,048.
     pub texts: NonZeroUsize,
-    /// Tokens, as estimated; OpenAI takes 300,000. A longer text goes alone.
+    /// Tokens, as estimated; OpenAI takes 300,000. A longer text gets a request of its own.
     pub tokens: NonZeroU64,
-    /// Requests of one call that are under way side by side.
+    /// Requests of one call that run side by side.
     pub at_once: NonZeroUsize,
 }
 
@@ -23,7 +23,7 @@ impl Default for Batch {
     }
 }
 
-/// The texts, in order, in batches none of which is empty.
+/// The texts, in order, in non-empty batches.
 pub(crate) fn batches(mut texts: &[String], batch: Batch) -> Vec<&[String]> {
     let mut all = Vec::new();
     while !texts.is_empty() {

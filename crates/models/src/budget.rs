@@ -1,4 +1,4 @@
-//! How is the cap never exceeded, however many calls are under way?
+//! Meters calls and makes each one only if its highest possible cost fits under the cap.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::meter::{Due, Meter, Reservation, Usd};
 use crate::openai::{Extra, Trouble};
 use crate::payer::{ChargeOutcome, Charged, Payer};
 
-/// A model whose calls are metered, and made only if the most that they can cost fits under the cap.
+/// A model whose calls are metered, and made only if the highest possible cost fits under the cap.
 ///
-/// Stands below the ledger (a replayed call costs nothing), below the retries (each attempt may be
-/// billed) and below the limit (who waits in line has spent nothing).
+/// It goes below the ledger (a replayed call costs nothing), below the retries (each attempt may be
+/// billed) and below the limit (a queued call has cost nothing).
 ///
 /// # Cancel safety
-/// Dropping the future of a call under way books the most that it can cost: it may have been billed.
+/// Dropping the future of a running call books its highest possible cost: it may have been billed.
 pub struct Budget<M> {
     inner: M,
     meter: Arc<Meter>,
@@ -31,8 +31,8 @@ pub struct Budget<M> {
     base: Option<String>,
 }
 
-/// What a call holds until it is known what it did cost.
-struct Held {
+/// The reservations of a call until its cost is known.
+struct Reserved {
     meter: Reservation,
     charged: Option<Charged>,
 }
@@ -43,18 +43,18 @@ impl<M> Budget<M> {
         Self { inner, meter, extra: Extra::default(), payer: None, base: None }
     }
 
-    /// The same where somebody pays for calls that the ledger of this base records.
+    /// As [`Budget::new`], with a payer for calls that the ledger of this base records.
     pub(crate) fn paid_by(self, payer: Option<Arc<dyn Payer>>, base: Option<String>) -> Self {
         Self { payer, base, ..self }
     }
 
-    /// Reserves the most that a call can cost, with its payer and in the process.
+    /// Reserves the highest possible cost of a call, with its payer and in the process.
     async fn reserve(
         &self,
         role: &'static str,
         model: &str,
         worst: impl Into<Due>,
-    ) -> Result<Held, ModelError> {
+    ) -> Result<Reserved, ModelError> {
         let worst = worst.into();
         let charged = match &self.payer {
             None => None,
@@ -71,10 +71,10 @@ impl<M> Budget<M> {
             }
         };
         let meter = self.meter.reserve(role, model, worst).await?;
-        Ok(Held { meter, charged: charged.map(Charged::sent) })
+        Ok(Reserved { meter, charged: charged.map(Charged::sent) })
     }
 
-    /// The same for a model that sends further fields, which can make a call dearer than its request.
+    /// Takes account of further fields, which can raise the cost of a call.
     pub(crate) fn with_extra(self, extra: Extra) -> Self {
         Self { extra, ..self }
     }
@@ -93,9 +93,9 @@ impl<M: ChatModel> ChatModel for Budget<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let role = request.role.as_str();
         let worst = self.extra.on(worst_case(request));
-        let held = self.reserve(role, self.inner.name(), worst).await?;
+        let reserved = self.reserve(role, self.inner.name(), worst).await?;
         let reply = self.inner.complete(request).await;
-        held.close(reply, |reply| reply.usage).await
+        reserved.close(reply, |reply| reply.usage).await
     }
 }
 
@@ -111,13 +111,13 @@ impl<E: Embedder> Embedder for Budget<E> {
 
     async fn embed_counted(&self, texts: &[String]) -> Result<CountedVectors, ModelError> {
         let worst = worst_case_embedding(texts);
-        let held = self.reserve("embed", self.inner.name(), worst).await?;
+        let reserved = self.reserve("embed", self.inner.name(), worst).await?;
         let reply = self.inner.embed_counted(texts).await;
         let due = |reply: &CountedVectors| match reply.prompt_tokens {
             Some(prompt_tokens) => Usage { prompt_tokens, completion_tokens: 0 },
             None => estimate_embedding(texts),
         };
-        held.close(reply, due).await
+        reserved.close(reply, due).await
     }
 }
 
@@ -129,7 +129,7 @@ impl<R: Reranker> Reranker for Budget<R> {
 
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let worst = worst_case_reranking(query, texts);
-        let held = self.reserve("rerank", self.inner.name(), worst).await?;
+        let reserved = self.reserve("rerank", self.inner.name(), worst).await?;
         let reply = self.inner.rerank(query, texts).await;
         let due = |reply: &Relevance| {
             let mut due = estimate_reranking(query, texts);
@@ -139,14 +139,14 @@ impl<R: Reranker> Reranker for Budget<R> {
             due.searches = reply.searches.unwrap_or(due.searches);
             due
         };
-        held.close(reply, due).await
+        reserved.close(reply, due).await
     }
 }
 
-/// A model that one of several may use who are at work at once, up to a part of the cap.
+/// A model with a part of the cap, for one of several users that work at once.
 ///
-/// Stands above all other wrappers: a replayed call costs nothing here either, and what is really made is metered below once
-/// more, under the whole cap.
+/// It goes above all other wrappers: a replayed call costs nothing here either. The inner meter
+/// counts each real call again, under the whole cap.
 pub struct Portion {
     inner: Arc<dyn ChatModel>,
     meter: Arc<Meter>,
@@ -171,15 +171,15 @@ impl ChatModel for Portion {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let role = request.role.as_str();
-        let held = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
+        let reserved = self.meter.reserve(role, self.inner.name(), worst_case(request)).await?;
         let reply = self.inner.complete(request).await;
         if let Ok(reply) = &reply
             && reply.call.as_ref().is_some_and(|call| call.replayed)
         {
-            held.release();
+            reserved.release();
             return Ok(reply.clone());
         }
-        Held { meter: held, charged: None }.close(reply, |reply| reply.usage).await
+        Reserved { meter: reserved, charged: None }.close(reply, |reply| reply.usage).await
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
@@ -187,8 +187,9 @@ impl ChatModel for Portion {
     }
 }
 
-impl Held {
-    /// Books what a call did cost: nothing if it was turned down, the most if nobody knows.
+impl Reserved {
+    /// Books the cost of a call: nothing if it was refused, the highest possible cost if its
+    /// outcome is unknown.
     async fn close<T, D: Into<Due>>(
         self,
         reply: Result<T, ModelError>,
@@ -287,10 +288,10 @@ mod tests {
         assert_eq!(meter.total().calls, 3);
     }
 
-    /// Three at work at once, each with its part: one that would spend it all stops at its own, the whole is never exceeded,
-    /// to the smallest unit, and what is replayed is free.
+    /// Three users at once, each with its part: one that would use up everything stops at its own
+    /// part. The whole is never exceeded, to the smallest unit, and replays are free.
     #[tokio::test]
-    async fn parts_keep_to_themselves() {
+    async fn parts_are_never_exceeded() {
         let whole = meter(Cap { money_usd: Some(0.03), ..Cap::default() });
         assert!(meter(Cap::default()).part(3, None).is_none());
         let chat = ScriptedChat::by_turn(|_, _| Ok("four words are here".to_owned()));
@@ -344,7 +345,7 @@ mod tests {
         ");
     }
 
-    /// A field of the settings that lets a reply be longer takes its part of the budget beforehand.
+    /// A field of the settings that allows a longer reply reserves its part of the budget.
     #[tokio::test]
     async fn further_fields_are_reserved_too() {
         let fields = serde_json::json!({"max_tokens": 4000});
@@ -361,12 +362,12 @@ mod tests {
             Arc::new(Meter::new(Prices::new(), Cap { money_usd: Some(1.0), ..Cap::default() }));
         let chat = Budget::new(ScriptedChat::in_order(["reply"]), meter);
         let error = chat.complete(&request("a")).await.unwrap_err();
-        insta::assert_snapshot!(error, @"fake cannot do this: a cap on money needs its price per million tokens (0 where it costs nothing); name the price, or cap tokens or calls instead");
+        insta::assert_snapshot!(error, @"fake cannot do this: a cap on money needs its price per million tokens (0 if the model is free); name the price, or cap tokens or calls instead");
     }
 
     #[tokio::test]
-    async fn waits_for_calls_under_way() {
-        // Room for one worst case at a time, and for many real ones.
+    async fn waits_for_running_calls() {
+        // The cap fits one worst case at a time, and many real ones.
         let meter = meter(Cap { tokens: Some(400), ..Cap::default() });
         let chat = ScriptedChat::by_turn(|_, _| Ok("x".to_owned()));
         let chat = chat.with_latency(Duration::from_millis(1));
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn books_what_may_have_been_billed() {
+    async fn books_calls_that_may_have_been_billed() {
         let meter = meter(Cap::default());
         let chat = ScriptedChat::by_turn(|turn, _| match turn {
             0 => Err(busy("fake")),
@@ -411,8 +412,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-        /// Whatever the calls, their outcomes and their number: the cap holds, and a call is turned
-        /// down only when it cannot fit.
+        /// For any calls, outcomes and numbers: the cap holds, and a call is refused only if it
+        /// cannot fit.
         #[test]
         fn never_exceeds_the_cap(
             calls in prop::collection::vec((0_u32..600, 0_u64..4, 0_usize..400), 1..60),
@@ -455,7 +456,7 @@ mod tests {
         }
     }
 
-    /// Spends as much as a call can, or half of it, or fails.
+    /// Costs as much as a call can, or half of it, or fails.
     struct Spender;
 
     #[async_trait]

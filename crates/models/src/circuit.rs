@@ -1,28 +1,30 @@
-//! Holds what all calls to one model know together: until when its endpoint wants no call, and whether it can be reached.
+//! Holds the state that all calls to one model share: the pause that its endpoint asks for, and
+//! whether it can be reached.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long an open circuit answers for the endpoint before one call tries again: the first time, and at most. Each
-/// failed try doubles it, so that an endpoint that was only restarted is soon found, and a dead one seldom asked.
+/// How long an open circuit rejects calls before one call tries again: the first time, and at most.
+/// Each failed try doubles it: pikerag soon finds a restarted endpoint, and seldom calls a dead
+/// one.
 const FIRST_COOL_DOWN: Duration = Duration::from_secs(1);
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(30);
-/// Calls given up, with no reply to any call in between, after which the next would be given up too.
+/// Failed calls, with no reply to any call in between, after which the circuit opens.
 const GIVEN_UP: u32 = 3;
 
-/// The circuit between us and an endpoint: closed while calls go through, open once they cannot.
+/// The circuit between us and an endpoint: closed while calls succeed, open once they cannot.
 #[derive(Debug, Default)]
 pub(crate) struct Circuit(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The endpoint said that it wants no call before.
-    rests_until: Option<Instant>,
+    /// The endpoint asked for no call before this time.
+    paused_until: Option<Instant>,
     given_up: u32,
     open: Option<Open>,
-    /// How often calls were made again.
+    /// The number of retried calls.
     retries: u64,
 }
 
@@ -33,16 +35,16 @@ struct Open {
     why: String,
 }
 
-/// Why a call is not made: the endpoint told another call to come back later.
+/// Why a call is not made: the endpoint asked another call for a pause.
 #[derive(Debug, thiserror::Error)]
-#[error("it wants to be left alone for another {seconds:.0} s")]
-pub(crate) struct Resting {
+#[error("the endpoint asks for a pause of another {seconds:.0} s")]
+pub(crate) struct Paused {
     pub(crate) seconds: f64,
 }
 
 impl Circuit {
-    /// Lets a call through; while the circuit is open, says why it is. After a while one call may look again,
-    /// and the others go on being turned away until it has been answered.
+    /// Lets a call through; while the circuit is open, gives the reason instead. After the
+    /// cool-down one call may try again; the others are rejected until it has been answered.
     pub(crate) fn admit(&self) -> Result<(), String> {
         let mut state = self.state();
         let now = Instant::now();
@@ -56,34 +58,34 @@ impl Circuit {
         }
     }
 
-    /// How long the endpoint still wants to be left alone.
-    pub(crate) fn rest(&self) -> Duration {
-        let until = self.state().rests_until;
+    /// The pause of the pause that the endpoint asked for.
+    pub(crate) fn pause(&self) -> Duration {
+        let until = self.state().paused_until;
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// The endpoint wants no call for so long: that holds for all.
-    pub(crate) fn leave_alone(&self, wait: Duration) {
+    /// The endpoint asked for a pause, which holds for all calls.
+    pub(crate) fn pause_for(&self, wait: Duration) {
         let until = Instant::now().checked_add(wait);
         let mut state = self.state();
-        state.rests_until = state.rests_until.max(until);
+        state.paused_until = state.paused_until.max(until);
     }
 
-    /// Counts a call that is made again; returns how many there were.
+    /// Counts a retried call; returns the number of all of them.
     pub(crate) fn retried(&self) -> u64 {
         let mut state = self.state();
         state.retries += 1;
         state.retries
     }
 
-    /// The endpoint has answered something.
+    /// The endpoint has answered, with any reply.
     pub(crate) fn answered(&self) {
         let mut state = self.state();
         state.given_up = 0;
         state.open = None;
     }
 
-    /// Nobody is there.
+    /// The endpoint cannot be reached.
     pub(crate) fn open(&self, why: String) {
         let mut state = self.state();
         let before = state.open.as_ref().map(|open| open.cool_down);
@@ -92,7 +94,7 @@ impl Circuit {
         state.open = Some(Open { until: Instant::now() + cool_down, cool_down, why });
     }
 
-    /// A call was asked again and again, in vain. Whether the circuit is open now.
+    /// Counts a call whose every attempt failed. Returns whether the circuit is open now.
     pub(crate) fn gave_up(&self, why: impl FnOnce() -> String) -> bool {
         let mut state = self.state();
         state.given_up += 1;
@@ -104,7 +106,7 @@ impl Circuit {
         opens
     }
 
-    /// Every change is one assignment: what a panic left is whole.
+    /// Every change is one assignment, so the state is consistent even after a panic.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn one_call_looks_again() {
+    fn one_call_tries_again() {
         let circuit = Circuit::default();
         let past =
             Open { until: Instant::now(), cool_down: FIRST_COOL_DOWN, why: "gone".to_owned() };
@@ -151,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_rest_counts() {
+    fn the_longest_pause_counts() {
         let circuit = Circuit::default();
-        assert_eq!(circuit.rest(), Duration::ZERO);
-        circuit.leave_alone(Duration::from_mins(2));
-        circuit.leave_alone(Duration::from_secs(1));
-        assert!(Duration::from_mins(1) < circuit.rest());
-        circuit.leave_alone(Duration::MAX);
-        assert!(Duration::from_mins(1) < circuit.rest());
+        assert_eq!(circuit.pause(), Duration::ZERO);
+        circuit.pause_for(Duration::from_mins(2));
+        circuit.pause_for(Duration::from_secs(1));
+        assert!(Duration::from_mins(1) < circuit.pause());
+        circuit.pause_for(Duration::MAX);
+        assert!(Duration::from_mins(1) < circuit.pause());
     }
 }

@@ -1,20 +1,21 @@
-//! About how many tokens does a text have, and how many can it have at most?
+//! Estimates the tokens of texts and requests, and their upper limits.
 
 use pikerag_knowledge::{ChatRequest, Message, Usage};
 use pikerag_language::estimate_tokens;
 
 use crate::meter::Due;
 
-/// What chat templates add to each message, about.
+/// Tokens that chat templates add to each message, about.
 const PER_MESSAGE: u64 = 4;
-/// What chat templates add to each message, at most.
+/// Tokens that chat templates add to each message, at most.
 const PER_MESSAGE_AT_MOST: u64 = 64;
 /// An image of ordinary size at high detail, about.
 const PER_IMAGE: u64 = 1_000;
-/// The dearest image of the dearest counting we know (GPT-4o mini: 2,833 + 8 × 5,667).
+/// The most expensive image under the most expensive counting we know (GPT-4o mini: 2,833 + 8 ×
+/// 5,667).
 const PER_IMAGE_AT_MOST: u64 = 50_000;
 
-/// About how many tokens the prompt of a request has: its words as chunks and forecasts count them.
+/// About how many tokens the prompt of a request has, counted as for chunks and forecasts.
 pub fn estimate_prompt(request: &ChatRequest) -> u64 {
     let mut tokens = 0;
     for message in &request.messages {
@@ -24,7 +25,8 @@ pub fn estimate_prompt(request: &ChatRequest) -> u64 {
     tokens
 }
 
-/// What a request can cost at most. No byte-level tokenizer makes more tokens than there are bytes.
+/// The highest possible cost of a request. No byte-level tokenizer makes more tokens than there are
+/// bytes.
 pub(crate) fn worst_case(request: &ChatRequest) -> Usage {
     let mut prompt_tokens = 0;
     for message in &request.messages {
@@ -37,13 +39,13 @@ pub(crate) fn worst_case(request: &ChatRequest) -> Usage {
     Usage { prompt_tokens, completion_tokens: u64::from(request.max_tokens) }
 }
 
-/// What embedding these texts can cost at most.
+/// The highest possible cost of embedding these texts.
 pub(crate) fn worst_case_embedding(texts: &[String]) -> Usage {
     let bytes: u64 = texts.iter().map(|text| text.len() as u64 + PER_MESSAGE_AT_MOST).sum();
     Usage { prompt_tokens: bytes, completion_tokens: 0 }
 }
 
-/// About what embedding these texts costs, where the endpoint does not count.
+/// The approximate cost of embedding these texts, for endpoints that do not count.
 pub(crate) fn estimate_embedding(texts: &[String]) -> Usage {
     let prompt_tokens = texts.iter().map(|text| estimate_tokens(text)).sum();
     Usage { prompt_tokens, completion_tokens: 0 }
@@ -54,13 +56,13 @@ const PER_DOCUMENT: u64 = 500;
 /// Documents that are billed as one search.
 const PER_SEARCH: u64 = 100;
 
-/// What reranking these texts can cost at most: the query is read with each of them.
+/// The highest possible cost of reranking these texts: the query is read with each of them.
 pub(crate) fn worst_case_reranking(query: &str, texts: &[String]) -> Due {
     let query = query.len() as u64;
     reranking(texts, |text| query + text.len() as u64 + PER_MESSAGE_AT_MOST)
 }
 
-/// About what reranking these texts costs, where the endpoint does not count.
+/// The approximate cost of reranking these texts, for endpoints that do not count.
 pub(crate) fn estimate_reranking(query: &str, texts: &[String]) -> Due {
     let query = estimate_tokens(query);
     reranking(texts, |text| query + estimate_tokens(text) + PER_MESSAGE)
@@ -88,9 +90,9 @@ fn parts(message: &Message) -> (&str, u64) {
 mod tests {
     use super::*;
 
-    /// A prompt costs what the forecast says and what chunks are cut by, whatever its script.
+    /// The budget, the forecast and the chunk splitter count a text alike, in any script.
     #[test]
-    fn the_budget_counts_as_chunks_and_forecasts_do() {
+    fn budget_chunks_and_forecasts_count_alike() {
         for text in ["The quick brown fox jumps over the lazy dog", "知识库里有什么?", "", "naïve"]
         {
             let request = pikerag_doubles::request(text);

@@ -1,4 +1,4 @@
-//! How is no call ever paid twice, and every run replayed without network?
+//! Records every call, so that no call is paid twice and every run can be replayed without network.
 
 use std::sync::Arc;
 
@@ -22,26 +22,26 @@ pub use memory::MemoryLedger;
 pub use pins::Pins;
 pub use reranker::RecordedReranker;
 
-use claims::{Patience, claim};
+use claims::{PollDelay, claim};
 use key::following;
 
 use crate::payer::recorded_as;
 
-/// What to do about a request that was never recorded.
+/// The treatment of a request that was never recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// What is on record is not called again; all else is called and recorded.
+    /// Read recorded calls from the ledger; make and record all others.
     #[default]
     Record,
     /// Fail with [`ModelError::NotRecorded`]: no network.
     ReplayOnly,
 }
 
-/// A chat model whose every reply is in the ledger before anybody sees it.
+/// A chat model that records every reply in the ledger before it returns it.
 ///
-/// A reply that was just recorded is read back from its record, so that a replay cannot differ from
-/// the run, and two processes that asked the same at once go on with the same reply: the second waits until the first
-/// has it. A reply that could not be used stays on record, and the next run asks anew.
+/// A new reply is read back from its record, so that a replay cannot differ from the run. Two
+/// processes that send the same request at once use the same reply: the second waits for the first.
+/// An unusable reply stays on record, and the next run asks again.
 ///
 /// # Cancel safety
 /// Dropping the future between the reply and the end of `keep` loses that one reply; the next run
@@ -60,13 +60,13 @@ impl<M> Recorded<M> {
         Self::pinned(inner, ledger, mode, Pins::default())
     }
 
-    /// The same, where some requests have their replies already.
+    /// As [`Recorded::new`], with fixed replies for some requests.
     pub fn pinned(inner: M, ledger: Arc<dyn Ledger>, mode: Mode, pins: Pins) -> Self {
         Self { inner, ledger, mode, endpoint: None, pins }
     }
 
-    /// The same for the model of one endpoint, told apart by what [`crate::endpoint_identity`] says
-    /// of it: another that has a model of this name has its own records.
+    /// Gives the model records of its own for one endpoint, identified by
+    /// [`crate::endpoint_identity`]: another endpoint may have a different model of this name.
     #[must_use]
     pub fn served_by(self, endpoint: String) -> Self {
         Self { endpoint: Some(endpoint), ..self }
@@ -74,7 +74,8 @@ impl<M> Recorded<M> {
 }
 
 impl<M: ChatModel> Recorded<M> {
-    /// The keys of a request: of today, and where endpoints are told apart also that from before they were.
+    /// The keys of a request: the current one, and the one from before records were separated by
+    /// endpoint.
     fn keys(&self, kind: &str, json: &str) -> (String, Option<String>) {
         let model = self.inner.name();
         let bare = key(kind, model, json);
@@ -84,8 +85,9 @@ impl<M: ChatModel> Recorded<M> {
         }
     }
 
-    /// The reply that a request has, or the key that its next one will have: by its own key, else by the one from
-    /// before endpoints were told apart, if what was recorded then is ours.
+    /// The reply that a request has, or the key that its next one will have. It looks under the
+    /// request's own key, then under the one from before records were separated by endpoint, if
+    /// that record is ours.
     async fn known(
         &self,
         key: &str,
@@ -99,7 +101,7 @@ impl<M: ChatModel> Recorded<M> {
             last = Some(call);
         }
         Ok(match last {
-            // What happened last, whatever came of it.
+            // The last call, whatever its outcome.
             Some((call, is_pinned))
                 if is_pinned || !call.unusable || self.mode == Mode::ReplayOnly =>
             {
@@ -110,7 +112,7 @@ impl<M: ChatModel> Recorded<M> {
         })
     }
 
-    /// The call that a request goes on with under this key, and whether it is pinned to it.
+    /// The call whose reply a request gets under this key, and whether it is pinned.
     async fn last(&self, key: &str) -> Result<Option<(CallRecord, bool)>, ModelError> {
         if let Some(pinned) = self.pins.of(key)
             && let Some(call) = self.ledger.find(&pinned).await.map_err(ledger_error)?
@@ -139,7 +141,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
         let model = self.inner.name();
         let (kind, json) = kind_and_json(request)?;
         let (request_key, before) = self.keys(kind, &json);
-        let mut patience = Patience::default();
+        let mut patience = PollDelay::default();
         let held = loop {
             let key = match self.known(&request_key, before.as_deref()).await? {
                 Ok(call) => return read(&call, true),
@@ -172,7 +174,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
             request: json,
             usage: reply.usage,
             reply: serde_json::to_string(&reply)
-                .map_err(|error| failed("writing down a reply", error))?,
+                .map_err(|error| failed("recording a reply", error))?,
             key,
             unusable: false,
             origin: request.origin.clone(),
@@ -195,10 +197,10 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
     }
 }
 
-/// The kind of call and the request as they make the key. Log-probabilities change the kind, not the
-/// request: so it was from the first layout on, and those calls stay paid.
+/// The kind of call and the request, as the key contains them. Log-probabilities change the kind,
+/// not the request, as they did in the first layout: those calls stay paid.
 fn kind_and_json(request: &ChatRequest) -> Result<(&'static str, String), ModelError> {
-    let wrong = |error| failed("writing down a request", error);
+    let wrong = |error| failed("encoding a request", error);
     if !request.logprobs {
         return Ok(("chat", canonical(request).map_err(wrong)?));
     }
@@ -206,12 +208,12 @@ fn kind_and_json(request: &ChatRequest) -> Result<(&'static str, String), ModelE
     Ok(("score", canonical(&plain).map_err(wrong)?))
 }
 
-/// A reply as it is on record.
+/// A reply in its recorded form.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OnRecord {
     Reply(ChatReply),
-    /// Before layout 4 log-probabilities stood beside the reply.
+    /// Before layout 4 log-probabilities were stored beside the reply.
     Scored(ChatReply, Vec<TokenLogprob>),
 }
 
@@ -287,8 +289,8 @@ mod tests {
         "#);
     }
 
-    /// Two that call a model by one name have nothing in common, but for what was recorded before they were told
-    /// apart.
+    /// Two endpoints that use one model name share no records, except those from before records
+    /// were separated by endpoint.
     #[tokio::test]
     async fn endpoints_share_no_reply() {
         let ledger = Arc::new(MemoryLedger::default());
@@ -310,8 +312,8 @@ mod tests {
         assert_eq!(chat.requests().len(), 3);
     }
 
-    /// What could not be used stays, and is asked for again by whoever comes later; within a run, and where that
-    /// run is told again, it is what it was.
+    /// An unusable reply stays, and later runs ask again; within a run, and in its replay, the
+    /// reply is the same.
     #[tokio::test]
     async fn an_unusable_reply_is_kept_and_asked_for_again() {
         let ledger = Arc::new(MemoryLedger::default());
@@ -341,7 +343,8 @@ mod tests {
         assert!(matches!(error, ModelError::NotRecorded { .. }));
     }
 
-    /// What was recorded before endpoints were told apart is marked, asked for again, pinned and claimed by the key it has.
+    /// A record from before records were separated by endpoint is marked, requested again, pinned
+    /// and claimed by its own key.
     #[tokio::test]
     async fn an_inherited_reply_that_is_unusable_is_asked_for_again() {
         let ledger = Arc::new(MemoryLedger::default());
@@ -382,7 +385,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_record_wins() {
-        /// Finds nothing until something is kept, and then what another process has kept before.
+        /// Finds nothing before the first `keep`, and then a record that another process kept
+        /// earlier.
         #[derive(Default)]
         struct Shared(MemoryLedger);
         #[async_trait]
@@ -422,7 +426,7 @@ mod tests {
         assert_eq!(recorded.complete(&request("a")).await.unwrap().text, "theirs");
     }
 
-    /// As calls were recorded before log-probabilities travelled in the reply itself.
+    /// The form of calls that were recorded before replies carried their log-probabilities.
     #[tokio::test]
     async fn an_older_record_of_log_probabilities_is_read() {
         let ledger = Arc::new(MemoryLedger::default());

@@ -1,19 +1,20 @@
-//! Models behind the ports: clients for OpenAI-compatible endpoints and rerankers, local models, and the
-//! wrappers that make any model affordable and replayable.
+//! Provides models behind the ports: clients for OpenAI-compatible endpoints and rerankers, local
+//! models, and wrappers that make any model affordable and replayable.
 //!
 //! The wrappers, from the outside in, as [`chat_stack`] builds them, each its own type:
 //!
 //! 1. [`SingleFlight`]: identical requests at one time share one call.
-//! 2. [`Recorded`]: a call that was ever made is read from the ledger; a new one is in it before
-//!    anybody sees the reply.
-//! 3. [`Retry`]: a busy endpoint is asked again, one that is out of reach is left alone.
-//! 4. [`Limit`]: so many calls at a time and a minute.
-//! 5. [`Budget`]: metered, and only if the most that the call can cost fits under the cap and under that of its [`Payer`].
-//! 6. [`OpenAiChat`]: the wire.
+//! 2. [`Recorded`]: a call that was made before is read from the ledger; a new reply is recorded
+//!    before it is returned.
+//! 3. [`Retry`]: a busy endpoint is called again; an unreachable one is not called for a while.
+//! 4. [`Limit`]: limits calls at one time and per minute.
+//! 5. [`Budget`]: meters calls, and makes one only if its highest possible cost fits under the cap
+//!    and under that of its [`Payer`].
+//! 6. [`OpenAiChat`]: sends the request.
 //!
-//! The budget stands innermost, for it books what a single attempt costs: an attempt that timed out
-//! may have been billed, and so may the next one; a call that waits in line or for a busy endpoint
-//! holds no part of the budget, and costs nothing when it is dropped.
+//! The budget is innermost because it books the cost of a single attempt: an attempt that timed out
+//! may have been billed, and so may the next one. A call that waits in line or for a busy endpoint
+//! holds no part of the budget, and costs nothing if it is dropped.
 
 pub mod batch;
 pub mod budget;

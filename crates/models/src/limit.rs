@@ -1,4 +1,4 @@
-//! Limits how much an endpoint is asked at a time.
+//! Limits the calls to an endpoint at one time and per minute.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use pikerag_knowledge::{
 use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
-use crate::circuit::{Circuit, Resting};
+use crate::circuit::{Circuit, Paused};
 use crate::estimate::{estimate_embedding, estimate_prompt, estimate_reranking};
 
-/// What an endpoint bears; what is not named has no limit. Default: 16 calls at one time.
+/// The limits of an endpoint; a missing entry means no limit. Default: 16 calls at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Calls under way at one time; the others wait in line.
+    /// Calls that run at one time; the others wait in line.
     pub in_flight: NonZeroUsize,
-    /// Calls per minute; a tenth of them may come at once.
+    /// Calls per minute; a tenth of them may start at once.
     pub requests_per_minute: Option<NonZeroU32>,
     /// Tokens per minute, estimated as providers do it: the prompt and the whole `max_tokens`.
     pub tokens_per_minute: Option<NonZeroU32>,
@@ -56,11 +56,11 @@ impl Default for Limits {
     }
 }
 
-/// The gate before an endpoint. All that ask one model of an endpoint share its limiter.
+/// The gate before an endpoint. All callers of one model of an endpoint share its limiter.
 #[derive(Debug)]
 pub struct Limiter {
     seats: Gate,
-    /// One seat: who waits for the rate waits in line.
+    /// One seat: calls that wait for the rate wait in line.
     line: Gate,
     requests: Option<Rate>,
     tokens: Option<Rate>,
@@ -69,7 +69,7 @@ pub struct Limiter {
 /// A model behind a gate.
 ///
 /// # Cancel safety
-/// Who is dropped while waiting leaves the line, and has asked nothing.
+/// A call that is dropped while it waiting leaves the line, and has cost nothing.
 pub struct Limit<M> {
     inner: M,
     limiter: Arc<Limiter>,
@@ -77,13 +77,13 @@ pub struct Limit<M> {
     is_background: bool,
 }
 
-/// A semaphore at which calls of questions pass before those of indexing.
+/// A semaphore that lets calls of questions pass before those of indexing.
 #[derive(Debug)]
 struct Gate {
     seats: Semaphore,
-    /// Calls of questions that wait.
+    /// Waiting calls of questions.
     urgent: AtomicUsize,
-    /// Told when none of them waits any more.
+    /// Notified when no call of a question waiting.
     calm: Notify,
 }
 
@@ -93,26 +93,26 @@ impl<M> Limit<M> {
         Self { inner, limiter, circuit: Arc::default(), is_background: false }
     }
 
-    /// The same for an endpoint that may ask to be left alone while a call waits in line.
+    /// As [`Limit::new`], for an endpoint that may ask for a pause while a call waiting in line.
     pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
         Self { circuit, ..self }
     }
 
-    /// The same for calls that let all others pass first.
+    /// Lets all other calls pass before these.
     pub(crate) fn in_background(self) -> Self {
         Self { is_background: true, ..self }
     }
 
-    /// Waits until a call may begin. A call that waited while the endpoint told another call to come back later fails
-    /// with [`ModelError::Busy`], as if the endpoint had told this one, too.
+    /// Waits until a call may begin. If the endpoint asked another call for a pause meanwhile, this
+    /// one fails with [`ModelError::Busy`], too.
     async fn pass(&self, model: &str, tokens: u64) -> Result<SemaphorePermit<'_>, ModelError> {
         let pass = self.limiter.pass(tokens, self.is_background).await?;
-        let rest = self.circuit.rest();
-        if rest.is_zero() {
+        let pause = self.circuit.pause();
+        if pause.is_zero() {
             return Ok(pass);
         }
-        let source = Resting { seconds: rest.as_secs_f64() }.into();
-        Err(ModelError::Busy { model: model.to_owned(), retry_after: Some(rest), source })
+        let source = Paused { seconds: pause.as_secs_f64() }.into();
+        Err(ModelError::Busy { model: model.to_owned(), retry_after: Some(pause), source })
     }
 }
 
@@ -123,7 +123,7 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// A gate that nobody has passed yet.
+    /// A gate that no call has passed yet.
     pub fn new(limits: Limits) -> Self {
         let most = NonZeroUsize::MIN.saturating_add(Semaphore::MAX_PERMITS - 1);
         Self {
@@ -134,7 +134,7 @@ impl Limiter {
         }
     }
 
-    /// Waits until a call of so many tokens may begin; the call ends with the pass.
+    /// Waits until a call with `tokens` tokens may begin; dropping the permit ends the call.
     async fn pass(
         &self,
         tokens: u64,
@@ -159,21 +159,21 @@ impl Gate {
         Self { seats: Semaphore::new(seats), urgent: AtomicUsize::new(0), calm: Notify::new() }
     }
 
-    /// Waits for a seat. In the background also until nobody else waits for one.
+    /// Waits for a seat. A background call also waiting until no other call does.
     async fn pass(&self, is_background: bool) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !is_background {
-            let _urgent = Urgent::waits(self);
+            let _urgent = Urgent::waiting(self);
             return self.seats.acquire().await;
         }
         loop {
-            // Made before we look, so that no end of waiting is missed in between.
+            // Created before the check, so that a notification in between is not missed.
             let calm = self.calm.notified();
             if self.urgent.load(Ordering::SeqCst) == 0 {
                 let seat = self.seats.acquire().await?;
                 if self.urgent.load(Ordering::SeqCst) == 0 {
                     return Ok(seat);
                 }
-                // Somebody came while this one waited, and is next.
+                // A call of a question came meanwhile, and goes first.
                 drop(seat);
             }
             calm.await;
@@ -181,11 +181,11 @@ impl Gate {
     }
 }
 
-/// A call of a question that waits; counted until it has its seat or gives up.
+/// A waiting call of a question; counted until it has its seat or gives up.
 struct Urgent<'a>(&'a Gate);
 
 impl<'a> Urgent<'a> {
-    fn waits(gate: &'a Gate) -> Self {
+    fn waiting(gate: &'a Gate) -> Self {
         gate.urgent.fetch_add(1, Ordering::SeqCst);
         Self(gate)
     }
@@ -199,13 +199,13 @@ impl Drop for Urgent<'_> {
     }
 }
 
-/// Never: nobody closes our semaphores.
+/// Unreachable: nothing closes our semaphores.
 fn closed(error: AcquireError) -> ModelError {
     ModelError::Refused { model: "limiter".to_owned(), source: error.into() }
 }
 
-/// So much per minute. Ticks with Tokio's clock, and starts no thread for its timers as
-/// `until_ready` of `governor` does.
+/// A rate per minute. It uses Tokio's clock, and starts no thread for timers as `until_ready` of
+/// `governor` does.
 #[derive(Debug)]
 struct Rate {
     limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>,
@@ -222,7 +222,7 @@ impl Rate {
         Self { limiter, clock, burst }
     }
 
-    /// Takes `n` in one piece; more than a burst in several.
+    /// Takes `n` in one piece, or in several if it exceeds the burst.
     async fn take(&self, mut n: u64) {
         while let Some(piece) = NonZeroU32::new(n.min(u64::from(self.burst.get())) as u32) {
             match self.limiter.check_n(piece) {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn never_more_at_a_time() {
+    async fn calls_at_one_time_stay_under_the_limit() {
         for n in [1, 3, 100] {
             let in_flight = NonZeroUsize::new(n).unwrap();
             assert_eq!(run(Limits { in_flight, ..FREE }, 100).await.0, n);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn never_more_a_minute() {
+    async fn calls_per_minute_stay_under_the_limit() {
         // A burst of 60, and five more at ten a second.
         let requests_per_minute = NonZeroU32::new(600);
         let (_, took) = run(Limits { requests_per_minute, ..FREE }, 65).await;
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn never_more_tokens_a_minute() {
+    async fn tokens_per_minute_stay_under_the_limit() {
         // 261 tokens each; a burst of 1,200, and 105 more at 200 a second.
         let tokens_per_minute = NonZeroU32::new(12_000);
         let (_, took) = run(Limits { tokens_per_minute, ..FREE }, 5).await;
@@ -358,7 +358,7 @@ mod tests {
                 async move { indexing.complete(&request).await }
             }));
             let question = async {
-                // All of the background waits by now: one has the seat.
+                // By now all background calls wait: one has the seat.
                 tokio::task::yield_now().await;
                 asking.complete(&request("question")).await
             };
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_the_line_takes_nothing() {
+    async fn dropped_calls_take_no_seat() {
         let one = NonZeroUsize::MIN;
         let chat = ScriptedChat::by_turn(|_, _| Ok(String::new()));
         let chat = chat.with_latency(Duration::from_millis(10));

@@ -1,6 +1,6 @@
-//! How does a text become a vector on this machine? A BERT-family sentence model, such as
-//! all-MiniLM-L6-v2, from a folder with `model.safetensors`, `tokenizer.json` and `config.json`, or one
-//! that is packed into a file of 4-bit weights; and a text beside a query a score.
+//! Embeds texts on this machine with a BERT-family sentence model such as all-MiniLM-L6-v2. The
+//! model comes from a folder with `model.safetensors`, `tokenizer.json` and `config.json`, or from
+//! one file of packed 4-bit weights. Cross-encoders also score texts for a query.
 
 mod blocks;
 mod config;
@@ -46,8 +46,8 @@ use tokenize::{Tokens, cut_at, read_tokenizer};
 
 /// A sentence model in memory.
 ///
-/// The same text gets the same vector, bit for bit, whatever batch it comes in and however many
-/// threads there are, on one kind of processor; between kinds vectors differ by about 1e-7.
+/// The same text gets the same vector, bit for bit, in any batch and with any number of threads, on
+/// one kind of processor; between kinds vectors differ by about 1e-7.
 #[derive(Clone)]
 pub struct LocalEmbedder {
     loaded: Arc<Loaded>,
@@ -59,30 +59,30 @@ struct Loaded {
     model: Model,
 }
 
-/// Why weights cannot be used: what to do with the folder that holds them.
+/// Why weights cannot be used; each variant calls for a different fix.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "the variant's message explains each field")]
 pub enum WeightsError {
     /// A file is missing or cannot be read.
     #[error("cannot read {path}")]
     Unreadable {
         /// The file in the folder of the weights.
         path: PathBuf,
-        /// Most often: there is no such file.
+        /// Usually: there is no such file.
         source: std::io::Error,
     },
-    /// A file is damaged, or not what its name says; fetch it again.
+    /// A file is damaged, or has the wrong content; fetch it again.
     #[error("{path} is malformed")]
     Malformed {
         /// The file in the folder of the weights.
         path: PathBuf,
-        /// What its reader could not read: JSON, tokenizer or tensors.
+        /// The error of its reader: JSON, tokenizer or tensors.
         source: Cause,
     },
     /// A model that we would run wrongly; choose another one.
     #[error("{path} asks for {what}, which is not supported")]
     Unsupported {
-        /// The file that asks for it, `config.json` mostly.
+        /// The file that requires it, usually `config.json`.
         path: PathBuf,
         /// A kind of model, an activation, a pooling.
         what: String,
@@ -93,33 +93,33 @@ pub enum WeightsError {
         path: PathBuf,
         /// Its name, without the prefix that all names of the file share.
         tensor: String,
-        /// How the message goes on: missing, of another shape, of numbers that we do not read.
+        /// The rest of the message: missing, of another shape, of an unsupported number type.
         what: String,
     },
 }
 
 impl LocalEmbedder {
-    /// Loads a model; texts are cut where its `sentence_bert_config.json` says, else at 256 tokens. A
-    /// packed model reads all of a text, in windows of as many tokens as it has positions.
+    /// Loads a model; texts are cut at the limit in its `sentence_bert_config.json`, else at 256
+    /// tokens. A packed model reads the whole text, in windows as long as its positions.
     ///
-    /// Takes about 0.1 s for all-MiniLM-L6-v2, most of it reading and rounding; the file stays open, for the vectors of the
-    /// vocabulary are read from it as they are needed.
+    /// Takes about 0.1 s for all-MiniLM-L6-v2, mostly for reading and rounding. The file stays
+    /// open: vectors of the vocabulary are read from it as needed.
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
-        let source = Source::look(weights)?;
+        let source = Source::inspect(weights)?;
         let shape = source.shape().clone();
         Self::load(weights, &source, shape)
     }
 
-    /// Loads a model that cuts texts at `max_tokens`, special tokens included, or where its
-    /// positions end; a packed model's windows are as long.
+    /// Loads a model that cuts texts at `max_tokens`, special tokens included, or at the end of its
+    /// positions; a packed model's windows have that length.
     pub fn open_with(weights: &Weights, max_tokens: NonZeroUsize) -> Result<Self, WeightsError> {
-        let source = Source::look(weights)?;
+        let source = Source::inspect(weights)?;
         let shape = Shape { max_tokens, ..source.shape().clone() };
         Self::load(weights, &source, shape)
     }
 
     fn load(weights: &Weights, source: &Source, shape: Shape) -> Result<Self, WeightsError> {
-        // Side by side; if both are wrong, the model is told.
+        // Side by side; if both fail, the error of the model is reported.
         let (model, tokens) = match source {
             Source::Files(_) => {
                 let open = || Safetensors::open(&weights.folder.join("model.safetensors"));
@@ -147,12 +147,12 @@ impl LocalEmbedder {
         self.loaded.model.shape.hidden
     }
 
-    /// What [`Embedder::embed`] does, on rayon's threads: for callers without an async runtime.
+    /// [`Embedder::embed`] on rayon's threads, for callers without an async runtime.
     pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.loaded.embed(texts, &AtomicBool::new(false))
     }
 
-    /// Work beside the async runtime, which ends within about a second where nobody waits for it any more.
+    /// Runs work beside the async runtime; it stops within about a second if its future is dropped.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Loaded, &AtomicBool) -> Result<T, ModelError> + Send + 'static,
@@ -165,12 +165,12 @@ impl LocalEmbedder {
     }
 }
 
-/// Requests that local models work on at a time; the others wait, and hold no thread.
+/// The number of requests that local models process at a time; the others wait without a thread.
 static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
     Semaphore::new(2 * std::thread::available_parallelism().map_or(1, usize::from))
 });
 
-/// Work of a local model beside the async runtime.
+/// Runs the work of a local model beside the async runtime.
 async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Cause> {
     let place = PLACES.acquire().await?;
     let done = tokio::task::spawn_blocking(move || {
@@ -187,16 +187,16 @@ impl Embedder for LocalEmbedder {
     }
 
     /// # Errors
-    /// [`ModelError::Broken`] where tokenizer and weights are not of one model.
+    /// [`ModelError::Broken`] if tokenizer and weights belong to different models.
     ///
     /// # Cancel safety
-    /// Dropping the future ends the work within about a second.
+    /// Dropping the future stops the work within about a second.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         let texts = texts.to_vec();
         self.blocking(move |loaded, is_cancelled| loaded.embed(&texts, is_cancelled)).await
     }
 
-    /// Whether at most a fifth of the text's tokens stand for nothing that is in the vocabulary.
+    /// Whether at most a fifth of the text's tokens are unknown to the vocabulary.
     ///
     /// # Errors
     /// As [`LocalEmbedder::embed`].
@@ -220,16 +220,18 @@ impl Embedder for LocalEmbedder {
     }
 }
 
-/// The share of unknown tokens up to which a model knows a text's language. Of Chinese, English models know a third of
-/// the characters or less; of their own language others have a name here and there that is unknown.
+/// The share of unknown tokens up to which a model knows a text's language. English models know at
+/// most a third of Chinese characters; texts in a model's own language contain an unknown name now
+/// and then.
 const UNKNOWN: f32 = 0.2;
 
-/// Whether a part's vector can be told from its own tokens: not where the first token of a text stands for all.
+/// Whether a part's vector can be computed from its own tokens: not if the first token represents
+/// the whole text.
 fn reads_parts(shape: &Shape) -> bool {
     shape.pooling == Pooling::Mean
 }
 
-/// Tells the blocking task that nobody waits for it any more.
+/// Signals to the blocking task that its caller is gone.
 struct SetOnDrop(Arc<AtomicBool>);
 
 impl Drop for SetOnDrop {
@@ -238,15 +240,15 @@ impl Drop for SetOnDrop {
     }
 }
 
-/// What lies in a folder of weights, before it is loaded.
+/// The content of a folder of weights, before it is loaded.
 enum Source {
     Files(Shape),
     Packed(Packed),
 }
 
 impl Source {
-    /// Whether there is a model that we can run; of a packed one also whether its file is whole.
-    fn look(weights: &Weights) -> Result<Self, WeightsError> {
+    /// Checks that there is a model that we can run, and that a packed file is complete.
+    fn inspect(weights: &Weights) -> Result<Self, WeightsError> {
         if weights.is_packed() {
             return Ok(Self::Packed(Packed::open(&weights.folder.join(packed::FILE))?));
         }
@@ -267,7 +269,7 @@ fn read(path: &Path) -> Result<Vec<u8>, WeightsError> {
 }
 
 impl Loaded {
-    /// Splits texts evenly over rayon's threads; cancelled work returns early with what it has.
+    /// Splits texts evenly over rayon's threads; cancelled work returns early with partial results.
     fn embed(
         &self,
         texts: &[String],
@@ -290,11 +292,11 @@ impl Loaded {
     }
 }
 
-/// Tokens per batch. Fewer: the weights are read from memory for too few of them. More: the batch's numbers leave
-/// the processor's cache.
+/// Tokens per batch. With fewer, the weights are read from memory too often. With more, the numbers
+/// of the batch leave the processor's cache.
 const BATCH: std::ops::RangeInclusive<usize> = 64..=160;
 
-/// Cuts texts into batches of about equal numbers of tokens, as many for each thread.
+/// Cuts texts into batches of about equal numbers of tokens, equally many for each thread.
 fn batches<'a, 'b>(texts: &'a [&'b [u32]], n_threads: usize) -> Vec<&'a [&'b [u32]]> {
     let total: usize = texts.iter().map(|text| text.len()).sum();
     let rounds = total.div_ceil(n_threads * BATCH.end()).max(1);

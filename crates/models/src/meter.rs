@@ -1,4 +1,4 @@
-//! What did the calls cost, per role and model, and what may they cost at most?
+//! Counts the cost of calls per role and model, and keeps it under a cap.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tracing::warn;
 
-/// What a million tokens, or a thousand searches, cost in dollars.
+/// The price of a million tokens, or of a thousand searches, in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// A million tokens of prompt, or of texts to embed or to rank.
     pub prompt: f64,
-    /// A million tokens of reply; embedding has none.
+    /// A million tokens of reply; embedding has no such price.
     #[serde(default)]
     pub completion: f64,
-    /// A thousand searches of a reranker, where it is paid by them.
+    /// A thousand searches of a reranker that is billed by search.
     #[serde(default)]
     pub search: f64,
 }
 
-/// What a call is paid for.
+/// The billed quantities of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) usage: Usage,
-    /// Of a reranker; 0 for all else.
+    /// Of a reranker; 0 for other models.
     pub(crate) searches: u64,
 }
 
@@ -36,10 +36,10 @@ impl From<Usage> for Due {
     }
 }
 
-/// Prices by model. A model that is not here has no known price.
+/// Prices by model. A missing model has no known price.
 pub type Prices = BTreeMap<String, Price>;
 
-/// What may be spent at most; what is not named has no limit.
+/// The highest permitted spending; a missing entry means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cap {
     /// US dollars; needs the price of every model that is called.
@@ -50,28 +50,28 @@ pub struct Cap {
     pub calls: Option<u64>,
 }
 
-/// Money in whole millionths of a millionth of a dollar: a token at a microcent has 10,000 of them,
-/// and sums are exact.
+/// Money in picodollars (10⁻¹² dollars): a token at a microcent has 10,000 of them, and sums are
+/// exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usd(pub(crate) u128);
 
 impl Usd {
-    /// So many dollars; nothing for what is negative or no number.
+    /// This many dollars; zero for a negative value, or one that is not a number.
     pub fn new(dollars: f64) -> Self {
         Self((dollars * 1e12).round() as u128)
     }
 
-    /// So many millionths of a millionth of a dollar.
+    /// This many picodollars.
     pub fn from_picodollars(picodollars: u64) -> Self {
         Self(picodollars.into())
     }
 
-    /// In millionths of a millionth of a dollar; more than fit is the largest number.
+    /// In picodollars; at most the largest number that fits.
     pub fn picodollars(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)
     }
 
-    /// In dollars, for showing: sums are kept in whole units.
+    /// In dollars, for display: sums are kept in picodollars.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Usd {
     }
 }
 
-/// What was spent on one role and model, or in all.
+/// The spending of one role and model, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     /// The role; `embed` for embeddings, `rerank` for rerankers; empty in the total.
@@ -95,15 +95,15 @@ pub struct Spending {
     pub model: String,
     /// Calls that were answered, and those of `unanswered`.
     pub calls: u64,
-    /// Calls of unknown outcome (given up, cut off), counted at the most that they can have cost.
+    /// Calls of unknown outcome (abandoned or interrupted), counted at their highest possible cost.
     pub unanswered: u64,
-    /// As endpoints count them; estimated where they do not.
+    /// As endpoints count them; estimated for endpoints that do not count.
     pub usage: Usage,
     /// Money, as far as the prices are known.
     pub money: Usd,
 }
 
-/// Counts what real calls cost, and keeps them under the cap. One for a run, shared by all models.
+/// Counts the cost of real calls, and keeps it under the cap. All models of a run share one meter.
 #[derive(Debug, Default)]
 pub struct Meter {
     terms: RwLock<Arc<Terms>>,
@@ -111,7 +111,7 @@ pub struct Meter {
     settled: Notify,
 }
 
-/// What calls cost, and may cost.
+/// Prices and cap.
 #[derive(Debug, Default)]
 struct Terms {
     prices: Prices,
@@ -125,7 +125,7 @@ struct Book {
     lines: BTreeMap<(&'static str, String), Spending>,
 }
 
-/// The three things that are capped.
+/// The three quantities that are capped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     money: Usd,
@@ -139,12 +139,12 @@ enum Excess {
     Calls(u64),
 }
 
-/// What one call may cost, until it is known what it did cost. Dropped without a word it counts as
-/// spent: the call may have been billed.
+/// The highest possible cost of one call, until its cost is known. If it is dropped without being
+/// settled it counts as spent: the call may have been billed.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     meter: Arc<Meter>,
-    /// Those of the reservation's time: it is settled as it was made.
+    /// The terms at the time of the reservation, under which it is settled.
     terms: Arc<Terms>,
     role: &'static str,
     model: String,
@@ -153,12 +153,13 @@ pub(crate) struct Reservation {
 }
 
 impl Meter {
-    /// A meter at zero: what earlier runs spent does not count.
+    /// A meter at zero: the spending of earlier runs does not count.
     pub fn new(prices: Prices, cap: Cap) -> Self {
         Self { terms: RwLock::new(Arc::new(Terms { prices, cap })), ..Self::default() }
     }
 
-    /// Sets prices and cap for all calls from now on. What was spent stays as it was counted, and counts under the new cap.
+    /// Sets prices and cap for all calls from now on. Earlier spending keeps its old prices, and
+    /// counts under the new cap.
     pub fn set(&self, prices: Prices, cap: Cap) {
         let terms = Arc::new(Terms { prices, cap });
         *self.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
@@ -169,10 +170,11 @@ impl Meter {
         Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A meter of its own for one of `parts` equal parts of what is left of the cap now; `None` where nothing is capped. What
-    /// it counts is not counted here: a model below both is (see [`Portion`](crate::budget::Portion)).
+    /// A separate meter for one of `parts` equal parts of the remaining cap; `None` if nothing is
+    /// capped. Its counts are not added here: a model below both meters adds them (see
+    /// [`Portion`](crate::budget::Portion)).
     ///
-    /// Where its caller has `left` this much, that is divided, too.
+    /// If its caller has `left` this much, that is divided, too.
     pub fn part(&self, parts: usize, left: Option<Usd>) -> Option<Self> {
         let terms = self.terms();
         let Cap { money_usd, tokens, calls } = terms.cap;
@@ -186,7 +188,7 @@ impl Meter {
         };
         let parts = parts.max(1);
         let share = |cap: u64, held: u64| cap.saturating_sub(held) / parts as u64;
-        // Parts are rounded down: together they are never more than what is left.
+        // Parts are rounded down: together they never exceed the remaining cap.
         let ours = money_usd.map(|cap| cap.0.saturating_sub(held.money.0));
         let money = ours.into_iter().chain(left.map(|left| left.0)).min();
         let money = money.map(|money| Usd(money / parts as u128));
@@ -198,12 +200,12 @@ impl Meter {
         Some(Self::new(terms.prices.clone(), cap))
     }
 
-    /// What was spent, by role and model.
+    /// The spending by role and model.
     pub fn spending(&self) -> Vec<Spending> {
         self.book().lines.values().cloned().collect()
     }
 
-    /// What was spent in all: the sum of [`Meter::spending`].
+    /// The total spending: the sum of [`Meter::spending`].
     pub fn total(&self) -> Spending {
         let mut total = Spending::default();
         for line in self.book().lines.values() {
@@ -215,11 +217,11 @@ impl Meter {
         total
     }
 
-    /// Reserves what a call can cost at most. Where that fits only if the calls under way cost less
-    /// than they can, waits for one of them and looks again.
+    /// Reserves the highest possible cost of a call. If that fits only if running calls cost less
+    /// than they can, it waits for one of them and tries again.
     ///
     /// # Errors
-    /// [`ModelError::OverBudget`] once it cannot fit; [`ModelError::Unsupported`] for a cap on money
+    /// [`ModelError::OverBudget`] if it cannot fit; [`ModelError::Unsupported`] for a cap on money
     /// without a price.
     ///
     /// # Cancel safety
@@ -232,7 +234,7 @@ impl Meter {
     ) -> Result<Reservation, ModelError> {
         let worst = worst.into();
         loop {
-            // Made before we look, so that no settlement is missed in between.
+            // Created before the check, so that no settlement in between is missed.
             let settled = self.settled.notified();
             let terms = self.terms();
             if terms.cap.money_usd.is_some() && !terms.prices.contains_key(model) {
@@ -248,12 +250,12 @@ impl Meter {
     }
 
     pub(crate) fn needs_price(model: &str) -> ModelError {
-        let hint = "a cap on money needs its price per million tokens (0 where it costs \
-                    nothing); name the price, or cap tokens or calls instead";
+        let hint = "a cap on money needs its price per million tokens (0 if the model is \
+                    free); name the price, or cap tokens or calls instead";
         ModelError::Unsupported { model: model.to_owned(), hint: hint.to_owned() }
     }
 
-    /// What a call costs, where the price of its model is known.
+    /// The cost of a call, if the price of its model is known.
     pub(crate) fn price_of(&self, model: &str, due: Due) -> Option<Usd> {
         let terms = self.terms();
         terms.prices.contains_key(model).then(|| terms.sum(model, due).money)
@@ -306,7 +308,7 @@ impl Cap {
 }
 
 impl Terms {
-    /// One call in what is capped.
+    /// The capped quantities of one call.
     fn sum(&self, model: &str, due: Due) -> Sum {
         let Due { usage, searches } = due;
         let price = self.prices.get(model).copied().unwrap_or_default();
@@ -314,7 +316,7 @@ impl Terms {
             u128::from(tokens) * (per_million * 1e6).round() as u128 // $1 a million is $0.000001 each.
         };
         let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
-        // A thousand tokens of $1 a million cost as much as a search of $1 a thousand.
+        // A thousand tokens at $1 a million cost as much as a search at $1 a thousand.
         let searches = cost(searches.saturating_mul(1000), price.search);
         let tokens = cost(prompt, price.prompt) + cost(completion, price.completion);
         let money = Usd(tokens + searches);
@@ -323,24 +325,24 @@ impl Terms {
 }
 
 impl Reservation {
-    /// What its call costs, as far as prices are known.
+    /// The cost of its call, as far as prices are known.
     pub(crate) fn price_of(&self, due: Due) -> Usd {
         self.terms.sum(&self.model, due).money
     }
 
-    /// The call was answered, and cost this.
+    /// Books the cost of an answered call.
     pub(crate) fn settle(mut self, due: impl Into<Due>) {
         let due = due.into();
         let (usage, worst) = (due.usage, self.worst.usage);
         if worst.prompt_tokens < usage.prompt_tokens
             || worst.completion_tokens < usage.completion_tokens
         {
-            warn!(self.model, ?usage, ?worst, "a call used more tokens than it can");
+            warn!(self.model, ?usage, ?worst, "a call used more tokens than its computed maximum");
         }
         self.book(Some(due), 0);
     }
 
-    /// The call was turned down, and cost nothing.
+    /// Frees the reservation of a refused call, which cost nothing.
     pub(crate) fn release(mut self) {
         self.book(None, 0);
     }
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_terms_hold_from_the_next_call_on() {
+    async fn new_terms_hold_from_the_next_call_on() {
         let terms = |prompt, cap| {
             let price = Price { prompt, ..Price::default() };
             let cap = Cap { money_usd: Some(cap), ..Cap::default() };
@@ -423,7 +425,7 @@ mod tests {
         let meter = Arc::new(Meter::new(prices, cap));
         let million = Usage { prompt_tokens: 1_000_000, completion_tokens: 0 };
         let first = meter.reserve("answer", "m", million).await.unwrap();
-        // The second waits for the first, which it fits beside under the new cap.
+        // The second call waits for the first; both fit under the new cap.
         let waiting = meter.reserve("answer", "m", million);
         let raise = async {
             tokio::task::yield_now().await;

@@ -1,4 +1,5 @@
-//! Does Ollama run on this machine, and which models does it hold? Asked for advice alone: nothing is used that nobody set.
+//! Detects a running Ollama on this machine and lists its models, for advice only: pikerag uses no
+//! server that is not configured.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,19 +9,19 @@ use serde::Deserialize;
 
 use crate::openai::Transport;
 
-/// Where it listens, unless it was told otherwise.
+/// Ollama's default port.
 const PORT: u16 = 11434;
-/// It is on this machine: it answers at once, or is not there.
+/// A server on this machine answers within this time, or is not there.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Bytes of its list that are read.
+/// The longest list that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 
 /// A server of models on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// What an OpenAI-compatible client takes for its base URL.
+    /// The base URL for an OpenAI-compatible client.
     pub base_url: String,
-    /// Its models that chat, in its order; may be empty.
+    /// Its chat models, in its order; may be empty.
     pub models: Vec<String>,
 }
 
@@ -34,8 +35,8 @@ struct Tag {
     name: String,
 }
 
-/// Asks for the models at `address`, which is as `OLLAMA_HOST` has it. `None` where nobody answers like Ollama, or where that would not be
-/// this machine: no other is ever asked.
+/// Asks for the models at `address`, in the form of `OLLAMA_HOST`. `None` if the reply is not
+/// Ollama's, or if the address is not on this machine: other machines are never asked.
 pub async fn find(transport: &Transport, address: &str) -> Option<LocalServer> {
     let place = place(address)?;
     let url: Url = format!("{place}/api/tags").parse().ok()?;
@@ -55,13 +56,14 @@ pub async fn find(transport: &Transport, address: &str) -> Option<LocalServer> {
     }
     let tags: Tags = serde_json::from_slice(&held).ok()?;
     let names = tags.models.into_iter().map(|tag| tag.name);
-    // What makes vectors says so in its name. And a name is a stranger's word that a person may copy into a command.
+    // Embedding models have "embed" in their names. A name comes from a stranger, and a person may
+    // copy it into a command, so it must be plain.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
     let chats = |name: &String| !name.contains("embed") && name.chars().all(is_plain);
     Some(LocalServer { base_url: format!("{place}/v1"), models: names.filter(chats).collect() })
 }
 
-/// Scheme, name and port, where they mean this machine.
+/// Scheme, name and port, if they mean this machine.
 fn place(address: &str) -> Option<String> {
     let rest = match address.trim().split_once("://") {
         Some(("http", rest)) => rest,
@@ -75,7 +77,7 @@ fn place(address: &str) -> Option<String> {
     };
     let port: u16 = if port.is_empty() { PORT } else { port.parse().ok()? };
     let host = match host {
-        // It listens on all addresses: this machine's own is one of them.
+        // Ollama listens on all addresses, including this machine's own.
         "" | "0.0.0.0" | "::" => "127.0.0.1".to_owned(),
         "localhost" => host.to_owned(),
         _ => match host.parse::<IpAddr>().ok().filter(IpAddr::is_loopback)? {
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn its_models_are_told_and_others_are_not_taken_for_it() {
+    async fn ollama_models_are_listed_and_other_servers_are_not() {
         let transport = Transport::default();
         let server = Server::start(vec![ok(
             r#"{"models": [{"name": "qwen3:8b", "size": 5}, {"name": "nomic-embed-text:latest"}, {"name": "a;b"}]}"#,

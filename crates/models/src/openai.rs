@@ -1,9 +1,9 @@
-//! How do we speak with an OpenAI-compatible endpoint (OpenAI, Azure, vLLM, Ollama, llama.cpp)?
+//! Connects to OpenAI-compatible endpoints (OpenAI, Azure, vLLM, Ollama, llama.cpp).
 //!
-//! On plain `reqwest` with serde types of our own rather than on a client library: we read seven
-//! fields of the protocol, need what such libraries hide (`Retry-After`, the body of an error,
-//! float against base64 vectors), and forgive what they do not (null contents, extra fields, missing
-//! usage).
+//! Built on plain `reqwest` with serde types of our own instead of a client library. We read seven
+//! fields of the protocol. We need details that such libraries hide (`Retry-After`, the body of an
+//! error, float against base64 vectors). We accept deviations that they reject (null contents,
+//! extra fields, missing usage).
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -35,32 +35,33 @@ pub use rerank::EndpointReranker;
 pub(crate) use trouble::Trouble;
 pub use trouble::withheld_keys;
 
-/// Where a model is served, and how to speak with it.
+/// The address of a model, and the dialect of its endpoint.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// What stands before `/chat/completions`, such as `https://api.openai.com/v1`; for Azure the
+    /// The part before `/chat/completions`, such as `https://api.openai.com/v1`; for Azure the
     /// resource, `https://NAME.openai.azure.com`.
     pub base_url: String,
-    /// Sent to this address alone; local servers need none.
+    /// Sent to this address only; local servers need none.
     pub api_key: Option<Secret>,
-    /// As the endpoint calls it; for Azure the deployment.
+    /// The endpoint's name for the model; for Azure the deployment.
     pub model: String,
-    /// Speaks Azure's dialect, in this version of it.
+    /// Uses this version of Azure's dialect.
     pub azure_api_version: Option<String>,
-    /// How long one call may take, from the first byte out to the last byte in.
+    /// The time limit of one call, from the first byte out to the last byte in.
     pub timeout: Duration,
     /// Further headers of each request; their values are never shown.
     pub headers: Vec<(String, Secret)>,
     /// How to ask for a shape of the reply.
     pub structured: Structured,
-    /// Whether to send the temperature; endpoints that refuse it are found out by themselves.
+    /// Whether to send the temperature; endpoints that refuse it are detected automatically.
     pub send_temperature: bool,
-    /// Further fields of the body, such as `{"options": {"num_ctx": 16384}}`; they replace ours. Not those
-    /// that nobody could hold under a cap: `n`, `tools` and the like.
+    /// Further fields of the body, such as `{"options": {"num_ctx": 16384}}`; they replace ours.
+    /// Fields whose cost no cap could limit are rejected: `n`, `tools` and the like.
     pub extra: Map<String, Value>,
-    /// What holds a key that is not sent here, for it was given for another address. A refusal names it.
+    /// The settings with keys that are not sent here because they were given for another address. A
+    /// refusal names them.
     pub withheld: Vec<String>,
-    /// The room that replies have, in tokens; none for that of each prompt. Chat alone.
+    /// The limit on tokens of a reply; if absent, each prompt sets its own. Chat only.
     pub reply_tokens: Option<NonZeroU32>,
 }
 
@@ -68,20 +69,20 @@ pub struct Endpoint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structured {
-    /// By schema; where the endpoint refuses that, as any JSON; where it refuses that, by the
-    /// prompt alone. What was refused once is not tried again.
+    /// By schema; as any JSON if the endpoint refuses schemas; by the prompt alone if it refuses
+    /// that too. A refused form is not tried again.
     #[default]
     Auto,
-    /// By schema, and by nothing less.
+    /// By schema only.
     JsonSchema,
-    /// As any JSON; the prompt says which.
+    /// As any JSON; the prompt describes the shape.
     JsonObject,
-    /// By the prompt alone: no field asks for a shape.
+    /// By the prompt alone: no field requests a shape.
     Prompt,
 }
 
 impl Endpoint {
-    /// A model at an address, without a key, and with ten minutes for a call.
+    /// A model at an address, without a key, with a time limit of ten minutes for a call.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
@@ -98,12 +99,12 @@ impl Endpoint {
         }
     }
 
-    /// The address as it may be shown: without user, password and query.
+    /// The address in a form that may be shown: without user, password and query.
     pub fn address(&self) -> String {
         http::shown(&self.base_url)
     }
 
-    /// All that must never be shown: the key, and the values of all headers.
+    /// All values that must never be shown: the key, and the values of all headers.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let headers = self.headers.iter().map(|(_, secret)| secret.clone());
         self.api_key.clone().into_iter().chain(headers).collect()
@@ -111,7 +112,8 @@ impl Endpoint {
 }
 
 impl fmt::Debug for Endpoint {
-    /// Shows neither keys nor what may hold one: passwords and queries of the address, extra fields.
+    /// Shows neither keys nor parts that may hold one: passwords and queries of the address, extra
+    /// fields.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("base_url", &self.address())

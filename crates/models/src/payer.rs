@@ -1,5 +1,5 @@
-//! Charges calls to whoever pays for them: the most that a call can cost is reserved before it is sent, and settled when it
-//! is answered.
+//! Charges calls to a payer: reserves the highest possible cost of a call before it is sent, and
+//! settles it when it is answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::meter::Usd;
 
-/// How long a call waits for the money that other calls under way hold.
+/// How long a call waits for the money that other running calls hold.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// The first and the longest wait before money is asked for again.
-const LOOK: Duration = Duration::from_millis(25);
-const LOOK_AT_MOST: Duration = Duration::from_millis(400);
+/// The first and the longest wait before money is requested again.
+const POLL: Duration = Duration::from_millis(25);
+const LONGEST_POLL: Duration = Duration::from_millis(400);
 
 tokio::task_local! {
-    /// The keys under which the ledger will record the call that is being made.
+    /// The keys under which the ledger will record the current call.
     static RECORDED_AS: Vec<String>;
 }
 
@@ -27,62 +27,66 @@ pub(crate) async fn recorded_as<T>(keys: Vec<String>, call: impl Future<Output =
     RECORDED_AS.scope(keys, call).await
 }
 
-/// A call that is about to be made.
+/// A call before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// The most that it can cost; nothing where no price is known.
+    /// Its highest possible cost; zero if no price is known.
     pub most: Usd,
-    /// Names the base whose ledger records it; empty where none does.
+    /// The name of the base whose ledger records it; empty without one.
     pub base: String,
     /// The keys of the records.
     pub calls: Vec<String>,
 }
 
-/// An answer to the wish to reserve money.
+/// The reply to a request for a reservation.
 #[derive(Debug)]
 pub enum Hold {
-    /// It is reserved under this number.
+    /// The money is reserved under this number.
     Held(i64),
-    /// Other calls under way hold it, and may give it back; the error is for a caller that does not wait.
+    /// Other running calls hold it, and may give it back; the error is for callers that do not
+    /// wait.
     Later(ModelError),
 }
 
-/// How a call ended for which money was reserved.
+/// The end of a call for which money was reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChargeOutcome {
-    /// It cost this.
+    /// It had this cost.
     Cost(Usd),
-    /// It was not made, or turned down without a bill.
+    /// It was not made, or refused without a bill.
     Nothing,
-    /// Nobody knows, so it counts at the most.
+    /// The outcome is unknown, so it counts at its highest possible cost.
     Unknown,
 }
 
-/// Pays for the calls of one caller, and says whether that caller may still make any. Its functions may block.
+/// Pays for the calls of one caller, and decides whether that caller may still make any. Its
+/// functions may block.
 pub trait Payer: Send + Sync {
     /// Whether the caller may make a call now.
     ///
     /// # Errors
-    /// [`ModelError::KeyEnded`], or nobody can tell.
+    /// [`ModelError::KeyEnded`], or the state cannot be read.
     fn check(&self) -> Result<(), ModelError>;
 
-    /// What is left to spend; `None` without a cap.
+    /// The remaining money; `None` without a cap.
     ///
     /// # Errors
-    /// Nobody can tell.
+    /// The state cannot be read.
     fn left(&self) -> Result<Option<Usd>, ModelError>;
 
-    /// Reserves the most that a call can cost.
+    /// Reserves the highest possible cost of a call.
     ///
     /// # Errors
-    /// [`ModelError::OverBudget`], [`ModelError::KeyEnded`], or it cannot be recorded: the call must not be made.
+    /// [`ModelError::OverBudget`], [`ModelError::KeyEnded`], or it cannot be recorded: the call
+    /// must not be made.
     fn reserve(&self, charge: &Charge) -> Result<Hold, ModelError>;
 
     /// Ends a reservation.
     fn close(&self, reservation: i64, outcome: ChargeOutcome);
 }
 
-/// Money that is reserved. Dropped before the call was sent, it is given back; dropped afterwards, it counts as spent.
+/// A reservation. Dropped before the call was sent, it is given back; dropped afterwards, it counts
+/// as spent.
 pub(crate) struct Charged {
     payer: Arc<dyn Payer>,
     reservation: Option<i64>,
@@ -90,7 +94,7 @@ pub(crate) struct Charged {
 }
 
 impl Charged {
-    /// Reserves the money for a call, and waits where other calls hold it.
+    /// Reserves the money for a call, and waits while other calls hold it.
     ///
     /// # Cancel safety
     /// Dropping the future reserves nothing.
@@ -101,7 +105,7 @@ impl Charged {
     ) -> Result<Self, ModelError> {
         let calls = RECORDED_AS.try_with(Clone::clone).unwrap_or_default();
         let charge = Charge { most, base: base.unwrap_or_default().to_owned(), calls };
-        let (began, mut wait) = (Instant::now(), LOOK);
+        let (began, mut wait) = (Instant::now(), POLL);
         loop {
             let (payer, charge) = (Arc::clone(payer), charge.clone());
             let attempt = spawn_blocking(move || {
@@ -117,24 +121,24 @@ impl Charged {
                 Err(over) if PATIENCE < began.elapsed() => return Err(over),
                 Err(_) => sleep(wait).await,
             }
-            wait = wait.saturating_mul(2).min(LOOK_AT_MOST);
+            wait = wait.saturating_mul(2).min(LONGEST_POLL);
         }
     }
 
-    /// The call goes out now: from here on it may be billed.
+    /// Marks the call as sent: from here on it may be billed.
     pub(crate) fn sent(mut self) -> Self {
         self.is_sent = true;
         self
     }
 
-    /// The call is over.
+    /// Settles the reservation of a finished call.
     ///
     /// # Cancel safety
-    /// Dropping the future settles all the same.
+    /// Dropping the future does not stop the settlement.
     pub(crate) async fn close(mut self, outcome: ChargeOutcome) {
         let Some(reservation) = self.reservation.take() else { return };
         let payer = Arc::clone(&self.payer);
-        // A thread that panicked has left the reservation as it was: it keeps counting.
+        // If the thread panicked, the reservation is unchanged and still counts.
         let _ = spawn_blocking(move || payer.close(reservation, outcome)).await;
     }
 }
@@ -147,20 +151,21 @@ impl Drop for Charged {
     }
 }
 
-/// Money that cannot be put on record is not spent.
+/// The error if the cost of a call cannot be recorded: then the call must not be made.
 fn unrecorded(source: pikerag_knowledge::ports::Cause) -> ModelError {
-    let what = "recording what a call costs".to_owned();
+    let what = "recording the cost of a call".to_owned();
     ModelError::Ledger { source: Box::new(StoreError::Failed { what, source }) }
 }
 
-/// A chat model that asks before each call whether the caller may still make one, also where the ledger answers.
+/// A chat model that checks before each call, including replayed ones, whether the caller may make
+/// it.
 pub struct OnAccount {
     inner: Arc<dyn ChatModel>,
     payer: Arc<dyn Payer>,
 }
 
 impl OnAccount {
-    /// The calls of `inner` for a caller whom `payer` knows.
+    /// The calls of `inner` for the caller of `payer`.
     pub fn new(inner: Arc<dyn ChatModel>, payer: Arc<dyn Payer>) -> Self {
         Self { inner, payer }
     }

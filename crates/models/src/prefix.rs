@@ -1,5 +1,5 @@
-//! What goes before a text that is embedded? Models that are trained on pairs of query and document tell the
-//! two apart by it.
+//! Puts prefixes before embedded texts: models that are trained on pairs distinguish queries from
+//! documents by them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 
-/// What goes before queries, and before documents; nothing, where a model makes no difference.
+/// The prefixes of queries and of documents; empty if the model makes no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefixes {
     /// Before questions, sub-questions and searches.
     pub query: String,
-    /// Before all that is found.
+    /// Before all texts that a search finds.
     pub document: String,
 }
 
-/// As the cards of the instructed models ask a web search.
+/// The instruction for a web search on the cards of instructed models.
 const TASK: &str =
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:";
 
-/// The instructions of BGE's English and Chinese models; their documents go as they are.
+/// The instructions of BGE's English and Chinese models; their documents have no prefix.
 const BGE_EN: &str = "Represent this sentence for searching relevant passages: ";
 const BGE_ZH: &str = "为这个句子生成表示以用于检索相关文章：";
 
 impl Prefixes {
-    /// What the model's card asks for, by the model's name, whoever publishes or serves it; nothing, if it is
-    /// not known.
+    /// The prefixes on the model's card, found by the model's name for any publisher or server;
+    /// empty if the model is unknown.
     pub fn of_model(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let name = name.rsplit('/').next().unwrap_or_default();
@@ -50,14 +50,14 @@ impl Prefixes {
         }
     }
 
-    /// Whether queries and documents go as they are.
+    /// Whether queries and documents have no prefix.
     pub fn is_empty(&self) -> bool {
         self.query.is_empty() && self.document.is_empty()
     }
 }
 
-/// An embedder under a name of its own, with prefixes before its texts. Outermost of all wrappers: what is
-/// recorded, counted and paid is what is sent.
+/// An embedder under a name of its own, with prefixes before its texts. It goes outermost of all
+/// wrappers, so that the sent texts are recorded, counted and paid.
 pub struct Prefixed {
     inner: Arc<dyn Embedder>,
     name: String,
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_cards_ask_for() {
+    fn prefixes_follow_the_models_cards() {
         for (name, query, document) in [
             ("intfloat/multilingual-e5-large", "query: ", "passage: "),
             ("e5-base-v2", "query: ", "passage: "),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn queries_and_documents_go_out_apart() {
+    async fn queries_and_documents_get_their_own_prefixes() {
         let model = ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(4).vectors(texts)));
         let model: &'static ScriptedEmbedder = Box::leak(Box::new(model));
         let prefixes = Prefixes::of_model("e5-small");

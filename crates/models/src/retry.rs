@@ -1,4 +1,4 @@
-//! Asks a busy model again, and gives up in the end.
+//! Retries calls to a busy model, and gives up in the end.
 
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,28 +16,28 @@ use pikerag_knowledge::{
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use crate::circuit::{Circuit, Resting};
+use crate::circuit::{Circuit, Paused};
 
-/// How often it is tried where no connection is made, the first time included: a server that begins anew is
-/// back in a moment, and one that is not there is said to be so in a second.
+/// Attempts if no connection can be made, including the first: a restarting server is back in a
+/// moment, and an absent one is reported within a second.
 const CONNECTS: u32 = 3;
-/// What refuses a connection does so at once. Where it took longer, it is not tried again.
+/// A refused connection fails at once. If a failure took longer than this, it is not retried.
 const SOON: Duration = Duration::from_secs(2);
-/// The wait before the second of these, doubled before the third.
+/// The wait before the second attempt, doubled before the third.
 const RECONNECT: Duration = Duration::from_millis(200);
 
-/// How patient to be with a busy model.
+/// The patience with a busy model.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryParams {
     /// Attempts in all, the first included.
     pub attempts: NonZeroU32,
     /// The wait after the first failure, doubled after each; no wait is shorter.
     pub first_wait: Duration,
-    /// The longest wait of ours; an endpoint may ask for a longer one.
+    /// Our longest wait; an endpoint may ask for a longer one.
     pub longest_wait: Duration,
     /// No attempt begins later than this after the first.
     pub total: Duration,
-    /// Spreads the waits, so that calls that failed together do not come back together. Equal
+    /// Spreads the waits, so that calls that failed together are not repeated together. Equal
     /// requests wait equally long. None: no spread.
     pub jitter_seed: Option<u64>,
 }
@@ -54,10 +54,10 @@ impl Default for RetryParams {
     }
 }
 
-/// A model that is asked again while it is busy. Every other error ends the matter.
+/// A model that is called again while it is busy. Every other error is returned at once.
 ///
-/// Its calls know of each other: what the endpoint asks one of them to wait, all wait; and once it is out of
-/// reach, none waits to learn it anew.
+/// Its calls share their state: if the endpoint asks one for a pause, all wait; and while it is
+/// unreachable, calls fail at once.
 pub struct Retry<M> {
     inner: M,
     params: RetryParams,
@@ -65,12 +65,12 @@ pub struct Retry<M> {
 }
 
 impl<M> Retry<M> {
-    /// Asks `inner` again while it is busy.
+    /// Calls `inner` again while it is busy.
     pub fn new(inner: M, params: RetryParams) -> Self {
         Self { inner, params, circuit: Arc::default() }
     }
 
-    /// The same, where its calls know of all others that share the circuit.
+    /// As [`Retry::new`]; its calls share the circuit with all others.
     #[must_use]
     pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
         Self { circuit, ..self }
@@ -87,7 +87,7 @@ impl<M> Retry<M> {
     {
         let (started, mut attempts, mut waits) = (Instant::now(), 0, None);
         loop {
-            self.rest(model, &request, started).await?;
+            self.pause(model, &request, started).await?;
             self.circuit.admit().map_err(|why| out_of_reach(model, why.into()))?;
             attempts += 1;
             let began = Instant::now();
@@ -96,7 +96,7 @@ impl<M> Retry<M> {
                     let waits = waits.get_or_insert_with(|| self.params.waits(&request));
                     let ours = waits.next();
                     if let Some(theirs) = retry_after {
-                        self.circuit.leave_alone(theirs);
+                        self.circuit.pause_for(theirs);
                     }
                     let wait = ours.map(|ours| self.params.wait(ours, retry_after));
                     let elapsed = started.elapsed();
@@ -114,7 +114,7 @@ impl<M> Retry<M> {
                     }
                 }
                 Err(ModelError::Unreachable { source, .. }) => {
-                    // Who swallows what is sent takes as long to say nothing again.
+                    // A server that drops packets would take as long again.
                     let again = self.params.reconnect(attempts);
                     match again.filter(|_| began.elapsed() < SOON) {
                         Some(wait) => (wait + self.params.spread(&request, wait), source, false),
@@ -124,7 +124,7 @@ impl<M> Retry<M> {
                         }
                     }
                 }
-                // An endpoint that refuses is there.
+                // A server that refuses a request is reachable.
                 done => {
                     self.circuit.answered();
                     return done;
@@ -133,34 +133,35 @@ impl<M> Retry<M> {
             let retries = self.circuit.retried();
             let wait_ms = wait.as_millis() as u64;
             match is_there {
-                true => warn!(model, attempts, retries, wait_ms, %cause, "busy; asking again"),
-                // Said once, when it is known: many calls meet the same.
-                false => debug!(model, attempts, wait_ms, %cause, "no connection; trying again"),
+                true => warn!(model, attempts, retries, wait_ms, %cause, "busy; retrying"),
+                // Logged at `debug`: many calls meet the same failure, and the caller reports it
+                // once.
+                false => debug!(model, attempts, wait_ms, %cause, "no connection; retrying"),
             }
             sleep(wait).await;
         }
     }
 
-    /// Waits as long as the endpoint wants to be left alone, whichever call it told so.
-    async fn rest(
+    /// Waits for the pause of the pause, whichever call the endpoint asked for it.
+    async fn pause(
         &self,
         model: &str,
         request: &impl Hash,
         started: Instant,
     ) -> Result<(), ModelError> {
-        let rest = self.circuit.rest();
-        if rest.is_zero() {
+        let pause = self.circuit.pause();
+        if pause.is_zero() {
             return Ok(());
         }
-        if self.params.total < started.elapsed().saturating_add(rest) {
-            let why = Resting { seconds: rest.as_secs_f64() };
+        if self.params.total < started.elapsed().saturating_add(pause) {
+            let why = Paused { seconds: pause.as_secs_f64() };
             if self.circuit.gave_up(|| why.to_string()) {
                 return Err(out_of_reach(model, why.into()));
             }
-            let (model, retry_after) = (model.to_owned(), Some(rest));
+            let (model, retry_after) = (model.to_owned(), Some(pause));
             return Err(ModelError::Busy { model, retry_after, source: why.into() });
         }
-        sleep(rest + self.params.spread(request, rest)).await;
+        sleep(pause + self.params.spread(request, pause)).await;
         Ok(())
     }
 
@@ -185,7 +186,7 @@ fn out_of_reach(model: &str, source: Cause) -> ModelError {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("gave up after {attempts} attempts in {seconds:.1} s{}", wish(*.retry_after))]
+#[error("gave up after {attempts} attempts in {seconds:.1} s{}", requested_wait(*.retry_after))]
 struct GaveUp {
     attempts: u32,
     seconds: f64,
@@ -193,16 +194,16 @@ struct GaveUp {
     source: Cause,
 }
 
-/// What it wishes, where that is longer than we wait.
-fn wish(retry_after: Option<Duration>) -> String {
+/// The wait that the endpoint asks for, if it is longer than ours.
+fn requested_wait(retry_after: Option<Duration>) -> String {
     match retry_after.map_or(0, |wait| wait.as_secs()) {
         0 => String::new(),
-        seconds => format!("; it wants to be asked again in {seconds} s"),
+        seconds => format!("; the endpoint asks for a retry in {seconds} s"),
     }
 }
 
 impl RetryParams {
-    /// One wait fewer than attempts.
+    /// The waits between the attempts, one fewer than attempts.
     fn waits(&self, request: &impl Hash) -> ExponentialBackoff {
         let waits = ExponentialBuilder::new()
             .with_min_delay(self.first_wait)
@@ -215,8 +216,8 @@ impl RetryParams {
         waits.build()
     }
 
-    /// The endpoint knows better than we do, but never asks us to come back at once. What it asks for is
-    /// waited in full, and a part of our own wait besides: so calls that it told the same come back apart.
+    /// The endpoint's wait in full, if it asks for one, plus a part of our own: calls that got the
+    /// same wait are then spread. A wait of zero is not accepted.
     fn wait(&self, ours: Duration, theirs: Option<Duration>) -> Duration {
         match theirs {
             Some(theirs) => {
@@ -227,13 +228,13 @@ impl RetryParams {
         }
     }
 
-    /// The wait before trying to connect once more; `None` where it was tried often enough.
+    /// The wait before another attempt to connect; `None` after the last one.
     fn reconnect(&self, attempts: u32) -> Option<Duration> {
         let first = RECONNECT.min(self.first_wait);
         (attempts < self.attempts.get().min(CONNECTS)).then(|| first * attempts)
     }
 
-    /// Up to a quarter of a wait.
+    /// A random addition of up to a quarter of a wait.
     fn spread(&self, request: &impl Hash, wait: Duration) -> Duration {
         match self.seed(request) {
             Some(seed) => (wait / 4).mul_f64(f64::from(seed as u32) / f64::from(u32::MAX)),
@@ -249,10 +250,10 @@ impl RetryParams {
     }
 }
 
-/// What tells requests apart, for the spread of their waits.
-struct Words<'a>(&'a ChatRequest);
+/// The parts of a request that distinguish it, for the spread of waits.
+struct Distinct<'a>(&'a ChatRequest);
 
-impl Hash for Words<'_> {
+impl Hash for Distinct<'_> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         (self.0.role, self.0.sample).hash(hasher);
         for message in &self.0.messages {
@@ -275,7 +276,7 @@ impl<M: ChatModel> ChatModel for Retry<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        self.persist(self.inner.name(), Words(request), || self.inner.complete(request)).await
+        self.persist(self.inner.name(), Distinct(request), || self.inner.complete(request)).await
     }
 }
 
@@ -324,14 +325,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn asks_a_busy_model_again() {
+    async fn retries_a_busy_model() {
         let chat = Retry::new(busy_until(2), QUICK);
         assert_eq!(chat.complete(&request("a")).await.unwrap().text, "fine");
         assert_eq!(chat.circuit.retried(), 3);
     }
 
     #[tokio::test]
-    async fn gives_up_and_says_so() {
+    async fn gives_up_and_reports_the_attempts() {
         let chat = busy_until(9);
         let error = Retry::new(&chat, QUICK).complete(&request("a")).await.unwrap_err();
         assert_eq!(chat.requests().len(), 3);
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(chat.requests().len(), 1);
     }
 
-    fn resting(wait: Duration) -> ScriptedChat {
+    fn pausing(wait: Duration) -> ScriptedChat {
         ScriptedChat::by_turn(move |turn, _| match turn {
             0 => Err(ModelError::Busy {
                 model: "fake".to_owned(),
@@ -360,36 +361,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waits_as_long_as_told() {
+    async fn waits_as_long_as_the_endpoint_asks() {
         let started = Instant::now();
-        let told = QUICK.longest_wait * 2;
-        let chat = Retry::new(resting(told), QUICK);
+        let asked = QUICK.longest_wait * 2;
+        let chat = Retry::new(pausing(asked), QUICK);
         assert_eq!(chat.complete(&request("a")).await.unwrap().text, "fine");
-        assert!(told <= started.elapsed());
+        assert!(asked <= started.elapsed());
     }
 
-    /// A wait that is too long for us is no reason to come back sooner, whichever call was told.
+    /// A wait that is too long for us does not allow an earlier retry, whichever call got it.
     #[tokio::test]
-    async fn nobody_comes_back_before_it_is_time() {
-        let chat = resting(Duration::from_hours(1));
+    async fn no_call_is_made_during_the_pause() {
+        let chat = pausing(Duration::from_hours(1));
         let retry = Retry::new(&chat, QUICK);
         let error = retry.complete(&request("a")).await.unwrap_err();
-        assert!(error_chain(&error).contains("asked again in 3600 s"), "{error:?}");
+        assert!(error_chain(&error).contains("retry in 3600 s"), "{error:?}");
         for _ in 0..2 {
             let error = retry.complete(&request("b")).await.unwrap_err();
-            assert!(error_chain(&error).contains("left alone"), "{error:?}");
+            assert!(error_chain(&error).contains("pause of another"), "{error:?}");
         }
         assert!(matches!(retry.complete(&request("c")).await, Err(ModelError::Unreachable { .. })));
         assert_eq!(chat.requests().len(), 1);
     }
 
     #[test]
-    fn those_who_are_told_the_same_come_back_apart() {
+    fn calls_with_the_same_wait_are_spread() {
         let params = RetryParams::default();
-        let told = Duration::from_secs(20);
-        let wait = |text: &str| params.wait(params.waits(&text).next().unwrap(), Some(told));
+        let asked = Duration::from_secs(20);
+        let wait = |text: &str| params.wait(params.waits(&text).next().unwrap(), Some(asked));
         assert_ne!(wait("a"), wait("b"));
-        assert!(told <= wait("a") && told <= wait("b"));
+        assert!(asked <= wait("a") && asked <= wait("b"));
     }
 
     #[tokio::test]
@@ -404,9 +405,9 @@ mod tests {
         ModelError::Unreachable { model: "fake".to_owned(), source: "connection refused".into() }
     }
 
-    /// Three attempts tell it; who asks later learns it without a further one.
+    /// Three attempts detect it; later calls fail without a further one.
     #[tokio::test]
-    async fn nobody_there_is_said_soon_and_then_at_once() {
+    async fn unreachable_endpoints_fail_soon_and_then_at_once() {
         let chat = ScriptedChat::by(|_| Err(unreachable()));
         let retry = Retry::new(
             &chat,
@@ -420,9 +421,9 @@ mod tests {
         }
     }
 
-    /// A firewall may swallow what is sent: then each attempt takes until it is given up.
+    /// A firewall may drop packets: then each attempt takes until its timeout.
     #[tokio::test]
-    async fn an_address_that_says_nothing_is_tried_once() {
+    async fn a_silent_address_is_tried_once() {
         let silent = ScriptedChat::by(|_| Err(unreachable()));
         let chat = silent.with_latency(SOON + Duration::from_millis(100));
         let retry = Retry::new(&chat, QUICK);
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_known_within_a_second() {
+    fn unreachable_endpoints_are_detected_within_a_second() {
         let params = RetryParams::default();
         let waits: Vec<Duration> = (1..9).map_while(|n| params.reconnect(n)).collect();
         assert_eq!(waits.len(), 2);
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_begins_anew_is_waited_for() {
+    async fn a_restarting_server_is_retried() {
         let chat = ScriptedChat::by_turn(|turn, _| match turn {
             0 | 1 => Err(unreachable()),
             _ => Ok("fine".to_owned()),
@@ -448,9 +449,9 @@ mod tests {
         assert_eq!(Retry::new(&chat, QUICK).complete(&request("a")).await.unwrap().text, "fine");
     }
 
-    /// Calls in a row that are all given up open the circuit; one that is answered closes it.
+    /// Failed calls in a row open the circuit; an answered call closes it.
     #[tokio::test]
-    async fn after_calls_given_up_in_a_row_nobody_waits() {
+    async fn failed_calls_in_a_row_open_the_circuit() {
         let chat = ScriptedChat::by(|_| Err(busy("fake")));
         let retry = Retry::new(&chat, QUICK);
         for given_up in 1..5 {
@@ -462,7 +463,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn embeds_again() {
+    async fn retries_embeddings() {
         let model = ScriptedEmbedder::by_turn(|turn, texts| {
             if turn == 0 { Err(busy("hash")) } else { Ok(HashEmbedder::new(4).vectors(texts)) }
         });
@@ -472,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads_the_same_way_each_time() {
+    fn spreads_are_deterministic() {
         let params = RetryParams { jitter_seed: Some(7), ..RetryParams::default() };
         let waits = |text: &str| params.waits(&text).collect::<Vec<_>>();
         assert_eq!(waits("a"), waits("a"));

@@ -1,10 +1,10 @@
-//! How does a key travel without ever being shown?
+//! Holds a key so that it cannot be shown by accident.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// A key or a password. It cannot be printed; whoever needs it says `expose`.
+/// A key or a password. It cannot be printed; code that needs it calls `expose`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct Secret(String);
@@ -15,13 +15,13 @@ impl Secret {
         Self(value.as_ref().trim().to_owned())
     }
 
-    /// The secret itself, for the wire only.
+    /// The secret itself, for requests only.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` without the secret. Secrets below eight bytes (`none`, `ollama`) guard nothing, and
-    /// are words that a message may need.
+    /// `text` without the secret. Secrets below eight bytes (`none`, `ollama`) protect nothing, and
+    /// may be words that a message needs.
     pub(crate) fn redact(&self, text: String) -> String {
         if 8 <= self.0.len() && text.contains(&self.0) {
             text.replace(&self.0, "***")
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_prints() {
+    fn secrets_are_never_printed() {
         let secret = Secret::new(" sk-0123456789\n");
         assert_eq!(secret.expose(), "sk-0123456789");
         assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "*** Some(***)");

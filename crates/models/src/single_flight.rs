@@ -9,20 +9,20 @@ use tokio::sync::OnceCell;
 
 use crate::ledger::{canonical, key};
 
-/// A chat model that is asked once by all who ask the same at one time. Whoever joins a call finds its reply marked as
-/// replayed, because another has paid it.
+/// A chat model that makes one call for all identical requests at one time. A caller that joins a
+/// call gets the reply marked as replayed, because another caller has paid for it.
 ///
 /// # Cancel safety
-/// If whoever is asking fails or is dropped, one of those who wait takes over. Errors are nobody
-/// else's: each who waits then asks for itself, one after the other.
+/// If the calling task fails or is dropped, one of the waiting callers takes over. Errors are not
+/// shared: each waiting caller then makes its own call, one after the other.
 pub struct SingleFlight<M> {
     inner: M,
     flights: Arc<Flights>,
-    /// Which requests compare: those of one base.
+    /// Requests are compared within this scope: those of one base.
     scope: String,
 }
 
-/// The calls under way.
+/// The running calls.
 #[derive(Debug, Default)]
 pub struct Flights(Mutex<HashMap<String, Flight>>);
 
@@ -30,12 +30,12 @@ pub struct Flights(Mutex<HashMap<String, Flight>>);
 type Flight = Arc<OnceCell<ChatReply>>;
 
 impl<M> SingleFlight<M> {
-    /// Lets equal requests to `inner` share a call; nothing is kept once it is done.
+    /// Lets equal requests to `inner` share a call; nothing is kept after it.
     pub fn new(inner: M) -> Self {
         Self::among(inner, Arc::default(), String::new())
     }
 
-    /// The same among all models that share these flights and this scope.
+    /// As [`SingleFlight::new`], among all models that share these flights and this scope.
     pub(crate) fn among(inner: M, flights: Arc<Flights>, scope: String) -> Self {
         Self { inner, flights, scope }
     }
@@ -53,7 +53,7 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let Ok(json) = canonical(request) else {
-            return self.inner.complete(request).await; // Nothing to compare by.
+            return self.inner.complete(request).await; // There is no key to compare.
         };
         let kind = if request.logprobs { "scored" } else { "chat" };
         let seat = Seat::take(&self.flights, key(kind, &self.scope, &json));
@@ -74,7 +74,7 @@ impl<M: ChatModel> ChatModel for SingleFlight<M> {
     }
 }
 
-/// One caller's place in a flight; the last to leave, or the first after the reply, clears it away.
+/// One caller's place in a flight; the last to leave, or the first after the reply, removes it.
 struct Seat<'a> {
     flights: &'a Flights,
     key: String,
@@ -93,7 +93,7 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut map = self.flights.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = map.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight));
-        // Two owners: the map and this seat. Others come only under the lock that we hold.
+        // Two owners: the map and this seat. Others can come only under the lock that we hold.
         if ours && (self.flight.initialized() || Arc::strong_count(&self.flight) == 2) {
             map.remove(&self.key);
         }
@@ -113,7 +113,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(5);
 
     #[tokio::test]
-    async fn many_ask_one_answers() {
+    async fn identical_requests_share_one_call() {
         let chat = ScriptedChat::in_order(["one", "two"]).with_latency(SHORT);
         let single = SingleFlight::new(&chat);
         let (same, other) = (request("a"), request("b"));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_takes_over_from_a_failure() {
+    async fn waiting_callers_take_over_after_a_failure() {
         let chat = ScriptedChat::by_turn(|turn, _| {
             if turn == 0 { Err(pikerag_doubles::busy("fake")) } else { Ok("fine".to_owned()) }
         });
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_takes_over_from_one_who_left() {
+    async fn waiting_callers_take_over_from_a_dropped_one() {
         let chat = ScriptedChat::by(|_| Ok("fine".to_owned())).with_latency(SHORT);
         let single = SingleFlight::new(&chat);
         let same = request("a");

@@ -1,4 +1,4 @@
-//! Puts the wrappers around a model in their order (the crate's page says why).
+//! Puts the wrappers around a model in their order (the crate's page explains it).
 
 use std::sync::Arc;
 
@@ -17,43 +17,43 @@ use crate::retry::{Retry, RetryParams};
 use crate::single_flight::{Flights, SingleFlight};
 use crate::upstream::Upstream;
 
-/// What all models share that are used together.
+/// The state that all models of one use share.
 #[derive(Clone)]
 pub struct CallContext {
     /// The record of every call.
     pub ledger: Arc<dyn Ledger>,
-    /// What to do about a call that is not in it.
+    /// The treatment of a call that is not in it.
     pub mode: Mode,
-    /// The replies that requests have had already.
+    /// The replies that requests have used already.
     pub pins: Pins,
     /// The bill, and its cap.
     pub meter: Arc<Meter>,
     /// The connections, shared by all endpoints.
     pub transport: Transport,
-    /// Pays for the calls; none where nobody is asked for money.
+    /// Pays for the calls; none if no caller is charged.
     pub payer: Option<Arc<dyn Payer>>,
-    /// Names the base: identical requests under one name share a call, whoever makes them. None: they share one only
-    /// within a stack.
+    /// Names the base: identical requests under one name share a call, whichever caller makes them.
+    /// None: they share one only within a stack.
     pub scope: Option<String>,
-    /// Whether its calls let those of others pass first, as indexing lets questions.
+    /// Whether its calls let others pass first, as indexing lets questions.
     pub in_background: bool,
 }
 
-/// What differs between endpoints.
+/// The parameters that differ between endpoints.
 #[derive(Clone, Debug, Default)]
 pub struct StackParams {
-    /// What all calls to the endpoint's model share.
+    /// The state that all calls to the endpoint's model share.
     pub upstream: Upstream,
-    /// How patient to be with it.
+    /// The patience with it.
     pub retry: RetryParams,
 }
 
-/// Tells endpoints apart that call a model by one name: by the address, without user, password and query, and
-/// by what is sent besides. The same after the key was changed.
+/// Identifies an endpoint among those that use one model name: by the address, without user,
+/// password and query, and by the extra fields. A new key does not change it.
 pub fn endpoint_identity(endpoint: &Endpoint) -> String {
     let address = endpoint.address();
-    let told = canonical(&(address.trim_end_matches('/'), &endpoint.extra)).unwrap_or_default();
-    blake3::hash(told.as_bytes()).to_hex().chars().take(16).collect()
+    let identity = canonical(&(address.trim_end_matches('/'), &endpoint.extra)).unwrap_or_default();
+    blake3::hash(identity.as_bytes()).to_hex().chars().take(16).collect()
 }
 
 /// A chat model behind an endpoint, in all its wrappers. Build it once per model, and share it
@@ -85,8 +85,8 @@ fn metered<M>(model: M, calls: &CallContext) -> Budget<M> {
     Budget::new(model, calls.meter.clone()).paid_by(calls.payer.clone(), calls.scope.clone())
 }
 
-/// The calls that requests of this context may join, and the scope in which they compare. A replay joins none: its replies
-/// are those of its run.
+/// The calls that requests of this context may join, and the scope in which they compare. A replay
+/// joins none: its replies are those of its run.
 fn flights(calls: &CallContext, params: &StackParams, identity: &str) -> (Arc<Flights>, String) {
     match &calls.scope {
         Some(scope) if calls.mode == Mode::Record => {
@@ -107,7 +107,7 @@ fn within<M: ChatModel>(
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
 
-/// A model behind the gate that all who ask it share.
+/// A model behind the gate that all its callers share.
 fn limited<M>(calls: &CallContext, model: M, params: &StackParams) -> Limit<M> {
     let StackParams { upstream, .. } = params;
     let limit = Limit::new(model, upstream.limiter.clone()).sharing(upstream.circuit.clone());
@@ -166,7 +166,7 @@ mod tests {
     use pikerag_doubles::{ScriptedChat, busy, request};
 
     #[test]
-    fn an_endpoint_is_its_address_and_what_is_sent_besides() {
+    fn endpoints_are_identified_by_address_and_extra_fields() {
         let identity = |base_url: &str, extra: serde_json::Value| {
             let mut endpoint = Endpoint::new(base_url, "m");
             endpoint.extra = extra.as_object().cloned().unwrap_or_default();

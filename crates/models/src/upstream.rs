@@ -1,5 +1,5 @@
-//! Shares what all calls to one model of an endpoint have in common, for the life of the process: limits, circuit, retries,
-//! the dialect that the endpoint understands, and calls under way.
+//! Shares the state of all calls to one model of an endpoint, for the life of the process: limits,
+//! circuit, retries, the dialect that the endpoint understands, and running calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,8 @@ use crate::limit::{Limiter, Limits};
 use crate::openai::{Endpoint, Quirks};
 use crate::single_flight::Flights;
 
-/// One model at one endpoint, as all requests and roles of the process share it. A clone shares it, too.
+/// One model at one endpoint, shared by all requests and roles of the process. A clone shares it,
+/// too.
 #[derive(Clone, Debug, Default)]
 pub struct Upstream {
     pub(crate) limiter: Arc<Limiter>,
@@ -20,7 +21,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// An upstream that nobody has asked yet.
+    /// An upstream that has made no call yet.
     pub fn new(limits: Limits) -> Self {
         Self { limiter: Arc::new(Limiter::new(limits)), limits, ..Self::default() }
     }
@@ -30,7 +31,7 @@ impl Upstream {
 #[derive(Clone, Debug, Default)]
 pub struct Upstreams(Arc<Mutex<HashMap<Key, Upstream>>>);
 
-/// What tells upstreams apart: address, model and account.
+/// The identity of an upstream: address, model and account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     address: String,
@@ -40,8 +41,9 @@ struct Key {
 }
 
 impl Upstreams {
-    /// The upstream of an endpoint's model. A caller that knows several settings for one upstream passes the strictest limits
-    /// each time: other limits than before put a new upstream in the place of the one that there was.
+    /// The upstream of an endpoint's model. A caller that has several settings for one upstream
+    /// must pass the strictest limits each time: other limits than before replace the old upstream
+    /// with a new one.
     pub fn of(&self, endpoint: &Endpoint, limits: Limits) -> Upstream {
         let mut upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let upstream = upstreams.entry(Key::of(endpoint)).or_insert_with(|| Upstream::new(limits));
@@ -51,8 +53,8 @@ impl Upstreams {
         upstream.clone()
     }
 
-    /// The upstreams for settings that were read again: those whose limits stay are shared with these here, and these here
-    /// do not learn of other limits.
+    /// The upstreams for settings that were read again. Upstreams with unchanged limits are shared
+    /// with these; these do not learn of new limits.
     #[must_use]
     pub fn renewed(&self) -> Self {
         let upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +62,8 @@ impl Upstreams {
     }
 }
 
-/// Whether two endpoints share an upstream: the same model at the same address, for the same account.
+/// Whether two endpoints share an upstream: the same model at the same address, for the same
+/// account.
 pub fn share_upstream(one: &Endpoint, other: &Endpoint) -> bool {
     Key::of(one) == Key::of(other)
 }
@@ -82,7 +85,7 @@ mod tests {
     use crate::Secret;
 
     #[test]
-    fn other_limits_hold_for_those_who_read_them_again() {
+    fn new_limits_hold_for_renewed_upstreams() {
         let endpoint = Endpoint::new("http://a.example/v1", "m");
         let stricter = Limits { in_flight: std::num::NonZeroUsize::MIN, ..Limits::default() };
         let before = Upstreams::default();

@@ -1,5 +1,5 @@
-//! Who makes a call, where several could? Whoever claims it in the ledger; the others wait for its reply, or take over
-//! when the claim is given up or no longer believed.
+//! Lets one of several processes make a call: the one that claims it in the ledger. The others wait
+//! for its reply, or take over if the claim is given up or expires.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -7,28 +7,30 @@ use std::time::Duration;
 use pikerag_knowledge::{Claim, Ledger, StoreError};
 use tokio::time::sleep;
 
-/// How often a claim is renewed while its call is under way; a ledger believes it at least twice as long.
+/// How often a claim is renewed while its call runs; a claim is valid for at least twice as long.
 const RENEW: Duration = Duration::from_secs(15);
-/// The first and the longest wait before looking again for another's reply.
-const LOOK: Duration = Duration::from_millis(25);
-const LOOK_AT_MOST: Duration = Duration::from_millis(400);
+/// The first and the longest wait before checking again for another process's reply.
+const POLL: Duration = Duration::from_millis(25);
+const LONGEST_POLL: Duration = Duration::from_millis(400);
 
-/// Claims that are held; dropping it releases those whose replies were not kept.
+/// The claims that we hold; dropping them releases those whose replies were not kept.
 pub(super) struct Held<'a> {
     ledger: &'a dyn Ledger,
     holder: u64,
     keys: Vec<String>,
 }
 
-/// Claims these calls: which of them are ours to make, in order, and whether all others are on record.
+/// Claims these calls; returns those that we must make, in order, and whether all others are on
+/// record.
 ///
 /// # Cancel safety
-/// Dropping the future gives up what it has claimed by then, or would have.
+/// Dropping the future releases all claims, including those still being made.
 pub(super) async fn claim<'a>(
     ledger: &'a dyn Ledger,
     keys: &[String],
 ) -> Result<(Held<'a>, bool), StoreError> {
-    // A holder of its own for each: the standard library seeds it from the system, and each time otherwise.
+    // A holder of its own for each call: the standard library seeds it from the system, differently
+    // each time.
     let holder = RandomState::new().hash_one(std::process::id());
     let mut held = Held { ledger, holder, keys: keys.to_vec() };
     let claims = ledger.claim_all(holder, keys).await?;
@@ -39,12 +41,12 @@ pub(super) async fn claim<'a>(
 }
 
 impl Held<'_> {
-    /// The calls that are ours to make.
+    /// The calls that we must make.
     pub(super) fn keys(&self) -> &[String] {
         &self.keys
     }
 
-    /// Does the work under these claims, which are renewed meanwhile.
+    /// Runs the work under these claims, and renews them meanwhile.
     pub(super) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
@@ -52,7 +54,7 @@ impl Held<'_> {
                 done = &mut work => return done,
                 () = sleep(RENEW) => {
                     if let Err(error) = self.ledger.claim_all(self.holder, &self.keys).await {
-                        tracing::warn!(%error, "a claim is not renewed; another process may make its call too");
+                        tracing::warn!(%error, "a claim could not be renewed; another process may make the same call");
                     }
                 }
             }
@@ -65,7 +67,7 @@ impl Held<'_> {
         self.ledger.claim_all(self.holder, &[]).await.map(drop)
     }
 
-    /// Their replies are kept, and the claims with that ended.
+    /// Their replies are kept, which ended the claims.
     pub(super) fn kept(mut self) {
         self.keys.clear();
     }
@@ -81,11 +83,11 @@ impl Drop for Held<'_> {
 
 /// Waits a little longer each time.
 #[derive(Default)]
-pub(super) struct Patience(u32);
+pub(super) struct PollDelay(u32);
 
-impl Patience {
+impl PollDelay {
     pub(super) async fn wait(&mut self) {
-        sleep(LOOK.saturating_mul(1 << self.0.min(5)).min(LOOK_AT_MOST)).await;
+        sleep(POLL.saturating_mul(1 << self.0.min(5)).min(LONGEST_POLL)).await;
         self.0 += 1;
     }
 }

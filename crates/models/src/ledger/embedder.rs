@@ -1,4 +1,4 @@
-//! How is no text ever embedded twice?
+//! Records every vector, so that no text is embedded twice.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -13,41 +13,41 @@ use pikerag_knowledge::{
 use pikerag_language::estimate_tokens;
 use tokio::sync::OwnedMutexGuard;
 
-use super::claims::{Patience, claim};
+use super::claims::{PollDelay, claim};
 use super::{Mode, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::openai::{from_base64, to_base64};
 use crate::payer::recorded_as;
 
-/// An embedding model whose every vector is in the ledger, text by text, before anybody sees it.
+/// An embedding model that records every vector in the ledger, text by text, before it returns it.
 ///
-/// The texts that are not there yet go to the model once each, in batches; a batch is recorded as
-/// soon as it arrives, so that a failure in a later one costs nothing twice.
+/// Each missing text goes to the model once, in batches. A batch is recorded as soon as it arrives,
+/// so that a failure in a later one does not make it cost twice.
 pub struct RecordedEmbedder<E> {
     inner: E,
     ledger: Arc<dyn Ledger>,
     mode: Mode,
     batch: Batch,
-    under_way: UnderWay,
+    in_flight: InFlight,
     endpoint: Option<String>,
 }
 
-/// One lock per text that is being embedded: who comes second waits, and then finds the record.
+/// One lock per text that is being embedded: a second caller waits, and then finds the record.
 #[derive(Default)]
-struct UnderWay(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
+struct InFlight(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
-/// Holds the locks of some texts; dropping it, also by cancelling, lets the next one go on.
+/// Holds the locks of some texts; dropping it, also by cancelling, frees them for others.
 struct Locked<'a> {
-    under_way: &'a UnderWay,
+    in_flight: &'a InFlight,
     held: Vec<(String, OwnedMutexGuard<()>)>,
 }
 
-impl UnderWay {
-    /// Waits until nobody else embeds any of these texts. Locks are taken in one order by all, so
-    /// nobody waits in a circle.
+impl InFlight {
+    /// Waits until no other caller embeds any of these texts. All callers take locks in one order,
+    /// so that no deadlock is possible.
     async fn take(&self, mut keys: Vec<String>) -> Locked<'_> {
         keys.sort_unstable();
-        let mut locked = Locked { under_way: self, held: Vec::with_capacity(keys.len()) };
+        let mut locked = Locked { in_flight: self, held: Vec::with_capacity(keys.len()) };
         for key in keys {
             let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
             locked.held.push((key, lock.lock_owned().await));
@@ -62,10 +62,11 @@ impl UnderWay {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        let mut locks = self.under_way.locks();
+        let mut locks = self.in_flight.locks();
         for (key, guard) in self.held.drain(..) {
             drop(guard);
-            // Ours is the map's own: nobody waits, and nobody can come while the map is held.
+            // Ours and the map's are the only references: no other caller waits, and none can come
+            // while the map is locked.
             if locks.get(&key).is_some_and(|lock| Arc::strong_count(lock) == 1) {
                 locks.remove(&key);
             }
@@ -76,7 +77,7 @@ impl Drop for Locked<'_> {
 impl<E: Embedder> RecordedEmbedder<E> {
     /// Records the vectors of a model.
     pub fn new(inner: E, ledger: Arc<dyn Ledger>, mode: Mode, batch: Batch) -> Self {
-        Self { inner, ledger, mode, batch, under_way: UnderWay::default(), endpoint: None }
+        Self { inner, ledger, mode, batch, in_flight: InFlight::default(), endpoint: None }
     }
 
     /// As [`Recorded::served_by`](super::Recorded::served_by).
@@ -89,7 +90,7 @@ impl<E: Embedder> RecordedEmbedder<E> {
         key("embed", &served(self.name(), self.endpoint.as_deref()), &json(text))
     }
 
-    /// Takes the vectors that are on record; what is left is missing.
+    /// Takes the recorded vectors; the remaining texts are missing.
     async fn found(
         &self,
         mut wanted: Vec<(String, String)>,
@@ -105,7 +106,8 @@ impl<E: Embedder> RecordedEmbedder<E> {
         Ok(wanted)
     }
 
-    /// The vectors of these texts from before endpoints were told apart, by key of today, if they are ours.
+    /// The vectors of these texts from before records were separated by endpoint, by current key,
+    /// if they are ours.
     async fn inherited(
         &self,
         missing: &[(String, String)],
@@ -145,13 +147,13 @@ impl<E: Embedder> RecordedEmbedder<E> {
         Ok(keys.into_iter().zip(vectors).collect())
     }
 
-    /// Embeds all batches, some side by side. After an error no batch begins, and those under way
-    /// are waited for and recorded: they are paid.
+    /// Embeds all batches, some side by side. After an error no further batch begins; the running
+    /// ones are awaited and recorded, because they are paid.
     async fn embed_all(&self, texts: &[String]) -> Result<Vec<(String, Vector)>, ModelError> {
         let failed = &AtomicBool::new(false);
-        let mut under_way = Vec::new();
+        let mut in_flight = Vec::new();
         for batch in batches(texts, self.batch) {
-            under_way.push(async move {
+            in_flight.push(async move {
                 if failed.load(Ordering::Relaxed) {
                     return Ok(Vec::new());
                 }
@@ -160,7 +162,7 @@ impl<E: Embedder> RecordedEmbedder<E> {
                 done
             });
         }
-        let done = stream::iter(under_way).buffered(self.batch.at_once.get());
+        let done = stream::iter(in_flight).buffered(self.batch.at_once.get());
         let done: Vec<Result<_, _>> = done.collect().await;
         Ok(done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
@@ -174,17 +176,17 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         let keys: Vec<String> = texts.iter().map(|text| self.key_of(text)).collect();
-        // Each text once, in the order asked for, so that equal runs send equal batches.
+        // Each text once, in the order of the request, so that equal runs send equal batches.
         let mut seen = HashSet::new();
         let mut unique: Vec<(&String, &String)> = keys.iter().zip(texts).collect();
         unique.retain(|(key, _)| seen.insert(*key));
-        // Somebody may be embedding some of them at this moment: wait, and find them recorded.
+        // Another caller may be embedding some of them now: wait, and find them recorded.
         let wanted: Vec<String> = unique.iter().map(|(key, _)| (*key).clone()).collect();
-        let locked = self.under_way.take(wanted.clone()).await;
+        let locked = self.in_flight.take(wanted.clone()).await;
         let mut vectors = HashMap::new();
         let mut missing: Vec<(String, String)> =
             unique.into_iter().map(|(key, text)| (key.clone(), text.clone())).collect();
-        let mut patience = Patience::default();
+        let mut patience = PollDelay::default();
         loop {
             missing = self.found(missing, &mut vectors).await?;
             if missing.is_empty() {
@@ -193,7 +195,7 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
             if self.mode == Mode::ReplayOnly {
                 return Err(not_recorded("embed", self.name()));
             }
-            // Another process may be at it.
+            // Another process may be embedding them.
             let wanted: Vec<String> = missing.iter().map(|(key, _)| key.clone()).collect();
             let ledger = self.ledger.as_ref();
             let (held, is_free) = claim(ledger, &wanted).await.map_err(ledger_error)?;
@@ -220,8 +222,8 @@ impl<E: Embedder> Embedder for RecordedEmbedder<E> {
     }
 }
 
-/// The tokens of each text: what the model counted in all, in shares of the estimates. What is left of the division goes one
-/// each to the first.
+/// The tokens of each text: the model's count of all, shared out in proportion to the estimates.
+/// The remainder of the division goes to the first texts, one token each.
 fn tokens_of(texts: &[String], counted: Option<u64>) -> Vec<u64> {
     let mut tokens: Vec<u64> = texts.iter().map(|text| estimate_tokens(text)).collect();
     let (Some(counted), estimated) = (counted, tokens.iter().sum::<u64>()) else { return tokens };
@@ -233,11 +235,11 @@ fn tokens_of(texts: &[String], counted: Option<u64>) -> Vec<u64> {
         let share = u128::from(counted) * u128::from(part) / u128::from(whole);
         *estimate = u64::try_from(share).unwrap_or(u64::MAX);
     }
-    let mut left = counted.saturating_sub(tokens.iter().sum());
+    let mut rest = counted.saturating_sub(tokens.iter().sum());
     for share in &mut tokens {
-        let one = left.min(1);
+        let one = rest.min(1);
         *share += one;
-        left -= one;
+        rest -= one;
     }
     tokens
 }
@@ -284,9 +286,9 @@ mod tests {
         texts.iter().map(ToString::to_string).collect()
     }
 
-    /// A call that a kill left unpaid is settled by its record: the shares are what was paid.
+    /// A call rest unpaid by a kill is settled by its record: the shares are the paid tokens.
     #[test]
-    fn the_tokens_of_texts_are_those_that_the_model_counted() {
+    fn the_tokens_of_texts_sum_to_the_models_count() {
         let all = texts(&["crane", "The crane lifts forty tons.", ""]);
         for counted in [0, 1, 7, 15, 1000] {
             let tokens = tokens_of(&all, Some(counted));
@@ -298,7 +300,7 @@ mod tests {
         assert_eq!(tokens_of(&all, None), estimates);
     }
 
-    /// Lets everybody else go first.
+    /// Yields to every other task first.
     struct Slow(ScriptedEmbedder);
 
     #[async_trait]
@@ -315,11 +317,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_ask_at_once_share_what_they_have_in_common() {
+    async fn concurrent_calls_share_their_common_texts() {
         let model = Slow(ScriptedEmbedder::by(|texts| Ok(HashEmbedder::new(8).vectors(texts))));
         let ledger = Arc::new(MemoryLedger::default());
         let recorded = RecordedEmbedder::new(model, ledger, Mode::Record, Batch::default());
-        // Each overlaps with the next, in different orders: nobody may wait in a circle.
+        // Each overlaps with the next, in different orders: a deadlock must be impossible.
         let asked = [["a", "b"], ["b", "c"], ["c", "a"]].map(|pair| texts(&pair));
         let replies =
             futures::future::join_all(asked.iter().map(|pair| recorded.embed(pair))).await;
@@ -329,7 +331,7 @@ mod tests {
         let mut sent = recorded.inner.0.requests().concat();
         sent.sort();
         assert_eq!(sent, ["a", "b", "c"]);
-        assert!(recorded.under_way.locks().is_empty());
+        assert!(recorded.in_flight.locks().is_empty());
     }
 
     #[tokio::test]
@@ -391,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keeps_what_came_before_a_failure() {
+    async fn keeps_batches_that_came_before_a_failure() {
         let ledger = Arc::new(MemoryLedger::default());
         let model = ScriptedEmbedder::by(|texts| {
             if texts.contains(&"bad".to_owned()) {
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn never_fewer_vectors_than_texts() {
+    async fn too_few_vectors_are_an_error() {
         let model = ScriptedEmbedder::by(|_| Ok(vec![vec![1.0]]));
         let ledger = Arc::new(MemoryLedger::default());
         let recorded = RecordedEmbedder::new(&model, ledger, Mode::Record, Batch::default());

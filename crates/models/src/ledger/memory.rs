@@ -1,4 +1,4 @@
-//! Where are calls recorded when there is no base?
+//! Records calls in memory if there is no base.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl Ledger for MemoryLedger {
         Ok(())
     }
 
-    /// Nobody else is there to make any.
+    /// Grants every claim: no other process shares this ledger.
     async fn claim_all(&self, _holder: u64, keys: &[String]) -> Result<Vec<Claim>, StoreError> {
         let calls = self.held();
         let claim = |key: &String| match calls.contains_key(key) {

@@ -1,11 +1,12 @@
-//! Which of several replies to one request does a run go on with?
+//! Remembers which of several replies to a request a run uses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::key::request_key;
 
-/// The replies that a run has had: it goes on with the same, even where later ones are better. Clones are one.
+/// The replies that a run has used: it keeps using them, even if later ones are better. Clones
+/// share them.
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
     /// Calls by the keys of their requests.
@@ -14,7 +15,7 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// The calls of a run that is told again, in order: it had these and no others.
+    /// The calls of a replayed run, in order: no other replies exist for it.
     pub fn all(calls: impl IntoIterator<Item = String>) -> Self {
         let pins = Self { calls: Arc::default(), are_all: true };
         for call in calls {
@@ -23,12 +24,12 @@ impl Pins {
         pins
     }
 
-    /// Whether there is no reply but these.
+    /// Whether no other replies exist.
     pub(super) fn are_all(&self) -> bool {
         self.are_all
     }
 
-    /// Goes on with this call, unless its request has another.
+    /// Fixes this call for its request, unless the request has one already.
     pub(super) fn pin(&self, call: &str) {
         let request = request_key(call).to_owned();
         self.held().entry(request).or_insert_with(|| call.to_owned());

@@ -1,4 +1,4 @@
-//! How are no texts ever ranked twice for the same query?
+//! Records every score, so that no texts are ranked twice for the same query.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,17 @@ use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{CallOrigin, CallRecord, Ledger, ModelError, Relevance, Reranker, Usage};
 use serde_json::json;
 
-use super::claims::{Patience, claim};
+use super::claims::{PollDelay, claim};
 use super::{Mode, canonical, failed, key, ledger_error, not_recorded, served};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_reranking;
 use crate::payer::recorded_as;
 
-/// A reranker whose every score is in the ledger before anybody sees it.
+/// A reranker that records every score in the ledger before it returns it.
 ///
-/// A call is recorded as it is made, query and texts together: some models weigh the texts of a call against each
-/// other. A batch is recorded as soon as it arrives, so that a failure in a later one costs nothing twice.
+/// A call is recorded as a whole, query and texts together: some models weigh the texts of a call
+/// against each other. A batch is recorded as soon as it arrives, so that a failure in a later one
+/// does not make it cost twice.
 pub struct RecordedReranker<R> {
     inner: R,
     ledger: Arc<dyn Ledger>,
@@ -38,12 +39,12 @@ impl<R: Reranker> RecordedReranker<R> {
         Self { endpoint: Some(endpoint), ..self }
     }
 
-    /// The scores of one batch: from its record, or made and recorded now.
+    /// The scores of one batch: from its record, or by a call that is recorded now.
     async fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, ModelError> {
-        let wrong = |error| failed("writing down a request", error);
+        let wrong = |error| failed("encoding a request", error);
         let request = canonical(&json!({"query": query, "documents": texts})).map_err(wrong)?;
         let key = key("rerank", &served(self.name(), self.endpoint.as_deref()), &request);
-        let mut patience = Patience::default();
+        let mut patience = PollDelay::default();
         let held = loop {
             if let Some(call) = self.ledger.find(&key).await.map_err(ledger_error)? {
                 return recorded(&call, texts.len());
@@ -51,7 +52,7 @@ impl<R: Reranker> RecordedReranker<R> {
             if self.mode == Mode::ReplayOnly {
                 return Err(not_recorded("rerank", self.name()));
             }
-            // Another process, or another question, may be at it.
+            // Another process, or another question, may be making this call.
             let wanted = std::slice::from_ref(&key);
             let (held, is_free) =
                 claim(self.ledger.as_ref(), wanted).await.map_err(ledger_error)?;
@@ -78,7 +79,7 @@ impl<R: Reranker> RecordedReranker<R> {
         let estimated = || estimate_reranking(query, texts).usage.prompt_tokens;
         let prompt_tokens = relevance.prompt_tokens.unwrap_or_else(estimated);
         let reply = serde_json::to_string(&relevance.scores)
-            .map_err(|error| failed("writing down a reply", error))?;
+            .map_err(|error| failed("recording a reply", error))?;
         let usage = Usage { prompt_tokens, completion_tokens: 0 };
         let role = "rerank".to_owned();
         let call = CallRecord {
@@ -107,10 +108,11 @@ impl<R: Reranker> Reranker for RecordedReranker<R> {
 
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let has_failed = &AtomicBool::new(false);
-        let mut under_way = Vec::new();
+        let mut in_flight = Vec::new();
         for batch in batches(texts, self.batch) {
-            under_way.push(async move {
-                // After an error no batch begins, and those under way are waited for: they are paid.
+            in_flight.push(async move {
+                // After an error no further batch begins; the running ones are awaited, because
+                // they are paid.
                 if has_failed.load(Ordering::Relaxed) {
                     return Ok(Vec::new());
                 }
@@ -119,7 +121,7 @@ impl<R: Reranker> Reranker for RecordedReranker<R> {
                 done
             });
         }
-        let done = stream::iter(under_way).buffered(self.batch.at_once.get());
+        let done = stream::iter(in_flight).buffered(self.batch.at_once.get());
         let done: Vec<Result<_, _>> = done.collect().await;
         let scores = done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(Relevance { scores: scores.collect(), ..Relevance::default() })
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_ask_at_once_share_a_call() {
+    async fn concurrent_calls_share_one_request() {
         let ledger = Arc::new(MemoryLedger::default());
         let model = ScriptedReranker::shortest_first();
         let recorded = RecordedReranker::new(&model, ledger, Mode::Record, batch(9));
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keeps_what_came_before_a_failure() {
+    async fn keeps_batches_that_came_before_a_failure() {
         let ledger = Arc::new(MemoryLedger::default());
         let model = ScriptedReranker::by_turn(|turn, _, texts| match turn {
             1 => Err(busy("fake")),
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_score_too_few_is_an_error_and_no_record() {
+    async fn too_few_scores_are_an_error_and_not_recorded() {
         let ledger = Arc::new(MemoryLedger::default());
         let model = ScriptedReranker::by_turn(|_, _, _| Ok(vec![1.0]));
         let recorded = RecordedReranker::new(&model, ledger.clone(), Mode::Record, batch(9));

@@ -1,5 +1,5 @@
-//! How are 32 weights kept in 18 bytes, and how does a table of words stay that small? A block is a
-//! scale of 16 bits and 32 numbers of 4 bits (`Q4_0` of ggml).
+//! Stores 32 weights in 18 bytes, which keeps the table of words small. A block has a scale of 16
+//! bits and 32 numbers of 4 bits (`Q4_0` of ggml).
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use super::halves::{Kind, from_f16};
 
 /// Weights per block.
 pub(super) const WEIGHTS: usize = 32;
-/// Bytes per block: the scale, then 16 bytes, the `j`-th of which holds the weights `j` and `j + 16`.
+/// Bytes per block: the scale, then 16 bytes, where the `j`-th holds the weights `j` and `j + 16`.
 pub(super) const BYTES: usize = 18;
 
-/// Appends the weights of whole blocks; bytes after the last whole one are left out.
+/// Appends the weights of whole blocks; bytes after the last whole block are ignored.
 pub(super) fn expand(blocks: &[u8], into: &mut Vec<f32>) {
     for block in blocks.as_chunks::<BYTES>().0 {
         let [low, high, pairs @ ..] = block;
@@ -24,29 +24,28 @@ pub(super) fn expand(blocks: &[u8], into: &mut Vec<f32>) {
     }
 }
 
-/// The vectors of a vocabulary, a row for each token.
+/// The vectors of a vocabulary, one row for each token.
 pub(super) enum Words {
     Floats(Vec<f32>),
-    /// Left where they are: a question needs a dozen rows, and a table has tens of megabytes.
+    /// Left in the file: a question needs a dozen rows, and a table has tens of megabytes.
     File(Rows),
-    /// Rows of whole blocks, expanded as they are asked for: 250,000 rows of 384 numbers take
-    /// 54 MB, not 384.
+    /// Rows of whole blocks, expanded on demand: 250,000 rows of 384 numbers take 54 MB, not 384.
     Blocks(Vec<u8>),
 }
 
 /// Rows of numbers in a file.
 pub(super) struct Rows {
     pub(super) file: Arc<File>,
-    /// Where they lie; looked at when the file was opened.
+    /// Their place in the file, checked when it was opened.
     pub(super) range: Range<u64>,
     pub(super) kind: Kind,
 }
 
 impl Words {
-    /// Appends the row of a token, which is `hidden` numbers long; `false` if there is no such row.
+    /// Appends the row of a token, `hidden` numbers long; `false` if there is no such row.
     ///
     /// # Errors
-    /// The file cannot be read any more.
+    /// The file can no longer be read.
     pub(super) fn append(
         &self,
         token: u32,
@@ -115,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_what_the_whole_table_has_there() {
+    fn a_row_equals_the_row_of_the_whole_table() {
         let mut all = Vec::new();
         expand(&rows(), &mut all);
         let mut file = tempfile::tempfile().unwrap();
         let bytes: Vec<u8> = all.iter().flat_map(|value| value.to_le_bytes()).collect();
-        // Others stand before and behind.
+        // Other bytes come before and after.
         file.write_all(&[&[7; 5], bytes.as_slice(), &[7; 900]].concat()).unwrap();
         let range = 5..5 + bytes.len() as u64;
         let in_file = Rows { file: Arc::new(file), range, kind: Kind::F32 };

@@ -1,5 +1,5 @@
-//! Which model lies in a folder, and can we run it? (`config.json` and the files of
-//! sentence-transformers next to it)
+//! Reads a model's shape from its folder and checks that we can run it (`config.json` and the files
+//! of sentence-transformers next to it).
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 
 use super::{WeightsError, read};
 
-/// Texts are cut here where the folder does not say otherwise: what MiniLM was trained on.
+/// The default limit at which texts are cut: the length that MiniLM was trained on.
 const MAX_TOKENS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 
-/// The sizes and choices that make one BERT differ from another.
+/// The sizes and options in which BERT models differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     /// Numbers per token, and per vector.
@@ -20,15 +20,15 @@ pub(super) struct Shape {
     pub(super) layers: usize,
     /// Attention heads per layer; they share `hidden` evenly.
     pub(super) heads: usize,
-    /// Numbers per token within the feed-forward step.
+    /// Numbers per token inside the feed-forward step.
     pub(super) intermediate: usize,
-    /// Added to a variance before its root is taken.
+    /// Added to a variance before its square root is taken.
     pub(super) epsilon: f32,
     pub(super) activation: Activation,
     pub(super) pooling: Pooling,
     /// The position of the first token: 0, but after the padding token's in `RoBERTa`.
     pub(super) first_position: usize,
-    /// Where a text is cut, special tokens included.
+    /// The limit at which a text is cut, special tokens included.
     pub(super) max_tokens: NonZeroUsize,
 }
 
@@ -84,13 +84,13 @@ struct LengthFile {
     max_seq_length: Option<NonZeroUsize>,
 }
 
-/// Reads what a folder says about its model.
+/// Reads the shape of the model in a folder.
 ///
 /// `1_Pooling/config.json` is optional (mean pooling), and so are `modules.json` and
 /// `sentence_bert_config.json` (256 tokens).
 ///
 /// # Errors
-/// [`WeightsError::Unsupported`] names the first thing that we would compute wrongly.
+/// [`WeightsError::Unsupported`] names the first feature that we would compute wrongly.
 pub(super) fn read_shape(folder: &Path) -> Result<Shape, WeightsError> {
     let path = folder.join("config.json");
     let config: ConfigFile = read_json(&path)?;
@@ -133,7 +133,7 @@ pub(super) fn read_shape(folder: &Path) -> Result<Shape, WeightsError> {
     })
 }
 
-/// A pipeline with a further step, such as a dense layer, would need that step's weights.
+/// Rejects pipelines with a further step, such as a dense layer: its weights would be missing.
 fn check_modules(folder: &Path) -> Result<(), WeightsError> {
     let path = folder.join("modules.json");
     if !path.is_file() {
@@ -192,7 +192,7 @@ mod tests {
     const BERT: &str = r#"{"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1,
         "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 100"#;
 
-    /// The shape of a folder with these files, or what is wrong with it.
+    /// The shape of a folder with these files, or the error.
     fn check(config: &str, others: &[(&str, &str)]) -> Result<Shape, String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_defaults_and_what_replaces_them() {
+    fn reads_defaults_and_their_overrides() {
         let shape = check(&format!("{BERT}}}"), &[]).unwrap();
         assert_eq!((shape.activation, shape.pooling), (Activation::Gelu, Pooling::Mean));
         assert_eq!(shape.max_tokens.get(), 100, "no more tokens than positions");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn names_what_it_cannot_run() {
+    fn names_unsupported_features() {
         let mpnet = BERT.replace("\"bert\"", "\"mpnet\"");
         let dense = r#"[{"type": "sentence_transformers.models.Dense"}]"#;
         let pooling = r#"{"pooling_mode_max_tokens": true, "pooling_mode_mean_tokens": true}"#;

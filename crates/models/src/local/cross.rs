@@ -1,6 +1,6 @@
-//! How well does a text answer a query, as weights on this machine see it? A BERT-family cross-encoder, such as
-//! ms-marco-MiniLM-L-6-v2 or bge-reranker-base: both go through the model as one pair, and a head on the first token
-//! gives one number. (Nogueira and Cho, 2019)
+//! Scores how well a text answers a query with weights on this machine. A BERT-family
+//! cross-encoder, such as ms-marco-MiniLM-L-6-v2 or bge-reranker-base, reads both as one pair, and
+//! a head on the first token gives one number (Nogueira and Cho, 2019).
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -23,12 +23,14 @@ use super::tensors::Safetensors;
 use super::tokenize::{cut_at, read_tokenizer};
 use super::{SetOnDrop, Weights, WeightsError, batches, beside};
 
-/// Pairs are cut here, or where the positions end: what cross-encoders are trained on.
+/// Pairs are cut at this length, the training length of cross-encoders, or at the end of the
+/// positions.
 const MAX_TOKENS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
 
-/// A cross-encoder in memory. Its scores are logits: any finite number, 0 where it cannot tell.
+/// A cross-encoder in memory. Its scores are logits: any finite number, 0 if the model is
+/// undecided.
 ///
-/// The same pair gets the same score, bit for bit, whatever it is asked with, on one kind of processor.
+/// The same pair gets the same score, bit for bit, in any batch, on one kind of processor.
 #[derive(Clone)]
 pub struct LocalReranker {
     loaded: Arc<Loaded>,
@@ -47,7 +49,7 @@ struct Head {
     score: Linear,
 }
 
-/// What `config.json` says of the head.
+/// The entries of `config.json` about the head.
 #[derive(Deserialize)]
 struct HeadFile {
     #[serde(default)]
@@ -59,8 +61,8 @@ struct HeadFile {
 }
 
 impl LocalReranker {
-    /// Loads a model with a head for one label; pairs are cut at 512 tokens, or where its positions end. The longer
-    /// of query and text loses its end first.
+    /// Loads a model with a head for one label; pairs are cut at 512 tokens, or at the end of its
+    /// positions. The longer of query and text loses its end first.
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
         let (shape, names) = read_shape(&weights.folder)?;
         let path = weights.folder.join("model.safetensors");
@@ -80,7 +82,7 @@ impl LocalReranker {
         Ok(Self { loaded: Arc::new(Loaded { name, tokenizer, model, head }) })
     }
 
-    /// What [`Reranker::rerank`] does, on rayon's threads: for callers without an async runtime.
+    /// [`Reranker::rerank`] on rayon's threads, for callers without an async runtime.
     pub fn rerank_now(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, ModelError> {
         self.loaded.scores(query, texts, &AtomicBool::new(false))
     }
@@ -93,10 +95,11 @@ impl Reranker for LocalReranker {
     }
 
     /// # Errors
-    /// [`ModelError::Broken`] where tokenizer and weights are not of one model, or a score is no number.
+    /// [`ModelError::Broken`] if tokenizer and weights belong to different models, or a score is
+    /// not a finite number.
     ///
     /// # Cancel safety
-    /// Dropping the future ends the work within about a second.
+    /// Dropping the future stops the work within about a second.
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let loaded = Arc::clone(&self.loaded);
         let (query, texts) = (query.to_owned(), texts.to_vec());
@@ -108,11 +111,11 @@ impl Reranker for LocalReranker {
     }
 }
 
-/// What the layers of a head are called.
+/// The names of a head's layers.
 #[derive(Clone, Copy)]
 struct HeadNames {
     dense: &'static str,
-    /// Whether `dense` stands in the body of the model, under the prefix of its names.
+    /// Whether `dense` belongs to the body of the model, under the prefix of its names.
     dense_is_in_body: bool,
     score: &'static str,
 }
@@ -122,7 +125,7 @@ const BERT: HeadNames =
 const ROBERTA: HeadNames =
     HeadNames { dense: "classifier.dense", dense_is_in_body: false, score: "classifier.out_proj" };
 
-/// Reads what a folder says of its model, which must be one that gives a single number.
+/// Reads the shape of a model, which must give a single number.
 fn read_shape(folder: &Path) -> Result<(Shape, HeadNames), WeightsError> {
     let shape = Shape { max_tokens: MAX_TOKENS, ..config::read_shape(folder)? };
     let path = folder.join("config.json");
@@ -133,15 +136,15 @@ fn read_shape(folder: &Path) -> Result<(Shape, HeadNames), WeightsError> {
         head.architectures.iter().find(|name| name.ends_with("ForSequenceClassification"));
     let Some(architecture) = architecture else {
         let what = match head.architectures.as_slice() {
-            [] => "a model that is no `…ForSequenceClassification`".to_owned(),
-            others => format!("`{}` and no `…ForSequenceClassification`", others.join("`, `")),
+            [] => "a model that is not a `…ForSequenceClassification`".to_owned(),
+            others => format!("`{}`, not a `…ForSequenceClassification`", others.join("`, `")),
         };
         return unsupported(&path, what);
     };
-    // Transformers takes two labels where nothing is said.
+    // Transformers takes two labels by default.
     let labels = head.num_labels.or(head.id2label.map(|labels| labels.len())).unwrap_or(2);
     if labels != 1 {
-        return unsupported(&path, format!("{labels} labels where a reranker has one"));
+        return unsupported(&path, format!("{labels} labels (a reranker has one)"));
     }
     Ok((shape, if architecture.starts_with("Bert") { BERT } else { ROBERTA }))
 }
@@ -164,12 +167,12 @@ impl Head {
 /// A query and a text as the model reads them.
 struct Pair {
     tokens: Vec<u32>,
-    /// The place of the first token of the second type; the end, where there is none.
+    /// The place of the first token of the second type; the end if there is none.
     second: usize,
 }
 
 impl Loaded {
-    /// Splits pairs evenly over rayon's threads; cancelled work returns early with what it has.
+    /// Splits pairs evenly over rayon's threads; cancelled work returns early with partial results.
     fn scores(
         &self,
         query: &str,
@@ -204,7 +207,9 @@ impl Loaded {
         let scores = scores.concat();
         match scores.iter().all(|score| score.is_finite()) {
             true => Ok(scores),
-            false => Err(self.broken("the weights give a score that is no number".into())),
+            false => {
+                Err(self.broken("the weights give a score that is not a finite number".into()))
+            }
         }
     }
 
@@ -242,10 +247,11 @@ impl Loaded {
 pub struct LaterReranker(Later<LocalReranker>);
 
 impl LaterReranker {
-    /// Looks whether there is a model that we can run, and whether its file is whole; nothing is loaded.
+    /// Checks that there is a model that we can run, and that its file is complete; loads nothing.
     ///
     /// # Errors
-    /// See [`WeightsError`]. What only loading can tell comes with the first texts, as [`ModelError::Broken`].
+    /// See [`WeightsError`]. Errors that only loading can find come with the first texts, as
+    /// [`ModelError::Broken`].
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
         read_shape(&weights.folder)?;
         drop(Safetensors::open(&weights.folder.join("model.safetensors"))?);

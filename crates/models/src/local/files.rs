@@ -1,18 +1,18 @@
-//! How do several threads read one file? By place: none moves where another reads.
+//! Reads a file by position, so that several threads can share it.
 
 use std::fs::File;
 use std::io;
 
-/// Fills `bytes` with what begins at a place of a file.
+/// Fills `bytes` with the content that begins at a position of a file.
 ///
 /// # Errors
-/// The file cannot be read, or ends before.
+/// The file cannot be read, or ends too early.
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, bytes: &mut [u8], place: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, place)
 }
 
-/// The same; what is read moves the file's place, which nobody else asks for.
+/// As above; reading moves the file's own position, which no other code uses.
 #[cfg(windows)]
 pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut place: u64) -> io::Result<()> {
     while !bytes.is_empty() {

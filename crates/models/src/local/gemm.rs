@@ -1,6 +1,6 @@
-//! C ← α·A·B + β·C on slices: the one unsafe call of this crate, behind checked views.
+//! Computes C ← α·A·B + β·C on slices, with the one unsafe call of this crate behind checked views.
 
-/// A matrix within a slice: element (i, j) lies at `i · row_stride + j · column_stride`.
+/// A matrix within a slice: element (i, j) is at `i · row_stride + j · column_stride`.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
     values: &'a [f32],
@@ -21,7 +21,7 @@ impl<'a> Matrix<'a> {
         Ok(Self { values, rows, columns, row_stride, column_stride: 1 })
     }
 
-    /// The same numbers, rows and columns exchanged; nothing moves.
+    /// The same numbers with rows and columns exchanged; nothing is copied.
     pub(super) fn transposed(self) -> Self {
         Self {
             values: self.values,
@@ -53,7 +53,7 @@ impl<'a> MatrixMut<'a> {
     }
 }
 
-/// A matrix does not lie within its slice, or two do not fit together: a bug in the forward pass.
+/// A matrix exceeds its slice, or two do not fit together: a bug in the forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("matrices of {0} × {1} and {2} × {3} numbers do not fit")]
 pub(super) struct OutOfBounds(usize, usize, usize, usize);
@@ -72,7 +72,7 @@ fn check(length: usize, [rows, columns]: [usize; 2], row_stride: usize) -> Resul
     Err(OutOfBounds(rows, columns, length, row_stride))
 }
 
-/// C ← `scale`·A·B + `keep`·C. Each element of C is the same whatever the number of rows.
+/// C ← `scale`·A·B + `keep`·C. Each element of C is the same for any number of rows.
 pub(super) fn multiply(
     scale: f32,
     a: Matrix<'_>,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_does_not_fit() {
+    fn refuses_matrices_that_do_not_fit() {
         let values = [0.0; 5];
         assert!(Matrix::new(&values, [2, 3], 3).is_err(), "one number short");
         assert!(Matrix::new(&values, [2, 3], 2).is_err(), "rows overlap");
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_row_does_not_depend_on_its_neighbours() {
         let number = |i: usize| ((i * 7919 % 1009) as f32 / 1009.0) - 0.5;
-        let (depth, width) = (300, 40); // Deeper than one of sgemm's blocks.
+        let (depth, width) = (300, 40); // deeper than one of sgemm's blocks
         let a: Vec<f32> = (0..70 * depth).map(number).collect();
         let b: Vec<f32> = (0..depth * width).map(number).collect();
         let product = |rows: usize| {

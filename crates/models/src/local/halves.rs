@@ -1,8 +1,8 @@
-//! How is a number read that is written in 32 bits, or in 16 of either kind?
+//! Reads numbers that are stored in 32 bits, or in 16 bits of either kind.
 
 use safetensors::Dtype;
 
-/// How numbers are written.
+/// The storage format of numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     F32,
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// Of a number.
+    /// Bytes per number.
     pub(super) fn bytes(self) -> u64 {
         match self {
             Self::F32 => 4,
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Appends the numbers that are written in these bytes.
+    /// Appends the numbers that these bytes encode.
     pub(super) fn append(self, bytes: &[u8], into: &mut Vec<f32>) {
         match self {
             Self::F32 => into.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
@@ -38,13 +38,13 @@ impl Kind {
     }
 }
 
-/// The upper half of an `f32`.
+/// A bf16 number is the upper half of an `f32`.
 fn from_bf16(bytes: [u8; 2]) -> f32 {
     f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
 }
 
-/// Moves exponent and fraction into place; the factor 2¹¹² makes up for the exponents' offsets, and
-/// is exact for subnormal numbers too.
+/// Moves exponent and fraction into place; the factor 2¹¹² corrects the exponents' offsets, and is
+/// exact for subnormal numbers too.
 pub(super) fn from_f16(bytes: [u8; 2]) -> f32 {
     let bits = u32::from(u16::from_le_bytes(bytes));
     let sign = (bits & 0x8000) << 16;
@@ -53,7 +53,7 @@ pub(super) fn from_f16(bytes: [u8; 2]) -> f32 {
     let magnitude = if is_finite {
         f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)
     } else {
-        f32::from_bits(magnitude | 0x7f80_0000) // Infinity, or not a number.
+        f32::from_bits(magnitude | 0x7f80_0000) // infinity, or not a number
     };
     f32::from_bits(magnitude.to_bits() | sign)
 }

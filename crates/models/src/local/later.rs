@@ -1,4 +1,4 @@
-//! When are weights loaded? When the first text comes: most commands have none to embed.
+//! Loads weights when the first text comes, because most commands embed no text.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use pikerag_knowledge::{Embedder, ModelError, Parted, PartedVectors, Vector};
 use super::tensors::Safetensors;
 use super::{LocalEmbedder, Source, Weights, WeightsError, reads_parts};
 
-/// A model in memory, once somebody has asked for it.
+/// A model in memory, loaded on first use.
 #[derive(Clone)]
 pub(super) struct Later<T> {
     weights: Weights,
@@ -25,10 +25,10 @@ impl<T: Clone + Send + Sync + 'static> Later<T> {
         &self.weights.name
     }
 
-    /// Loads the model if nobody has.
+    /// Loads the model unless it is loaded.
     ///
     /// # Errors
-    /// [`ModelError::Broken`], also for everybody who comes later.
+    /// [`ModelError::Broken`], also for every later call.
     pub(super) async fn opened(&self) -> Result<T, ModelError> {
         let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
         let this = self.clone();
@@ -50,16 +50,16 @@ pub struct LaterEmbedder {
 }
 
 impl LaterEmbedder {
-    /// Looks whether there is a model that we can run, and whether its file is whole; nothing is loaded.
+    /// Checks that there is a model that we can run, and that its file is complete; loads nothing.
     ///
     /// # Errors
-    /// See [`WeightsError`]. What only loading can tell comes with the first text, as
+    /// See [`WeightsError`]. Errors that only loading can find come with the first text, as
     /// [`ModelError::Broken`].
     pub fn new(weights: Weights) -> Result<Self, WeightsError> {
-        let source = Source::look(&weights)?;
+        let source = Source::inspect(&weights)?;
         match &source {
             Source::Files(_) => drop(Safetensors::open(&weights.folder.join("model.safetensors"))?),
-            Source::Packed(_) => {} // Looked through already.
+            Source::Packed(_) => {} // Inspected already.
         }
         let reads_parts = reads_parts(source.shape());
         Ok(Self { model: Later::new(weights, LocalEmbedder::open), reads_parts })

@@ -1,7 +1,7 @@
-//! How is a linear layer computed in whole numbers, and still the same to four digits? Weights and inputs are rounded
-//! to about eleven bits, each by a scale of its own, so that no sum can leave 32 bits. Products of whole numbers are
-//! exact, so that every processor gives the same sums; the widest instructions that it has are told when the
-//! program runs.
+//! Computes a linear layer in whole numbers, the same to four digits. Weights and inputs are
+//! rounded to about eleven bits, each by a scale of its own, so that no sum exceeds 32 bits.
+//! Products of whole numbers are exact, so that every processor gives the same sums. The widest
+//! available instructions are detected at run time.
 
 #![expect(
     clippy::inline_always,
@@ -13,10 +13,10 @@ use pulp::{Arch, NullaryFnOnce};
 use super::tensors::Tensors;
 use super::{WeightsError, math};
 
-/// Outputs that are computed at once, and rows of inputs: what fits the registers of AVX2.
+/// Outputs that are computed at once, and rows of inputs: as many as fit the registers of AVX2.
 const COLUMNS: usize = 16;
 const ROWS: usize = 6;
-/// Two inputs of a row, or the two weights that they are multiplied with: one instruction adds both products up.
+/// Two inputs of a row, or the two weights for them: one instruction sums both products.
 type Pair = [i16; 2];
 /// The weights of two inputs for some outputs.
 type Step = [Pair; COLUMNS];
@@ -25,9 +25,9 @@ type Inputs = [Pair; ROWS];
 
 /// y = x·W + b
 pub(super) struct Linear {
-    /// By panel of [`COLUMNS`] outputs, a step for each two inputs; zeros behind the last ones.
+    /// By panel of [`COLUMNS`] outputs, a step for each two inputs; zeros after the last ones.
     steps: Vec<Step>,
-    /// By panel, what one of the rounded weights of an output stands for.
+    /// By panel, the value of one unit of an output's rounded weights.
     scales: Vec<[f32; COLUMNS]>,
     /// By panel.
     bias: Vec<[f32; COLUMNS]>,
@@ -39,12 +39,13 @@ pub(super) struct Linear {
 #[derive(Default)]
 pub(super) struct Rounded {
     blocks: Vec<Inputs>,
-    /// What one of the rounded inputs of a row stands for.
+    /// The value of one unit of a row's rounded inputs.
     scales: Vec<[f32; ROWS]>,
 }
 
 impl Linear {
-    /// Reads layers of equal size and puts their outputs side by side. A file keeps `[outputs, inputs]`.
+    /// Reads layers of equal size and puts their outputs side by side. A file stores `[outputs,
+    /// inputs]`.
     pub(super) fn read(
         tensors: &impl Tensors,
         names: &[String],
@@ -60,7 +61,7 @@ impl Linear {
         Ok(Self::new(&rows, &bias, inputs))
     }
 
-    /// Of a row of weights for each output.
+    /// Takes a row of weights for each output.
     fn new(rows: &[f32], bias: &[f32], inputs: usize) -> Self {
         let (inputs, outputs) = (inputs.max(1), bias.len());
         let (n_steps, n_panels) = (inputs.div_ceil(2), outputs.div_ceil(COLUMNS));
@@ -91,7 +92,7 @@ impl Linear {
         self.add_to(x, rounded, y);
     }
 
-    /// y ← y + x·W + b. A row of y is the same, bit for bit, whatever other rows there are.
+    /// y ← y + x·W + b. A row of y is the same, bit for bit, with any other rows.
     pub(super) fn add_to(&self, x: &[f32], rounded: &mut Rounded, y: &mut [f32]) {
         Arch::new().dispatch(Rounding { x, inputs: self.inputs, rounded });
         run(Product { linear: self, x: rounded, y });
@@ -132,20 +133,21 @@ impl Rounded {
     }
 }
 
-/// The greatest whole number whose square may be added up in 32 bits as often as a sum has products.
+/// The greatest whole number whose square fits 32 bits when summed once for each product of a sum.
 fn levels(inputs: usize) -> f32 {
     let products = 2 * inputs.div_ceil(2).min(DEPTH);
     let most = (f64::from(i32::MAX) / products as f64).sqrt().floor();
     most.min(f64::from(i16::MAX)) as f32
 }
 
-/// Rounds a row to whole numbers of at most `levels`, two to a place, and returns what one of them stands for.
+/// Rounds a row to whole numbers of at most `levels`, two to a place, and returns the value of one
+/// unit.
 #[inline(always)]
 fn round<'a>(row: &[f32], levels: f32, places: impl Iterator<Item = &'a mut Pair>) -> f32 {
     /// 1.5·2²³: adding it rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let scale = math::largest(row) / levels;
-    // Of a row that is zero, or no number, nothing is left to round.
+    // A row of zeros, or with a number that is not finite, has nothing to round.
     let inverse = if scale.is_normal() { 1.0 / scale } else { 0.0 };
     let whole = |value: f32| (value * inverse + ROUND).to_bits() as i16;
     let (pairs, rest) = row.as_chunks();
@@ -156,9 +158,9 @@ fn round<'a>(row: &[f32], levels: f32, places: impl Iterator<Item = &'a mut Pair
     scale
 }
 
-/// A way to multiply.
+/// A strategy for multiplying.
 trait Kernel: Copy {
-    /// Rows times columns: exact, as both are within [`levels`].
+    /// Rows times columns: exact, because both are within [`levels`].
     fn tile(self, rows: &[Inputs], columns: &[Step]) -> [[i32; COLUMNS]; ROWS];
 }
 
@@ -169,8 +171,8 @@ struct Product<'a> {
     y: &'a mut [f32],
 }
 
-/// Pairs of inputs that are added up in whole numbers: as many steps of a panel, and the inputs of a block, stay in
-/// the first cache.
+/// Pairs of inputs that are summed in whole numbers: that many steps of a panel, and the inputs of
+/// a block, stay in the first-level cache.
 const DEPTH: usize = 192;
 
 impl Product<'_> {
@@ -197,7 +199,7 @@ impl Product<'_> {
                     let rows = y.chunks_exact_mut(*outputs).zip(sums.iter().zip(x_scales));
                     for (y, (sums, x_scale)) in rows {
                         let Some(y) = y.get_mut(nth * COLUMNS..) else { continue };
-                        // Of known length, the compiler takes many at once.
+                        // With a known length, the compiler handles many at once.
                         match y.first_chunk_mut::<COLUMNS>() {
                             Some(whole) => add(whole, sums, scales, *x_scale),
                             None => add(y, sums, scales, *x_scale),
@@ -209,7 +211,7 @@ impl Product<'_> {
     }
 }
 
-/// y ← y + sums, as what they stand for; as far as y goes.
+/// y ← y + sums, scaled back; up to the end of y.
 #[inline(always)]
 fn add<'a>(
     y: impl IntoIterator<Item = &'a mut f32>,
@@ -231,7 +233,7 @@ fn run(product: Product<'_>) {
             None => v3.vectorize(Prepared(product, v3)),
         };
     }
-    Arch::new().dispatch(Prepared(product, Plain));
+    Arch::new().dispatch(Prepared(product, Portable));
 }
 
 struct Prepared<'a, K>(Product<'a>, K);
@@ -245,11 +247,11 @@ impl<K: Kernel> NullaryFnOnce for Prepared<'_, K> {
     }
 }
 
-/// What the compiler makes of a loop.
+/// A portable loop, vectorised by the compiler.
 #[derive(Clone, Copy)]
-struct Plain;
+struct Portable;
 
-impl Kernel for Plain {
+impl Kernel for Portable {
     #[inline(always)]
     fn tile(self, rows: &[Inputs], columns: &[Step]) -> [[i32; COLUMNS]; ROWS] {
         let mut sums = [[0; COLUMNS]; ROWS];
@@ -292,7 +294,8 @@ mod x86 {
     }
 
     pulp::simd_type! {
-        /// AVX-512, where the compiler may fuse the products of [`V3`]'s kernel with their sums (`vpdpwssd`).
+        /// AVX-512, where the compiler may fuse the products of [`V3`]'s kernel with their sums
+        /// (`vpdpwssd`).
         pub(super) struct Vnni {
             avx2: "avx2",
             fma: "fma",
@@ -306,7 +309,7 @@ mod x86 {
     }
 
     pub(super) fn vnni() -> Option<Vnni> {
-        // pulp 0.22 looks for AVX-512F where it says `avx512vl`.
+        // pulp 0.22 checks AVX-512F under the name `avx512vl`.
         if std::arch::is_x86_feature_detected!("avx512vl") { Vnni::try_new() } else { None }
     }
 }
@@ -315,7 +318,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Sums that 16 bits do not hold, sizes that end within a panel, a pair and a block.
+    /// Sums that exceed 16 bits, and sizes that end within a panel, a pair and a block.
     #[test]
     fn every_kernel_is_exact() {
         for (n_rows, inputs, outputs) in [(1, 1, 1), (6, 2, 16), (7, 33, 17), (100, 384, 40)] {
@@ -334,14 +337,14 @@ mod tests {
                 kernel(Product { linear: &linear, x: &rounded, y: &mut y });
                 y
             };
-            let plain = product(&|product| product.with(Plain));
-            assert_eq!(product(&|product| run(product)), plain, "what is chosen");
+            let portable = product(&|product| product.with(Portable));
+            assert_eq!(product(&|product| run(product)), portable, "the chosen kernel");
             #[cfg(target_arch = "x86_64")]
             if let Some(v3) = pulp::x86::V3::try_new() {
                 let v3 = product(&|product| v3.vectorize(Prepared(product, v3)));
-                assert_eq!(v3, plain, "AVX2");
+                assert_eq!(v3, portable, "AVX2");
             }
-            for (row, y) in x.chunks(inputs).zip(plain.chunks(outputs)) {
+            for (row, y) in x.chunks(inputs).zip(portable.chunks(outputs)) {
                 for (weights, y) in weights.chunks(inputs).zip(y) {
                     let exact: f32 = row.iter().zip(weights).map(|(x, w)| x * w).sum();
                     let largest = math::largest(row) * math::largest(weights) * inputs as f32;
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sum_leaves_32_bits() {
+    fn no_sum_exceeds_32_bits() {
         for inputs in [1, 2, 3, 384, 1536, 4096, 100_001] {
             let row = vec![-3.5; inputs];
             let linear = Linear::new(&row, &[0.0], inputs);
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_numbers_stay_where_they_are() {
+    fn rows_of_nan_do_not_affect_others() {
         let linear = Linear::new(&[1.0, 2.0], &[0.5], 2);
         let x = [0.0, 0.0, f32::NAN, 1.0, f32::INFINITY, 1.0, 1.0, 1.0, 1e-44, 0.0];
         let mut y = Vec::new();

@@ -1,5 +1,5 @@
-//! GELU, softmax and layer normalisation on slices, in plain arithmetic that the compiler turns
-//! into the widest vectors that the machine has (`pulp` picks them at run time).
+//! Computes GELU, softmax and layer normalisation on slices, in plain arithmetic that the compiler
+//! turns into the widest vectors of the machine (`pulp` picks them at run time).
 
 #![expect(
     clippy::inline_always,
@@ -23,7 +23,7 @@ pub(super) fn gelu_tanh(values: &mut [f32]) {
     }));
 }
 
-/// What becomes of each number.
+/// Applies a function to each number.
 struct Each<'a, F>(&'a mut [f32], F);
 
 impl<F: Fn(f32) -> f32> NullaryFnOnce for Each<'_, F> {
@@ -116,7 +116,7 @@ pub(super) fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// Numbers summed side by side: float addition keeps its order, so the compiler may not do it.
+/// Numbers summed side by side: float addition is not associative, so the compiler may not do it.
 const LANES: usize = 16;
 
 #[inline(always)]
@@ -143,7 +143,7 @@ fn max(values: &[f32]) -> f32 {
     lanes.iter().chain(rest).fold(f32::MIN, |highest, &value| highest.max(value))
 }
 
-/// The largest magnitude; 0 for nothing.
+/// The largest magnitude; 0 for an empty slice.
 #[inline(always)]
 pub(super) fn largest(values: &[f32]) -> f32 {
     let (blocks, rest) = values.as_chunks::<LANES>();
@@ -163,10 +163,10 @@ const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
-/// eˣ within 3e-7 of its value; x is held to [−87, 88], where a float can hold the result.
+/// eˣ within 3e-7 of its value; x is limited to [−87, 88], where a float can hold the result.
 ///
 /// Cephes: eˣ = 2ⁿ·eʳ with |r| ≤ ½ ln 2, and a polynomial for eʳ. Adding `ROUND` rounds to the
-/// integer n and leaves it in the low bits, from where a shift moves it to the exponent.
+/// integer n and puts it into the low bits; a shift then moves it to the exponent.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);

@@ -1,7 +1,7 @@
-//! Tokens in, one unit vector per text out: BERT (Devlin et al. 2019) over a ragged batch.
+//! Runs BERT (Devlin et al. 2019) over a ragged batch: tokens in, one unit vector per text out.
 //!
-//! The tokens of all texts lie below each other in one matrix, without padding. Linear layers and
-//! norms work on that matrix; only attention looks at each text by itself.
+//! The tokens of all texts form one matrix, one below the other, without padding. Linear layers and
+//! norms work on that matrix; only attention handles each text by itself.
 
 use std::ops::Range;
 
@@ -19,9 +19,10 @@ use super::{WeightsError, math};
 pub(super) struct Model {
     pub(super) shape: Shape,
     words: Words,
-    /// Position vectors, each with the vector of token type 0 added: that is what all tokens of a single text are.
+    /// Position vectors, each with the vector of token type 0 added: all tokens of a single text
+    /// have that type.
     positions: Vec<f32>,
-    /// What makes token type 1 of it, the second text of a pair; nothing where there is one type only.
+    /// The difference to token type 1, the second text of a pair; empty if there is one type only.
     second_type: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -42,18 +43,18 @@ struct Norm {
     shift: Vec<f32>,
 }
 
-/// Why a batch could not be embedded: tokenizer and weights are not of one model, or a bug.
+/// Why a batch could not be embedded: tokenizer and weights belong to different models, or a bug.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ForwardError {
     #[error("the tokenizer's token {token} at position {position} has no row in the weights")]
     Token { token: u32, position: usize },
     #[error("the weights do not fit together")]
     Shape(#[from] OutOfBounds),
-    #[error("the vocabulary's vectors cannot be read any more")]
+    #[error("the vocabulary's vectors can no longer be read")]
     Unreadable(#[from] std::io::Error),
 }
 
-/// Buffers that live from batch to batch.
+/// Buffers that are reused from batch to batch.
 #[derive(Default)]
 pub(super) struct Scratch {
     hidden: Vec<f32>,
@@ -79,7 +80,7 @@ impl Model {
         }
         let before = shape.first_position.saturating_mul(hidden).min(positions.len());
         positions.drain(..before);
-        // Most of the time goes into rounding: all at once.
+        // Most of the time goes into rounding, so all layers are read in parallel.
         let layer = |i: usize| -> Result<Layer, WeightsError> {
             let at = |name: &str| format!("encoder.layer.{i}.{name}");
             let linear =
@@ -95,24 +96,24 @@ impl Model {
             })
         };
         let layers: Vec<_> = (0..shape.layers).into_par_iter().map(layer).collect();
-        // In order: of several that are wrong it is always the first that is told.
+        // In order: of several errors, always the first is reported.
         let layers = layers.into_iter().collect::<Result<_, _>>()?;
         let words = tensors.words(hidden)?;
         let norm = Norm::read(tensors, "embeddings.LayerNorm", hidden)?;
         Ok(Self { shape, words, positions, second_type, norm, layers })
     }
 
-    /// Where texts are cut: no later than the positions end.
+    /// The limit at which texts are cut: at most the number of positions.
     pub(super) fn max_tokens(&self) -> usize {
         self.shape.max_tokens.get().min(self.positions.len() / self.shape.hidden)
     }
 
-    /// One vector per text, in order, not yet of length 1: the sum over its tokens, or the first of
-    /// them, as the model pools; zeros for a text without tokens. Besides, for each span of a text's tokens the sum
-    /// over those; nothing for an empty span.
+    /// One vector per text, in order, not yet of length 1: the sum over its tokens, or the first
+    /// token's, as the model pools; zeros for a text without tokens. Also, for each span of a
+    /// text's tokens, the sum over the span; zeros for an empty span.
     ///
-    /// A text's vector is the same, bit for bit, whatever else is in the batch: each row of a
-    /// product is computed in the same order of steps, and nothing else looks across texts.
+    /// A text's vector is the same, bit for bit, in any batch: each row of a product is computed in
+    /// the same order of steps, and no other step crosses texts.
     pub(super) fn embed(
         &self,
         texts: &[&[u32]],
@@ -135,8 +136,9 @@ impl Model {
         Ok(vectors)
     }
 
-    /// Takes the tokens of all texts through all layers; their rows are then in `scratch`. `seconds` are the places
-    /// from which on the tokens of a text are of type 1; none for texts beyond it.
+    /// Passes the tokens of all texts through all layers; their rows are then in `scratch`. From
+    /// the places `seconds` on, the tokens of a text are of type 1; texts without such a place have
+    /// none.
     pub(super) fn run(
         &self,
         texts: &[&[u32]],
@@ -151,7 +153,8 @@ impl Model {
         Ok(())
     }
 
-    /// The rows of the first tokens, one below the other, after [`Model::run`]; zeros for a text without tokens.
+    /// The rows of the first tokens, one below the other, after [`Model::run`]; zeros for a text
+    /// without tokens.
     pub(super) fn first_rows(&self, texts: &[&[u32]], scratch: &Scratch) -> Vec<f32> {
         let hidden = self.shape.hidden;
         let mut firsts = Vec::with_capacity(texts.len() * hidden);
@@ -254,7 +257,8 @@ impl Model {
         layer.output_norm.apply(x, self.shape.epsilon);
     }
 
-    /// The token vectors of one text → where its vector points. (The sum does as the mean.)
+    /// The token vectors of one text → the direction of its vector. (The sum has the direction of
+    /// the mean.)
     fn pool(&self, rows: &[f32]) -> Vector {
         match self.shape.pooling {
             Pooling::Mean => sum(Some(rows), self.shape.hidden),

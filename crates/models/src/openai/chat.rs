@@ -1,4 +1,4 @@
-//! How does a chat request become JSON, and JSON a reply?
+//! Turns a chat request into JSON, and JSON into a reply.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -27,7 +27,7 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// Checks the settings; nothing is sent yet.
+    /// Checks the settings; sends nothing.
     ///
     /// # Errors
     /// [`ModelError::Unsupported`], naming the setting that is wrong.
@@ -36,12 +36,12 @@ impl OpenAiChat {
         Ok(Self { endpoint, wire, quirks: Arc::default() })
     }
 
-    /// The same, where it shares what its endpoint was found to refuse.
+    /// Shares the dialect that the endpoint was found to understand.
     pub(crate) fn with_quirks(self, quirks: Arc<Quirks>) -> Self {
         Self { quirks, ..self }
     }
 
-    /// Asks, and asks again in another dialect while the endpoint refuses the one we speak.
+    /// Sends the request, and tries other dialects while the endpoint refuses the current one.
     async fn ask(&self, request: &ChatRequest) -> Result<Choice, Trouble> {
         let asked =
             request.schema.as_ref().map_or(Structured::Prompt, |_| self.endpoint.structured);
@@ -78,7 +78,7 @@ impl OpenAiChat {
 
     async fn replied(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let mut choice = self.ask(request).await.map_err(|trouble| {
-            match request.logprobs && trouble.refuses(|said| said.contains("logprob")) {
+            match request.logprobs && trouble.refuses(|body| body.contains("logprob")) {
                 true => self.no_logprobs(),
                 false => trouble.into_error(&self.endpoint.model),
             }
@@ -214,7 +214,7 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
     }
 }
 
-/// What a schema says of lengths: it keeps weak models from going round in circles.
+/// The fields of a schema that limit lengths: they keep weak models from repeating themselves.
 const BOUNDS: [&str; 2] = ["maxLength", "maxItems"];
 
 fn is_bounded(schema: &Value) -> bool {
@@ -271,7 +271,7 @@ struct Completion {
     error: Option<Value>,
 }
 
-/// The first choice. Fields for thinking (`reasoning`, `reasoning_content`) are left out; their
+/// The first choice. Fields for reasoning (`reasoning`, `reasoning_content`) are left out; their
 /// tokens are in the usage.
 #[derive(Deserialize)]
 struct Choice {
@@ -284,18 +284,18 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct RawReply {
-    content: Option<SaidContent>,
+    content: Option<ReplyContent>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum SaidContent {
+enum ReplyContent {
     Text(String),
-    Parts(Vec<SaidPart>),
+    Parts(Vec<ReplyPart>),
 }
 
 #[derive(Deserialize)]
-struct SaidPart {
+struct ReplyPart {
     text: Option<String>,
 }
 
@@ -311,18 +311,18 @@ struct TokenScore {
 }
 
 impl Choice {
-    /// A refusal and a null content are an empty reply.
+    /// Turns a choice into a reply; a refusal or a null content becomes an empty reply.
     fn into_reply(self, request: &ChatRequest) -> ChatReply {
         let text = match self.message.content {
-            Some(SaidContent::Text(text)) => text,
-            Some(SaidContent::Parts(parts)) => {
+            Some(ReplyContent::Text(text)) => text,
+            Some(ReplyContent::Parts(parts)) => {
                 parts.into_iter().filter_map(|part| part.text).collect()
             }
             None => String::new(),
         };
         let counted = |field| counted(self.usage.as_ref(), field);
         let prompt = counted("prompt_tokens");
-        // Gemini leaves the tokens of thinking out of all but the total.
+        // Gemini counts reasoning tokens only in the total.
         let all_but_prompt = counted("total_tokens")
             .zip(prompt)
             .and_then(|(total, prompt)| total.checked_sub(prompt));
@@ -347,14 +347,14 @@ fn finish_reason(name: &str) -> FinishReason {
 }
 
 impl TokenScore {
-    /// Rounding makes some servers send a logarithm a little above 0.
+    /// Limits the logarithm to 0: some servers round it slightly above.
     fn into_logprob(self) -> TokenLogprob {
         TokenLogprob { token: self.token, logprob: self.logprob.min(0.0) }
     }
 }
 
-/// A count as the endpoint gives it. Zero means that it does not count, and a number beyond four
-/// thousand million that it cannot.
+/// A count as the endpoint gives it; `None` for zero (it does not count) and for numbers beyond 2³²
+/// (it counts wrongly).
 pub(super) fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
     let count = usage?.get(field)?.as_u64()?;
     (0 < count && u32::try_from(count).is_ok()).then_some(count)

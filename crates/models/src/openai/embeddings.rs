@@ -1,4 +1,4 @@
-//! How do texts become unit vectors over the wire?
+//! Turns texts into unit vectors over the network.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -20,13 +20,13 @@ use super::{Endpoint, Transport, Trouble, spans};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_embedding;
 
-/// What to expect of an embedding model.
+/// The expected properties of an embedding model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbeddingParams {
-    /// How many numbers each vector has, if known: others are refused. If not, the first reply
-    /// decides.
+    /// The number of components of each vector, if known: other lengths are refused. If not, the
+    /// first reply decides.
     pub dimension: Option<NonZeroUsize>,
-    /// How a call is cut into requests.
+    /// How a call is split into requests.
     pub batch: Batch,
 }
 
@@ -40,7 +40,7 @@ pub struct OpenAiEmbedder {
 }
 
 impl OpenAiEmbedder {
-    /// Checks the settings; nothing is sent yet.
+    /// Checks the settings; sends nothing.
     ///
     /// # Errors
     /// [`ModelError::Unsupported`], naming the setting that is wrong.
@@ -58,7 +58,8 @@ impl OpenAiEmbedder {
         Ok(Self { endpoint, wire, batch: params.batch, dimension, refuses_base64 })
     }
 
-    /// Base64 is a quarter of the bytes, and far less to parse; who does not know it sends floats.
+    /// Base64 is a quarter of the bytes, and far less to parse; a server that does not know it
+    /// sends floats.
     async fn ask(&self, texts: &[String]) -> Result<CountedVectors, Trouble> {
         loop {
             let plain = self.refuses_base64.load(Ordering::Relaxed);
@@ -68,7 +69,7 @@ impl OpenAiEmbedder {
                 Ok(reply) => return self.vectors(reply, texts.len()),
                 Err(error) => error,
             };
-            if plain || !error.refuses(|said| said.contains("encoding_format")) {
+            if plain || !error.refuses(|body| body.contains("encoding_format")) {
                 return Err(error);
             }
             info!(model = self.endpoint.model, "the endpoint refuses base64; asking for floats");
@@ -104,12 +105,14 @@ impl OpenAiEmbedder {
             return Err(Trouble::wrong(format!("has a vector of {n} numbers, not {dimension}")));
         }
         let squares: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-        // Also false for a sum that is not a number.
+        // Also false if the sum is not a number.
         if !(0.0 < squares && squares.is_finite()) {
-            return Err(Trouble::wrong("has a vector without a direction (all zero or no number)"));
+            return Err(Trouble::wrong(
+                "has a vector without a direction (all zero or not a number)",
+            ));
         }
         let length = squares.sqrt();
-        // Unit vectors stay as they came, to the bit.
+        // Unit vectors keep every bit.
         if 1e-6 < (length - 1.0).abs() {
             for x in &mut vector {
                 *x = (f64::from(*x) / length) as f32;
@@ -180,8 +183,8 @@ struct Item {
     embedding: Floats,
 }
 
-/// Floats as a list, or as base64 of their little-endian bytes. A visitor rather than an untagged
-/// enum, which would keep each number in a buffer first.
+/// Floats as a list, or as base64 of their little-endian bytes. A visitor and not an untagged enum,
+/// which would buffer each number first.
 struct Floats(Vector);
 
 impl<'de> Deserialize<'de> for Floats {
@@ -218,7 +221,7 @@ pub(crate) fn to_base64(vector: &[f32]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The reverse of [`to_base64`]; none for what is no base64 of whole floats.
+/// The reverse of [`to_base64`]; `None` if the text is not base64 of whole floats.
 pub(crate) fn from_base64(text: &str) -> Option<Vector> {
     let bytes = STANDARD.decode(text).ok()?;
     let (floats, rest) = bytes.as_chunks::<4>();
@@ -249,7 +252,7 @@ mod tests {
     use crate::{Budget, Cap, Meter, Prices};
     use pikerag_test_support::canned::{Server, ok};
 
-    /// What the endpoint counts is booked, so that the cap holds; where it does not count, an estimate.
+    /// The endpoint's count is booked, so that the cap holds; without a count, an estimate.
     #[tokio::test]
     async fn the_budget_books_what_the_endpoint_counts() {
         let vector = json!([{"embedding": [1.0, 0.0]}]);
@@ -260,7 +263,8 @@ mod tests {
         ]);
         let text = ["crane".to_owned()];
         let estimate = estimate_embedding(&text).prompt_tokens;
-        // A call can cost 69 tokens at most: there is room for one after the second, and none after the third.
+        // A call can cost 69 tokens at most: one more fits after the second, and none after the
+        // third.
         let cap = Cap { tokens: Some(39 + estimate + 69), ..Cap::default() };
         let meter = Arc::new(Meter::new(Prices::new(), cap));
         let endpoint = Endpoint::new(&server.base_url, "m");

@@ -1,13 +1,13 @@
-//! What may the further fields of a request say, and what can they cost?
+//! Checks the further fields of a request, and computes the highest cost that they can add.
 
 use pikerag_knowledge::Usage;
 use serde_json::{Map, Value};
 
-/// They are ours: the rest would be read for what it is not.
+/// Fields that we set: with other values we would misread the reply.
 const OURS: [&str; 4] = ["model", "messages", "input", "stream"];
 
-/// They ask for more than one reply, or for work that is billed beside it. We read one reply, and no cap could
-/// hold what nobody counts.
+/// Fields that ask for more than one reply, or for work that is billed separately. We read one
+/// reply, and no cap could limit uncounted costs.
 const UNCOUNTED: [&str; 11] = [
     "n",
     "best_of",
@@ -22,7 +22,7 @@ const UNCOUNTED: [&str; 11] = [
     "search_parameters",
 ];
 
-/// What servers call the most tokens of a reply.
+/// Servers' names for the limit on tokens of a reply.
 const LIMITS: [&str; 6] = [
     "max_tokens",
     "max_completion_tokens",
@@ -32,10 +32,10 @@ const LIMITS: [&str; 6] = [
     "num_predict",
 ];
 
-/// What some servers bill on top of that.
+/// Tokens that some servers bill in addition.
 const ON_TOP: [&str; 2] = ["thinking_budget", "max_thinking_tokens"];
 
-/// Why further fields cannot be sent; nothing, where they can.
+/// Why further fields cannot be sent; `None` if they can.
 pub(super) fn refused(fields: &Map<String, Value>) -> Option<String> {
     for name in fields.keys() {
         if OURS.contains(&name.as_str()) {
@@ -43,16 +43,16 @@ pub(super) fn refused(fields: &Map<String, Value>) -> Option<String> {
         }
         if UNCOUNTED.contains(&name.as_str()) {
             return Some(format!(
-                "`{name}` cannot be an extra field: no budget could count what it costs"
+                "`{name}` cannot be an extra field: no budget could count its cost"
             ));
         }
     }
     not_counted(fields).map(|name| {
-        format!("the extra field `{name}` has to be a whole number of at least 1, below 2^32")
+        format!("the extra field `{name}` must be a whole number of at least 1, below 2^32")
     })
 }
 
-/// A limit on tokens that is none, at any depth.
+/// A field with an invalid limit on tokens, at any depth.
 fn not_counted(fields: &Map<String, Value>) -> Option<&str> {
     for (name, value) in fields {
         if is_limit(name) && !value.is_object() && tokens(value).is_none() {
@@ -73,19 +73,19 @@ fn tokens(value: &Value) -> Option<u64> {
     value.as_u64().filter(|tokens| (1..=u64::from(u32::MAX)).contains(tokens))
 }
 
-/// What further fields add to the most that a request can cost.
+/// The highest cost that further fields add to a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extra {
-    /// They may all become part of the prompt.
+    /// The length of all fields: they may become part of the prompt.
     bytes: u64,
-    /// The reply may have so many tokens, whatever the request says.
+    /// The limit on tokens of the reply, whatever the request asks for.
     reply: u64,
-    /// And so many more.
+    /// Further tokens beside the reply.
     on_top: u64,
 }
 
 impl Extra {
-    /// Of fields that are not [`refused`].
+    /// Takes fields that are not [`refused`].
     pub(crate) fn new(fields: &Map<String, Value>) -> Self {
         if fields.is_empty() {
             return Self::default();
@@ -93,11 +93,11 @@ impl Extra {
         let bytes: usize =
             fields.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
         let mut extra = Self { bytes: bytes as u64, ..Self::default() };
-        extra.look(fields);
+        extra.add(fields);
         extra
     }
 
-    fn look(&mut self, fields: &Map<String, Value>) {
+    fn add(&mut self, fields: &Map<String, Value>) {
         for (name, value) in fields {
             match tokens(value) {
                 Some(tokens) if LIMITS.contains(&name.as_str()) => {
@@ -107,13 +107,13 @@ impl Extra {
                 _ => {}
             }
             if let Some(fields) = value.as_object() {
-                self.look(fields);
+                self.add(fields);
             }
         }
     }
 
-    /// The most that a request can cost with them, given the most without. A lower limit of theirs counts for
-    /// nothing: a server may know it by another name.
+    /// The highest cost of a request with these fields, given its highest cost without. A lower
+    /// limit in the fields is ignored: the server may use another name for it.
     pub(crate) fn on(self, most: Usage) -> Usage {
         Usage {
             prompt_tokens: most.prompt_tokens + self.bytes,
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    fn told(fields: &Value) -> String {
+    fn outcome(fields: &Value) -> String {
         let fields = fields.as_object().unwrap();
         match refused(fields) {
             Some(reason) => reason,
@@ -141,23 +141,23 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_counted_is_refused_and_the_rest_is_counted() {
+    fn uncountable_fields_are_refused_and_others_counted() {
         let lines = [
-            told(&json!({})),
-            told(&json!({"seed": 7})),
-            told(&json!({"max_tokens": 9000})),
-            told(&json!({"max_tokens": 10})),
-            told(&json!({"max_tokens": 10, "max_completion_tokens": 9000})),
-            told(&json!({"options": {"num_predict": 9000}})),
-            told(&json!({"max_tokens": 1000, "thinking_budget": 8000})),
-            told(&json!({"max_tokens": "9000"})),
-            told(&json!({"max_completion_tokens": -1})),
-            told(&json!({"options": {"num_predict": -1}})),
-            told(&json!({"max_tokens": 5_000_000_000_u64})),
-            told(&json!({"n": 4})),
-            told(&json!({"best_of": 4})),
-            told(&json!({"tools": []})),
-            told(&json!({"model": "other"})),
+            outcome(&json!({})),
+            outcome(&json!({"seed": 7})),
+            outcome(&json!({"max_tokens": 9000})),
+            outcome(&json!({"max_tokens": 10})),
+            outcome(&json!({"max_tokens": 10, "max_completion_tokens": 9000})),
+            outcome(&json!({"options": {"num_predict": 9000}})),
+            outcome(&json!({"max_tokens": 1000, "thinking_budget": 8000})),
+            outcome(&json!({"max_tokens": "9000"})),
+            outcome(&json!({"max_completion_tokens": -1})),
+            outcome(&json!({"options": {"num_predict": -1}})),
+            outcome(&json!({"max_tokens": 5_000_000_000_u64})),
+            outcome(&json!({"n": 4})),
+            outcome(&json!({"best_of": 4})),
+            outcome(&json!({"tools": []})),
+            outcome(&json!({"model": "other"})),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
         0 + 256
@@ -167,13 +167,13 @@ mod tests {
         37 + 9000
         27 + 9000
         33 + 9000
-        the extra field `max_tokens` has to be a whole number of at least 1, below 2^32
-        the extra field `max_completion_tokens` has to be a whole number of at least 1, below 2^32
-        the extra field `num_predict` has to be a whole number of at least 1, below 2^32
-        the extra field `max_tokens` has to be a whole number of at least 1, below 2^32
-        `n` cannot be an extra field: no budget could count what it costs
-        `best_of` cannot be an extra field: no budget could count what it costs
-        `tools` cannot be an extra field: no budget could count what it costs
+        the extra field `max_tokens` must be a whole number of at least 1, below 2^32
+        the extra field `max_completion_tokens` must be a whole number of at least 1, below 2^32
+        the extra field `num_predict` must be a whole number of at least 1, below 2^32
+        the extra field `max_tokens` must be a whole number of at least 1, below 2^32
+        `n` cannot be an extra field: no budget could count its cost
+        `best_of` cannot be an extra field: no budget could count its cost
+        `tools` cannot be an extra field: no budget could count its cost
         `model` cannot be an extra field
         ");
     }

@@ -1,4 +1,4 @@
-//! How does one JSON body go out and one come back?
+//! Posts one JSON body and reads one back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +16,14 @@ use super::trouble::Trouble;
 use super::{Endpoint, extra, wait};
 use crate::secret::Secret;
 
-/// The longest reply we read; 2,048 vectors of 3,072 floats in base64 have 34 MB.
+/// The longest reply that we read; 2,048 vectors of 3,072 floats in base64 have 34 MB.
 const LONGEST_REPLY: usize = 64 << 20;
-/// The longest error we read; the rest is left on the wire.
+/// The longest error that we read; the rest is not received.
 const LONGEST_ERROR: usize = 64 << 10;
-/// How long a connection may take to open.
+/// The time limit for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a connection without TLS waits for the next call.
+/// How long an idle connection without TLS is kept for the next call.
 const PLAIN_IDLE: Duration = Duration::from_secs(4);
 
 /// The connections of one run, shared by all its models. Clones share them too.
@@ -34,8 +34,8 @@ pub struct Transport {
     clients: Arc<Mutex<BTreeMap<Route, Client>>>,
 }
 
-/// What clients differ in. Root certificates cost milliseconds and a megabyte: plain HTTP, the way to
-/// most local servers, goes without.
+/// The kinds of clients. Root certificates cost milliseconds and a megabyte, so plain HTTP, which
+/// most local servers use, goes without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Route {
     /// HTTP to this machine: no certificates, no proxy.
@@ -54,15 +54,15 @@ impl Transport {
         if let Some(client) = clients.get(&route) {
             return Ok(client.clone());
         }
-        // No redirects: a POST would come out as a GET, and headers of ours could reach a stranger.
+        // No redirects: a POST would become a GET, and our headers could reach a stranger.
         let mut builder = Client::builder()
             .user_agent(concat!("pikerag/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT)
             .tcp_nodelay(true);
         if matches!(route, Route::Loopback | Route::Plain) {
-            // uvicorn (vLLM, most servers in Python) hangs up after five idle seconds, which a call
-            // must not run into; a new connection costs next to nothing here.
+            // uvicorn (vLLM, most servers in Python) closes connections after five idle seconds,
+            // and a call must not meet that; a new connection costs almost nothing here.
             builder = builder.tls_built_in_root_certs(false).pool_idle_timeout(PLAIN_IDLE);
         }
         if matches!(route, Route::Loopback | Route::SecureLoopback) {
@@ -75,13 +75,13 @@ impl Transport {
 }
 
 impl Transport {
-    /// For what is looked for on this machine: never through a proxy.
+    /// A client for servers on this machine: never through a proxy.
     pub(crate) fn to_this_machine(&self) -> Result<Client, reqwest::Error> {
         self.client(Route::Loopback)
     }
 }
 
-/// One URL of an endpoint, ready to be posted to.
+/// One URL of an endpoint, ready for requests.
 pub(super) struct Wire {
     client: Client,
     url: Url,
@@ -116,10 +116,10 @@ impl Wire {
         Ok(Self { client, url, origin, headers, timeout, secrets, withheld })
     }
 
-    /// Posts a body and reads the reply to its end.
+    /// Posts a body and reads the whole reply.
     ///
     /// # Cancel safety
-    /// Dropping the future closes the connection; the endpoint may have worked all the same.
+    /// Dropping the future closes the connection; the endpoint may still have done the work.
     pub(super) async fn post<R: DeserializeOwned>(&self, body: Vec<u8>) -> Result<R, Trouble> {
         debug!(url = self.url.path(), bytes = body.len(), "asking");
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
@@ -133,18 +133,19 @@ impl Wire {
         let headers = response.headers().clone();
         let mut body = read_error(response).await;
         if body.is_empty() {
-            body = in_place_of_words(status, &headers).into_bytes();
+            body = message_of_status(status, &headers).into_bytes();
         }
-        let retry_after = |said: &str| wait::retry_after(&headers, said);
+        let retry_after = |message: &str| wait::retry_after(&headers, message);
         let trouble = Trouble::status(status.as_u16(), &body, retry_after, &self.secrets);
         Err(match status.as_u16() {
-            // A missing key or header may be why; some servers answer so for what they hide.
+            // A missing key or header may be the reason; some servers answer 404 to hide a
+            // resource.
             401 | 403 | 404 if !self.withheld.is_empty() => trouble.without(&self.withheld),
             _ => trouble,
         })
     }
 
-    /// The trouble in an `error` that came with HTTP 200, as gateways send it.
+    /// Reads an `error` that came with HTTP 200, as gateways send it.
     pub(super) fn reported(&self, error: &serde_json::Value) -> Trouble {
         let code = error.get("code").and_then(serde_json::Value::as_u64);
         let kind = error.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
@@ -154,7 +155,7 @@ impl Wire {
             _ => 400,
         };
         let body = serde_json::json!({ "error": error }).to_string();
-        let retry_after = |said: &str| wait::retry_after(&HeaderMap::new(), said);
+        let retry_after = |message: &str| wait::retry_after(&HeaderMap::new(), message);
         Trouble::status(status, body.as_bytes(), retry_after, &self.secrets)
     }
 
@@ -171,7 +172,8 @@ impl Wire {
         Ok(reply)
     }
 
-    /// A body that ends too early was cut by somebody on the way; any other is not the protocol's.
+    /// A body that ends too early was cut on the way; any other unreadable body breaks the
+    /// protocol.
     fn parse<R: DeserializeOwned>(&self, reply: &[u8]) -> Result<R, Trouble> {
         serde_json::from_slice(reply).map_err(|error| {
             if error.is_eof() {
@@ -194,7 +196,7 @@ impl Wire {
     }
 }
 
-/// An address as it may be shown: without user, password and query.
+/// An address in a form that may be shown: without user, password and query.
 pub(super) fn shown(base_url: &str) -> String {
     match Url::parse(base_url) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
@@ -204,9 +206,9 @@ pub(super) fn shown(base_url: &str) -> String {
 
 fn url(endpoint: &Endpoint, path: &str) -> Result<Url, String> {
     let mut url = Url::parse(endpoint.base_url.trim())
-        .map_err(|error| format!("its base URL has to be an http or https address ({error})"))?;
+        .map_err(|error| format!("its base URL must be an http or https address ({error})"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("its base URL has to be http or https, not {}", url.scheme()));
+        return Err(format!("its base URL must be http or https, not {}", url.scheme()));
     }
     {
         let segments = url.path_segments_mut();
@@ -271,7 +273,7 @@ fn is_loopback(host: &str) -> bool {
     }
 }
 
-/// As much of an error's body as can be had: the status alone decides.
+/// The body of an error, as far as it can be read: the status alone decides.
 async fn read_error(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
@@ -284,8 +286,8 @@ async fn read_error(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// What a status means that comes without a word.
-fn in_place_of_words(status: StatusCode, headers: &HeaderMap) -> String {
+/// The message for a status that comes without text.
+fn message_of_status(status: StatusCode, headers: &HeaderMap) -> String {
     match headers.get(LOCATION).and_then(|location| location.to_str().ok()) {
         Some(location) => format!("moved to {location}; set that as the base URL"),
         None => status.canonical_reason().unwrap_or_default().to_owned(),
@@ -324,8 +326,8 @@ mod tests {
         Secure https://me.openai.azure.com/openai/deployments/gpt%204%2Fx/chat/completions?api-version=2024-10-21
         Plain http://vllm.example/v1/chat/completions?tenant=1
         SecureLoopback https://127.0.0.1/chat/completions
-        its base URL has to be http or https, not localhost
-        its base URL has to be an http or https address (relative URL without a base)
+        its base URL must be http or https, not localhost
+        its base URL must be an http or https address (relative URL without a base)
         ");
     }
 

@@ -1,4 +1,4 @@
-//! Remembers what an endpoint refuses, although the protocol has it.
+//! Remembers which features of the protocol an endpoint refuses.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -13,43 +13,47 @@ const NO_MAX_TOKENS: u8 = 1 << 2;
 const NO_TEMPERATURE: u8 = 1 << 3;
 const NO_BOUNDS: u8 = 1 << 4;
 
-/// What was refused so far. Only grows, so that each quirk costs one refused call per process (a few
-/// where calls run side by side).
+/// The refused features so far. The set only grows, so that each quirk costs one refused call per
+/// process (a few if calls run side by side).
 #[derive(Debug, Default)]
 pub(crate) struct Quirks(AtomicU8);
 
-/// The dialect that one request is written in.
+/// The dialect of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dialect(u8);
 
 impl Quirks {
-    /// The dialect to write the next request in.
+    /// The dialect for the next request.
     pub(super) fn dialect(&self) -> Dialect {
         Dialect(self.0.load(Ordering::Relaxed))
     }
 
-    /// Remembers a dialect that was understood. One that was not teaches nothing: the error may have
+    /// Remembers a dialect that was understood. A refused one proves nothing: the error may have
     /// named a field only because it repeats the request.
     pub(super) fn remember(&self, model: &str, understood: Dialect) {
         let known = self.0.fetch_or(understood.0, Ordering::Relaxed);
         for quirk in [NO_BOUNDS, NO_SCHEMA, NO_JSON_OBJECT, NO_MAX_TOKENS, NO_TEMPERATURE] {
             if understood.has(quirk) && known & quirk == 0 {
-                info!(model, refused = name(quirk), "the endpoint refuses a field; doing without");
+                info!(
+                    model,
+                    refused = name(quirk),
+                    "the endpoint refuses a field; continuing without it"
+                );
             }
         }
     }
 }
 
 impl Dialect {
-    /// The dialect to try after a refusal; None if the dialect was not to blame. Each leaves out
-    /// more than the one before, so trying comes to an end.
+    /// The dialect to try after a refusal; `None` if the dialect was not the reason. Each leaves
+    /// out more than the one before, so the attempts end.
     pub(super) fn simpler(
         self,
         asked: Structured,
         is_bounded: bool,
         trouble: &Trouble,
     ) -> Option<Self> {
-        // Bounds are no part of a shape that was pinned: they only keep replies short.
+        // Bounds are not part of a pinned shape: they only keep replies short.
         let sends_bounds = is_bounded
             && !self.has(NO_BOUNDS)
             && matches!(self.structured(asked), Structured::Auto | Structured::JsonSchema);
@@ -68,7 +72,7 @@ impl Dialect {
         Some(Self(self.0 | quirk))
     }
 
-    /// How to ask for the shape of a reply, `asked` being the setting.
+    /// How to ask for the shape of a reply; `asked` is the setting.
     pub(super) fn structured(self, asked: Structured) -> Structured {
         match asked {
             Structured::Auto if self.has(NO_JSON_OBJECT) => Structured::Prompt,
@@ -78,17 +82,18 @@ impl Dialect {
         }
     }
 
-    /// Whether a schema may say how long a string or a list may be: OpenAI's strict ones may not.
+    /// Whether a schema may limit the length of a string or a list: OpenAI's strict schemas may
+    /// not.
     pub(super) fn has_bounds(self) -> bool {
         !self.has(NO_BOUNDS)
     }
 
-    /// Reasoning models of OpenAI call it `max_completion_tokens`, older endpoints `max_tokens`.
+    /// Whether to send `max_tokens`: OpenAI's reasoning models call it `max_completion_tokens`.
     pub(super) fn has_max_tokens(self) -> bool {
         !self.has(NO_MAX_TOKENS)
     }
 
-    /// Reasoning models of OpenAI choose their own.
+    /// Whether to send a temperature: OpenAI's reasoning models choose their own.
     pub(super) fn has_temperature(self) -> bool {
         !self.has(NO_TEMPERATURE)
     }
@@ -98,21 +103,21 @@ impl Dialect {
     }
 }
 
-/// `Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.` Not what vLLM says
-/// of long prompts, `'max_tokens' or 'max_completion_tokens' is too large`.
-fn names_the_limit(said: &str) -> bool {
-    said.contains("max_completion_tokens") && said.contains("support")
+/// `Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.` It must not match
+/// vLLM's message about long prompts, `'max_tokens' or 'max_completion_tokens' is too large`.
+fn names_the_limit(message: &str) -> bool {
+    message.contains("max_completion_tokens") && message.contains("support")
 }
 
 /// `Unsupported value: 'temperature' does not support 0 with this model.`
-fn names_the_temperature(said: &str) -> bool {
-    said.contains("temperature") && said.contains("support")
+fn names_the_temperature(message: &str) -> bool {
+    message.contains("temperature") && message.contains("support")
 }
 
-fn names_the_shape(said: &str) -> bool {
+fn names_the_shape(message: &str) -> bool {
     ["response_format", "json_schema", "json_object", "json schema", "grammar"]
         .iter()
-        .any(|name| said.contains(name))
+        .any(|name| message.contains(name))
 }
 
 fn name(quirk: u8) -> &'static str {

@@ -1,5 +1,5 @@
-//! How do texts get scores over the wire? `POST …/rerank`, as Jina and Cohere have it, and after them vLLM and the
-//! server of llama.cpp; and the dialect of Text Embeddings Inference, which is found out by itself.
+//! Gets scores of texts over the network by `POST …/rerank`, as Jina, Cohere, vLLM and llama.cpp
+//! serve it. The dialect of Text Embeddings Inference is detected automatically.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,20 +12,20 @@ use super::chat::counted;
 use super::http::Wire;
 use super::{Endpoint, Transport, Trouble, spans};
 
-/// These fields are ours; the extra ones of an endpoint go beside them.
+/// Our own fields; the extra fields of an endpoint are added.
 const OURS: [&str; 4] = ["query", "documents", "texts", "top_n"];
 
 /// A reranker behind an endpoint.
 pub struct EndpointReranker {
     endpoint: Endpoint,
     wire: Wire,
-    /// Whether it calls the documents `texts`.
+    /// Whether the endpoint names the documents `texts`.
     wants_texts: AtomicBool,
 }
 
 impl EndpointReranker {
-    /// Checks the settings; nothing is sent yet. `rerank` is put behind the base URL, which says the version:
-    /// `https://api.cohere.com/v2`, `https://api.jina.ai/v1`, `http://127.0.0.1:8080/v1`.
+    /// Checks the settings; sends nothing. `rerank` is appended to the base URL, which includes the
+    /// version: `https://api.cohere.com/v2`, `https://api.jina.ai/v1`, `http://127.0.0.1:8080/v1`.
     ///
     /// # Errors
     /// [`ModelError::Unsupported`], naming the setting that is wrong.
@@ -46,11 +46,11 @@ impl EndpointReranker {
                 Ok(reply) => return self.relevance(&reply, texts.len()),
                 Err(error) => error,
             };
-            let is_lacking = |said: &str| said.contains("missing field") && said.contains("texts");
-            if wants_texts || !error.refuses(is_lacking) {
+            let is_missing = |body: &str| body.contains("missing field") && body.contains("texts");
+            if wants_texts || !error.refuses(is_missing) {
                 return Err(error);
             }
-            info!(model = self.endpoint.model, "the endpoint calls documents texts");
+            info!(model = self.endpoint.model, "the endpoint names the documents `texts`");
             self.wants_texts.store(true, Ordering::Relaxed);
         }
     }
@@ -112,21 +112,21 @@ fn body(
     texts: &[String],
     wants_texts: bool,
 ) -> Map<String, Value> {
-    // Some refuse all for one empty text.
+    // Some servers refuse the whole request for one empty text.
     let texts: Vec<&str> =
         texts.iter().map(|text| if text.is_empty() { " " } else { text }).collect();
     let mut body = endpoint.extra.clone();
     body.insert("model".to_owned(), endpoint.model.clone().into());
     body.insert("query".to_owned(), query.into());
     if !wants_texts {
-        // All of them: some send fewer unless they are asked.
+        // Ask for all of them: some servers send fewer by default.
         body.insert("top_n".to_owned(), texts.len().into());
     }
     body.insert(if wants_texts { "texts" } else { "documents" }.to_owned(), texts.into());
     body
 }
 
-/// The score of one result; JSON has no number that is none, but one that is too large for us, and null.
+/// The score of one result; null, or a number too large for us, is an error.
 fn score(result: &Value, index: u64) -> Result<f32, Trouble> {
     let score = result.get("relevance_score").or_else(|| result.get("score"));
     let score = score.and_then(Value::as_f64).map(|score| score as f32);
@@ -134,7 +134,7 @@ fn score(result: &Value, index: u64) -> Result<f32, Trouble> {
     score.ok_or_else(|| Trouble::wrong(format!("has no number as the score of document {index}")))
 }
 
-/// As vLLM, llama.cpp and Jina count them, or Cohere.
+/// The count of vLLM, llama.cpp and Jina, or that of Cohere.
 fn prompt_tokens(reply: &Value) -> Option<u64> {
     let places = [
         ("/usage", "prompt_tokens"),
@@ -145,7 +145,7 @@ fn prompt_tokens(reply: &Value) -> Option<u64> {
     places.iter().find_map(|(place, field)| counted(reply.pointer(place), field))
 }
 
-/// As Cohere bills them: a query with up to a hundred documents.
+/// The count that Cohere bills: a query with up to a hundred documents is one search.
 fn searches(reply: &Value) -> Option<u64> {
     let searches = reply.pointer("/meta/billed_units/search_units")?.as_f64()?;
     (0.0..1e6).contains(&searches).then(|| searches.ceil() as u64)
@@ -189,7 +189,7 @@ mod tests {
         (server, EndpointReranker::new(endpoint, &Transport::default()).unwrap())
     }
 
-    /// What comes of a reply about two documents.
+    /// The outcome of a reply about two documents.
     async fn check(reply: Canned) -> String {
         let (_server, model) = model(vec![reply]);
         match model.rerank("q", &texts(&["a", "b"])).await {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn asks_for_all_documents_and_for_none_not_at_all() {
+    async fn asks_for_all_documents_and_sends_no_empty_request() {
         let reply = json!({"results": [{"index": 0, "relevance_score": 1}, {"index": 1, "relevance_score": 0}]});
         let (server, model) = model(vec![ok(reply.to_string())]);
         model.rerank("q", &texts(&["a", ""])).await.unwrap();
@@ -263,10 +263,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn learns_that_documents_are_called_texts() {
+    async fn learns_that_documents_are_named_texts() {
         let reply = r#"[{"index": 1, "score": 0.5}, {"index": 0, "score": 0.25}]"#;
-        let lacking = error(422, "missing field `texts` at line 1 column 50");
-        let (server, model) = model(vec![lacking, ok(reply)]);
+        let missing = error(422, "missing field `texts` at line 1 column 50");
+        let (server, model) = model(vec![missing, ok(reply)]);
         for _ in 0..2 {
             let relevance = model.rerank("q", &texts(&["a", "b"])).await.unwrap();
             assert_eq!(relevance.scores, [0.25, 0.5]);
@@ -277,14 +277,15 @@ mod tests {
     }
 
     #[test]
-    fn no_extra_field_takes_the_place_of_ours() {
+    fn extra_fields_cannot_replace_ours() {
         let mut endpoint = Endpoint::new("http://127.0.0.1:9/v1", "m");
         endpoint.extra.insert("top_n".to_owned(), 3.into());
         let error = EndpointReranker::new(endpoint, &Transport::default()).err().unwrap();
         insta::assert_snapshot!(error, @"m cannot do this: `top_n` cannot be an extra field");
     }
 
-    /// By token as the endpoint counts them, or by search as it bills them; where it says nothing, by estimate.
+    /// Booked by tokens as the endpoint counts them, or by searches as it bills them; without a
+    /// count, by estimate.
     #[tokio::test]
     async fn the_budget_books_tokens_and_searches() {
         let results = json!([{"index": 0, "relevance_score": 1}]);

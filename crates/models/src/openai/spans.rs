@@ -1,4 +1,4 @@
-//! What does a trace say of a call over the wire? Model, tokens and how it ended, never what was asked or said
+//! Records spans of network calls: model, tokens and outcome, never prompts or replies
 //! (`OpenTelemetry`'s conventions for generative AI).
 
 use pikerag_knowledge::telemetry::TRACED;
@@ -45,7 +45,7 @@ pub(super) fn chat(endpoint: &Endpoint, request: &ChatRequest) -> Span {
     span
 }
 
-/// How a call of a chat model ended.
+/// Records the outcome of a chat call.
 pub(super) fn replied(span: &Span, reply: &Result<ChatReply, ModelError>) {
     match reply {
         Ok(reply) => {
@@ -64,13 +64,13 @@ pub(super) fn replied(span: &Span, reply: &Result<ChatReply, ModelError>) {
     }
 }
 
-/// A call that failed.
+/// Records a failed call.
 pub(super) fn failed(span: &Span, error: &ModelError) {
     span.record("otel.status_code", "ERROR");
     span.record("error.type", error.kind());
 }
 
-/// The host of an address, without what may be secret in it.
+/// The host of an address, without its secret parts.
 fn host(url: &str) -> &str {
     let rest = url.split_once("//").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
@@ -86,7 +86,7 @@ mod tests {
     use super::host;
 
     #[test]
-    fn a_host_is_told_without_what_is_secret() {
+    fn hosts_are_shown_without_secrets() {
         for (url, expected) in [
             ("https://api.openai.com/v1", "api.openai.com"),
             ("http://me:secret@models.local:8080/v1", "models.local"),

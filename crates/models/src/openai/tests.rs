@@ -1,4 +1,4 @@
-//! Does the client hold against every reply that endpoints are known to give?
+//! Tests the client against every kind of reply that endpoints are known to give.
 
 mod stub;
 
@@ -55,7 +55,7 @@ fn with_schema() -> ChatRequest {
     }
 }
 
-/// The error's kind and chain. The key is nowhere in it.
+/// The error's kind and chain. The key must not occur in it.
 fn shown(error: &ModelError) -> String {
     assert!(!format!("{error:?} {error:#?}").contains("very-secret"), "{error:?}");
     let mut chain = match error {
@@ -76,8 +76,8 @@ fn shown(error: &ModelError) -> String {
     chain
 }
 
-/// The fate of one chat call that gets this reply.
-async fn fate(reply: Canned) -> String {
+/// The outcome of one chat call that gets this reply.
+async fn outcome(reply: Canned) -> String {
     let server = Server::start(vec![reply]);
     match chat(&server).complete(&request("Why?")).await {
         Ok(reply) => format!("{reply:?}"),
@@ -89,7 +89,7 @@ async fn fate(reply: Canned) -> String {
 }
 
 #[tokio::test]
-async fn asks_as_the_protocol_says() {
+async fn requests_follow_the_protocol() {
     let server = Server::start(vec![completion("because")]);
     let mut asked = with_schema();
     asked.messages = vec![
@@ -121,7 +121,7 @@ async fn asks_as_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn speaks_azure_and_sends_extra_fields() {
+async fn uses_azures_dialect_and_sends_extra_fields() {
     let server = Server::start(vec![completion("because")]);
     let mut endpoint = endpoint(&server);
     endpoint.base_url = server.base_url.replace("/v1", "/");
@@ -147,7 +147,7 @@ async fn speaks_azure_and_sends_extra_fields() {
 }
 
 #[tokio::test]
-async fn falls_back_where_schemas_are_refused() {
+async fn falls_back_if_schemas_are_refused() {
     let no =
         |what: &str| error(400, &format!("{{\"error\": {{\"message\": \"{what} is unknown\"}}}}"));
     let server = Server::start(vec![
@@ -166,9 +166,10 @@ async fn falls_back_where_schemas_are_refused() {
     "#);
 }
 
-/// OpenAI's strict schemas know no lengths: then they are left out, and the shape stays, also where it is pinned.
+/// OpenAI's strict schemas do not allow lengths: they are left out and the shape stays, even a
+/// pinned one.
 #[tokio::test]
-async fn bounds_go_before_the_shape() {
+async fn bounds_are_dropped_before_the_shape() {
     let refused = r#"{"error": {"message": "Invalid schema for response_format 'reply': 'maxLength' is not permitted."}}"#;
     for structured in [Structured::Auto, Structured::JsonSchema] {
         let server = Server::start(vec![error(400, refused), completion("{}")]);
@@ -212,7 +213,7 @@ async fn adapts_to_reasoning_models() {
 }
 
 #[tokio::test]
-async fn a_pinned_shape_is_not_given_up() {
+async fn a_pinned_shape_is_kept() {
     let server = Server::start(vec![error(400, "response_format is unknown")]);
     let mut endpoint = endpoint(&server);
     endpoint.structured = Structured::JsonObject;
@@ -223,25 +224,25 @@ async fn a_pinned_shape_is_not_given_up() {
 }
 
 #[tokio::test]
-async fn sorts_failures_by_what_to_do() {
+async fn sorts_failures_by_decision() {
     let reply = |value: Value| ok(value.to_string());
     let slow = |headers| Canned::Reply(429, headers, "{\"error\": \"slow down\"}".to_owned());
     let lines = [
-        fate(slow("retry-after: 3\r\n")).await,
-        fate(slow("retry-after-ms: 1250\r\nretry-after: 3\r\n")).await,
-        fate(error(429, "{\"error\": {\"message\": \"Please try again in 2 seconds.\"}}")).await,
-        fate(error(500, "oops")).await,
-        fate(error(503, "")).await,
-        fate(error(401, &format!("{{\"error\": {{\"message\": \"bad key {KEY}\"}}}}"))).await,
-        fate(error(404, "{\"error\": \"model 'gpt' not found\"}")).await,
-        fate(Canned::Reply(302, "location: http://elsewhere/\r\n", String::new())).await,
-        fate(ok("<html>gateway</html>")).await,
-        fate(ok("")).await,
-        fate(ok("{\"choices\": [{\"mess")).await,
-        fate(reply(json!({"choices": "no"}))).await,
-        fate(reply(json!({"choices": []}))).await,
-        fate(reply(json!({"error": {"message": "upstream is down", "code": 502}}))).await,
-        fate(reply(json!({"error": {"message": "no such thing"}}))).await,
+        outcome(slow("retry-after: 3\r\n")).await,
+        outcome(slow("retry-after-ms: 1250\r\nretry-after: 3\r\n")).await,
+        outcome(error(429, "{\"error\": {\"message\": \"Please try again in 2 seconds.\"}}")).await,
+        outcome(error(500, "oops")).await,
+        outcome(error(503, "")).await,
+        outcome(error(401, &format!("{{\"error\": {{\"message\": \"bad key {KEY}\"}}}}"))).await,
+        outcome(error(404, "{\"error\": \"model 'gpt' not found\"}")).await,
+        outcome(Canned::Reply(302, "location: http://elsewhere/\r\n", String::new())).await,
+        outcome(ok("<html>gateway</html>")).await,
+        outcome(ok("")).await,
+        outcome(ok("{\"choices\": [{\"mess")).await,
+        outcome(reply(json!({"choices": "no"}))).await,
+        outcome(reply(json!({"choices": []}))).await,
+        outcome(reply(json!({"error": {"message": "upstream is down", "code": 502}}))).await,
+        outcome(reply(json!({"error": {"message": "no such thing"}}))).await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     Busy Some(3s): HTTP 429: slow down
@@ -263,20 +264,20 @@ async fn sorts_failures_by_what_to_do() {
 }
 
 #[tokio::test]
-async fn forgives_what_it_can() {
+async fn accepts_deviations_from_the_protocol() {
     let reply = |message| ok(json!({"choices": [{"message": message}]}).to_string());
     let lines = [
-        fate(reply(json!({"content": null, "refusal": "No."}))).await,
-        fate(reply(json!({}))).await,
-        fate(reply(json!({"content": [{"type": "text", "text": "一二"}, {"text": " words"}]})))
+        outcome(reply(json!({"content": null, "refusal": "No."}))).await,
+        outcome(reply(json!({}))).await,
+        outcome(reply(json!({"content": [{"type": "text", "text": "一二"}, {"text": " words"}]})))
             .await,
-        fate(ok(json!({
+        outcome(ok(json!({
             "choices": [{"message": {"content": "x"}}],
             "usage": {"prompt_tokens": null, "completion_tokens": 18_446_744_073_709_551_615_u64},
         })
         .to_string()))
         .await,
-        fate(ok(json!({
+        outcome(ok(json!({
             "choices": [{"message": {"content": "x"}}],
             "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 250},
         })
@@ -293,13 +294,13 @@ async fn forgives_what_it_can() {
 }
 
 #[tokio::test]
-async fn a_cut_reply_is_worth_asking_again() {
-    let line = fate(Canned::Cut("{\"choices\": [")).await;
+async fn a_cut_reply_is_busy() {
+    let line = outcome(Canned::Cut("{\"choices\": [")).await;
     assert!(line.starts_with("Busy None: no whole reply from http://127.0.0.1:PORT: "), "{line}");
 }
 
 #[tokio::test]
-async fn waits_no_longer_than_told() {
+async fn waits_no_longer_than_the_timeout() {
     let server = Server::start(vec![Canned::Silence]);
     let mut endpoint = endpoint(&server);
     endpoint.timeout = Duration::from_millis(30);
@@ -312,7 +313,7 @@ async fn waits_no_longer_than_told() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_closed_port_is_unreachable() {
     let endpoint = Endpoint::new("http://127.0.0.1:1/v1", "gpt");
     let chat = OpenAiChat::new(endpoint, &Transport::default()).unwrap();
     let line = shown(&chat.complete(&request("Why?")).await.unwrap_err());
@@ -320,9 +321,9 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn a_reply_without_end_is_not_read_to_its_end() {
+async fn an_endless_reply_is_not_read_to_its_end() {
     let body = format!("{{\"choices\": \"{}\"}}", "A".repeat(65 << 20));
-    let line = fate(ok(body)).await;
+    let line = outcome(ok(body)).await;
     assert!(line.starts_with("Broken: the reply is longer than 64 MiB"), "{line}");
 }
 
@@ -352,7 +353,7 @@ async fn scores_tokens() {
     assert!(server.bodies().contains(r#""logprobs":true"#));
 }
 
-/// The fate of two texts whose vectors come as these `data`.
+/// The outcome of two texts whose vectors come as these `data`.
 async fn embedded(data: Value) -> String {
     let server = Server::start(vec![ok(json!({ "data": data }).to_string())]);
     match embedder(&server).embed(&["a".to_owned(), "b".to_owned()]).await {
@@ -362,7 +363,7 @@ async fn embedded(data: Value) -> String {
 }
 
 #[tokio::test]
-async fn reads_vectors_however_they_come() {
+async fn reads_vectors_in_any_format() {
     let (x, y) = (to_base64(&[3.0, 4.0]), to_base64(&[0.0, 1.0]));
     let nan = to_base64(&[f32::NAN, 1.0]);
     let lines = [
@@ -388,16 +389,16 @@ async fn reads_vectors_however_they_come() {
     Broken: the reply has a wrong or second index 0
     Broken: the reply has a wrong or second index 2
     Broken: the reply has a vector of 3 numbers, not 2
-    Broken: the reply has a vector without a direction (all zero or no number)
+    Broken: the reply has a vector without a direction (all zero or not a number)
     Broken: the reply has a vector of 0 numbers, not 2
     Broken: the reply cannot be read (invalid type: null, expected f32 at line 1 column 47), and begins with "{\"data\":[{\"embedding\":[3,4]},{\"embedding\":[null,1]}]}"
-    Broken: the reply has a vector without a direction (all zero or no number)
+    Broken: the reply has a vector without a direction (all zero or not a number)
     Broken: the reply cannot be read (not floats in base64 at line 1 column 48), and begins with "{\"data\":[{\"embedding\":[3,4]},{\"embedding\":\"AAA=\"}]}"
     "#);
 }
 
 #[tokio::test]
-async fn asks_for_floats_where_base64_is_refused() {
+async fn asks_for_floats_if_base64_is_refused() {
     let vector = |x: f32| ok(json!({"data": [{"embedding": [x, 1.0]}]}).to_string());
     let server = Server::start(vec![
         error(422, "{\"detail\": [{\"loc\": [\"body\", \"encoding_format\"]}]}"),
@@ -420,7 +421,7 @@ async fn asks_for_floats_where_base64_is_refused() {
 }
 
 #[tokio::test]
-async fn a_known_dimension_is_insisted_on() {
+async fn a_known_dimension_is_enforced() {
     let server = Server::start(vec![ok(json!({"data": [{"embedding": [1.0]}]}).to_string())]);
     let params =
         EmbeddingParams { dimension: std::num::NonZeroUsize::new(2), ..Default::default() };

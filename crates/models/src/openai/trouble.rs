@@ -1,4 +1,4 @@
-//! Why did a call bring no reply, and which decision does that leave to the caller?
+//! Sorts failed calls by the decision that they leave to the caller.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::secret::Secret;
 
-/// What went wrong on the wire. Becomes the `source` of a [`ModelError`].
+/// A failure on the network. Becomes the `source` of a [`ModelError`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
     /// The endpoint answered with an error.
     #[error("HTTP {status}: {message}")]
     Status {
-        /// 4xx or 5xx, mostly.
+        /// Usually 4xx or 5xx.
         status: u16,
-        /// What it says, without secrets, cut.
+        /// The endpoint's message, without secrets, shortened.
         message: String,
-        /// Everything it says, without secrets: the name of a refused field may stand anywhere.
+        /// The whole body, without secrets: the name of a refused field may be anywhere.
         body: String,
         /// Whether it blames the key, the model or the account.
         blames_settings: bool,
-        /// When it wants to be asked again.
+        /// The pause that the endpoint asks for.
         retry_after: Option<Duration>,
     },
-    /// The endpoint refused, perhaps because it was not sent a key that was given for another address.
-    #[error("{refusal}; not sent here, for it was given for another address: {}", withheld.join(", "))]
+    /// The endpoint refused, perhaps because a key for another address was not sent.
+    #[error("{refusal}; not sent here because it was given for another address: {}", withheld.join(", "))]
     Withheld {
-        /// What the endpoint said.
+        /// The endpoint's refusal.
         refusal: Box<Trouble>,
         /// The settings and variables that hold the keys.
         withheld: Vec<String>,
@@ -38,35 +38,35 @@ pub(crate) enum Trouble {
     Unreachable {
         /// Scheme, host and port; never the path, which may hold secrets.
         origin: String,
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: Cause,
     },
-    /// The request went out, and no whole reply came back.
+    /// The request was sent, and no complete reply came back.
     #[error("no whole reply from {origin}")]
     Cut {
         /// Scheme, host and port; never the path, which may hold secrets.
         origin: String,
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: Cause,
     },
-    /// A whole reply, and a wrong one.
+    /// A complete reply with a wrong content.
     #[error("the reply {what}")]
     Wrong {
-        /// How the message goes on: `has no choices`.
+        /// The rest of the message: `has no choices`.
         what: String,
     },
-    /// A whole reply, but not one of this protocol.
+    /// A complete reply that does not follow the protocol.
     #[error("the reply {what}, and begins with {start:?}")]
     Garbled {
-        /// How the message goes on: `has no choices`.
+        /// The rest of the message: `has no choices`.
         what: String,
-        /// How it begins, without secrets.
+        /// Its beginning, without secrets.
         start: String,
     },
 }
 
 impl Trouble {
-    /// Reads the reply to a call that failed; what stands in `secrets` is blacked out.
+    /// Reads the reply to a call that failed; everything in `secrets` is blacked out.
     pub(super) fn status(
         status: u16,
         body: &[u8],
@@ -74,38 +74,39 @@ impl Trouble {
         secrets: &[Secret],
     ) -> Self {
         let body = redacted(String::from_utf8_lossy(body).into_owned(), secrets);
-        let message = cut(&said(&body), 500);
+        let message = cut(&message_in(&body), 500);
         let retry_after = retry_after(&body);
         let blames_settings = blames_settings(&body);
         Self::Status { status, message, body: cut(&body, 4_000), blames_settings, retry_after }
     }
 
-    /// The same of a request that some keys were kept from.
+    /// Adds the keys that were not sent with the request.
     pub(super) fn without(self, withheld: &[String]) -> Self {
         Self::Withheld { refusal: Box::new(self), withheld: withheld.to_vec() }
     }
 
-    /// A whole reply that says the wrong thing.
+    /// A complete reply with a wrong content.
     pub(super) fn wrong(what: impl Into<String>) -> Self {
         Self::Wrong { what: what.into() }
     }
 
-    /// A whole reply of the wrong shape.
+    /// A complete reply of the wrong shape.
     pub(super) fn garbled(what: impl Into<String>, reply: &[u8], secrets: &[Secret]) -> Self {
         let start = reply.get(..1_000).unwrap_or(reply);
         let start = redacted(String::from_utf8_lossy(start).into_owned(), secrets);
         Self::Garbled { what: what.into(), start: cut(&start, 200) }
     }
 
-    /// Whether it is a refusal of something in the request, as `said` (lower case) recognises it.
-    pub(super) fn refuses(&self, said: impl FnOnce(&str) -> bool) -> bool {
+    /// Whether the endpoint refused something in the request; `is_named` checks the lower-case body
+    /// for it.
+    pub(super) fn refuses(&self, is_named: impl FnOnce(&str) -> bool) -> bool {
         match self {
-            Self::Status { status: 400 | 422, body, .. } => said(&body.to_lowercase()),
+            Self::Status { status: 400 | 422, body, .. } => is_named(&body.to_lowercase()),
             _ => false,
         }
     }
 
-    /// Whether the endpoint may have worked, and billed, for nothing.
+    /// Whether the endpoint may have done, and billed, the work in vain.
     pub(crate) fn may_be_billed(&self) -> bool {
         matches!(self, Self::Cut { .. } | Self::Wrong { .. } | Self::Garbled { .. })
     }
@@ -113,18 +114,18 @@ impl Trouble {
     /// The decision that it leaves to the caller.
     pub(super) fn into_error(self, model: &str) -> ModelError {
         let model = model.to_owned();
-        // What a key was missing for is decided by what the endpoint said.
-        let said = match &self {
+        // For a call without its key, the endpoint's refusal decides.
+        let refusal = match &self {
             Self::Withheld { refusal, .. } => refusal.as_ref(),
             own => own,
         };
-        match said {
+        match refusal {
             Self::Unreachable { .. } => ModelError::Unreachable { model, source: self.into() },
             Self::Cut { .. } => ModelError::Busy { model, retry_after: None, source: self.into() },
             Self::Wrong { .. } | Self::Garbled { .. } => {
                 ModelError::Broken { model, source: self.into() }
             }
-            // None stands within another.
+            // One `Withheld` never contains another.
             Self::Withheld { .. } => ModelError::Denied { model, source: self.into() },
             Self::Status { status, message, body, blames_settings, retry_after } => {
                 if passes(*status, message, body) {
@@ -140,8 +141,9 @@ impl Trouble {
     }
 }
 
-/// Whether any other request would be refused too: by key, model, account or address. 403 also comes from
-/// filters, which say so; 400 may stand for a bad key or an unknown model, which is said too.
+/// Whether any other request would be refused too: by key, model, account or address. 403 also
+/// comes from content filters, and 400 may mean a bad key or an unknown model; the body shows
+/// which.
 fn concerns_every_call(status: u16, body: &str, blames_settings: bool) -> bool {
     match status {
         403 => {
@@ -155,8 +157,8 @@ fn concerns_every_call(status: u16, body: &str, blames_settings: bool) -> bool {
     }
 }
 
-/// Whether an error's code blames the key, the model or the account, or its message does so at its beginning. What
-/// stands elsewhere may be the request, repeated: the words of a document end no run.
+/// Whether an error's code blames the key, the model or the account, or the beginning of its
+/// message does. The rest may repeat the request, and the words of a document must not end a run.
 fn blames_settings(body: &str) -> bool {
     const CODES: [&str; 4] =
         ["model_not_found", "invalid_model", "invalid_api_key", "insufficient_quota"];
@@ -164,17 +166,17 @@ fn blames_settings(body: &str) -> bool {
         ["api key not valid", "invalid api key", "unknown model", "invalid model"];
     const BEGINNING: usize = 200;
     let Some(error) = error_in(body) else { return false };
-    let says = |path: &&str, words: &[&str]| {
-        let said = error.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let said = said.chars().take(BEGINNING).collect::<String>().to_lowercase();
-        words.iter().any(|word| said.contains(word))
+    let names = |path: &&str, words: &[&str]| {
+        let text = error.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let text = text.chars().take(BEGINNING).collect::<String>().to_lowercase();
+        words.iter().any(|word| text.contains(word))
     };
-    ["/error/code", "/error/type", "/code"].iter().any(|path| says(path, &CODES))
-        || ["/error/message", "/message", "/error"].iter().any(|path| says(path, &PHRASES))
+    ["/error/code", "/error/type", "/code"].iter().any(|path| names(path, &CODES))
+        || ["/error/message", "/message", "/error"].iter().any(|path| names(path, &PHRASES))
 }
 
-/// The settings and variables whose keys a call went without, where it was refused: they were given for another
-/// address. For one error of a chain.
+/// The settings and variables whose keys a refused call was sent without, because they were given
+/// for another address. Takes one error of a chain.
 pub fn withheld_keys<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a [String] {
     match error.downcast_ref() {
         Some(Trouble::Withheld { withheld, .. }) => withheld,
@@ -182,8 +184,8 @@ pub fn withheld_keys<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a [S
     }
 }
 
-/// Whether asking the same again can help. An empty account answers 429 too, and stays empty; llama.cpp and Ollama
-/// answer 500 to a text that is longer than they can embed, and it stays so.
+/// Whether the same request may succeed later. An empty account also answers 429, and stays empty.
+/// llama.cpp and Ollama answer 500 to a text that is too long to embed, and always will.
 fn passes(status: u16, message: &str, body: &str) -> bool {
     match status {
         500 => {
@@ -198,7 +200,7 @@ fn passes(status: u16, message: &str, body: &str) -> bool {
 
 /// The message in `{"error": {"message": …}}`, `{"error": …}`, `{"message": …}`, `{"detail": …}`,
 /// or else the whole body.
-fn said(body: &str) -> String {
+fn message_in(body: &str) -> String {
     let Some(json) = error_in(body) else {
         return body.to_owned();
     };
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_the_server_said() {
+    fn reports_the_servers_message() {
         let lines = [
             check(401, r#"{"error": {"message": "bad key sk-verysecret", "code": 1}}"#),
             check(403, r#"{"error": {"message": "not your model"}}"#),
@@ -298,9 +300,9 @@ mod tests {
         "#);
     }
 
-    /// What a server repeats of a request is no word of its own.
+    /// The words of a request that a server repeats are not its own.
     #[test]
-    fn the_words_of_a_document_end_no_run() {
+    fn words_of_a_document_do_not_end_a_run() {
         let document = "Status 400 with `model_not_found`, insufficient_quota: invalid API key, unknown model.";
         let far = format!("{} {document}", "The input is not valid. ".repeat(10));
         for body in [

@@ -1,11 +1,11 @@
-//! When does a busy endpoint want to be asked again?
+//! Reads how long a busy endpoint asks us to wait.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// What the endpoint says, by header or in its message; the most exact statement wins.
+/// The wait by header or message; the most exact one counts.
 pub(super) fn retry_after(headers: &HeaderMap, message: &str) -> Option<Duration> {
     milliseconds(headers).or_else(|| header(headers)).or_else(|| in_words(message))
 }
@@ -16,8 +16,8 @@ fn milliseconds(headers: &HeaderMap) -> Option<Duration> {
     seconds(value / 1000.0)
 }
 
-/// `Retry-After`, in seconds or as a date. A date counts from the reply's own `Date`, for the two
-/// clocks may differ.
+/// `Retry-After`, in seconds or as a date. A date counts from the reply's own `Date`, because the
+/// two clocks may differ.
 fn header(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(value) = value.parse() {

@@ -1,4 +1,4 @@
-//! What a payer is charged for: each attempt that goes out, and nothing else.
+//! Tests that a payer is charged for each attempt that is sent, and for nothing else.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,21 +17,21 @@ use crate::openai::{Extra, Transport};
 use crate::retry::{Retry, RetryParams};
 use crate::stack::CallContext;
 
-/// Notes what it is asked, and pays up to its cap.
+/// A payer that logs its requests, and pays up to its cap.
 #[derive(Default)]
-struct Noted {
+struct LoggingPayer {
     cap: Option<Usd>,
     has_ended: bool,
     lines: Mutex<Vec<String>>,
 }
 
-impl Noted {
-    fn told(&self) -> String {
+impl LoggingPayer {
+    fn log(&self) -> String {
         self.lines.lock().unwrap().join("\n")
     }
 }
 
-impl Payer for Noted {
+impl Payer for LoggingPayer {
     fn check(&self) -> Result<(), ModelError> {
         if self.has_ended { Err(ModelError::KeyEnded) } else { Ok(()) }
     }
@@ -47,16 +47,16 @@ impl Payer for Noted {
     }
 
     fn close(&self, reservation: i64, outcome: ChargeOutcome) {
-        let told = match outcome {
+        let log = match outcome {
             ChargeOutcome::Cost(cost) => format!("{reservation}: {cost}"),
             ChargeOutcome::Nothing => format!("{reservation}: nothing"),
             ChargeOutcome::Unknown => format!("{reservation}: unknown"),
         };
-        self.lines.lock().unwrap().push(told);
+        self.lines.lock().unwrap().push(log);
     }
 }
 
-fn context(payer: &Arc<Noted>) -> CallContext {
+fn context(payer: &Arc<LoggingPayer>) -> CallContext {
     let price = Price { prompt: 1.0, completion: 10.0, ..Price::default() };
     let prices = ["fake", "hash-4"].map(|model| (model.to_owned(), price));
     CallContext {
@@ -77,7 +77,7 @@ fn metered<M>(model: M, calls: &CallContext) -> Budget<M> {
 
 #[tokio::test]
 async fn each_attempt_is_charged_and_a_recorded_reply_is_free() {
-    let payer = Arc::new(Noted::default());
+    let payer = Arc::new(LoggingPayer::default());
     let calls = context(&payer);
     let chat = ScriptedChat::by_turn(|turn, _| match turn {
         0 => Err(busy("fake")),
@@ -91,7 +91,7 @@ async fn each_attempt_is_charged_and_a_recorded_reply_is_free() {
     for _ in 0..2 {
         chat.complete(&request("a question")).await.unwrap();
     }
-    insta::assert_snapshot!(payer.told(), @r"
+    insta::assert_snapshot!(payer.log(), @r"
     $0.002634 in base, 1 records
     1: nothing
     $0.002634 in base, 1 records
@@ -103,7 +103,7 @@ async fn each_attempt_is_charged_and_a_recorded_reply_is_free() {
 
 #[tokio::test]
 async fn embedders_rerankers_and_further_fields_are_charged() {
-    let payer = Arc::new(Noted::default());
+    let payer = Arc::new(LoggingPayer::default());
     let calls = context(&payer);
     metered(HashEmbedder::new(4), &calls).embed(&["a text".to_owned()]).await.unwrap();
     let reranker = ScriptedReranker::shortest_first();
@@ -111,7 +111,7 @@ async fn embedders_rerankers_and_further_fields_are_charged() {
     let extra = Extra::new(json!({"max_tokens": 4000}).as_object().unwrap());
     let chat = metered(ScriptedChat::in_order(["reply"]), &calls).with_extra(extra);
     chat.complete(&request("a")).await.unwrap();
-    insta::assert_snapshot!(payer.told(), @r"
+    insta::assert_snapshot!(payer.log(), @r"
     $0.00007 in base, 0 records
     1: $0.000002
     $0.00 in base, 0 records
@@ -121,7 +121,7 @@ async fn embedders_rerankers_and_further_fields_are_charged() {
     ");
 }
 
-/// Never replies; says when it is asked.
+/// Never replies; records when it is called.
 struct Silent(AtomicBool);
 
 #[async_trait]
@@ -136,10 +136,10 @@ impl ChatModel for &Silent {
     }
 }
 
-/// What is given up before it is sent costs nothing; afterwards it may have been billed.
+/// A call that is dropped before it is sent costs nothing; afterwards it may have been billed.
 #[tokio::test]
-async fn a_call_that_is_given_up_counts_at_the_most() {
-    let payer = Arc::new(Noted::default());
+async fn a_dropped_call_counts_at_its_highest_cost() {
+    let payer = Arc::new(LoggingPayer::default());
     let calls = context(&payer);
     let silent = Silent(AtomicBool::new(false));
     let chat = metered(&silent, &calls);
@@ -153,17 +153,17 @@ async fn a_call_that_is_given_up_counts_at_the_most() {
         _ = chat.complete(&same) => unreachable!("it never replies"),
         () = is_asked => {}
     }
-    assert!(payer.told().ends_with("\n1: unknown"), "{}", payer.told());
+    assert!(payer.log().ends_with("\n1: unknown"), "{}", payer.log());
     let meter = Meter::new(Prices::new(), Cap { calls: Some(0), ..Cap::default() });
     let chat = metered(&silent, &CallContext { meter: Arc::new(meter), ..calls });
     chat.complete(&same).await.unwrap_err();
-    assert!(payer.told().ends_with("\n3: nothing"), "{}", payer.told());
+    assert!(payer.log().ends_with("\n3: nothing"), "{}", payer.log());
 }
 
 #[tokio::test]
 async fn a_capped_payer_needs_a_price_for_chat_and_not_for_embeddings() {
     let cap = Some(Usd::new(1.0));
-    let payer = Arc::new(Noted { cap, ..Noted::default() });
+    let payer = Arc::new(LoggingPayer { cap, ..LoggingPayer::default() });
     let calls = CallContext { meter: Arc::new(Meter::default()), ..context(&payer) };
     let chat = metered(ScriptedChat::in_order(["reply"]), &calls);
     let error = chat.complete(&request("a")).await.unwrap_err();
@@ -172,8 +172,8 @@ async fn a_capped_payer_needs_a_price_for_chat_and_not_for_embeddings() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_on_the_account_of_a_key_that_has_ended() {
-    let payer = Arc::new(Noted { has_ended: true, ..Noted::default() });
+async fn no_call_is_made_for_a_key_that_has_ended() {
+    let payer = Arc::new(LoggingPayer { has_ended: true, ..LoggingPayer::default() });
     let silent: &'static Silent = Box::leak(Box::new(Silent(AtomicBool::new(false))));
     let model = OnAccount::new(Arc::new(silent), payer);
     assert!(matches!(model.complete(&request("a")).await, Err(ModelError::KeyEnded)));

@@ -1,5 +1,4 @@
-//! Does a pair get the score that a cross-encoder gives it? Tiny random models with a head against a naive
-//! implementation.
+//! Compares the scores of tiny random cross-encoders with a naive implementation.
 
 use safetensors::Dtype;
 use serde_json::{Value, json};
@@ -34,7 +33,8 @@ fn with_head(dense: &str, score: &str) -> Tensors {
     tensors
 }
 
-/// A folder whose `config.json` names an architecture, and whose tokenizer puts pairs together as BERT's does.
+/// A folder whose `config.json` names an architecture, with a tokenizer that joins pairs as BERT's
+/// does.
 fn folder(tiny: &Tiny, tensors: &Tensors, config: &Value) -> tempfile::TempDir {
     let folder = write(tiny, tensors);
     let change = |name: &str, change: &dyn Fn(&mut Value)| {
@@ -127,7 +127,7 @@ fn equals_a_naive_cross_encoder() {
 }
 
 #[tokio::test]
-async fn weights_are_loaded_when_the_first_texts_come() {
+async fn weights_are_loaded_with_the_first_texts() {
     let config = json!({"architectures": ["BertForSequenceClassification"], "num_labels": 1});
     let folder = folder(&PLAIN, &with_head("pooler.dense", "classifier"), &config);
     let later = LaterReranker::new(weights(&folder)).unwrap();
@@ -143,10 +143,10 @@ async fn weights_are_loaded_when_the_first_texts_come() {
 }
 
 #[test]
-fn says_what_is_no_reranker() {
-    let run = |config: Value, spoil: &dyn Fn(&mut Tensors)| -> String {
+fn reports_models_that_are_not_rerankers() {
+    let run = |config: Value, damage: &dyn Fn(&mut Tensors)| -> String {
         let mut tensors = with_head("pooler.dense", "classifier");
-        spoil(&mut tensors);
+        damage(&mut tensors);
         let folder = folder(&PLAIN, &tensors, &config);
         let error = LocalReranker::open(&weights(&folder)).err().unwrap();
         error.to_string().replace(&folder.path().display().to_string(), "~")
@@ -161,17 +161,17 @@ fn says_what_is_no_reranker() {
         run(bert(1), &|tensors| drop(tensors.remove("pooler.dense.bias"))),
     ];
     insta::assert_snapshot!(found.join("\n"), @"
-    ~/config.json asks for a model that is no `…ForSequenceClassification`, which is not supported
-    ~/config.json asks for `BertModel` and no `…ForSequenceClassification`, which is not supported
-    ~/config.json asks for 2 labels where a reranker has one, which is not supported
-    ~/config.json asks for 3 labels where a reranker has one, which is not supported
+    ~/config.json asks for a model that is not a `…ForSequenceClassification`, which is not supported
+    ~/config.json asks for `BertModel`, not a `…ForSequenceClassification`, which is not supported
+    ~/config.json asks for 2 labels (a reranker has one), which is not supported
+    ~/config.json asks for 3 labels (a reranker has one), which is not supported
     tensor `classifier.weight` in ~/model.safetensors is missing
     tensor `pooler.dense.bias` in ~/model.safetensors is missing
     ");
 }
 
 #[test]
-fn a_score_that_is_no_number_is_an_error() {
+fn a_score_that_is_not_finite_is_an_error() {
     let mut tensors = with_head("pooler.dense", "classifier");
     tensors.get_mut("classifier.bias").unwrap().1[0] = f32::NAN;
     let config = json!({"architectures": ["BertForSequenceClassification"], "num_labels": 1});

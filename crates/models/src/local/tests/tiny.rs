@@ -1,4 +1,4 @@
-//! A tiny random BERT: its folder as Hugging Face has it, and what it computes, done naively.
+//! Writes a tiny random BERT in the layout of Hugging Face, and computes its vectors naively.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ pub(super) const POSITIONS: usize = 24;
 pub(super) const WORDS: [&str; 12] =
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "ada", "wrote", "the", "first", "program", "in", "l", "."];
 
-/// What one tiny model differs in.
+/// The options in which tiny models differ.
 pub(super) struct Tiny {
     pub(super) prefix: &'static str,
     pub(super) dtype: Dtype,
@@ -72,7 +72,7 @@ pub(super) fn random_tensors() -> Tensors {
     shapes.into_iter().map(fill).collect()
 }
 
-/// Writes a folder as Hugging Face has it, with a tokenizer that pads, as MiniLM's does.
+/// Writes a folder in the layout of Hugging Face, with a tokenizer that pads, as MiniLM's does.
 pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let save = |name: &str, value: serde_json::Value| {
@@ -122,7 +122,7 @@ pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
         .iter()
         .map(|(name, (shape, values))| {
             let bytes = values.iter().flat_map(|value| to_bytes(*value)).collect();
-            // A head stands beside the body.
+            // A head is stored beside the body.
             let prefix = if name.starts_with("classifier") { "" } else { tiny.prefix };
             (format!("{prefix}{name}"), shape, bytes)
         })
@@ -135,7 +135,7 @@ pub(super) fn write(tiny: &Tiny, tensors: &Tensors) -> tempfile::TempDir {
     folder
 }
 
-/// Of a number that 16 bits hold exactly.
+/// The 16-bit form of a number that 16 bits hold exactly.
 pub(super) fn to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let exponent = ((bits >> 23) & 0xff) as u16;
@@ -143,7 +143,7 @@ pub(super) fn to_f16(value: f32) -> u16 {
     ((bits >> 16) & 0x8000) as u16 | magnitude | ((bits >> 13) & 0x3ff) as u16
 }
 
-/// What the naive BERT makes of a text, cut at `max_tokens`.
+/// The naive BERT's vector of a text, cut at `max_tokens`.
 pub(super) fn naive(tiny: &Tiny, tensors: &Tensors, text: &str, max_tokens: usize) -> Vec<f64> {
     let ids = ids(text).into_iter().take(max_tokens - 2);
     let ids: Vec<usize> = [2].into_iter().chain(ids).chain([3]).collect();
@@ -171,7 +171,8 @@ pub(super) fn naive_mean(tiny: &Tiny, tensors: &Tensors, ids: &[usize]) -> Vec<f
     (0..HIDDEN).map(mean).collect()
 }
 
-/// BERT as its paper says, in double precision: the rows of the last layer, for tokens with their types.
+/// BERT as its paper defines it, in double precision: the rows of the last layer, for tokens with
+/// their types.
 pub(super) fn forward(tiny: &Tiny, tensors: &Tensors, tokens: &[(usize, usize)]) -> Vec<Vec<f64>> {
     let get = |name: &str| -> Vec<f64> {
         tensors[name].1.iter().map(|value| f64::from(*value)).collect()
@@ -252,7 +253,7 @@ fn x_len(tensors: &Tensors, name: &str) -> usize {
     tensors[&format!("{name}.weight")].0[1]
 }
 
-/// erf by its Taylor series; 1 where that would lose its digits.
+/// erf by its Taylor series; 1 beyond the range where the series is accurate.
 fn erf(x: f64) -> f64 {
     if x.abs() > 5.0 {
         return x.signum();

@@ -1,4 +1,4 @@
-//! Does the client get along with the server that tests and benchmarks use?
+//! Tests the client against the server that tests and benchmarks use.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use pikerag_test_support::{Faults, Server, oracle};
 use super::super::{EmbeddingParams, Endpoint, OpenAiChat, OpenAiEmbedder, Transport};
 
 #[tokio::test]
-async fn speaks_with_the_stub() {
+async fn client_understands_the_stub() {
     let server = Server::start(oracle, Faults::default(), Duration::from_millis(1));
     let (endpoint, transport) = (Endpoint::new(server.url(), "stub"), Transport::default());
     let chat = OpenAiChat::new(endpoint.clone(), &transport).unwrap();
