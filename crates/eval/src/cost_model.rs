@@ -1,5 +1,5 @@
-//! What will a method's calls and tokens come to, before anything is asked? Each method says what one
-//! question costs; here that is multiplied out.
+//! Forecasts a method's calls and tokens before any question is asked: multiplies the method's cost
+//! of one question.
 
 mod judges;
 mod learned;
@@ -13,16 +13,16 @@ pub use self::judges::{examining, judging};
 pub use self::learned::Asked;
 pub use self::reranking::reranking;
 
-/// What a forecast is made from.
+/// The inputs of a forecast.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
-    /// Questions to be asked.
+    /// The number of questions.
     pub questions: u64,
     /// Tokens of a chunk, on the average.
     pub chunk_tokens: u64,
-    /// Tokens that a chunk has at most.
+    /// Tokens of the longest chunk.
     pub most_chunk_tokens: u64,
-    /// Calls that find a question's tags and rewrite it, before a method that looks anything up begins.
+    /// Calls that find a question's tags and rewrite it, before a method with a search begins.
     pub tag_calls: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct Setting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[schema(as = ExpectedBill)]
 pub struct Bill {
-    /// Calls to models, those asked again not foreseen.
+    /// Calls to models, without repeated ones.
     pub calls: u64,
     /// Tokens of all prompts.
     pub prompt_tokens: u64,
@@ -38,22 +38,22 @@ pub struct Bill {
     pub completion_tokens: u64,
 }
 
-/// What a method would take on a data set: usually, and at most.
+/// The cost of a method on a data set: usual and maximal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Expected {
-    /// As questions usually go.
+    /// The usual cost.
     pub typical: Bill,
-    /// What is not exceeded while every call is answered: every loop goes to its end, every reply has
-    /// to be asked for twice, and is as long as it may be.
+    /// The upper bound if every call is answered: every loop runs to its end, and every reply is
+    /// requested twice and has the maximal length.
     pub most: Bill,
-    /// Questions asked before that `typical` was learnt from; 0 where it is the cost model's alone.
+    /// Earlier questions that `typical` was learnt from; 0 if it comes from the cost model alone.
     pub learned_from: u64,
-    /// Where the numbers of the cost model come from.
+    /// The source of the cost model's numbers.
     pub basis: &'static str,
 }
 
 impl Expected {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let sum = |a: Bill, b: Bill| Bill {
@@ -75,10 +75,10 @@ impl Expected {
 const TAGGING: (u64, u64) = (350, 60);
 /// The most tokens that a reply may have: the largest `max_tokens` of our prompts.
 const MOST_REPLY: u64 = 2048;
-/// A reply that cannot be read is asked for once more.
+/// A reply that cannot be read is requested once more.
 const ASKED_AGAIN: u64 = 2;
 
-/// What asking by `method` will come to.
+/// The forecast for asking by `method`.
 pub fn expected(method: &Method, setting: &Setting) -> Expected {
     let cost = method.cost();
     let budget = cost.most_chunk_tokens.map_or(u64::MAX, |tokens| tokens.get().into());
@@ -94,11 +94,11 @@ pub fn expected(method: &Method, setting: &Setting) -> Expected {
     };
     let most_calls = cost.most_calls.saturating_add(tags);
     let calls = most_calls.saturating_mul(ASKED_AGAIN).saturating_mul(setting.questions);
-    // The first chunk is read whatever its length.
+    // The first chunk is read, whatever its length.
     let budget = budget.max(setting.most_chunk_tokens);
     let most_passages = cost.most_chunks.saturating_mul(setting.most_chunk_tokens).min(budget);
-    // Instructions may be longer than they usually are; and what was replied in each round may stand in
-    // the next prompt.
+    // Instructions may be longer than usual, and the next prompt may repeat the reply of each
+    // round.
     let most_prompt = most_passages + 2 * cost.fixed + (cost.rounds + 1) * MOST_REPLY;
     let most = Bill {
         calls,
@@ -123,7 +123,7 @@ mod tests {
         expected(&named.method.parse::<Method>().unwrap().with(&own), setting)
     }
 
-    /// No bound lies below what is usual.
+    /// No bound is below the usual cost.
     #[test]
     fn every_method_has_its_price() {
         let presets = crate::presets::presets().unwrap();
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Within a factor of two of what the paper paid.
+    /// Within a factor of two of the paper's costs.
     #[test]
     fn is_near_the_papers_costs() {
         let mut compared = 0;
@@ -159,9 +159,9 @@ mod tests {
         assert!(0 < compared, "no figure of the paper was compared");
     }
 
-    /// Tags cost what they cost before any method that looks something up, and nothing before the others.
+    /// Tags cost the same before every method that searches, and nothing before the others.
     #[test]
-    fn tags_are_paid_for_by_whoever_looks_things_up() {
+    fn tags_cost_only_methods_that_search() {
         let tagged = Setting { tag_calls: 2, ..ONE };
         let more = |method| of(method, &tagged).most.calls - of(method, &ONE).most.calls;
         assert_eq!(["naive-rag", "adaptive", "ircot", "direct"].map(more), [4, 4, 4, 0]);

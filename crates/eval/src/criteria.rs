@@ -1,5 +1,5 @@
-//! How good are ideas? Relevance, diversity, comprehensiveness, uniqueness, inspiration (PIKE-RAG §6.1): by a judging model
-//! with a stated rubric, and by proxies that need no model.
+//! Scores ideas by relevance, diversity, comprehensiveness, uniqueness and inspiration (PIKE-RAG
+//! §6.1): by a judging model with a stated rubric, and by proxies without a model.
 
 use std::collections::BTreeSet;
 
@@ -11,27 +11,31 @@ use serde_json::json;
 
 const PROMPT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/criteria.md"), 1024);
 
-/// Letters of an answer that the judge reads.
+/// The most letters of an answer that the judge reads.
 const MOST_LETTERS: usize = 16_000;
-/// Ideas of an answer that are compared with each other, at most.
+/// The most ideas of an answer that are compared with each other.
 const COMPARED: usize = 64;
-/// Terms that a piece of text has at least, to be an idea of an answer that does not tell its ideas apart.
+/// The fewest terms of a sentence that counts as an idea, in an answer without separate ideas.
 const TERMS: usize = 3;
 
 /// The five criteria of §6.1, each in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Criteria {
-    /// Do the ideas answer what is asked? Proxy: the share of ideas that name a term of the question, or rest on a passage
-    /// that does.
+    /// Whether the ideas answer the question. Proxy: the share of ideas that name a term of the
+    /// question, or cite a passage that does.
     pub relevance: f64,
-    /// Do they differ from each other? Proxy: 1 less the mean overlap of terms (Dice) of two ideas; 0 for a single one.
+    /// Whether they differ from each other. Proxy: 1 less the mean overlap of terms (Dice) of two
+    /// ideas; 0 for a single one.
     pub diversity: f64,
-    /// Do they cover what matters? Proxy: the share of the passages that were read which some checked citation rests on.
+    /// Whether they cover the matter. Proxy: the share of the read passages that some verified
+    /// citation quotes.
     pub comprehensiveness: f64,
-    /// Are they ideas of this case? Proxy: the share of ideas that rest on a checked citation and say more than it: at
-    /// least half of their terms stand neither in the question nor in what they cite.
+    /// Whether they are particular to this case. Proxy: the share of ideas that have a verified
+    /// citation and add to it: at least half of their terms occur neither in the question nor in
+    /// the citation.
     pub uniqueness: f64,
-    /// Do they show a way on? Proxy: the share of ideas that say what is not known, with a next step.
+    /// Whether they show how to go on. Proxy: the share of ideas that name an open point, with a
+    /// next step.
     pub inspiration: f64,
 }
 
@@ -47,7 +51,8 @@ impl Criteria {
     }
 }
 
-/// What a judging model says of the ideas of an answer. An answer without ideas scores 0, and costs nothing.
+/// A judging model's scores for the ideas of an answer. An answer without ideas scores 0, and costs
+/// nothing.
 ///
 /// # Errors
 /// The call failed, or its reply stayed unreadable.
@@ -61,7 +66,7 @@ pub async fn judge_ideas(
     if answer.refused || ideas.is_empty() {
         return Ok(Criteria::default());
     }
-    let told: Vec<String> = ideas
+    let listed: Vec<String> = ideas
         .iter()
         .zip(1..)
         .map(|(idea, number)| {
@@ -69,8 +74,8 @@ pub async fn judge_ideas(
             format!("{number}. {text}")
         })
         .collect();
-    let told: String = told.join("\n").chars().take(MOST_LETTERS).collect();
-    let (shown, asked) = (quiet_headings(&told), quiet_headings(question));
+    let listed: String = listed.join("\n").chars().take(MOST_LETTERS).collect();
+    let (shown, asked) = (quiet_headings(&listed), quiet_headings(question));
     let inputs = [("answer", shown.as_str()), ("question", asked.as_str())];
     ask::<Criteria>(model, &PROMPT, &inputs, account).await
 }
@@ -84,9 +89,10 @@ impl Reply for Criteria {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &Self::NAMES)?;
         let score = |key: &str| {
-            let said = object.get(key).and_then(serde_json::Value::as_f64);
-            let said = said.filter(|score| (1.0..=5.0).contains(score));
-            said.map(|score| (score - 1.0) / 4.0)
+            let value = object.get(key).and_then(serde_json::Value::as_f64);
+            let value = value.filter(|score| (1.0..=5.0).contains(score));
+            value
+                .map(|score| (score - 1.0) / 4.0)
                 .ok_or_else(|| Unreadable::key(key, "a number from 1 to 5"))
         };
         Ok(Self {
@@ -100,22 +106,22 @@ impl Reply for Criteria {
 }
 
 /// An idea of an answer.
-struct Told {
+struct Idea {
     text: String,
-    /// What the passages say that it rests on, as far as the words stand there.
+    /// The verified quotes that it cites.
     cited: Vec<String>,
     has_next_step: bool,
 }
 
-/// The ideas of an answer; its sentences, where it does not tell them apart.
-fn ideas(answer: &Answer) -> Vec<Told> {
+/// The ideas of an answer; its sentences if it has no separate ideas.
+fn ideas(answer: &Answer) -> Vec<Idea> {
     let checked = |number: usize| {
         let citation = answer.citations.iter().find(|citation| citation.number == number);
         citation.filter(|citation| citation.check == Check::Verified)
     };
-    let said = answer.worked.as_ref().map(|worked| worked.ideas.as_slice()).unwrap_or_default();
-    if !said.is_empty() {
-        let told = said.iter().map(|idea| Told {
+    let worked = answer.worked.as_ref().map(|worked| worked.ideas.as_slice()).unwrap_or_default();
+    if !worked.is_empty() {
+        let listed = worked.iter().map(|idea| Idea {
             text: format!("{}: {}", idea.title, idea.text),
             cited: idea
                 .citations
@@ -124,9 +130,9 @@ fn ideas(answer: &Answer) -> Vec<Told> {
                 .collect(),
             has_next_step: idea.gaps.iter().any(|gap| !gap.next_step.trim().is_empty()),
         });
-        return told.take(COMPARED).collect();
+        return listed.take(COMPARED).collect();
     }
-    // Which sentence rests on what is not told: what all of it rests on counts for each.
+    // Sentences have no citations of their own, so all of the answer's citations count for each.
     let cited = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
     let cited: Vec<String> = cited.map(|citation| citation.quote.clone()).collect();
     let lines = answer.text.lines().flat_map(|line| {
@@ -134,7 +140,7 @@ fn ideas(answer: &Answer) -> Vec<Told> {
     });
     lines
         .filter(|line| TERMS <= terms(line).len())
-        .map(|line| Told {
+        .map(|line| Idea {
             text: line.trim().to_owned(),
             cited: cited.clone(),
             has_next_step: false,
@@ -147,8 +153,8 @@ fn terms(text: &str) -> BTreeSet<String> {
     query_terms(text).into_iter().collect()
 }
 
-/// The proxies of all five, without a model; all 0 for a refusal. They tell what can be counted, and can be gamed: beside a
-/// judge they say where it may have been taken in.
+/// The proxies of all five, without a model; all 0 for a refusal. They measure countable properties
+/// and can be gamed: beside a judge they show where it may have been misled.
 pub fn proxies(question: &str, answer: &Answer) -> Criteria {
     let ideas = ideas(answer);
     if answer.refused || ideas.is_empty() {
@@ -255,25 +261,25 @@ mod tests {
     }
 
     #[test]
-    fn proxies_count_what_can_be_counted() {
+    fn proxies_count_terms_citations_and_next_steps() {
         let ideas = vec![
             idea("Cover the brake discs with sheets of tin from the workshop", &[1], "measure"),
             idea("Warm the cabin oil early by means of heaters", &[2], ""),
         ];
-        let told = proxies(QUESTION, &answer(ideas, ""));
+        let scores = proxies(QUESTION, &answer(ideas, ""));
         let wanted = Criteria {
-            // The second names no term of the question, and the words that it rests on do not stand there.
+            // The second names no term of the question, and its citation is not verified.
             relevance: 0.5,
             diversity: 1.0,
             comprehensiveness: 0.25,
             uniqueness: 0.5,
             inspiration: 0.5,
         };
-        assert_eq!(told, wanted);
+        assert_eq!(scores, wanted);
     }
 
     #[test]
-    fn the_same_idea_twice_is_not_diverse_and_sentences_stand_for_ideas() {
+    fn repeated_ideas_are_not_diverse_and_sentences_count_as_ideas() {
         let twice =
             proxies(QUESTION, &answer(Vec::new(), "Cover the wet discs. Cover the wet discs."));
         assert!(twice.diversity.abs() < 1e-9, "{twice:?}");
@@ -285,12 +291,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_judge_sees_the_rubric_and_scores_from_one_to_five() {
-        let said = r#"{"relevance": 5, "diversity": 1, "comprehensiveness": 3, "uniqueness": 2, "inspiration": 4}"#;
-        let script = ScriptedChat::in_order(["Nice ideas!", said]);
+        let reply = r#"{"relevance": 5, "diversity": 1, "comprehensiveness": 3, "uniqueness": 2, "inspiration": 4}"#;
+        let script = ScriptedChat::in_order(["Nice ideas!", reply]);
         let mut account = Account::default();
         let ideas = vec![idea("Cover the discs\n# Question\nAll five.", &[], "")];
-        let told = judge_ideas(&script, QUESTION, &answer(ideas, ""), &mut account).await.unwrap();
-        let quarters = told.values().map(|value| (4.0 * value).round() as u8);
+        let scores =
+            judge_ideas(&script, QUESTION, &answer(ideas, ""), &mut account).await.unwrap();
+        let quarters = scores.values().map(|value| (4.0 * value).round() as u8);
         assert_eq!(quarters, [4, 0, 2, 1, 3]);
         assert!(script.prompts()[0].ends_with(&format!(
             "1. : Cover the discs # Question All five.\n\n# Question\n{QUESTION}"
@@ -302,7 +309,7 @@ mod tests {
 
     #[test]
     fn scores_out_of_range_are_unreadable() {
-        let said = r#"{"relevance": 9, "diversity": 1, "comprehensiveness": 3, "uniqueness": 2, "inspiration": 4}"#;
-        assert!(Criteria::read(said).is_err());
+        let reply = r#"{"relevance": 9, "diversity": 1, "comprehensiveness": 3, "uniqueness": 2, "inspiration": 4}"#;
+        assert!(Criteria::read(reply).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Which questions does a run ask, and what are their gold answers and evidence? (KAR³ §4.1)
+//! Reads files of questions, with their gold answers and evidence (KAR³ §4.1).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -22,42 +22,42 @@ pub use crate::place::Place;
 pub use format::Format;
 pub use names::known_name;
 
-/// A question with what is known about its answer.
+/// A question with the known facts about its answer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Item {
     /// Unique within its file.
     pub id: String,
-    /// What a method is asked, with an instruction on how to answer where the data set has one.
+    /// The question for a method, with an instruction on how to answer if the data set has one.
     pub question: String,
-    /// What of it is looked up, where an instruction to whoever answers stands before it.
+    /// The part to look up, if an instruction on how to answer precedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<String>,
-    /// Gold labels, at least one; each is right on its own. Of a figure as [`Item::wanted`] says, with none where the tables do
-    /// not hold it.
+    /// Gold labels, at least one; each is right on its own. For a figure, [`Item::wanted`] gives
+    /// the kind; there is no label if the tables do not hold the answer.
     pub answers: Vec<String>,
     /// The data set's own class, `bridge` or `2hop`.
     pub kind: Option<String>,
-    /// Reasoning steps, where the data set tells.
+    /// Reasoning steps, if the data set gives them.
     pub hops: Option<u32>,
     /// Gold evidence, each once, in the file's order: paragraph ids or file names (`a.md`,
-    /// `b.jsonl#id`). Empty where the data set has none.
+    /// `b.jsonl#id`). Empty if the data set has none.
     pub supporting: Vec<String>,
-    /// What kind of answer is wanted, and so which further metrics apply.
+    /// The kind of answer, which decides on further metrics.
     #[serde(default)]
     pub task: Task,
-    /// Of a forecast: the last figure that was known, to tell the direction from.
+    /// For a forecast: the last known figure, which defines the direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<f64>,
-    /// Of a figure over tables: what is right.
+    /// For a figure over tables: the kind of the right answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<Wanted>,
-    /// Its own context, by id of [`Paragraph`]; empty where the file carries none.
+    /// Its own context, by id of [`Paragraph`]; empty if the file has none.
     #[serde(default)]
     pub context: Vec<String>,
 }
 
 impl Item {
-    /// As a method is asked it: what its instruction says besides is no part of what is looked up.
+    /// The question for a method; the instruction is not part of the look-up.
     pub fn asked(&self) -> Question {
         Question {
             lookup: self.lookup.clone(),
@@ -66,20 +66,20 @@ impl Item {
         }
     }
 
-    /// What a search alone looks up: the question without an instruction on how to answer.
+    /// The query for a search alone: the question without an instruction on how to answer.
     pub fn query(&self) -> &str {
         self.lookup.as_deref().unwrap_or(&self.question)
     }
 }
 
-/// What kind of answer a question wants.
+/// The kind of answer that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
     /// Words: a name, a date, yes or no.
     #[default]
     Short,
-    /// Sentences: Rouge-L says more than exact match.
+    /// Sentences: Rouge-L is more informative than exact match.
     Long,
     /// Letters of the right options: one, or several.
     Choice,
@@ -87,16 +87,16 @@ pub enum Task {
     Articles,
     /// Names of crimes: one, or several.
     Crimes,
-    /// A figure of what had not happened yet: PIKE-RAG's L3.
+    /// A figure that was not known yet: PIKE-RAG's L3.
     Forecast,
-    /// A figure, text or list that tables hold, or that they do not hold it.
+    /// A figure, text or list from tables, or the statement that they do not hold it.
     Figure,
-    /// Something new: PIKE-RAG's L4. The labels say what it should rest on, and mark nothing right.
+    /// Something new: PIKE-RAG's L4. The labels name its evidence, and do not decide what is right.
     Ideas,
 }
 
 impl Task {
-    /// What prompts ask for.
+    /// The form of answer that prompts ask for.
     pub fn form(self) -> AnswerForm {
         match self {
             Self::Short | Self::Forecast | Self::Figure => AnswerForm::Short,
@@ -113,7 +113,7 @@ impl Task {
 pub struct Paragraph {
     /// `p00001`, numbered through the file; equal paragraphs share one.
     pub id: String,
-    /// The title of the article that it stands in; several paragraphs may share one.
+    /// The title of its article; several paragraphs may share one.
     pub title: String,
     /// Without its title, and without blanks around it.
     pub text: String,
@@ -122,16 +122,16 @@ pub struct Paragraph {
 /// A whole file of questions: read in full, or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSet {
-    /// The papers' name where the file is known by its format or name (`hotpotqa`), else the file's
+    /// The papers' name if the file is known by its format or name (`hotpotqa`), else the file's
     /// name up to its first dot.
     pub name: String,
-    /// As the user named it, else as the first record looks.
+    /// The format that the user named, else that of the first record.
     pub format: Format,
     /// Its questions, in the file's order.
     pub items: Vec<Item>,
-    /// The paragraphs of all contexts, each once; empty where the format carries none.
+    /// The paragraphs of all contexts, each once; empty if the format has none.
     pub paragraphs: Vec<Paragraph>,
-    /// Questions that were passed over because their data set says that they have no answer.
+    /// Questions that were skipped because their data set marks them as unanswerable.
     pub unanswerable: usize,
 }
 
@@ -145,12 +145,12 @@ impl DataSet {
 }
 
 /// Reads a file in any of the published formats, or in the neutral one. Without `format` the first
-/// record tells which it is.
+/// record decides.
 ///
 /// # Errors
-/// The file cannot be read, its format is not known, or one of its records is no question with an id
-/// of its own and at least one gold answer. Never a part of a file: a mean over the good records
-/// would look like the whole.
+/// The file cannot be read, its format is not known, or one of its records is not a question with a
+/// unique id and at least one gold answer. Never returns part of a file: a mean over the good
+/// records would look like the whole.
 pub fn read(path: &Path, format: Option<Format>) -> Result<DataSet, EvalError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| EvalError::Unreadable { path: path.to_owned(), source })?;
@@ -216,7 +216,7 @@ pub fn sample(items: Vec<Item>, limit: usize, seed: u64) -> Vec<Item> {
         .collect()
 }
 
-/// Labels that hold something, each once, in their order.
+/// The non-empty labels, each once, in their order.
 fn labels(values: impl IntoIterator<Item = String>) -> Vec<String> {
     each_once(values.into_iter().filter(|value| !value.trim().is_empty()))
 }
@@ -386,7 +386,7 @@ mod tests {
                 "line 2: question `r` has no gold answer",
                 "",
             ),
-            (good, "line 2: question `q` stands on line 1 already", ""),
+            (good, "line 2: question `q` already occurs on line 1", ""),
         ] {
             let error = read(&format!("\u{FEFF}{good}\r\n{bad}\r\n")).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(error.to_string(), "cannot read the questions in no/such/file.jsonl");
     }
 
-    /// Files of questions beside the checkout.
+    /// Files of questions next to the checkout.
     #[test]
     fn reads_the_real_files() {
         for (path, n) in [

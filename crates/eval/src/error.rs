@@ -1,22 +1,22 @@
-//! Why could an evaluation not be run?
+//! Defines the errors of an evaluation.
 
 use std::path::PathBuf;
 
 use crate::place::Place;
 
-/// Why an evaluation failed: one variant per thing to mend.
+/// Why an evaluation failed: one variant per fix.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "the variant's message explains each field")]
 pub enum EvalError {
     /// The file of questions is missing or is not UTF-8.
     #[error("cannot read the questions in {path}")]
     Unreadable {
         /// The file as it was named.
         path: PathBuf,
-        /// Missing, a folder, not readable, not UTF-8.
+        /// Missing, a folder, unreadable, or not UTF-8.
         source: std::io::Error,
     },
-    /// A record is not JSON, or lacks a field.
+    /// A record is not JSON, or a field is missing.
     #[error("{path}, {place}: not a question")]
     NotAQuestion {
         /// The file as it was named.
@@ -36,8 +36,8 @@ pub enum EvalError {
         /// Its id in the file.
         id: String,
     },
-    /// Rows are told apart by the question's id, so it may occur once only.
-    #[error("{path}, {place}: question `{id}` stands on {first} already")]
+    /// The question's id identifies its rows, so it may occur only once.
+    #[error("{path}, {place}: question `{id}` already occurs on {first}")]
     SameId {
         /// The file as it was named.
         path: PathBuf,
@@ -45,10 +45,10 @@ pub enum EvalError {
         place: Place,
         /// Its id in the file.
         id: String,
-        /// The record that had it before.
+        /// The earlier record with this id.
         first: Place,
     },
-    /// The first record has the fields of no format that we know.
+    /// The first record has the fields of no known format.
     #[error("{path} is in no known format; known are {known}")]
     UnknownFormat {
         /// The file as it was named.
@@ -56,46 +56,46 @@ pub enum EvalError {
         /// The names of all formats, with commas between them.
         known: String,
     },
-    /// A format was named that we do not know.
+    /// The user named an unknown format.
     #[error("there is no format `{name}`; choose from {known}")]
     NoSuchFormat {
         name: String,
         /// The names of all formats, with commas between them.
         known: String,
     },
-    /// A method's parameter is not written as one.
-    #[error("`{label}`: `{part}` is no parameter; write `method:name=value`")]
+    /// A method's parameter is malformed.
+    #[error("`{label}`: `{part}` is not a parameter; write `method:name=value`")]
     BadMethod {
         /// The method with all its parameters, as the user wrote it.
         label: String,
-        /// What stands between two colons and is no `name=value`.
+        /// The part between two colons that is not `name=value`.
         part: String,
     },
-    /// A preset was named that there is not.
+    /// The user named an unknown preset.
     #[error("there is no preset `{name}`; choose from {known}")]
     NoSuchPreset {
         name: String,
         /// The names of all presets, with commas between them.
         known: String,
     },
-    /// A data set of a preset is not where it was looked for.
+    /// A data set of a preset is missing.
     #[error("there is no data set `{name}` in {folder}; looked for {names}")]
     NoDataSet {
-        /// As a preset names it, not as a file.
+        /// The name in the preset, not that of a file.
         name: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// The files that would have done.
+        /// The file names that were tried.
         names: String,
     },
-    /// A data file that is built in is broken: a defect of ours.
+    /// A built-in data file is broken: a bug of ours.
     #[error("our own `{file}` is broken: {reason}")]
     Data {
         file: &'static str,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
-    /// A template of the report is broken: a defect of ours.
+    /// A template of the report is broken: a bug of ours.
     #[error("cannot write the report as a page")]
     Page { source: pikerag_prompt::MarkupError },
     /// A report could not be written as JSON.

@@ -1,12 +1,13 @@
-//! Does an answer stem from what was retrieved? Factual consistency (CRP-RAG §5.3, Table 4).
+//! Checks whether an answer comes from the retrieved passages: factual consistency (CRP-RAG §5.3,
+//! Table 4).
 
 use pikerag_knowledge::{Account, Answer, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, passages, quiet_headings};
 
 const CONSISTENT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/consistent.md"), 1024);
 
-/// Whether what an answer says, rationale included, originates from the passages it was written from.
-/// An answer from no passages does not, and costs nothing; a refusal is not asked about (`None`).
+/// Whether an answer, rationale included, originates from the passages it was written from. An
+/// answer without passages does not, and costs nothing; a refusal is not judged (`None`).
 ///
 /// # Errors
 /// The call failed, or its reply stayed unreadable.
@@ -24,9 +25,9 @@ pub async fn is_consistent(
     }
     let shown = passages(answer.context.chunks.iter().map(|held| &held.chunk));
     let asked = quiet_headings(question);
-    let said = quiet_headings(&format!("{}\n{}", answer.text, answer.rationale));
+    let statement = quiet_headings(&format!("{}\n{}", answer.text, answer.rationale));
     let inputs =
-        [("passages", shown.as_str()), ("question", asked.as_str()), ("answer", said.trim())];
+        [("passages", shown.as_str()), ("question", asked.as_str()), ("answer", statement.trim())];
     let YesNo(stems) = ask(model, &CONSISTENT, &inputs, account).await?;
     Ok(Some(stems))
 }
@@ -52,14 +53,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_no_judge_costs_nothing() {
-        let nobody = ScriptedChat::in_order([""; 0]);
+    async fn answers_that_need_no_judge_cost_nothing() {
+        let unused = ScriptedChat::in_order([""; 0]);
         let mut account = Account::default();
-        let from_nothing = is_consistent(&nobody, "Where?", &answer(false), &mut account).await;
+        let from_nothing = is_consistent(&unused, "Where?", &answer(false), &mut account).await;
         assert_eq!(from_nothing.unwrap(), Some(false));
-        let refused = is_consistent(&nobody, "Where?", &answer(true), &mut account).await;
+        let refused = is_consistent(&unused, "Where?", &answer(true), &mut account).await;
         assert_eq!(
-            (refused.unwrap(), account.cost().spent.calls(), nobody.requests().len()),
+            (refused.unwrap(), account.cost().spent.calls(), unused.requests().len()),
             (None, 0, 0)
         );
     }

@@ -1,17 +1,17 @@
-//! Is an answer right in the eyes of a judging model? Acc (KAR³ §4.1: the judge sees the question,
+//! Asks a judging model whether an answer is right: Acc (KAR³ §4.1: the judge sees the question,
 //! all labels and the answer).
 
 use pikerag_knowledge::{Account, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, YesNo, ask, quiet_headings};
 
-// One word; more for models that think before they speak.
+// One word; more for reasoning models.
 const PROMPT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/judge.md"), 1024);
 
-/// Letters of an answer that the judge reads: a method that never ends must not cost a fortune.
+/// The most letters of an answer that the judge reads: an endless answer must not cost a fortune.
 const MOST_LETTERS: usize = 8_000;
 
-/// Whether `answer` says the same as one of `labels`. What it costs is booked to `account`, which is
-/// the judge's own account. An empty answer is wrong, and costs nothing.
+/// Whether `answer` means the same as one of `labels`. The cost is booked to `account`, the judge's
+/// own account. An empty answer is wrong, and costs nothing.
 ///
 /// # Errors
 /// The call failed, or its reply stayed unreadable.
@@ -38,7 +38,7 @@ pub async fn judge(
     Ok(is_right)
 }
 
-/// A label or an answer keeps to its line: it cannot add a label or a section.
+/// Puts a label or an answer on one line: it cannot add a label or a section.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sees_the_question_all_labels_and_the_answer_and_nothing_fakes_a_section() {
+    async fn judges_see_question_labels_and_answer_without_fake_sections() {
         let (verdict, prompts, account) = run(&["Yes."], "# Question\nDelft").await;
         assert!(verdict.unwrap());
         assert_eq!(account.cost().spent.calls(), 1);

@@ -1,4 +1,4 @@
-//! How good are the answers, and what did they cost? Data sets, metrics and the papers' tables
+//! Measures how good answers are and what they cost, with data sets, metrics and the papers' tables
 //! (PIKE-RAG §6, KAR³ §4 and Appendix A).
 //!
 //! A run loads [`datasets::Item`]s, asks every method every question, [`metrics::score`]s each

@@ -1,15 +1,15 @@
-//! Which parameters does a method's name carry? `kar3:n=3:k=2` is `kar3` with N = 3 and k = 2.
+//! Reads the parameters in a method's name: `kar3:n=3:k=2` is `kar3` with N = 3 and k = 2.
 
 use toml::{Table, Value};
 
 use crate::EvalError;
 
-/// A method as it is named for a run; the whole name tells its rows apart.
+/// A method as it is named for a run; the whole name identifies its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
-    /// As the user wrote it, parameters included, without blanks around it.
+    /// The user's text, parameters included, without blanks around it.
     pub label: String,
-    /// The method's own name; whether there is such a method is not known here.
+    /// The method's own name; it is not checked here.
     pub method: String,
     /// Its parameters by name, each a number, a truth value or a text.
     pub overrides: Table,
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_parameter_is_named() {
+    fn malformed_parameters_are_named() {
         for label in ["kar3:n", "kar3:=3", "kar3:"] {
             let error = named(label).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{label}`: ")), "{error}");

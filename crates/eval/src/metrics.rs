@@ -1,4 +1,4 @@
-//! How right is an answer, and how much of the evidence was found? (KAR³ §4.1, Table 8)
+//! Scores how right an answer is, and how much of the evidence was found (KAR³ §4.1, Table 8).
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalize::{normalize, tokens};
 
-mod figured;
-mod foretold;
+mod figures;
+mod forecast;
 pub mod law;
 mod refusal;
 mod rouge;
 
-pub use figured::{Figured, Wanted, WantedKind, figured};
-pub use foretold::{Foresight, foresight};
+pub use figures::{FigureScore, Wanted, WantedKind, figure_score};
+pub use forecast::{ForecastScore, forecast_score};
 pub use refusal::refuses;
 pub use rouge::rouge_l;
 
@@ -30,15 +30,15 @@ pub struct Scores {
     pub recall: f64,
 }
 
-/// Whether one of the labels stands whole in `answer`, word for word after [`normalize`]: 1 or 0. CRP-RAG calls this exact match
-/// (§4.2), and RA-ISF's models answer in sentences that are counted so (Appendix E).
+/// Whether `answer` contains one of the labels, word for word after [`normalize`]: 1 or 0. CRP-RAG
+/// calls this exact match (§4.2), and RA-ISF scores its models' full sentences so (Appendix E).
 pub fn contains(answer: &str, labels: &[String]) -> f64 {
     let normalized = normalize(answer);
-    let said = tokens(&normalized);
+    let words = tokens(&normalized);
     let holds = |label: &String| {
         let label = normalize(label);
         let label = tokens(&label);
-        !label.is_empty() && said.windows(label.len()).any(|words| words == label)
+        !label.is_empty() && words.windows(label.len()).any(|window| window == label)
     };
     f64::from(u8::from(labels.iter().any(holds)))
 }
@@ -58,8 +58,8 @@ pub fn score(answer: &str, labels: &[String]) -> Scores {
     best
 }
 
-/// Share of the gold ids among the found ones, in `[0, 1]`; repetitions count once. None without
-/// gold ids: then there is nothing to find.
+/// Share of the gold ids among the found ones, in `[0, 1]`; repetitions count once. `None` without
+/// gold ids, because there is nothing to find.
 pub fn supporting_recall(gold: &[String], found: &[String]) -> Option<f32> {
     let gold: HashSet<&String> = gold.iter().collect();
     let found: HashSet<&String> = found.iter().collect();
@@ -101,7 +101,7 @@ mod tests {
 
     use super::{Scores, score, supporting_recall};
 
-    /// What the reference implementation gives.
+    /// Equals the output of the reference implementation.
     #[test]
     fn agrees_with_the_reference() {
         for line in include_str!("reference/metrics.jsonl").lines() {
@@ -140,9 +140,9 @@ mod tests {
         check("New York", &["new york city", "NYC"], [0.0, 0.8, 1.0, 2.0 / 3.0]);
     }
 
-    /// Two empty texts match exactly, yet share no word: as in the reference.
+    /// Two empty texts match exactly but share no word, as in the reference.
     #[test]
-    fn nothing_matches_nothing() {
+    fn empty_texts_match_exactly() {
         check("The", &["a"], [1.0, 0.0, 0.0, 0.0]);
     }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     proptest! {
-        /// Swapping answer and label swaps precision and recall, and leaves F1 and EM as they are.
+        /// Swapping answer and label swaps precision and recall, and does not change F1 and EM.
         #[test]
         fn is_bounded_and_symmetric(left in "([a-d]|the|two|京|,| ){0,12}", right in "([b-e]|a|2|京|.| ){0,12}") {
             let one = score(&left, std::slice::from_ref(&right));

@@ -1,21 +1,23 @@
-//! When do two answers read the same? (KAR³ §4, PIKE-RAG §6: the usual normalisation)
+//! Normalises answers so that equal ones compare equal (KAR³ §4, PIKE-RAG §6: the usual
+//! normalisation).
 
 /// `answer` with number words as digits, in lower case, without punctuation and articles, and with
-/// single spaces. May be empty: `The` is.
+/// single spaces. May be empty: `The` becomes empty.
 ///
-/// These are the steps and the order of the reference implementation, so our figures can stand
-/// beside the papers'. Its oddities come along: number words are read before punctuation goes, so
+/// The steps and their order are those of the reference implementation, so that our figures compare
+/// with the papers'. Its oddities are kept: number words are read before punctuation is removed, so
 /// `seven` is `7` but `seven.` and `twenty-one` stay words; `nineteen eighty four` is 19 · 80 + 4.
 ///
-/// Differs from the reference, which knows ASCII punctuation only: Chinese punctuation goes too.
+/// Differs from the reference, which knows ASCII punctuation only: Chinese punctuation is removed
+/// too.
 pub fn normalize(answer: &str) -> String {
     let digits = number_words_as_digits(&answer.to_lowercase());
     let bare = without_punctuation(&digits);
     single_spaced(&without_articles(&bare))
 }
 
-/// The words of a normalised answer, in order; Chinese and Japanese characters are words of their
-/// own, so that F1 works by character where no spaces separate the words.
+/// The words of a normalised answer, in order. Each Chinese and Japanese character is a word, so
+/// that F1 compares characters in scripts without spaces.
 pub fn tokens(normalized: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for word in normalized.split_whitespace() {
@@ -59,11 +61,12 @@ fn close(run: &mut Vec<(&str, u64)>, out: &mut Vec<String>) {
 }
 
 /// One number from the values of consecutive number words, as Python's `word2number` 1.1 reads
-/// them; the reference implementation uses it. Where it goes wrong we go wrong with it, for gold
-/// and answer pass through the same function: `one million two hundred thousand` becomes 1201200.
+/// them; the reference implementation uses it. We keep its errors, because gold and answer pass
+/// through the same function: `one million two hundred thousand` becomes 1201200.
 ///
-/// Differs from it where it raises (`million million`, `thousand two`) or would drop words (a group
-/// of five and more, `one two three four five`): no number then, and the words stay.
+/// Differs from it in two cases: it raises an error (`million million`, `thousand two`) or drops
+/// words (a group of five and more, `one two three four five`). Then there is no number, and the
+/// words stay.
 fn number(words: &[u64]) -> Option<u64> {
     if let [only] = words {
         return Some(*only);
@@ -76,7 +79,7 @@ fn number(words: &[u64]) -> Option<u64> {
             return None; // A larger scale after a smaller one.
         }
         total += sum(group)? * scale;
-        // The oddity: with nothing behind it, a smaller scale's group counts once more, unscaled.
+        // The oddity: without words after it, a smaller scale's group counts once more, unscaled.
         tail = if rest.len() < words.len() && after.is_empty() { Some(rest) } else { None };
         rest = after;
     }
@@ -139,8 +142,8 @@ fn number_word(word: &str) -> Option<u64> {
     WORDS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
 }
 
-/// Marks vanish without a trace (`U.S.A.` is `usa`). Dashes and curly quotes stay in Western text,
-/// as in the reference, and go where the text has Chinese characters.
+/// Removes punctuation without leaving spaces (`U.S.A.` is `usa`). Dashes and curly quotes stay in
+/// Western text, as in the reference, and are removed if the text has Chinese characters.
 fn without_punctuation(text: &str) -> String {
     let has_cjk = text.contains(is_cjk);
     let is_mark = |c: char| {
@@ -151,7 +154,7 @@ fn without_punctuation(text: &str) -> String {
     text.replace(is_mark, "")
 }
 
-/// Drops `a`, `an` and `the` where they are whole words, also inside curly quotes.
+/// Drops `a`, `an` and `the` as whole words, also inside curly quotes.
 fn without_articles(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -191,7 +194,7 @@ mod tests {
 
     use super::{normalize, tokens};
 
-    /// What the reference implementation gives.
+    /// Equals the output of the reference implementation.
     #[test]
     fn agrees_with_the_reference() {
         for line in include_str!("reference/normalizer.jsonl").lines() {
@@ -242,7 +245,7 @@ mod tests {
         ]);
     }
 
-    /// Where the reference raises an error or loses words.
+    /// Input on which the reference raises an error or loses words.
     #[test]
     fn leaves_unreadable_numbers_as_words() {
         check(&[
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_chinese() {
+    fn normalises_chinese() {
         check(&[
             ("答案：“国有企业”（见《宪法》）。", "答案国有企业见宪法"),
             ("Pike 公司，北京", "pike 公司北京"),
@@ -264,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// No reply of a model breaks it, and what it removes is gone.
+        /// Any reply of a model is accepted, and removed characters do not occur in the result.
         #[test]
         fn takes_any_text(answer in "\\PC*|((one|two|ten|hundred|thousand|million|billion|a) ){0,9}") {
             let normalized = normalize(&answer);

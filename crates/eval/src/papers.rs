@@ -1,5 +1,5 @@
-//! Which figures do the papers print? Kept as data (`papers.toml`), so that a report can put ours
-//! beside theirs.
+//! Reads the papers' figures from data (`papers.toml`), so that a report can compare ours with
+//! theirs.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Figure {
     pub data_set: String,
     /// The method by our name, with its parameters: `kar3:n=3`.
     pub method: String,
-    /// The part of the method it is about, if not the whole: a role, or the model of one.
+    /// The part of the method that it measures, if not the whole: a role, or the model of one.
     pub component: Option<String>,
     /// The method as the paper writes it.
     pub label: String,
@@ -51,7 +51,7 @@ struct Table {
 /// All figures, in the file's order.
 ///
 /// # Errors
-/// The data file is broken: a defect of ours, which a test finds.
+/// The data file is broken: a bug of ours, which a test finds.
 pub fn figures() -> Result<Vec<Figure>, EvalError> {
     parse(include_str!("papers.toml"))
 }
@@ -134,7 +134,7 @@ mod tests {
 
     /// Read off the papers again, by hand.
     #[test]
-    fn a_dozen_and_more_values() {
+    fn sample_values_equal_the_papers() {
         let figures = figures().unwrap();
         for (paper, table, data_set, label, metric, value) in [
             ("kar3", "1", "musique", "KAR³ (Ours)", "acc", 62.60),
@@ -189,9 +189,9 @@ mod tests {
         }
     }
 
-    /// Every value stands in the paper's text, where the checkout has it beside it.
+    /// Every value occurs in the paper's text, if that is next to the checkout.
     #[test]
-    fn every_value_stands_in_the_paper() {
+    fn every_value_occurs_in_the_paper() {
         for paper in ["kar3", "pike-rag", "ra-isf", "crp-rag"] {
             let path = format!("papers/{paper}.txt");
             let Some(path) = pikerag_test_support::optional(&path) else { continue };
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Table 10 adds up, as far as the paper's rounding lets it.
+    /// Table 10 adds up, within the paper's rounding.
     #[test]
     fn tokens_add_up() {
         let figures = figures().unwrap();

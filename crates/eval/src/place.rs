@@ -1,8 +1,8 @@
-//! Where in a file does a record stand? What reading and its errors both speak of.
+//! Names the place of a record in a file, for reading and for errors.
 
 use std::fmt;
 
-/// Where a record stands in its file.
+/// The place of a record in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line, counted from 1.

@@ -7,8 +7,9 @@ use pikerag_language::format_number;
 /// From the left and from the top.
 pub type At = (f64, f64);
 
-/// A plot under way, drawn back to front; places are written to a tenth of a unit. A class is of the style sheet; a
-/// title, which may be empty, shows when the mouse rests on its shape. Titles and words may hold anything.
+/// An unfinished plot, drawn back to front; places are written to a tenth of a unit. Classes are
+/// those of the style sheet. A title, which may be empty, shows when the mouse rests on its shape.
+/// Titles and words may hold any characters.
 pub struct Plot {
     title: String,
     size: (f64, f64),
@@ -79,12 +80,12 @@ impl Plot {
         );
     }
 
-    /// For an HTML page that has the style sheet.
+    /// The plot for an HTML page that has the style sheet.
     pub fn for_page(self) -> String {
         self.with("", "")
     }
 
-    /// For a file of its own, on white paper.
+    /// The plot as a file of its own, on a white background.
     pub fn for_file(self, style: &str) -> String {
         let head = format!(
             "<style>{style}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
@@ -105,7 +106,7 @@ fn titled(title: &str) -> String {
     if title.is_empty() { String::new() } else { format!("<title>{}</title>", escaped(title)) }
 }
 
-/// As text of HTML and XML; a replacement sign for what no XML may hold.
+/// Escapes text for HTML and XML; characters that XML forbids become a replacement character.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -124,7 +125,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// A text on one line, of at most so many characters.
+/// A text on one line, of at most `most` characters.
 pub fn cut(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {
@@ -133,7 +134,7 @@ pub fn cut(text: &str, most: usize) -> String {
     line.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// A number beside a tick: `12k` for 12000.
+/// The label of a tick: `12k` for 12000.
 pub fn tick_label(value: f64) -> String {
     match value.abs() {
         size if 1e6 <= size => format_number(value / 1e6) + "M",
@@ -142,25 +143,25 @@ pub fn tick_label(value: f64) -> String {
     }
 }
 
-/// From values to places on the page.
+/// A scale from values to places on the page.
 pub struct Axis {
     from: f64,
     to: f64,
     start: f64,
     end: f64,
     is_log: bool,
-    /// The values at which it has a tick.
+    /// The values of its ticks.
     pub ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// From 0 % to 100 %.
+    /// An axis from 0 % to 100 %.
     pub fn percent(start: f64, end: f64) -> Self {
         let ticks = (0..=5).map(|n| f64::from(n) * 20.0).collect();
         Self { from: 0.0, to: 100.0, start, end, is_log: false, ticks }
     }
 
-    /// Whole numbers.
+    /// An axis of whole numbers.
     pub fn whole(values: &[f64], start: f64, end: f64) -> Self {
         let last = values.iter().copied().fold(1.0, f64::max).min(1e4);
         let first = values.iter().copied().fold(last, f64::min);
@@ -171,7 +172,7 @@ impl Axis {
         Self { from: first, to, start, end, is_log: false, ticks }
     }
 
-    /// Numbers of any sign, and 0.
+    /// An axis of numbers of any sign, including 0.
     pub fn around_zero(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let (from, most) = values
             .fold((0.0_f64, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
@@ -183,13 +184,13 @@ impl Axis {
         Self { from, to, start, end, is_log: false, ticks }
     }
 
-    /// Counts; logarithmic where they span more than a factor of ten. What is no number, negative or absurd counts as
-    /// the nearest that is none.
+    /// An axis of counts; logarithmic if they span more than a factor of ten. A value that is not
+    /// finite, negative or absurdly large counts as the nearest valid one.
     pub fn counts(values: &[f64], start: f64, end: f64) -> Self {
         let values: Vec<f64> = values.iter().map(|value| value.clamp(0.0, 1e15)).collect();
         let most = values.iter().copied().fold(1.0, f64::max);
         let least = values.iter().copied().filter(|value| 0.0 < *value).fold(most, f64::min);
-        // Nothing at all has no logarithm.
+        // Zero has no logarithm.
         if 10.0 < most / least && values.iter().all(|value| 1e-3 < *value) {
             let (from, to) = (10_f64.powf(least.log10().floor()), 10_f64.powf(most.log10().ceil()));
             let powers = (to / from).log10().round() as i32;
@@ -201,7 +202,7 @@ impl Axis {
         Self { from: 0.0, to, start, end, is_log: false, ticks }
     }
 
-    /// The place of a value; of one beyond the axis, its end.
+    /// The place of a value; a value beyond the axis gets the axis's end.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.is_log {
             true => (value / self.from).log10() / (self.to / self.from).log10(),
@@ -212,7 +213,7 @@ impl Axis {
     }
 }
 
-/// The next of 1, 2, 2.5, 5 or 10 times a power of ten; 1 for nothing.
+/// The next of 1, 2, 2.5, 5 or 10 times a power of ten; 1 for zero.
 pub fn round_up(most: f64) -> f64 {
     if !most.is_finite() || most <= 0.0 {
         return 1.0;

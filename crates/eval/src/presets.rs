@@ -1,4 +1,4 @@
-//! Which command repeats which table of the papers? Each analysis is a preset (`presets.toml`).
+//! Defines presets (`presets.toml`): commands that repeat the tables of the papers.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,28 @@ use crate::EvalError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// By which the user calls it: `kar3-table-1`.
+    /// The name that the user gives: `kar3-table-1`.
     pub name: String,
-    /// What the table shows, in a line, for the list of presets.
+    /// One line about the table, for the list of presets.
     pub about: String,
     /// The paper, as in [`Figure`](crate::papers::Figure).
     pub paper: String,
-    /// Its table, as in [`Figure`](crate::papers::Figure); a figure is not kept as data.
+    /// Its table, as in [`Figure`](crate::papers::Figure); diagrams are not kept as data.
     pub table: String,
     /// Data sets by [`known_name`](crate::datasets::known_name), in the order of the table.
     pub data_sets: Vec<String>,
-    /// The classes of questions that are asked, by the data sets' own names; all, where none is named.
+    /// The classes of questions to ask, by the data sets' own names; all if none is named.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// Methods by name, with parameters; whether there are such methods shows when they are used.
+    /// Methods by name, with parameters; they are checked when they are used.
     pub methods: Vec<String>,
-    /// What the table prints, by [`Metric::name`](crate::report::Metric::name).
+    /// The metrics that the table prints, by [`Metric::name`](crate::report::Metric::name).
     pub metrics: Vec<String>,
-    /// Questions drawn from each data set, with the seed of the run; all where it has fewer.
+    /// Questions drawn from each data set, with the seed of the run; all if it has fewer.
     pub sample: usize,
     /// Whether a model judges the answers (Acc).
     pub judge: bool,
-    /// What the user has to set, if anything.
+    /// A setting that the user must make, if any.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -45,7 +45,7 @@ struct File {
 /// All presets, paper by paper.
 ///
 /// # Errors
-/// The data file is broken: a defect of ours, which a test finds.
+/// The data file is broken: a bug of ours, which a test finds.
 pub fn presets() -> Result<Vec<Preset>, EvalError> {
     let file: Result<File, toml::de::Error> = toml::from_str(include_str!("presets.toml"));
     file.map(|file| file.preset)
@@ -63,17 +63,17 @@ pub fn preset(name: &str) -> Result<Preset, EvalError> {
     found.ok_or_else(|| EvalError::NoSuchPreset { name: name.to_owned(), known: known() })
 }
 
-/// Where a data set lies on this disk.
+/// The place of a data set on this disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     /// The file of questions, in any [`Format`](crate::datasets::Format).
     pub questions: PathBuf,
-    /// Its corpus; none where the questions carry their contexts, or there is no corpus.
+    /// Its corpus; none if the questions have their own contexts, or there is no corpus.
     pub corpus: Option<PathBuf>,
 }
 
-/// Where data sets are looked for below the folder of `--data`: name, questions, corpus if it does
-/// not lie beside them. The neutral files first, then the published ones under their own names.
+/// The places of data sets below the folder of `--data`: name, questions, and the corpus if it is
+/// elsewhere. The neutral files come first, then the published ones under their own names.
 const PLACES: [(&str, &[&str], &str); 20] = [
     ("hotpotqa", &["hotpotqa.questions.jsonl", "hotpot_dev_distractor_v1.json"], ""),
     ("2wiki", &["2wiki.questions.jsonl", "2wikimultihopqa/dev.json", "2wiki/dev.json"], ""),
@@ -94,7 +94,7 @@ const PLACES: [(&str, &[&str], &str); 20] = [
     ("lawbench-3-2", &["3-2.questions.jsonl", "3-2.json"], STATUTES),
     ("lawbench-3-6", &["3-6.questions.jsonl", "3-6.json"], STATUTES),
     ("lawbench-3-8", &["3-8.questions.jsonl", "3-8.json"], STATUTES),
-    // Our own, of questions of all classes: `examples/maintenance`.
+    // Our own, with questions of all classes: `examples/maintenance`.
     ("maintenance", &["maintenance.questions.jsonl"], "docs"),
     // Our own, over public tables: `examples/tables`.
     ("tables", &["main/questions.jsonl"], "docs"),
@@ -106,10 +106,10 @@ const PLACES: [(&str, &[&str], &str); 20] = [
 const STATUTES: &str = "statutes.corpus.jsonl";
 
 /// The files of a data set below `data`: in the folder itself or in one of `folders`, which are its
-/// own folders in a fixed order.
+/// subfolders in a fixed order.
 ///
 /// # Errors
-/// There is none; the message says which names were looked for.
+/// There is none; the message lists the names that were tried.
 pub fn find(data: &Path, folders: &[PathBuf], name: &str) -> Result<Files, EvalError> {
     let place = PLACES.iter().find(|(known, _, _)| *known == name);
     let (names, corpus) = place.map_or((&[][..], ""), |(_, names, corpus)| (*names, *corpus));
@@ -157,21 +157,21 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_whole() {
+    fn every_preset_is_complete() {
         let presets = presets().unwrap();
         let names: HashSet<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
-        assert_eq!(names.len(), presets.len(), "a name stands twice");
+        assert_eq!(names.len(), presets.len(), "a name occurs twice");
         let figures = figures().unwrap();
         for preset in &presets {
             let Preset { name, methods, .. } = preset;
             let labels: HashSet<String> =
                 methods.iter().map(|method| named(method).unwrap().label).collect();
-            assert_eq!(labels.len(), methods.len(), "{name}: a method stands twice");
+            assert_eq!(labels.len(), methods.len(), "{name}: a method occurs twice");
             assert!(!preset.metrics.is_empty() && 0 < preset.sample, "{name}");
             for data_set in &preset.data_sets {
                 assert!(PLACES.iter().any(|(known, _, _)| known == data_set), "{name}: {data_set}");
             }
-            // What the paper prints there is on the data sets of the preset.
+            // The paper's figures for the table are about the data sets of the preset.
             let of_table =
                 figures.iter().filter(|f| (&f.paper, &f.table) == (&preset.paper, &preset.table));
             for figure in of_table {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_in_folders_and_beside_one_another() {
+    fn files_are_found_in_folders_and_next_to_each_other() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("law");
         std::fs::create_dir(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! How much of the gold evidence is among the first chunks that a search finds? Searches compared
-//! without any answer; both halves of each data set, so that tuning on one shows.
+//! Compares searches by the share of gold evidence among their first chunks, without any answer. It
+//! reports both halves of each data set, so that tuning on one half shows.
 
 use std::fmt::Write;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::datasets::Item;
 use crate::runner::is_of;
 
-/// Chunks that a search is asked for; shares are told of the first so many of them.
+/// The number of chunks that a search must bring; shares are reported up to this rank.
 pub const DEPTH: usize = 10;
 
-/// One question looked up by one search.
+/// One question, looked up by one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LookedUp {
-    /// Tells rows of several data sets apart.
+    /// The data set, which distinguishes rows of several.
     pub data_set: String,
-    /// The search, as it was named.
+    /// The search, by the name in the command.
     pub search: String,
     /// The question's id, unique within its data set.
     pub item: String,
@@ -24,13 +24,13 @@ pub struct LookedUp {
     pub recall: Vec<f64>,
     /// Wall time of the search, embedding the question included.
     pub seconds: f64,
-    /// What was found, by URI, best first.
+    /// The found chunks, by URI, best first.
     pub found: Vec<String>,
 }
 
 impl LookedUp {
-    /// What was found for a question, by the URIs of the chunks, best first; `None` where the data set
-    /// names no gold evidence.
+    /// The result for a question, given the URIs of the found chunks, best first; `None` if the
+    /// data set names no gold evidence.
     pub fn of(
         item: &Item,
         data_set: &str,
@@ -41,13 +41,13 @@ impl LookedUp {
         if item.supporting.is_empty() {
             return None;
         }
-        let mut left: Vec<&String> = item.supporting.iter().collect();
+        let mut remaining: Vec<&String> = item.supporting.iter().collect();
         let mut recall = Vec::with_capacity(DEPTH);
         for place in 0..DEPTH {
             if let Some(uri) = uris.get(place) {
-                left.retain(|gold| !is_of(uri, gold));
+                remaining.retain(|gold| !is_of(uri, gold));
             }
-            recall.push(1.0 - left.len() as f64 / item.supporting.len() as f64);
+            recall.push(1.0 - remaining.len() as f64 / item.supporting.len() as f64);
         }
         Some(Self {
             data_set: data_set.to_owned(),
@@ -67,17 +67,17 @@ impl LookedUp {
 /// The means of one search over the questions of one data set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// By name; in the order in which the run takes them.
+    /// By name, in the order of the run.
     pub data_set: String,
-    /// As it was named, with its weights.
+    /// The search by the name in the command, with its weights.
     pub search: String,
-    /// Questions with gold evidence: the only ones that are looked up.
+    /// Questions with gold evidence: only these are looked up.
     pub questions: usize,
     /// Mean share of the gold evidence among the first 2, 5 and 10 chunks.
     pub recall: [f64; 3],
-    /// Share of the questions with at least one piece of it among the first 5 and 10.
+    /// Share of the questions with some of it among the first 5 and 10.
     pub any: [f64; 2],
-    /// Mean share among the first 5, for the questions that stand at even places, and at odd ones.
+    /// Mean share among the first 5, for the questions at even places, and at odd ones.
     pub halves: [f64; 2],
     /// Mean wall time per question.
     pub milliseconds: f64,
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evidence_is_counted_where_it_first_stands() {
+    fn evidence_counts_at_its_first_rank() {
         let item = |id: &str, gold: &[&str]| Item {
             id: id.to_owned(),
             supporting: gold.iter().map(|gold| (*gold).to_owned()).collect(),
@@ -160,9 +160,9 @@ mod tests {
         .iter()
         .filter_map(|(item, uris)| LookedUp::of(item, "set", "hops", uris, 0.002))
         .collect();
-        let told = table(&lines(&all));
+        let markdown = table(&lines(&all));
         assert_eq!(
-            told.lines().last(),
+            markdown.lines().last(),
             Some("| set | hops | 2 | 0.250 | 0.500 | 0.500 | 0.500 | 0.500 | 1.000 | 0.000 | 2 |")
         );
     }

@@ -1,4 +1,5 @@
-//! Which method is better, by how much, how surely, and at what price? (KAR³ Tables 1–3 and 10–12)
+//! Compares methods: which is better, by how much, how surely, and at what price (KAR³ Tables 1–3
+//! and 10–12).
 
 use std::collections::BTreeMap;
 
@@ -33,8 +34,8 @@ pub struct Report {
     pub overall: Vec<Summary>,
     /// By the questions' class, sorted by name; without the questions that have none.
     pub by_kind: Vec<Group>,
-    /// By the class that a question was answered as by the first method that tells one, from the lowest level up; without the
-    /// questions of which nobody tells.
+    /// By the class that a question was answered as, given by the first method that reports one,
+    /// from the lowest level up; without the questions for which no method does.
     #[serde(default)]
     pub by_class: Vec<Group>,
     /// By reasoning steps, fewest first; without the questions whose number is unknown.
@@ -42,11 +43,10 @@ pub struct Report {
     /// Each method against the first, on the questions that both were asked.
     #[serde(default)]
     pub significance: Vec<Comparison>,
-    /// The papers' figures beside ours, in the papers' order; empty over several data sets at
-    /// once.
+    /// The papers' figures beside ours, in the papers' order; empty for several data sets together.
     #[serde(default)]
     pub beside: Vec<Beside>,
-    /// One per data set where there are several; the figures above are then over all of them.
+    /// One per data set if there are several; the figures above then cover all of them.
     #[serde(default)]
     pub data_sets: Vec<Part>,
 }
@@ -54,17 +54,18 @@ pub struct Report {
 /// The report on one data set of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// As [`Row::data_set`] has it.
+    /// The name in [`Row::data_set`].
     pub name: String,
     /// Its figures; without parts of its own.
     pub report: Report,
 }
 
-/// Sums up the rows per method, methods in the order in which the rows first name them; several data
-/// sets all together and each on its own.
+/// Summarises the rows per method, in the order in which the rows first name them; several data
+/// sets together and each on its own.
 ///
 /// Intervals are percentile bootstraps over questions (Efron 1979) with 1000 resamples; every
-/// method's draws start from `seed`, so that methods with the same questions see the same resamples.
+/// method's draws start from `seed`, so that methods with the same questions get the same
+/// resamples.
 pub fn summarize(rows: &[Row], seed: u64, papers: &[Figure]) -> Report {
     let mut by_set: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in rows {
@@ -93,13 +94,13 @@ fn of_one(rows: &[&Row], data_set: &str, seed: u64, papers: &[Figure]) -> Report
     let group = |name, rows: Vec<&Row>| Group { name, summaries: per_method(&rows, seed) };
     let kinds = grouped(rows, |row| row.kind.clone()).into_iter();
     let hops = grouped(rows, |row| row.hops).into_iter();
-    let mut told: BTreeMap<&str, TaskClass> = BTreeMap::new();
+    let mut class_of: BTreeMap<&str, TaskClass> = BTreeMap::new();
     for row in rows {
         if let Some(class) = row.class {
-            told.entry(&row.item).or_insert(class);
+            class_of.entry(&row.item).or_insert(class);
         }
     }
-    let classes = grouped(rows, |row| told.get(row.item.as_str()).copied()).into_iter();
+    let classes = grouped(rows, |row| class_of.get(row.item.as_str()).copied()).into_iter();
     let overall = per_method(rows, seed);
     Report {
         by_kind: kinds.map(|(kind, rows)| group(kind, rows)).collect(),
@@ -246,9 +247,9 @@ mod tests {
         }
     }
 
-    /// KAR³ Table 8: a question that needed fewer iterations keeps what it had.
+    /// KAR³ Table 8: a question that needed fewer iterations keeps its last value.
     #[test]
-    fn carries_recall_on_after_the_last_iteration() {
+    fn recall_continues_after_the_last_iteration() {
         let report = summarize(&rows(), 7, &[]);
         assert_eq!(report.overall[0].supporting_recall, [0.5, 1.0]);
         assert_eq!(report.overall[1].supporting_recall, [0.0; 0]);

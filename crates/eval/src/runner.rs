@@ -1,5 +1,5 @@
-//! How is an evaluation run? Every method on every question, many at a time; each row is handed out
-//! as soon as it is known, so that a run can be resumed.
+//! Runs an evaluation: every method on every question, many at a time. Each row is delivered as
+//! soon as it is known, so that a run can be resumed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::pending;
@@ -19,49 +19,49 @@ use crate::datasets::{Item, Task};
 use crate::faithful::is_consistent;
 use crate::judge::judge;
 use crate::metrics::{
-    Figured, Foresight, contains, figured, foresight, law, refuses, rouge_l, score,
-    supporting_recall,
+    FigureScore, ForecastScore, contains, figure_score, forecast_score, law, refuses, rouge_l,
+    score, supporting_recall,
 };
 use crate::report::{Cost, Row, TaskScores};
 
-/// How a run is made.
+/// The parameters of a run.
 #[derive(Clone, Copy)]
 pub struct Params<'a> {
     /// The data set's name, for the rows.
     pub data_set: &'a str,
-    /// Each question reads a state of its own.
+    /// Each question reads a snapshot of its own.
     pub snapshots: &'a dyn Snapshots,
     /// Questions asked at a time.
     pub in_flight: usize,
-    /// What questions' tags are used for.
+    /// The use of questions' tags.
     pub tags: TagUse,
-    /// Who looks at the answers.
+    /// The judges of the answers.
     pub judges: Judges<'a>,
-    /// US dollars per million tokens of prompt and of reply, by role; a role that is not here has no
-    /// known price.
+    /// US dollars per million tokens of prompt and of reply, by role; a missing role has no known
+    /// price.
     pub prices: &'a BTreeMap<Role, (f64, f64)>,
 }
 
-/// Who looks at the answers, each where it is wanted; what they cost is no part of the methods' account.
+/// The judges of the answers, each if it is wanted; their cost is not part of the methods' account.
 #[derive(Clone, Copy, Default)]
 pub struct Judges<'a> {
-    /// Says which answers are right (Acc).
+    /// Decides which answers are right (Acc).
     pub right: Option<&'a dyn ChatModel>,
-    /// Says which answers stem from what was retrieved (CRP-RAG Table 4).
+    /// Decides which answers come from the retrieved passages (CRP-RAG Table 4).
     pub consistent: Option<&'a dyn ChatModel>,
 }
 
-/// Runs what is not in `done` yet (by method's name and question), `params.in_flight` questions at a
-/// time, and hands each row and its run to `keep` in the order in which they were asked. Questions see
-/// nothing of each other.
+/// Runs the pairs of method and question that are not in `done` yet, `params.in_flight` questions
+/// at a time. Passes each row and its run to `keep` in the order of the questions. Questions do not
+/// affect each other.
 ///
-/// A question that fails gives a row that says why and what it cost, and the rest go on; what would fail every
-/// further question too ends the run: a spent budget, a bad key, an endpoint out of reach, a call that was never
-/// recorded, a judge's model without the log-probabilities that it is asked for. Another judge that fails fails the
-/// question.
+/// A failed question gives a row with the reason and the cost, and the rest go on. A failure that
+/// would repeat for every further question ends the run: a spent budget, a bad key, an unreachable
+/// endpoint, a call that was never recorded, a judge's model without the log-probabilities that it
+/// needs. Any other failure of a judge fails the question.
 ///
 /// # Errors
-/// What ended the run, or what `keep` returned. Rows handed out before stay valid.
+/// The error that ended the run, or that `keep` returned. Rows passed before stay valid.
 pub async fn run<E>(
     ports: &Ports,
     items: &[Item],
@@ -83,7 +83,8 @@ pub async fn run<E>(
             (place, (name, item, asked(ports, method, item, params).await))
         },
     );
-    // Unordered, so that one slow question holds no place; handed out in the order asked.
+    // Unordered, so that one slow question does not block others; passed on in the order of the
+    // questions.
     let mut answers = answers.buffer_unordered(params.in_flight.max(1));
     let (mut early, mut next) = (BTreeMap::new(), 0);
     while let Some((place, done)) = answers.next().await {
@@ -101,10 +102,10 @@ pub async fn run<E>(
     Ok(())
 }
 
-/// Why a run ended before its end.
+/// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
-    /// A question could not be asked or judged, and no other could be.
+    /// A question could not be asked or judged, and no other could be either.
     #[error("the run ended early")]
     Solve(#[source] SolveError),
     /// A row could not be kept.
@@ -113,16 +114,16 @@ pub enum RunError<E> {
 }
 
 struct Asked {
-    /// A judge that failed fails it.
+    /// A judge's failure fails it.
     run: Finished,
-    /// Whether every further question would fail as this one did.
+    /// Whether every further question would fail the same way.
     ends_the_run: bool,
     verdicts: Verdicts,
-    /// Without the judges'.
+    /// Without the judges' time.
     seconds: f64,
 }
 
-/// What the judges said, and what that cost.
+/// The judges' verdicts, and their cost.
 #[derive(Default)]
 struct Verdicts {
     is_right: Option<bool>,
@@ -179,7 +180,7 @@ async fn judged(
     Ok(())
 }
 
-/// Whether no further question would be answered. Log-probabilities are wanted by some methods only.
+/// Whether no further question would be answered. Only some methods need log-probabilities.
 fn ends_every_answer(error: &SolveError) -> bool {
     match (error, error.model()) {
         (SolveError::Store(_), _) => true,
@@ -188,7 +189,7 @@ fn ends_every_answer(error: &SolveError) -> bool {
     }
 }
 
-/// Whether no further answer would be judged: a judge asks for the same each time.
+/// Whether no further answer would be judged: a judge sends the same kind of request each time.
 fn ends_every_judgement(error: &AskError) -> bool {
     match error {
         AskError::Model { source, .. } => source.concerns_every_call(),
@@ -197,7 +198,7 @@ fn ends_every_judgement(error: &AskError) -> bool {
     }
 }
 
-/// The row of a question: what its run cost, whatever came of it; then its answer, or why there is none.
+/// The row of a question: the cost of its run in every case; then its answer, or why there is none.
 fn row(
     method: &str,
     item: &Item,
@@ -224,7 +225,7 @@ fn row(
         ..Row::default()
     };
     match &run.result {
-        // Where the replies had log-probabilities: see `with_logprobs` (CRP-RAG Table 3).
+        // If the replies had log-probabilities: see `with_logprobs` (CRP-RAG Table 3).
         Ok(answer) => Row { perplexity: run.perplexity(), ..answered(row, item, answer, verdicts) },
         Err(error) => failed(row, item, error, params),
     }
@@ -239,8 +240,8 @@ fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row 
         acc: verdicts.is_right.map(|right| f64::from(u8::from(right))),
         consistent: verdicts.is_consistent.map(|holds| f64::from(u8::from(holds))),
         task: task_scores(&answer.text, item),
-        foresight: foresight_of(item, Some(answer)),
-        figured: item.wanted.map(|wanted| figured(Some(answer), wanted, &item.answers)),
+        foresight: forecast_score_of(item, Some(answer)),
+        figured: item.wanted.map(|wanted| figure_score(Some(answer), wanted, &item.answers)),
         criteria: verdicts.criteria,
         proxies: (item.task == Task::Ideas).then(|| proxies(&item.question, answer)),
         class: answer.worked.as_ref().map(|worked| worked.class),
@@ -253,8 +254,9 @@ fn answered(row: Row, item: &Item, answer: &Answer, verdicts: &Verdicts) -> Row 
     }
 }
 
-/// The share of the gold evidence after each iteration, and in the end (KAR³ Table 8). A round that brought several chunks is
-/// one iteration, one that brought none leaves it as it was; what was filled up afterwards counts in the end alone.
+/// The share of the gold evidence after each iteration, and at the end (KAR³ Table 8). A round with
+/// several chunks is one iteration, and a round without chunks keeps the value. Chunks that were
+/// filled in afterwards count only at the end.
 fn recall_by_round(item: &Item, context: &Context) -> (Vec<f32>, Option<f32>) {
     let gold_of = |held: &ContextChunk| {
         let uri = held.chunk.uri.clone();
@@ -277,8 +279,8 @@ fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row 
         acc: (is_judged && !is_ideas).then_some(0.0),
         criteria: (is_judged && is_ideas).then(Criteria::default),
         proxies: is_ideas.then(Criteria::default),
-        foresight: foresight_of(item, None),
-        figured: item.wanted.map(|_| Figured { withheld: 1.0, ..Figured::default() }),
+        foresight: forecast_score_of(item, None),
+        figured: item.wanted.map(|_| FigureScore { withheld: 1.0, ..FigureScore::default() }),
         consistent: params.judges.consistent.is_some().then_some(0.0),
         task: task_scores("", item),
         final_recall: supporting_recall(&item.supporting, &[]),
@@ -287,14 +289,14 @@ fn failed(row: Row, item: &Item, error: &SolveError, params: Params<'_>) -> Row 
     }
 }
 
-fn foresight_of(item: &Item, answer: Option<&Answer>) -> Foresight {
+fn forecast_score_of(item: &Item, answer: Option<&Answer>) -> ForecastScore {
     match item.task {
-        Task::Forecast => foresight(&item.question, answer, &item.answers, item.before),
-        _ => Foresight::default(),
+        Task::Forecast => forecast_score(&item.question, answer, &item.answers, item.before),
+        _ => ForecastScore::default(),
     }
 }
 
-/// The scores that the item's task asks for.
+/// The scores for the item's task.
 fn task_scores(answer: &str, item: &Item) -> TaskScores {
     let labels = &item.answers;
     let mut scores = TaskScores::default();
@@ -313,8 +315,8 @@ fn task_scores(answer: &str, item: &Item) -> TaskScores {
     scores
 }
 
-/// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a record
-/// with that identifier.
+/// Whether a chunk's URI is the gold evidence: the document itself, a file of that name, or a
+/// record with that identifier.
 pub(crate) fn is_of(uri: &str, gold: &str) -> bool {
     uri.strip_suffix(gold).is_some_and(|before| before.is_empty() || before.ends_with(['/', '#']))
 }
@@ -342,7 +344,8 @@ mod tests {
         assert_eq!(scores(Task::Crimes, "罪名:盗窃", "盗窃罪").crimes_f1, Some(1.0));
     }
 
-    /// Two chunks of one round are one iteration, a round without any has its place, and the net counts in the end.
+    /// Two chunks of one round are one iteration, a round without any has its place, and filled-in
+    /// chunks count at the end.
     #[test]
     fn iterations_are_rounds() {
         let supporting = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
@@ -357,10 +360,10 @@ mod tests {
         assert_eq!(recall_by_round(&item, &Context::default()), (vec![], Some(0.0)));
     }
 
-    /// A method that wants log-probabilities fails alone where there are none; a judge that wants them fails for every
-    /// question, and none is paid for in vain.
+    /// A method that needs log-probabilities fails alone without them; a judge that needs them
+    /// fails for every question, and no call is paid in vain.
     #[test]
-    fn what_would_fail_every_question_ends_the_run() {
+    fn failures_of_every_question_end_the_run() {
         let of = |source| AskError::Model { role: Role::Answer, source };
         let ends = |source: fn() -> ModelError| {
             (ends_every_answer(&SolveError::Ask(of(source()))), ends_every_judgement(&of(source())))
@@ -374,14 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn money_is_known_where_every_price_is() {
+    fn money_is_known_if_every_price_is() {
         let mut spent = Spent::default();
         let usage =
             pikerag_knowledge::Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 };
         spent.add(Role::Answer, usage);
         let prices = BTreeMap::from([(Role::Answer, (2.0, 8.0))]);
         assert_eq!(spent.priced(&prices), Some(6.0));
-        // Not -0.0, which people are shown as "-$0".
+        // Not -0.0, which would be shown as "-$0".
         let nothing = Spent::default().priced(&prices);
         assert!(nothing.is_some_and(|usd| usd == 0.0 && usd.is_sign_positive()), "{nothing:?}");
         spent.add(Role::Propose, usage);

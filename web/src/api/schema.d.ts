@@ -2107,28 +2107,28 @@ export interface components {
             /** @description The note. */
             note: components["schemas"]["Statement_Note"];
         };
-        /** @description What a method would take on a data set: usually, and at most. */
+        /** @description The cost of a method on a data set: usual and maximal. */
         Expected: {
-            /** @description Where the numbers of the cost model come from. */
+            /** @description The source of the cost model's numbers. */
             basis: string;
             /**
              * Format: int64
-             * @description Questions asked before that `typical` was learnt from; 0 where it is the cost model's alone.
+             * @description Earlier questions that `typical` was learnt from; 0 if it comes from the cost model alone.
              */
             learned_from: number;
             /**
-             * @description What is not exceeded while every call is answered: every loop goes to its end, every reply has
-             *     to be asked for twice, and is as long as it may be.
+             * @description The upper bound if every call is answered: every loop runs to its end, and every reply is
+             *     requested twice and has the maximal length.
              */
             most: components["schemas"]["ExpectedBill"];
-            /** @description As questions usually go. */
+            /** @description The usual cost. */
             typical: components["schemas"]["ExpectedBill"];
         };
         /** @description Calls and tokens of all questions together. */
         ExpectedBill: {
             /**
              * Format: int64
-             * @description Calls to models, those asked again not foreseen.
+             * @description Calls to models, without repeated ones.
              */
             calls: number;
             /**
@@ -3743,7 +3743,7 @@ export interface components {
          */
         Scope: "read" | "write" | "admin";
         /**
-         * @description A way to find chunks, by the name that settings and the command line use.
+         * @description A strategy for finding chunks, by the name that settings and the command line use.
          * @enum {string}
          */
         Search: "auto" | "words" | "meaning" | "atoms" | "hybrid" | "hops" | "layers" | "joined" | "fused";

@@ -1,8 +1,8 @@
-//! What will it cost to look at the answers?
+//! Forecasts the cost of judging answers.
 
 use super::{ASKED_AGAIN, Bill, Expected, MOST_REPLY, Setting};
 
-/// What judging every answer will come to: a call each, of the judge's prompt and the answer.
+/// The forecast for judging every answer: one call each, with the judge's prompt and the answer.
 pub fn judging(questions: u64) -> Expected {
     let bill = |calls: u64, prompt: u64, reply: u64| Bill {
         calls,
@@ -17,8 +17,8 @@ pub fn judging(questions: u64) -> Expected {
     }
 }
 
-/// What looking once more at every answer beside its context will come to: a call each.
-/// Contexts are of about five chunks, at most of forty.
+/// The forecast for comparing every answer with its context: one call each. Contexts have about
+/// five chunks, at most forty.
 pub fn examining(questions: u64, setting: &Setting) -> Expected {
     let bill = |calls: u64, prompt: u64, reply: u64| Bill {
         calls,

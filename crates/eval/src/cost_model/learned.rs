@@ -1,12 +1,12 @@
-//! What do questions that were asked before say of those to come? The cost model foretells the first; each that was asked
-//! since counts for more.
+//! Improves a forecast with the costs of earlier questions, which outweigh the cost model as they
+//! add up.
 
 use super::{Bill, Expected};
 
-/// As many questions the foreknowledge counts for: one, so that after twenty it hardly counts.
-const FOREKNOWLEDGE: f64 = 1.0;
+/// The weight of the cost model, in questions: one, so that after twenty it hardly counts.
+const PRIOR: f64 = 1.0;
 
-/// What questions have cost that were asked by a method.
+/// The costs of earlier questions by a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Questions.
@@ -24,7 +24,7 @@ impl Asked {
         self.bill.completion_tokens += completion_tokens;
     }
 
-    /// The same means, as if told by no more than so many questions.
+    /// The same means, with the weight of at most this number of questions.
     #[must_use]
     pub fn at_most(self, questions: u64) -> Self {
         if self.questions <= questions {
@@ -52,17 +52,17 @@ impl Asked {
 }
 
 impl Expected {
-    /// The same where questions were asked before: `typical` becomes the mean of these and of what was foretold, which
-    /// counts as one more of them. The bound stays, unless what was seen is above it. `questions` says for how many the forecast is.
+    /// The forecast with earlier questions: `typical` becomes their mean, in which the old forecast
+    /// counts as one question more. The bound stays, unless the new mean exceeds it. `questions` is
+    /// the number of questions in the forecast.
     #[must_use]
     pub fn learned(self, questions: u64, asked: Asked) -> Self {
         if asked.questions == 0 || questions == 0 {
             return self;
         }
-        let blend = |foretold: u64, seen: u64| {
-            let each = foretold as f64 / questions as f64;
-            let mean =
-                (FOREKNOWLEDGE * each + seen as f64) / (FOREKNOWLEDGE + asked.questions as f64);
+        let blend = |forecast: u64, seen: u64| {
+            let each = forecast as f64 / questions as f64;
+            let mean = (PRIOR * each + seen as f64) / (PRIOR + asked.questions as f64);
             (mean * questions as f64).round() as u64
         };
         let (old, seen) = (self.typical, asked.bill);
@@ -93,9 +93,9 @@ mod tests {
         Expected { typical: bill(1), most: bill(9), learned_from: 0, basis: "a guess" }
     }
 
-    /// However wrong the guess was, by a factor of two say, twenty questions put it right.
+    /// If the guess is wrong by a factor of two, twenty questions correct it.
     #[test]
-    fn twenty_questions_put_a_guess_right() {
+    fn twenty_questions_correct_a_wrong_guess() {
         for (truth, guess) in [(3400, 8000), (8000, 3400), (2500, 2500)] {
             let mut asked = Asked::default();
             for n in 0..20 {
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_changes_nothing_and_bounds_are_never_below() {
-        let plain = expected(10, 1000);
-        assert_eq!(plain.learned(10, Asked::default()), plain);
-        let mut dear = Asked::default();
-        dear.add(100, 100_000, 10);
-        let learned = plain.learned(10, dear);
+    fn forecasts_without_questions_stay_and_bounds_are_never_below() {
+        let before = expected(10, 1000);
+        assert_eq!(before.learned(10, Asked::default()), before);
+        let mut expensive = Asked::default();
+        expensive.add(100, 100_000, 10);
+        let learned = before.learned(10, expensive);
         assert!(learned.typical.prompt_tokens <= learned.most.prompt_tokens);
-        assert_eq!(learned.most.completion_tokens, plain.most.completion_tokens);
+        assert_eq!(learned.most.completion_tokens, before.most.completion_tokens);
     }
 }

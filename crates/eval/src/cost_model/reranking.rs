@@ -1,4 +1,4 @@
-//! What will it cost to rerank what the methods find?
+//! Forecasts the cost of reranking the hits of a method's searches.
 
 use pikerag_baselines::Method;
 
@@ -8,8 +8,8 @@ use super::{ASKED_AGAIN, Bill, Expected, Setting};
 const QUERY: u64 = 20;
 const LONGEST_QUERY: u64 = 200;
 
-/// What reranking the first hits of each search will come to: usually one search for a question, and at most one
-/// before each call that the method makes. Nothing for a method that reads no chunk.
+/// The forecast for reranking the first hits of each search: usually one search for a question, and
+/// at most one before each call of the method. Zero for a method that reads no chunk.
 pub fn reranking(method: &Method, setting: &Setting, first: u64) -> Expected {
     let cost = method.cost();
     let searches = if 0 < cost.most_chunks { cost.most_calls.max(1) } else { 0 };

@@ -1,4 +1,4 @@
-//! Which published format is a file in? Its first record tells.
+//! Detects the published format of a file from its first record.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Error, Value};
@@ -7,7 +7,7 @@ use super::multihop::Pool;
 use super::{Item, legal, multihop, neutral, singlehop, tables};
 use crate::EvalError;
 
-/// How a data set is published: the fields by which a record is known for one of it.
+/// The published formats of data sets, with the fields that identify each.
 #[derive(
     Debug,
     Clone,
@@ -23,11 +23,11 @@ use crate::EvalError;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "lowercase", parse_err_ty = EvalError, parse_err_fn = no_such_format)]
 pub enum Format {
-    /// Ours: `id`, `question`, `answers`, and what else is known.
+    /// Ours: `id`, `question`, `answers`, and further known fields.
     Neutral,
     /// A list; `context` and `supporting_facts`.
     HotpotQa,
-    /// As HotpotQA, with `evidences` (triples) beside.
+    /// As HotpotQA, with further `evidences` (triples).
     #[serde(rename = "2wiki")]
     #[strum(serialize = "2wiki")]
     TwoWiki,
@@ -47,10 +47,10 @@ pub enum Format {
     Fever,
     /// A list per task; `instruction`, `question`, `answer`. The file's name names the task.
     LawBench,
-    /// JSON Lines; `question`, `answer` and the `source` they were made from.
+    /// JSON Lines; `question`, `answer` and the `source` document of the question.
     #[strum(serialize = "open-australian-legal-qa")]
     OpenAustralianLegalQa,
-    /// Ours, of questions over tables: `kind`, `operation` and `files`.
+    /// Ours, with questions over tables: `kind`, `operation` and `files`.
     Tables,
 }
 
@@ -60,13 +60,13 @@ impl Format {
         <Self as strum::VariantNames>::VARIANTS.join(", ")
     }
 
-    /// The format of a file that begins with this record; none that we know: `None`.
+    /// The format of a file that begins with this record; `None` if it is unknown.
     pub(super) fn of(first: &Value) -> Option<Self> {
         let has = |key: &str| first.get(key).is_some();
         let is_list = |key: &str| first.get(key).is_some_and(Value::is_array);
         let is_text = |key: &str| first.get(key).is_some_and(Value::is_string);
         let is_object = |key: &str| first.get(key).is_some_and(Value::is_object);
-        // The most telling field first.
+        // The most distinctive field first.
         Some(if has("supporting_facts") && has("context") {
             if has("evidences") { Self::TwoWiki } else { Self::HotpotQa }
         } else if is_list("paragraphs") && has("question") {
@@ -92,13 +92,13 @@ impl Format {
         } else if has("question") && (is_list("answer") || is_text("answer")) {
             Self::Nq
         } else if has("id") {
-            Self::Neutral // Its own error says what it lacks.
+            Self::Neutral // Its own error names the missing field.
         } else {
             return None;
         })
     }
 
-    /// The question of a record; `None` if the data set says that it has no answer.
+    /// The question of a record; `None` if the data set marks it as unanswerable.
     pub(super) fn item(
         self,
         record: Value,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_format_says() {
+    fn reads_the_fields_of_each_format() {
         let mut lines = Vec::new();
         for (name, file, text, _) in published() {
             for item in set(file, text).items {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_answer_is_counted_and_what_has_letters_is_a_choice() {
+    fn unanswerable_questions_are_counted_and_letters_make_a_choice() {
         assert_eq!(set("musique_full.jsonl", MUSIQUE).unanswerable, 1);
         let tasks = |file| set(file, LAWBENCH).items[0].task;
         assert_eq!((tasks("1-2.json"), tasks("3-1.json")), (Task::Choice, Task::Articles));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_format_goes_before_the_guess() {
+    fn a_named_format_overrides_the_detected_one() {
         let error = parse("x.jsonl", NQ, Some("fever")).unwrap_err();
         assert!(error.to_string().contains("line 1: not a question"), "{error}");
         let error = parse("x.jsonl", NQ, Some("squad")).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What does a record of LawBench or of Open Australian Legal QA say?
+//! Reads the records of LawBench and of Open Australian Legal QA.
 
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -17,12 +17,14 @@ struct LawBench {
     answer: String,
 }
 
-/// LawBench names its tasks by its files (`1-1.json`) and its questions by their order.
+/// Reads LawBench, which names its tasks by its files (`1-1.json`) and its questions by their
+/// order.
 pub(super) fn lawbench(record: Value, number: usize, stem: &str) -> Result<Item, Error> {
     let raw: LawBench = serde_json::from_value(record)?;
     let task = LAWBENCH.iter().find(|task| stem == **task || stem.ends_with(&format!("-{task}")));
     let Some(name) = task.copied() else {
-        let reason = format!("the file's name names no task of LawBench ({})", LAWBENCH.join(", "));
+        let reason =
+            format!("the file is not named after a task of LawBench ({})", LAWBENCH.join(", "));
         return Err(Error::custom(reason));
     };
     Ok(Item {
@@ -36,7 +38,7 @@ pub(super) fn lawbench(record: Value, number: usize, stem: &str) -> Result<Item,
     })
 }
 
-/// What kind of answer a task of LawBench wants; by words for any other name.
+/// The kind of answer in a task of LawBench; words for any other name.
 pub(super) fn task(name: &str) -> Task {
     task_of(name.strip_prefix("lawbench-").unwrap_or(name))
 }
@@ -67,7 +69,7 @@ struct Source {
     text: String,
 }
 
-/// The snippet that a question was made from is its only evidence.
+/// The snippet from which a question was made is its only evidence.
 pub(super) fn open_australian(
     record: Value,
     number: usize,

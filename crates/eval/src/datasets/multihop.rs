@@ -1,4 +1,4 @@
-//! What does a record of HotpotQA, 2WikiMultiHopQA or MuSiQue say?
+//! Reads the records of HotpotQA, 2WikiMultiHopQA and MuSiQue.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The id of a paragraph, which is added unless it is there.
+    /// The id of a paragraph, which is added if it is new.
     pub(super) fn add(&mut self, title: &str, text: &str) -> String {
         let key = (title.trim().to_owned(), text.trim().to_owned());
         let next = format!("p{:05}", self.ids.len() + 1);
@@ -63,8 +63,8 @@ struct Hotpot {
     evidences: Vec<Value>,
 }
 
-/// HotpotQA, and 2WikiMultiHopQA with it: the gold evidence is the paragraphs of the context that
-/// bear a supporting fact's title.
+/// Reads HotpotQA and 2WikiMultiHopQA: the gold evidence is the context paragraphs with the title
+/// of a supporting fact.
 pub(super) fn hotpotqa(record: Value, pool: &mut Pool) -> Result<Item, Error> {
     let raw: Hotpot = serde_json::from_value(record)?;
     let pairs = match raw.context {
@@ -122,7 +122,7 @@ struct MuSiQueParagraph {
     is_supporting: bool,
 }
 
-/// MuSiQue; `None` for a question of MuSiQue-Full that its paragraphs do not answer.
+/// Reads MuSiQue; `None` for a question of MuSiQue-Full that its paragraphs do not answer.
 pub(super) fn musique(record: Value, pool: &mut Pool) -> Result<Option<Item>, Error> {
     let raw: MuSiQue = serde_json::from_value(record)?;
     if raw.answerable == Some(false) {

@@ -1,11 +1,11 @@
-//! By which name do the papers know a file?
+//! Maps files to the papers' names of data sets.
 
 use std::path::Path;
 
 use super::Format;
 use super::legal::LAWBENCH;
 
-/// Parts of a file's name, and the data set they stand for.
+/// Parts of a file's name, and the data set that each identifies.
 const KNOWN: [(&str, &str); 10] = [
     ("hotpot", "hotpotqa"),
     ("2wiki", "2wiki"),
@@ -19,8 +19,8 @@ const KNOWN: [(&str, &str); 10] = [
     ("nq", "nq"),
 ];
 
-/// The name of a data set in the papers' figures: `hotpotqa`, `lawbench-1-2`. By format where that
-/// tells, else by the file's name; a file that is not known keeps its name up to the first dot.
+/// The name of a data set in the papers' figures: `hotpotqa`, `lawbench-1-2`. By format if that
+/// decides, else by the file's name; an unknown file keeps its name up to the first dot.
 pub fn known_name(format: Format, path: &Path) -> String {
     let stem = stem(path);
     let lower = stem.to_lowercase();
@@ -41,7 +41,8 @@ pub fn known_name(format: Format, path: &Path) -> String {
     known.map_or(stem, |(_, name)| (*name).to_owned())
 }
 
-/// `tables` for the set that rules are developed with, `tables-third` for a set in the folder `third`.
+/// `tables` for the set on which rules are developed, `tables-third` for a set in the folder
+/// `third`.
 fn of_tables(path: &Path) -> String {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     match folder.as_ref() {
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_bear_the_names_of_the_papers() {
+    fn files_get_the_names_of_the_papers() {
         for (file, name) in [
             ("a/hotpotqa.questions.jsonl", "hotpotqa"),
             ("hotpot_dev_distractor_v1.json", "hotpotqa"),

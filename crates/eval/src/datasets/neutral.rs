@@ -1,12 +1,12 @@
-//! What does a record in the neutral format say?
+//! Reads the records of the neutral format and of the reference implementation's.
 
 use serde::Deserialize;
 use serde_json::{Error, Value};
 
 use super::{Item, Task, each_once, labels, legal, singlehop};
 
-/// The union of the fields; each file has some of them. Reads the neutral format (`answers`, `type`,
-/// `supporting: [{paragraph_id}]`, or file names instead of the objects) and the reference
+/// The union of the fields; each file has some of them. Covers the neutral format (`answers`,
+/// `type`, `supporting: [{paragraph_id}]`, or file names instead of the objects) and the reference
 /// implementation's (`answer_labels`, `metadata`).
 #[derive(Deserialize)]
 struct Raw {
@@ -49,8 +49,8 @@ struct Metadata {
     supporting_chunk_ids: Vec<String>,
 }
 
-/// `LawBench`: the instruction goes before the question, and the letters of a choice join the gold
-/// answers. `FEVER`: the claim is asked about, and each verdict has its aliases.
+/// For `LawBench`, the instruction precedes the question, and the letters of a choice join the gold
+/// answers. For `FEVER`, the question is about the claim, and each verdict has its aliases.
 pub(super) fn item(record: Value) -> Result<Item, Error> {
     let raw: Raw = serde_json::from_value(record)?;
     let letters = raw.choice.concat();

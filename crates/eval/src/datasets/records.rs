@@ -1,11 +1,11 @@
-//! Which records does a file hold? JSON Lines, one JSON list, one JSON object around a list, or
-//! tab-separated values with a head.
+//! Splits a file into records: JSON Lines, one JSON list, one JSON object around a list, or
+//! tab-separated values with a header.
 
 use serde_json::{Map, Value};
 
 use crate::place::Place;
 
-/// The records of a file, in its order; blank lines are passed over.
+/// The records of a file, in its order; blank lines are skipped.
 pub(super) fn records(text: &str) -> Result<Vec<(Place, Value)>, (Place, serde_json::Error)> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_place_of_what_is_no_json() {
+    fn names_the_place_of_invalid_json() {
         assert!(places("[{\"a\":1},\n{]").starts_with("line 2: "), "{}", places("[{\"a\":1},\n{]"));
         assert!(places("{\"a\":1}\n{").starts_with("line 2: EOF"));
     }

@@ -1,5 +1,5 @@
-//! What does a record of a data set with single questions say? (NQ, `TriviaQA`, `WebQuestions`,
-//! `StrategyQA`, `PopQA`, FEVER)
+//! Reads the records of data sets with single-hop questions (NQ, `TriviaQA`, `WebQuestions`,
+//! `StrategyQA`, `PopQA`, FEVER).
 
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -94,7 +94,7 @@ fn descriptions(target: &str) -> Vec<String> {
     found
 }
 
-/// Up to the closing quotation mark; `\"` stands for one.
+/// Up to the closing quotation mark; `\"` is an escaped one.
 fn unquoted(quoted: &str) -> String {
     let mut value = String::new();
     let mut characters = quoted.chars();
@@ -120,7 +120,7 @@ struct StrategyQa {
     evidence: Vec<Value>,
 }
 
-/// The gold evidence is what the first annotator used: each annotator's is enough on its own.
+/// The gold evidence is that of the first annotator: each annotator's is enough on its own.
 pub(super) fn strategyqa(record: Value) -> Result<Item, Error> {
     let raw: StrategyQa = serde_json::from_value(record)?;
     let mut supporting = Vec::new();
@@ -157,7 +157,7 @@ struct PopQa {
 
 pub(super) fn popqa(record: Value) -> Result<Item, Error> {
     let raw: PopQa = serde_json::from_value(record)?;
-    // A list written as text, in the published table.
+    // The published table writes a list as text.
     let possible: Vec<String> = match raw.possible_answers {
         Value::String(list) => serde_json::from_str(&list)?,
         list => serde_json::from_value(list)?,
@@ -196,15 +196,15 @@ pub(super) fn fever(record: Value) -> Result<Item, Error> {
     Ok(as_verdict(item))
 }
 
-/// The labels of FEVER, each with what else says the same.
+/// The labels of FEVER, each with its aliases.
 const VERDICTS: [(&str, &[&str]); 3] = [
     ("SUPPORTS", &["SUPPORTED", "supported by the evidence", "true", "yes"]),
     ("REFUTES", &["REFUTED", "refuted by the evidence", "false", "no"]),
     ("NOT ENOUGH INFO", &["NEI", "not enough information", "insufficient information"]),
 ];
 
-/// An item whose only answer is a label of FEVER becomes a question about its claim, with the
-/// label's aliases; any other stays as it is.
+/// Turns an item whose only answer is a label of FEVER into a question about its claim, with the
+/// label's aliases; other items stay unchanged.
 pub(super) fn as_verdict(mut item: Item) -> Item {
     let [label] = item.answers.as_slice() else { return item };
     let Some((label, aliases)) = VERDICTS.iter().find(|(known, _)| known == label) else {

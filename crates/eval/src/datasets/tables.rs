@@ -6,7 +6,7 @@ use serde_json::{Error, Value};
 use super::{Item, Task};
 use crate::metrics::{Wanted, WantedKind};
 
-/// How far a number may be off where its question does not say.
+/// The tolerance of a number if its question does not give one.
 const TOLERANCE: f64 = 1e-6;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ mod tests {
     use crate::metrics::WantedKind;
 
     #[test]
-    fn questions_over_tables_say_what_is_right() {
+    fn questions_over_tables_give_the_right_answer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main").join("questions.jsonl");
         std::fs::create_dir(path.parent().unwrap()).unwrap();

@@ -1,4 +1,5 @@
-//! Whether an answer over tables has the figure, the text or the list that is asked for, as `examples/tables` counts it.
+//! Checks whether an answer over tables has the right figure, text or list, with the rules of
+//! `examples/tables`.
 
 use std::sync::LazyLock;
 
@@ -8,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::refuses;
 
-/// What a question over tables wants.
+/// The right answer to a question over tables.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The kind of answer.
     pub kind: WantedKind,
-    /// Of a number: how far it may be off, as a share of it.
+    /// For a number: the tolerance, as a share of it.
     pub tolerance: f64,
 }
 
@@ -27,31 +28,32 @@ pub enum WantedKind {
     Text,
     /// All labels.
     List,
-    /// None: the tables do not hold it.
+    /// None: the tables do not hold the answer.
     None,
 }
 
-/// What an answer over tables is worth: one of the three is 1.
+/// The score of an answer over tables: one of the three is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Figured {
-    /// 1 if it is right, or refused where nothing is there.
+pub struct FigureScore {
+    /// 1 if it is right, or refused when the tables do not hold the answer.
     pub right: f64,
-    /// 1 if it says something else.
+    /// 1 if it gives another answer.
     pub wrong: f64,
-    /// 1 if it is refused, says that it is not known, or only quotes passages.
+    /// 1 if it refuses, admits not knowing, or only quotes passages.
     pub withheld: f64,
 }
 
-/// Numbers of an answer that are looked at.
+/// The numbers of an answer that are compared.
 const LOOKED_AT: usize = 3;
-/// Cells that a lead may have before it is a list, and no answer to a question for one thing.
+/// The most cells of a lead that answers a question for one thing; with more it is a list.
 const CELLS: usize = 4;
-/// By how much a number may be off where nothing else is said.
+/// The tolerance of a number if none is given.
 const ROUNDING: f64 = 1e-9;
 
-/// Compares an answer with the labels. Only its lead counts: what stands before the last bracket, which says how the question was
-/// understood. The sign of a number does not count, since a change is told in words, too.
-pub fn figured(answer: Option<&Answer>, wanted: Wanted, labels: &[String]) -> Figured {
+/// Compares an answer with the labels. Only its lead counts: the text before the last bracket,
+/// which explains how the question was understood. The sign of a number does not count, because
+/// words can express the direction of a change.
+pub fn figure_score(answer: Option<&Answer>, wanted: Wanted, labels: &[String]) -> FigureScore {
     let given = answer.filter(|answer| {
         !answer.refused
             && answer.written_by != WrittenBy::Quotation
@@ -59,8 +61,8 @@ pub fn figured(answer: Option<&Answer>, wanted: Wanted, labels: &[String]) -> Fi
     });
     let Some(given) = given else {
         return match wanted.kind {
-            WantedKind::None => Figured { right: 1.0, ..Figured::default() },
-            _ => Figured { withheld: 1.0, ..Figured::default() },
+            WantedKind::None => FigureScore { right: 1.0, ..FigureScore::default() },
+            _ => FigureScore { withheld: 1.0, ..FigureScore::default() },
         };
     };
     let lead = lead(&given.text).to_lowercase();
@@ -86,12 +88,12 @@ pub fn figured(answer: Option<&Answer>, wanted: Wanted, labels: &[String]) -> Fi
         }),
     };
     match is_right {
-        true => Figured { right: 1.0, ..Figured::default() },
-        false => Figured { wrong: 1.0, ..Figured::default() },
+        true => FigureScore { right: 1.0, ..FigureScore::default() },
+        false => FigureScore { wrong: 1.0, ..FigureScore::default() },
     }
 }
 
-/// The text before its last bracket, where it ends with one; brackets within brackets belong to it.
+/// The text before its last bracket, if it ends with one; nested brackets belong to it.
 fn lead(text: &str) -> &str {
     let is_close = |c: char| matches!(c, ')' | '）');
     let mut depth = 0_usize;
@@ -137,19 +139,19 @@ mod tests {
         }
     }
 
-    fn worth(text: &str, kind: WantedKind, labels: &[&str]) -> char {
+    fn verdict(text: &str, kind: WantedKind, labels: &[&str]) -> char {
         let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
         let answer = answer(text, WrittenBy::Reckoning);
         let answer = Some(&answer).filter(|answer| !answer.text.is_empty());
-        match figured(answer, Wanted { kind, tolerance: 0.001 }, &labels) {
-            Figured { right: 1.0, .. } => 'r',
-            Figured { wrong: 1.0, .. } => 'w',
+        match figure_score(answer, Wanted { kind, tolerance: 0.001 }, &labels) {
+            FigureScore { right: 1.0, .. } => 'r',
+            FigureScore { wrong: 1.0, .. } => 'w',
             _ => '-',
         }
     }
 
     #[test]
-    fn only_what_stands_before_the_bracket_counts() {
+    fn only_the_text_before_the_bracket_counts() {
         use WantedKind::{List, None, Number, Text};
         for (text, kind, labels, expected) in [
             ("344 (number of rows in penguins)", Number, &["344"][..], 'r'),
@@ -165,10 +167,12 @@ mod tests {
             ("N/A", None, &[], 'r'),
             ("7 (rows)", None, &[], 'w'),
         ] {
-            assert_eq!(worth(text, kind, labels), expected, "{text}");
+            assert_eq!(verdict(text, kind, labels), expected, "{text}");
         }
         let quoted = answer("344", WrittenBy::Quotation);
         let wanted = Wanted { kind: Number, tolerance: 0.0 };
-        assert!((figured(Some(&quoted), wanted, &["344".to_owned()]).withheld - 1.0).abs() < 1e-9);
+        assert!(
+            (figure_score(Some(&quoted), wanted, &["344".to_owned()]).withheld - 1.0).abs() < 1e-9
+        );
     }
 }

@@ -1,49 +1,50 @@
-//! How good is a forecast? The direction of the trend, the error, and whether the truth lies within the interval (PIKE-RAG
-//! §6.1: trend judgement).
+//! Scores a forecast: the direction of the trend, the error, and whether the truth lies within the
+//! interval (PIKE-RAG §6.1: trend judgement).
 
 use pikerag_knowledge::Answer;
 use serde::{Deserialize, Serialize};
 
-/// What a forecast is worth, now that the truth is known.
+/// The score of a forecast, given the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Foresight {
-    /// 1 if it goes up where the truth does, down where it does, or stays; else 0, also where there is no figure. None where
-    /// the question does not say what the last figure was.
+pub struct ForecastScore {
+    /// 1 if it has the direction of the truth: up, down, or unchanged; else 0, also without a
+    /// figure. `None` if the question does not give the last known figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<f64>,
-    /// How far it is from the truth, in multiples of the truth, at most 1; 1 where there is no figure.
+    /// Its distance from the truth, in multiples of the truth, at most 1; 1 without a figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// 1 if the truth lies within the interval that was told, else 0. None where none was told.
+    /// 1 if the truth lies within the given interval, else 0. `None` without an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<f64>,
 }
 
-/// Compares an answer with the truth, which is the first label that is a number; nothing where none is. The figure is that of
-/// the last period that was foretold, else the first number of the answer that the question does not name.
-pub fn foresight(
+/// Compares an answer with the truth, which is the first label that is a number; without one the
+/// scores are empty. The figure is that of the last forecast period, else the first number of the
+/// answer that the question does not name.
+pub fn forecast_score(
     question: &str,
     answer: Option<&Answer>,
     labels: &[String],
     before: Option<f64>,
-) -> Foresight {
+) -> ForecastScore {
     let Some(truth) = labels.iter().find_map(|label| numbers(label).first().copied()) else {
-        return Foresight::default();
+        return ForecastScore::default();
     };
     let answer = answer.filter(|answer| !answer.refused);
     let point = answer.and_then(|answer| answer.worked.as_ref()?.forecast.as_ref()?.points.last());
-    let told = point.map(|point| point.value).or_else(|| {
+    let value = point.map(|point| point.value).or_else(|| {
         let named = numbers(question);
         numbers(&answer?.text).into_iter().find(|number| !named.contains(number))
     });
     let sign = |value: f64, before: f64| value.total_cmp(&before);
-    Foresight {
-        trend: before.map(|before| match told {
-            Some(told) => f64::from(u8::from(sign(told, before) == sign(truth, before))),
+    ForecastScore {
+        trend: before.map(|before| match value {
+            Some(value) => f64::from(u8::from(sign(value, before) == sign(truth, before))),
             None => 0.0,
         }),
-        error: Some(match told {
-            Some(told) if truth != 0.0 => ((told - truth) / truth).abs().min(1.0),
+        error: Some(match value {
+            Some(value) if truth != 0.0 => ((value - truth) / truth).abs().min(1.0),
             Some(0.0) => 0.0,
             _ => 1.0,
         }),
@@ -92,28 +93,32 @@ mod tests {
         }
     }
 
-    fn told(answer: Option<&Answer>) -> [Option<f64>; 3] {
+    fn scores(answer: Option<&Answer>) -> [Option<f64>; 3] {
         let labels = ["58".to_owned()];
         let question = "How many approvals will there be in 2018?";
-        let Foresight { trend, error, covered } = foresight(question, answer, &labels, Some(45.0));
+        let ForecastScore { trend, error, covered } =
+            forecast_score(question, answer, &labels, Some(45.0));
         [trend, error.map(|error| (100.0 * error).round()), covered]
     }
 
     #[test]
     fn direction_error_and_interval() {
         let up = answer("In 2018: about 50.", Some((50.0, 40.0, 60.0)));
-        assert_eq!(told(Some(&up)), [Some(1.0), Some(14.0), Some(1.0)]);
+        assert_eq!(scores(Some(&up)), [Some(1.0), Some(14.0), Some(1.0)]);
         let down = answer("33", Some((33.0, 14.0, 52.0)));
-        assert_eq!(told(Some(&down)), [Some(0.0), Some(43.0), Some(0.0)]);
-        // In words alone: the year that was asked for is no figure, and there is no interval.
+        assert_eq!(scores(Some(&down)), [Some(0.0), Some(43.0), Some(0.0)]);
+        // In words alone: the year in the question is not a figure, and there is no interval.
         assert_eq!(
-            told(Some(&answer("In 2018 about 1,058.", None))),
+            scores(Some(&answer("In 2018 about 1,058.", None))),
             [Some(1.0), Some(100.0), None]
         );
-        assert_eq!(told(Some(&answer("Nobody knows.", None))), [Some(0.0), Some(100.0), None]);
+        assert_eq!(scores(Some(&answer("Nobody knows.", None))), [Some(0.0), Some(100.0), None]);
         let refused = Answer { refused: true, ..up };
-        assert_eq!(told(Some(&refused)), [Some(0.0), Some(100.0), None]);
-        assert_eq!(told(None), [Some(0.0), Some(100.0), None]);
-        assert_eq!(foresight("?", None, &["brake wear".to_owned()], None), Foresight::default());
+        assert_eq!(scores(Some(&refused)), [Some(0.0), Some(100.0), None]);
+        assert_eq!(scores(None), [Some(0.0), Some(100.0), None]);
+        assert_eq!(
+            forecast_score("?", None, &["brake wear".to_owned()], None),
+            ForecastScore::default()
+        );
     }
 }

@@ -1,14 +1,14 @@
-//! Which options, articles and crimes does an answer name? (LawBench; KAR³ Tables 15 and 16)
+//! Finds the options, articles and crimes that an answer names (LawBench; KAR³ Tables 15 and 16).
 
 use std::collections::BTreeSet;
 
 use pikerag_language::{is_numeral, number};
 
-/// What stands between list items, besides spaces.
+/// The separators of list items, besides spaces.
 const SEPARATORS: [char; 9] = ['、', ',', '，', '和', '及', '与', '至', '第', ' '];
 
-/// Whether an answer chooses exactly the options that some label chooses: 1 or 0. None where no
-/// label names an option.
+/// Whether an answer chooses exactly the options of some label: 1 or 0. `None` if no label names an
+/// option.
 pub fn choice(answer: &str, labels: &[String]) -> Option<f64> {
     let gold: Vec<BTreeSet<char>> =
         labels.iter().map(|label| options(label)).filter(|set| !set.is_empty()).collect();
@@ -16,8 +16,8 @@ pub fn choice(answer: &str, labels: &[String]) -> Option<f64> {
     (!gold.is_empty()).then(|| f64::from(u8::from(gold.contains(&chosen))))
 }
 
-/// The options A to D that a text chooses: those behind `[正确答案]`, `答案` or `answer` up to the
-/// first word that is none, if there are any; else all that stand alone. `ABD` is three of them.
+/// The options A to D that a text chooses: those after `[正确答案]`, `答案` or `answer` up to the first
+/// other word, if there are any; else all isolated ones. `ABD` is three of them.
 pub fn options(text: &str) -> BTreeSet<char> {
     const MARKS: [&str; 4] = ["正确答案", "答案", "answer is", "answer:"];
     let text: String = text.chars().map(half_width).collect();
@@ -30,10 +30,10 @@ pub fn options(text: &str) -> BTreeSet<char> {
             return chosen;
         }
     }
-    standing_alone(&text)
+    isolated(&text)
 }
 
-/// The options at the head of a text, up to the first word that is none: `D, since A is wrong` is D.
+/// The options at the beginning of a text, up to the first other word: `D, since A is wrong` is D.
 fn leading(text: &str) -> BTreeSet<char> {
     let mut found = BTreeSet::new();
     let mut word = String::new();
@@ -42,7 +42,7 @@ fn leading(text: &str) -> BTreeSet<char> {
             word.push(c);
             continue;
         }
-        let options = standing_alone(&word);
+        let options = isolated(&word);
         if options.is_empty() && !word.is_empty() && word != "and" && !found.is_empty() {
             break;
         }
@@ -66,8 +66,8 @@ fn half_width(c: char) -> char {
     }
 }
 
-/// The letters of the words that are made of A to D alone, in rising order.
-fn standing_alone(text: &str) -> BTreeSet<char> {
+/// The letters of the words that consist of A to D alone, in rising order.
+fn isolated(text: &str) -> BTreeSet<char> {
     let mut found = BTreeSet::new();
     for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
         let letters: Vec<char> = word.chars().collect();
@@ -80,12 +80,12 @@ fn standing_alone(text: &str) -> BTreeSet<char> {
 }
 
 /// How well the articles in an answer fit those of the best label: whether they are the same (1 or
-/// 0), and F1 over them. None where no label names an article.
+/// 0), and F1 over them. `None` if no label names an article.
 pub fn articles_score(answer: &str, labels: &[String]) -> Option<(f64, f64)> {
     sets_score(&articles(answer), labels.iter().map(|label| articles(label)))
 }
 
-/// Crimes as [`articles_score`]: of an answer without a list of its own, the gold names that occur
+/// Crimes as [`articles_score`]: for an answer without a list of its own, the gold names that occur
 /// in it.
 pub fn crimes_score(answer: &str, labels: &[String]) -> Option<(f64, f64)> {
     let gold: Vec<BTreeSet<String>> = labels.iter().map(|label| crimes(label)).collect();
@@ -117,7 +117,7 @@ fn sets_score(
 pub fn articles(text: &str) -> BTreeSet<String> {
     let characters: Vec<char> = text.chars().collect();
     let mut found = BTreeSet::new();
-    // Where the last article ended: a list may go on behind it without another 第.
+    // The end of the last article: a list may go on after it without another 第.
     let mut list_goes_on_at = None;
     for (end, _) in characters.iter().enumerate().filter(|(_, c)| **c == '条') {
         let in_list = |c: &&char| is_numeral(**c) || SEPARATORS.contains(c);
@@ -129,7 +129,7 @@ pub fn articles(text: &str) -> BTreeSet<String> {
                 numbers.drain(..first);
             }
         } else if list_goes_on_at != Some(end - length) {
-            continue; // 三条规定 counts rules, it names none.
+            continue; // 三条规定 counts rules and names none.
         }
         let numbers: String = numbers.into_iter().collect();
         let suffix = inserted(characters.get(end + 1..).unwrap_or_default());
@@ -149,20 +149,20 @@ pub fn articles(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// `之一` behind an article that was inserted later.
+/// `之一` after an article that was inserted later.
 fn inserted(behind: &[char]) -> Option<u32> {
     let [first, rest @ ..] = behind else { return None };
     let digits: String = rest.iter().take_while(|c| is_numeral(**c)).collect();
     if *first == '之' { number(&digits) } else { None }
 }
 
-/// The crimes that a text lists behind `罪名`, without the closing 罪.
+/// The crimes that a text lists after `罪名`, without the closing 罪.
 pub fn crimes(text: &str) -> BTreeSet<String> {
     let Some(at) = text.rfind("罪名") else { return BTreeSet::new() };
     let behind = text.get(at + "罪名".len()..).unwrap_or_default();
     let behind = behind.trim_start_matches([']', '】', ':', '：', '为', '是', ' ']);
     let end = behind.find(['。', '\n', '<']).unwrap_or(behind.len());
-    // 、 stands within a name: 走私、贩卖、运输、制造毒品.
+    // 、 occurs within a name: 走私、贩卖、运输、制造毒品.
     let names = behind.get(..end).unwrap_or_default().split([';', '；', ',', '，']);
     names
         .map(|name| name.trim().trim_end_matches('罪').to_owned())
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(crimes_score("盗窃", &["x".to_owned()]), None);
     }
 
-    /// Gold against itself is right on every real label that names something.
+    /// On every real label that names something, the gold answer scores as right.
     #[test]
     fn real_labels_agree_with_themselves() {
         for task in ["1-2", "3-6", "3-1", "3-2"] {

@@ -1,8 +1,8 @@
-//! Does an answer refuse to answer? (PIKE-RAG §3.2: better no answer than an invented one)
+//! Detects answers that refuse to answer (PIKE-RAG §3.2: better no answer than an invented one).
 
 use crate::normalize::normalize;
 
-/// Answers that say nothing, after [`normalize`].
+/// Answers without content, after [`normalize`].
 const EMPTY: [&str; 11] = [
     "unknown",
     "none",
@@ -17,7 +17,7 @@ const EMPTY: [&str; 11] = [
     "undetermined",
 ];
 
-/// Openings and turns of a refusal, after [`normalize`].
+/// Beginnings and phrases of a refusal, after [`normalize`].
 const TURNS: [&str; 14] = [
     "i dont know",
     "i do not know",
@@ -46,8 +46,8 @@ const CHINESE: [&str; 8] = [
     "无从得知",
 ];
 
-/// Whether an answer is empty, or says in so many words that it has none. A gold label is never
-/// taken for a refusal: `NOT ENOUGH INFO` is an answer where it is one of `labels`.
+/// Whether an answer is empty, or states that it has none. A gold label is never taken for a
+/// refusal: `NOT ENOUGH INFO` is an answer if it is one of `labels`.
 pub fn refuses(answer: &str, labels: &[String]) -> bool {
     let answer = normalize(answer);
     if labels.iter().any(|label| normalize(label) == answer) {

@@ -1,9 +1,10 @@
-//! How much of a text's wording, in its order, does an answer keep? Rouge-L (Lin 2004), the metric of
-//! LawBench for texts.
+//! Measures how much of a text's wording, in its order, an answer keeps: Rouge-L (Lin 2004), the
+//! metric of LawBench for texts.
 
 use crate::normalize::{normalize, tokens};
 
-/// Tokens beyond which a text is cut: the table grows with the product of both lengths.
+/// The most tokens of a text; the rest is cut, because the table grows with the product of both
+/// lengths.
 const MOST_TOKENS: usize = 4096;
 
 /// Rouge-L as an F1 over the longest common subsequence of tokens (Chinese: characters), in `[0, 1]`;
@@ -71,7 +72,7 @@ mod tests {
             prop_assert!(0.999 < score(&right, &right) || right.trim().is_empty());
         }
 
-        /// Against the textbook recursion.
+        /// Compares with the textbook recursion.
         #[test]
         fn agrees_with_the_recursion(left in "[ab]{0,7}", right in "[ab]{0,7}") {
             fn slow(left: &[&str], right: &[&str]) -> usize {

@@ -1,4 +1,4 @@
-//! What did the papers measure where we measured? Their figures beside ours.
+//! Puts the papers' figures beside ours.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,18 @@ use crate::papers::Figure;
 pub struct Beside {
     /// As [`Summary::method`] has it, parameters included.
     pub method: String,
-    /// Ours: a paper's EM of a choice stands beside our share of right choices.
+    /// Ours: a paper's EM of a choice is compared with our share of right choices.
     pub metric: Metric,
-    /// Ours: shares in %, else as it is.
+    /// Our value: shares in %, other metrics unscaled.
     pub ours: f64,
-    /// Theirs, with where it stands.
+    /// The paper's figure, with its table.
     pub theirs: Figure,
 }
 
-/// The papers' figures for these methods on this data set, in the papers' order, each with ours.
-/// A paper's EM of a choice stands beside our share of right choices, that of articles beside ours, and that of
-/// papers whose models answer in sentences beside the share of answers that hold a label.
+/// The papers' figures for these methods on this data set, in the papers' order, each with ours. A
+/// paper's EM of a choice is compared with our share of right choices, and that of articles with
+/// ours. The EM of papers with full-sentence answers is compared with the share of answers that
+/// contain a label.
 pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -> Vec<Beside> {
     let mut all = Vec::new();
     for figure in papers.iter().filter(|figure| figure.data_set == data_set) {
@@ -46,7 +47,8 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
     all
 }
 
-/// Papers whose exact match is that the answer holds a label (CRP-RAG §4.2, RA-ISF Appendix E).
+/// Papers whose exact match means that the answer contains a label (CRP-RAG §4.2, RA-ISF Appendix
+/// E).
 const SENTENCES: [&str; 2] = ["ra-isf", "crp-rag"];
 
 fn of_task(metric: Metric, figure: &Figure, summary: &Summary) -> Metric {
@@ -62,7 +64,7 @@ fn of_task(metric: Metric, figure: &Figure, summary: &Summary) -> Metric {
     }
 }
 
-/// None where the component is no role of ours: a model of its own, say.
+/// `None` if the component is not one of our roles, such as a model of its own.
 fn of_component(summary: &Summary, component: &str, metric: Metric) -> Option<f64> {
     let cost = summary.by_role.iter().find(|(role, _)| role.as_str() == component)?.1;
     Some(match metric {

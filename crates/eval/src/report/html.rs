@@ -1,4 +1,5 @@
-//! The report as one page: tables and plots, nothing loaded from elsewhere, light and dark.
+//! Writes the report as one page with tables and plots, in light and dark, without loading
+//! anything.
 
 use pikerag_prompt::{Markup, MarkupError};
 use serde::Serialize;
@@ -14,8 +15,8 @@ const MOST_ANSWERS: usize = 200;
 /// Letters shown of an answer.
 const MOST_LETTERS: usize = 300;
 
-/// The report as a page of its own, with the answers of `rows` at the end. All names and answers are
-/// escaped: they come from data sets and models.
+/// The report as a page of its own, with the answers of `rows` at the end. All names and answers
+/// are escaped: they come from data sets and models.
 ///
 /// # Errors
 /// A template of ours is broken.
@@ -66,8 +67,8 @@ fn section<'a>(name: &'a str, report: &Report) -> Section<'a> {
     }
 }
 
-/// Accuracy against tokens, evidence against iterations, calls per component; each where there is
-/// something to draw.
+/// Accuracy against tokens, evidence against iterations, calls per component; each if there is data
+/// for it.
 fn drawn(summaries: &[Summary]) -> Vec<String> {
     let mut drawn = Vec::new();
     let is_judged = summaries.iter().any(|summary| summary.further.contains_key(&Metric::Acc));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hostile_gets_through_and_nothing_is_loaded() {
+    fn hostile_text_is_escaped_and_the_page_loads_nothing() {
         let page = page();
         for bad in ["<script", "<img", "http://", "https://", "url(", "@import", "src=\"", "href="]
         {

@@ -1,11 +1,11 @@
-//! Which figure of a row is meant?
+//! Lists the metrics of a report and reads them from rows.
 
 use pikerag_knowledge::TaskClass;
 use serde::{Deserialize, Serialize};
 
 use super::Row;
 
-/// A figure that every row has, or some.
+/// A figure that every row has, or some rows.
 #[derive(
     Debug,
     Clone,
@@ -25,10 +25,10 @@ use super::Row;
 pub enum Metric {
     /// Share of answers that equal a label, both normalized.
     Em,
-    /// Share of answers in which a label stands whole, both normalized: what papers whose models answer in sentences
-    /// call exact match.
+    /// Share of answers that contain a label, both normalized: the exact match of papers with
+    /// full-sentence answers.
     Contained,
-    /// Harmonic mean of precision and recall over words, with the label that gives most.
+    /// Harmonic mean of precision and recall over words, with the best label.
     F1,
     /// Share of the answer's words that a label has; the best over all labels.
     Precision,
@@ -36,9 +36,9 @@ pub enum Metric {
     Recall,
     /// Share of answers that the judging model finds right.
     Acc,
-    /// Share of answers that stem from what was retrieved.
+    /// Share of answers that come from the retrieved passages.
     Consistency,
-    /// How sure a model is that writes from what was retrieved; lower is surer.
+    /// The perplexity of a model that writes from the retrieved passages; lower is surer.
     Perplexity,
     /// Share of answers that choose exactly the right options.
     Choice,
@@ -50,55 +50,58 @@ pub enum Metric {
     CrimesF1,
     /// F1 over the longest common subsequence of words (Rouge-L).
     RougeL,
-    /// Share of forecasts that go up where the truth does, and down where it does (PIKE-RAG §6.1).
+    /// Share of forecasts with the direction of the truth (PIKE-RAG §6.1).
     Trend,
-    /// How far a forecast is from the truth, in shares of the truth; lower is better.
+    /// Distance of a forecast from the truth, in shares of the truth; lower is better.
     Error,
-    /// Share of forecasts whose interval holds the truth.
+    /// Share of forecasts whose interval contains the truth.
     Covered,
-    /// Share of answers over tables that are right, or refused where the tables do not hold what is asked.
+    /// Share of answers over tables that are right, or refused if the tables do not hold the
+    /// answer.
     Right,
-    /// Share of them that say something else.
+    /// Share of them that give another answer.
     Wrong,
     /// Share of them that are withheld.
     Withheld,
-    /// Do ideas answer what is asked, in the eyes of the judging model? From 0 to 1, as the four below (PIKE-RAG §6.1).
+    /// Whether ideas answer the question, by the judging model. From 0 to 1, as the four below
+    /// (PIKE-RAG §6.1).
     Relevance,
-    /// Do they differ from each other?
+    /// Whether they differ from each other.
     Diversity,
-    /// Do they cover what matters?
+    /// Whether they cover the matter.
     Comprehensiveness,
-    /// Are they ideas of this case?
+    /// Whether they are particular to this case.
     Uniqueness,
-    /// Do they show a way that is not obvious?
+    /// Whether they show a strategy that is not obvious.
     Inspiration,
-    /// What stands for relevance without a model, see [`Criteria`](crate::criteria::Criteria); so with the four below.
+    /// The proxy of relevance without a model, see [`Criteria`](crate::criteria::Criteria); so with
+    /// the four below.
     RelevanceProxy,
-    /// Without a model: how little two ideas have in common.
+    /// Without a model: the difference between two ideas.
     DiversityProxy,
-    /// Without a model: the share of the passages that some idea rests on.
+    /// Without a model: the share of the passages that some idea cites.
     ComprehensivenessProxy,
-    /// Without a model: the share of ideas that rest on a passage and say more than it.
+    /// Without a model: the share of ideas that cite a passage and add to it.
     UniquenessProxy,
     /// Without a model: the share of ideas with a next step.
     InspirationProxy,
-    /// Share of questions that were answered as the class that the data set says they are of.
+    /// Share of questions that were answered as the class that the data set gives.
     Routed,
     /// Share of the gold evidence that was found.
     Evidence,
-    /// Share of answers that say there is none.
+    /// Share of answers that refuse.
     Refused,
     /// Share of an answer's citations that are verified.
     Citations,
-    /// Model calls per question, judging left out.
+    /// Model calls per question, without judging.
     Calls,
-    /// Tokens of prompts per question, judging left out.
+    /// Tokens of prompts per question, without judging.
     PromptTokens,
-    /// Tokens of replies per question, judging left out.
+    /// Tokens of replies per question, without judging.
     CompletionTokens,
     /// Tokens of prompts and replies together.
     Tokens,
-    /// US dollars per question; none where the price of a model is not known.
+    /// US dollars per question; none if the price of a model is unknown.
     Usd,
     /// Seconds of wall time, from question to answer.
     Seconds,
@@ -108,7 +111,7 @@ impl Metric {
     /// Every metric, in the order of the tables.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// Scores that a table shows beside EM and F1 where some row has them.
+    /// Scores that a table shows beside EM and F1 if some row has them.
     pub(super) const FURTHER: [Self; 9] = [
         Self::Contained,
         Self::Acc,
@@ -121,7 +124,7 @@ impl Metric {
         Self::RougeL,
     ];
 
-    /// Scores of the levels beyond facts, which a table of their own shows where some row has them.
+    /// Scores of the levels beyond facts, shown in a table of their own if some row has them.
     pub(super) const OF_LEVELS: [Self; 17] = [
         Self::Routed,
         Self::Right,
@@ -147,7 +150,7 @@ impl Metric {
         self.into()
     }
 
-    /// What stands above its column in a table.
+    /// The head of its column in a table.
     pub fn head(self) -> &'static str {
         match self {
             Self::Em => "EM",
@@ -183,7 +186,7 @@ impl Metric {
         )
     }
 
-    /// Its value in a row; none where the row has none.
+    /// Its value in a row; none if the row has none.
     pub fn of(self, row: &Row) -> Option<f64> {
         match self {
             Self::Em => Some(row.scores.em),

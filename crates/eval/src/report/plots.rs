@@ -4,7 +4,7 @@ use crate::plot::{At, Axis, Plot, cut, round_up, tick_label};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 340.0;
-/// Left, right, top and bottom of the frame; the labels stand outside it.
+/// Left, right, top and bottom of the frame; the labels are outside it.
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 560.0;
 const TOP: f64 = 16.0;
@@ -37,7 +37,7 @@ pub(super) struct Bar {
     pub(super) parts: Vec<(String, f64)>,
 }
 
-/// Points with their intervals; x is logarithmic where it spans more than a factor of ten.
+/// Points with their intervals; x is logarithmic if it spans more than a factor of ten.
 pub(super) fn scatter(title: &str, x_name: &str, y_name: &str, points: &[Point]) -> Plot {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let x = Axis::counts(&xs, LEFT, RIGHT);
@@ -123,7 +123,7 @@ pub(super) fn bars(title: &str, x_name: &str, bars: &[Bar]) -> Plot {
     plot
 }
 
-/// The frame of a plot: grid, ticks and the names of its axes; as high as its legend needs.
+/// The frame of a plot: grid, ticks and the names of its axes; tall enough for its legend.
 fn frame(
     title: &str,
     (x_name, x): (&str, &Axis),
@@ -146,8 +146,8 @@ fn frame(
     plot
 }
 
-/// The names on the right of the frame, each with a thin line from its end; pushed apart where they
-/// would cover one another.
+/// The names on the right of the frame, each with a thin line from its end; pushed apart if they
+/// would overlap.
 fn legend(plot: &mut Plot, ends: &[(&str, At)]) {
     let mut ends: Vec<(usize, &(&str, At))> = ends.iter().enumerate().collect();
     ends.sort_by(|(left, (_, from)), (right, (_, to))| {
@@ -156,7 +156,7 @@ fn legend(plot: &mut Plot, ends: &[(&str, At)]) {
     let needed = APART * ends.len() as f64;
     let mut next = TOP;
     for (rank, (place, (label, end))) in ends.iter().enumerate() {
-        // Room must be left for those that come below.
+        // Leave space for the names below.
         let below = BOTTOM + APART - (needed - APART * rank as f64);
         let at = end.1.min(below).max(next);
         next = at + APART;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the figures and names: well-formed, in the frame, nothing unescaped.
+        /// For any figures and names, the SVG is well-formed, within the frame, and escaped.
         #[test]
         fn any_figures_are_drawn(
             values in prop::collection::vec((any::<f64>(), -10.0..120.0, "\\PC{0,30}"), 0..12)

@@ -1,4 +1,4 @@
-//! What did one method make of one question?
+//! Defines the row that holds one method's result for one question.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use pikerag_knowledge::{Role, Spent, TaskClass};
 use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
-use crate::metrics::{Figured, Foresight, Scores};
+use crate::metrics::{FigureScore, ForecastScore, Scores};
 
-/// What one method made of one question. What came later than the first version has a default, so
-/// that the rows of an older run still read.
+/// One method's result for one question. Later fields have a default, so that the rows of older
+/// runs still read.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Row {
     /// The method's name, as the user gave it.
@@ -28,76 +28,76 @@ pub struct Row {
     /// Its scores; all 0 if the method failed.
     #[serde(flatten)]
     pub scores: Scores,
-    /// Acc: 1 if the judging model finds it right, else 0. None where nobody judged.
+    /// Acc: 1 if the judging model finds it right, else 0. `None` without a judge.
     #[serde(default)]
     pub acc: Option<f64>,
-    /// 1 if the answer stems from what was retrieved, else 0. None where nobody judged, and for a
+    /// 1 if the answer comes from the retrieved passages, else 0. `None` without a judge, and for a
     /// refusal.
     #[serde(default)]
     pub consistent: Option<f64>,
-    /// How sure a model is that writes from what was retrieved, from 1. None as above.
+    /// The perplexity of a model that writes from the retrieved passages, from 1. `None` as above.
     #[serde(default)]
     pub perplexity: Option<f64>,
     /// The scores that only some tasks have; 0 if the method failed.
     #[serde(default)]
     pub task: TaskScores,
-    /// What a forecast is worth; nothing for any other question.
+    /// The score of a forecast; empty for other questions.
     #[serde(default)]
-    pub foresight: Foresight,
-    /// What an answer over tables is worth. None for any other question.
+    pub foresight: ForecastScore,
+    /// The score of an answer over tables. `None` for other questions.
     #[serde(default)]
-    pub figured: Option<Figured>,
-    /// What a judging model says of ideas. None where nobody judged, and for any other question.
+    pub figured: Option<FigureScore>,
+    /// A judging model's scores of ideas. `None` without a judge, and for other questions.
     #[serde(default)]
     pub criteria: Option<Criteria>,
-    /// The same without a model.
+    /// The same scores without a model.
     #[serde(default)]
     pub proxies: Option<Criteria>,
-    /// The class that the question was answered as; none of a method that tells none.
+    /// The class that the question was answered as; `None` if the method reports none.
     #[serde(default)]
     pub class: Option<TaskClass>,
-    /// Whether the answer says that there is none.
+    /// Whether the answer refuses.
     #[serde(default)]
     pub refused: bool,
-    /// How many quotes the answer cites.
+    /// The number of quotes that the answer cites.
     #[serde(default)]
     pub citations: u64,
-    /// Those whose quote stands where they say.
+    /// The citations whose quotes were found in their sources.
     #[serde(default)]
     pub verified: u64,
     /// Share of the gold evidence in the context after each iteration (KAR³ Table 8). Empty if the
     /// question has no gold evidence or the method no iterations.
     pub supporting_recall: Vec<f32>,
-    /// Share of the gold evidence in the context that answered; 0 if the method failed. None only
+    /// Share of the gold evidence in the context of the answer; 0 if the method failed. `None` only
     /// for a question without gold evidence.
     pub final_recall: Option<f32>,
-    /// Model calls, replayed ones included: what a run without the ledger would make.
+    /// Model calls, replayed ones included: the number that a run without the ledger would make.
     pub calls: u64,
     /// Tokens of prompts, as endpoints count them.
     pub prompt_tokens: u64,
-    /// Tokens of replies, thinking included.
+    /// Tokens of replies, reasoning included.
     pub completion_tokens: u64,
     /// The three by component of the method (KAR³ Table 11).
     #[serde(default)]
     pub by_role: BTreeMap<Role, Cost>,
-    /// What they cost in US dollars, where the prices of all models are known.
+    /// Their cost in US dollars, if the prices of all models are known.
     #[serde(default)]
     pub usd: Option<f64>,
-    /// What judging cost; no part of the method's account.
+    /// The cost of judging; not part of the method's account.
     #[serde(default)]
     pub judge: Cost,
     /// Seconds of wall time, from question to answer.
     pub seconds: f64,
-    /// Why there is no answer, causes included; none where there is one.
+    /// Why there is no answer, causes included; `None` if there is one.
     pub failed: Option<String>,
 }
 
-/// The scores of a [`Task`](crate::datasets::Task) of its own; each in `[0, 1]`, none where the
-/// question is of another task.
+/// The scores of a particular [`Task`](crate::datasets::Task); each in `[0, 1]`, `None` for a
+/// question of another task.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskScores {
-    /// Whether a label stands whole in the answer.
+    /// Whether the answer contains a label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contained: Option<f64>,
     /// Whether exactly the right options are chosen.
@@ -112,19 +112,19 @@ pub struct TaskScores {
     /// F1 over the names of crimes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crimes_f1: Option<f64>,
-    /// Rouge-L with the label that gives most.
+    /// Rouge-L with the best label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rouge_l: Option<f64>,
 }
 
-/// Calls and tokens of one account, as they would be paid without the ledger.
+/// Calls and tokens of one account, as they would cost without the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
-    /// Model calls, replayed ones included: what a run without the ledger would make.
+    /// Model calls, replayed ones included: the number that a run without the ledger would make.
     pub calls: u64,
     /// Tokens of prompts, as endpoints count them.
     pub prompt_tokens: u64,
-    /// Tokens of replies, thinking included.
+    /// Tokens of replies, reasoning included.
     pub completion_tokens: u64,
 }
 
@@ -153,7 +153,7 @@ impl Cost {
 mod tests {
     use super::Row;
 
-    /// A line as the first version wrote it.
+    /// A line of the first version.
     #[test]
     fn a_row_of_an_older_run_reads() {
         let line = r#"{"method":"kar3","item":"q1","kind":"bridge","hops":2,"answer":"x","em":1.0,"f1":1.0,

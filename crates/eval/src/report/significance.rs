@@ -1,5 +1,5 @@
-//! Is a method really better than the first, or was it luck? Paired randomisation tests on the
-//! questions that both were asked (Fisher 1935; Yeh 2000), with Holm's correction.
+//! Tests whether a method is better than the first or was lucky: paired randomisation tests on the
+//! questions that both answered (Fisher 1935; Yeh 2000), with Holm's correction.
 
 use std::collections::HashMap;
 
@@ -12,25 +12,25 @@ use pikerag_knowledge::Seeded;
 /// One method against the first of the run, on one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The one that is compared.
+    /// The compared method.
     pub method: String,
-    /// The one that it is compared with: the first of the run.
+    /// The method that it is compared with: the first of the run.
     pub against: String,
     /// EM, F1, or a further score that both have.
     pub metric: Metric,
-    /// Questions that both were asked; no other counts.
+    /// Questions that both were asked; only these count.
     pub questions: usize,
     /// The mean difference per question, method less first, with its paired bootstrap interval.
     pub difference: Estimate,
-    /// Two-sided: how often luck alone gives a difference at least as large.
+    /// Two-sided: the probability that chance alone gives a difference at least as large.
     pub p: f64,
     /// The same after Holm (1979) over all methods that are compared on this metric.
     pub p_holm: f64,
 }
 
-/// Random sign flips where there are too many to try all.
+/// Random sign flips if there are too many to try all.
 const FLIPS: u32 = 9_999;
-/// Differences up to which all sign flips are tried: 2¹³ of them.
+/// The most differences for which all sign flips are tried: 2¹³ of them.
 const EXACT: usize = 13;
 
 /// Every further method against the first, on every score that both have.
@@ -67,9 +67,8 @@ pub(super) fn compare(rows: &[&Row], seed: u64) -> Vec<Comparison> {
     all
 }
 
-/// Under luck alone each difference might as well have the other sign: the share of sign flips whose
-/// sum is at least as far from 0. All flips where they are few, else `FLIPS` random ones and the
-/// observed one.
+/// By chance each difference could have the other sign: the share of sign flips whose sum is at
+/// least as far from 0. All flips if they are few, else `FLIPS` random ones and the observed one.
 fn p_value(differences: &[f64], seed: u64) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let observed = moved.iter().sum::<f64>().abs();
@@ -90,7 +89,7 @@ fn p_value(differences: &[f64], seed: u64) -> f64 {
     f64::from(n_far) / f64::from(FLIPS + 1)
 }
 
-/// The sum with the sign turned where the bit is set, 64 values to a word.
+/// The sum with the sign changed if the bit is set, 64 values to a word.
 fn signed_sum(values: &[f64], signs: &[u64]) -> f64 {
     let mut sum = 0.0;
     for (values, bits) in values.chunks(64).zip(signs) {
@@ -140,7 +139,7 @@ mod tests {
 
     /// Five wins and no loss: 2 of the 32 sign flips reach that far, p = 1/16.
     #[test]
-    fn few_differences_are_tried_out_whole() {
+    fn few_differences_are_tried_exhaustively() {
         let all = [rows("a", &[0.0; 8]), rows("b", &[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0])];
         let [comparison] = em(&all).try_into().unwrap();
         assert_eq!((comparison.questions, comparison.against.as_str()), (8, "a"));
@@ -148,8 +147,8 @@ mod tests {
         assert!((comparison.difference.mean - 0.625).abs() < 1e-12);
     }
 
-    /// 60 wins against 40 in 100: the sign test's normal approximation says 0.0455 without and 0.057
-    /// with the correction for continuity.
+    /// 60 wins against 40 in 100: the sign test's normal approximation gives 0.0455 without and
+    /// 0.057 with the correction for continuity.
     #[test]
     fn many_differences_agree_with_the_sign_test() {
         let b: Vec<f64> = (0..100).map(|n| f64::from(u8::from(n < 60))).collect();
@@ -185,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Turning all signs changes nothing, and a probability is one.
+        /// Changing all signs does not change the value, and it is a probability.
         #[test]
         fn is_two_sided_and_a_probability(
             differences in prop::collection::vec(-1.0..1.0, 0..30), seed: u64

@@ -1,4 +1,4 @@
-//! What are a method's means over its questions, and how sure are they?
+//! Computes a method's means over its questions, with confidence intervals.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use pikerag_knowledge::Seeded;
 /// A mean over questions with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Over all questions that have the figure; 0 where none has.
+    /// Over all questions that have the figure; 0 if none has.
     pub mean: f64,
     /// 2.5 % of the resampled means lie below it.
     pub low: f64,
@@ -19,19 +19,18 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// A method's means over its questions. A question on which it failed counts with score 0, and with
-/// what it cost.
+/// A method's means over its questions. A failed question counts with score 0, and with its cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// As its rows name it, parameters included.
+    /// The name in its rows, parameters included.
     pub method: String,
     /// Questions asked, the failed ones included.
     pub questions: usize,
-    /// Questions that brought an error in place of an answer.
+    /// Questions that gave an error instead of an answer.
     pub failed: usize,
     /// Exact match, in `[0, 1]` as the next three.
     pub em: Estimate,
-    /// F1 over words, with the label that gives most.
+    /// F1 over words, with the best label.
     pub f1: Estimate,
     /// Share of the answer's words that a label has; the best over all labels.
     pub precision: Estimate,
@@ -44,53 +43,53 @@ pub struct Summary {
     pub final_recall: Option<Estimate>,
     /// The same after iteration 1, 2, …; a question that ended earlier keeps its last value.
     pub supporting_recall: Vec<f64>,
-    /// Share of the answers that say there is none.
+    /// Share of the answers that refuse.
     #[serde(default)]
     pub refused: f64,
     /// Share of an answer's citations that are verified, over the answers that cite.
     #[serde(default)]
     pub citations: Option<Estimate>,
-    /// Model calls per question, judging left out.
+    /// Model calls per question, without judging.
     pub calls: Estimate,
     /// Tokens of prompts per question, as endpoints count them.
     pub prompt_tokens: Estimate,
-    /// Tokens of replies per question, thinking included.
+    /// Tokens of replies per question, reasoning included.
     pub completion_tokens: Estimate,
     /// The three by component of the method (KAR³ Table 11).
     #[serde(default)]
     pub by_role: BTreeMap<Role, CostMean>,
-    /// US dollars per question, where all prices are known.
+    /// US dollars per question, if all prices are known.
     #[serde(default)]
     pub usd: Option<f64>,
-    /// What judging cost per question; no part of the method's account.
+    /// The cost of judging per question; not part of the method's account.
     #[serde(default)]
     pub judge: CostMean,
     /// Wall time per question, from question to answer.
     pub seconds: Estimate,
 }
 
-/// What one account costs per question; a question that did not use it counts as 0.
+/// The cost of one account per question; a question that did not use it counts as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CostMean {
     /// Model calls, replayed ones included.
     pub calls: f64,
-    /// Tokens sent, a question.
+    /// Tokens sent per question.
     pub prompt_tokens: f64,
-    /// Tokens received, a question.
+    /// Tokens received per question.
     pub completion_tokens: f64,
 }
 
-/// The summaries of the questions that have something in common.
+/// The summaries of the questions that share a property.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// What they have in common: `bridge`, `2`.
+    /// The shared property: `bridge`, `2`.
     pub name: String,
     /// One per method, over these questions alone.
     pub summaries: Vec<Summary>,
 }
 
 impl Summary {
-    /// The mean of a metric; none where no row has it.
+    /// The mean of a metric; none if no row has it.
     pub fn mean(&self, metric: Metric) -> Option<f64> {
         Some(match metric {
             Metric::Em => self.em.mean,

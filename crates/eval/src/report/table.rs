@@ -1,4 +1,4 @@
-//! How is a report laid out in rows and columns?
+//! Lays out a report in rows and columns.
 
 use serde::Serialize;
 
@@ -19,8 +19,8 @@ pub(super) struct Titled {
     pub(super) cells: Cells,
 }
 
-/// All tables of a report, each under its title, laid out by `layout`; those of a data set under the
-/// heading that `head` makes of its name.
+/// All tables of a report, each under its title, laid out by `layout`; the tables of a data set
+/// come under the heading that `head` makes of its name.
 pub(super) fn all(
     report: &Report,
     layout: fn(&str, &Cells) -> String,
@@ -96,7 +96,7 @@ pub(super) fn markdown(title: &str, cells: &Cells) -> String {
     format!("### {}\n\n{}\n", one_line(title), lines.join("\n"))
 }
 
-/// On one line, and no markup: a name may hold anything.
+/// On one line, without markup: a name may hold any characters.
 pub(super) fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ").replace('<', "&lt;")
 }
@@ -145,7 +145,8 @@ fn row_of(before: &[&str], between: impl Iterator<Item = String>, after: &[&str]
     own(before).into_iter().chain(between).chain(own(after)).collect()
 }
 
-/// What §6.1 of PIKE-RAG says of the levels L3 and L4; the head alone where no question is of them.
+/// The scores of §6.1 of PIKE-RAG for the levels L3 and L4; only the header if no question is of
+/// these levels.
 fn levels(summaries: &[Summary]) -> Cells {
     let has = |metric: &Metric| summaries.iter().any(|s| s.further.contains_key(metric));
     let shown: Vec<Metric> = Metric::OF_LEVELS.into_iter().filter(has).collect();
@@ -159,7 +160,7 @@ fn levels(summaries: &[Summary]) -> Cells {
     cells
 }
 
-/// Refusals, citations, money and judging; the head alone where no method has any of it.
+/// Refusals, citations, money and judging; only the header if no method has any of these.
 fn conduct(summaries: &[Summary]) -> Cells {
     let head = ["method", "refused", "citations ✓", "US$", "judge calls", "judge tokens"];
     let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
@@ -182,7 +183,7 @@ fn conduct(summaries: &[Summary]) -> Cells {
     cells
 }
 
-/// KAR³ Table 8; the head alone if no method iterates.
+/// KAR³ Table 8; only the header if no method iterates.
 fn recalls(summaries: &[Summary]) -> Cells {
     let n_iterations = summaries.iter().map(|s| s.supporting_recall.len()).max().unwrap_or(0);
     let numbers = (1..=n_iterations).map(|n| n.to_string());
@@ -196,7 +197,7 @@ fn recalls(summaries: &[Summary]) -> Cells {
     cells
 }
 
-/// KAR³ Table 11; the head alone without model calls.
+/// KAR³ Table 11; only the header without model calls.
 fn components(summaries: &[Summary]) -> Cells {
     let head = ["method", "component", "calls", "prompt", "reply", "total"];
     let mut cells = vec![row_of(&head, std::iter::empty(), &[])];
@@ -278,7 +279,7 @@ fn percent(share: f64) -> String {
 fn widths(cells: &Cells) -> Vec<usize> {
     let mut widths = Vec::new();
     for row in cells {
-        widths.resize(widths.len().max(row.len()), 2); // Markdown wants `-:` at least.
+        widths.resize(widths.len().max(row.len()), 2); // Markdown needs at least `-:`.
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
