@@ -20,7 +20,7 @@ use pikerag_methods::{
     crp_rag, hop_rag, kar3, naive_rag, pike, ra_isf,
 };
 
-/// The enum of all methods, and all that goes by it: one line for each.
+/// The enum of all methods, and the functions that list them: one line for each method.
 macro_rules! methods {
     ($($(#[$about:meta])* $method:ident($params:ty) => $solve:path,)*) => {
         /// A method with its parameters. The names carry the papers' parameters as defaults.
@@ -29,7 +29,7 @@ macro_rules! methods {
             $($(#[$about])* $method($params),)*
         }
 
-        /// Goes the method's way, on an account that is the caller's.
+        /// Runs the method, on the caller's account.
         fn solve<'a>(
             ports: &'a Ports,
             run: &'a mut Run,
@@ -42,7 +42,7 @@ macro_rules! methods {
         }
 
         impl Method {
-            /// Every method with what its file says of it, in the order of the documentation.
+            /// Every method with its description from its file, in the order of the documentation.
             fn described() -> Vec<(Description, Self)> {
                 let mut all = Vec::new();
                 $(all.extend(
@@ -52,7 +52,7 @@ macro_rules! methods {
                 all
             }
 
-            /// Its parameters by name, those that have a value.
+            /// Its parameters by name, as far as they have a value.
             pub fn parameters(&self) -> BTreeMap<String, Value> {
                 let named = |(name, value): (&str, Value)| (name.to_owned(), value);
                 match self {
@@ -60,7 +60,7 @@ macro_rules! methods {
                 }
             }
 
-            /// What one question costs with these parameters.
+            /// The cost of one question with these parameters.
             pub fn cost(&self) -> Cost {
                 match self {
                     $(Self::$method(params) => (<$params>::SPEC.cost)(params),)*
@@ -89,9 +89,9 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Of which class is the question? Each class its own way.
+    /// Classifies the question, and answers each class by a strategy of its own.
     Pike(pike::Params) => pike::solve,
-    /// As many looks as the question needs.
+    /// As many reading rounds as the question needs.
     Adaptive(adaptive::Params) => adaptive::solve,
     /// KAR³, Algorithm 1.
     Kar3(kar3::Params) => kar3::solve,
@@ -103,7 +103,7 @@ methods! {
     RaIsf(ra_isf::Params) => ra_isf::solve,
     /// CRP-RAG §3, its ablations and structures.
     CrpRag(crp_rag::Params) => crp_rag::solve,
-    /// The entity graph around what a question is about.
+    /// The entity graph around the entities of a question.
     GraphRagLocal(crate::graphrag::Local) => crate::graphrag::local,
     /// The reports on all communities.
     GraphRagGlobal(crate::graphrag::Global) => crate::graphrag::global,
@@ -125,21 +125,21 @@ methods! {
     ProbTree(crate::probtree::Params) => crate::probtree::solve,
     /// One answer per passage, weighed together.
     Replug(crate::replug::Params) => crate::replug::solve,
-    /// Judgements steer what is retrieved and answered.
+    /// Judgements decide what is retrieved and answered.
     SelfRag(crate::self_rag::Params) => crate::self_rag::solve,
     /// The nearest labelled questions decide whether to retrieve.
     Skr(crate::skr::Params) => crate::skr::solve,
-    /// Judge first, then rewrite and retrieve where that helps.
+    /// Judge first, then rewrite and retrieve if that helps.
     ThinkThenAct(crate::think_then_act::Params) => crate::think_then_act::solve,
     /// Breadth-first search over thoughts.
     TreeOfThought(crate::tree_of_thought::Params) => crate::tree_of_thought::solve,
 }
 
-/// Answers a question by a method, in a run that is kept whatever comes of it: an answer, an error, or
-/// the end of `cancelled`, after which no model call is begun and those under way are given up.
+/// Answers a question by a method. The run is recorded in every case: an answer, an error, or the
+/// end of `cancelled`. After that no model call begins, and running calls are dropped.
 ///
 /// # Cancel safety
-/// Dropping the future gives up the run without a record of its end.
+/// Dropping the future abandons the run without a record of its end.
 pub async fn answer(
     ports: &Ports,
     question: &Question,
@@ -147,7 +147,7 @@ pub async fn answer(
     params: RunParams,
     cancelled: impl Future<Output = ()> + Send,
 ) -> Finished {
-    // Naive RAG and its kin use tags in their own way; who looks nothing up has no use for them.
+    // Naive RAG and similar methods use tags themselves; methods without a search do not need them.
     let tags = match method {
         Method::NaiveRag(own) => own.tags,
         _ if method.cost().most_chunks == 0 => TagUse::Off,
@@ -176,8 +176,8 @@ pub async fn answer(
     );
     let name = method.name();
     let mut run = Run::begin(label, question, params);
-    // Dropping the method's future is what cancels it; the run is ours and stays.
-    let solving = in_words(ports, &mut run, question, method, tags);
+    // Dropping the method's future cancels it; the run belongs to this function and stays.
+    let solving = in_documents_words(ports, &mut run, question, method, tags);
     let solving = solving.instrument(logged.clone()).instrument(traced.clone());
     let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
@@ -197,8 +197,8 @@ pub async fn answer(
     finished
 }
 
-/// Solves a question that is looked up in the documents' words where its tags say so.
-async fn in_words(
+/// Solves a question; the search uses the documents' words if its tags are set so.
+async fn in_documents_words(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
@@ -212,7 +212,7 @@ async fn in_words(
     solve(ports, run, &question, method).await
 }
 
-/// A name that no method bears.
+/// The name of an unknown method.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no method `{0}`; choose from {known}", known = Method::names().join(", "))]
 pub struct UnknownMethod(String);
@@ -223,10 +223,10 @@ impl Method {
         Self::described().into_iter().map(|(description, _)| description).collect()
     }
 
-    /// What a method says of itself.
+    /// The description of a method.
     ///
     /// # Errors
-    /// No method bears the name.
+    /// There is no method of this name.
     pub fn describe(name: &str) -> Result<Description, UnknownMethod> {
         let found = Self::catalogue().into_iter().find(|known| known.name == name);
         found.ok_or_else(|| UnknownMethod(name.to_owned()))
@@ -237,7 +237,7 @@ impl Method {
         Self::described().into_iter().map(|(description, _)| description.name).collect()
     }
 
-    /// Its name; where it has parameters that no setting gives, the first of its family.
+    /// Its name; if its parameters match no variant, the first of its family.
     pub fn name(&self) -> &'static str {
         let described = Self::described();
         let mut first = None;
@@ -248,7 +248,8 @@ impl Method {
             if method == self {
                 return description.name;
             }
-            // A variant is what its fixed parameters make it: with ours it would be this very method.
+            // Fixed parameters define a variant: if setting ours changes nothing, it is this
+            // method.
             let mut same = *method;
             for (name, value) in self.parameters() {
                 same.set(&name, &value);
@@ -262,10 +263,11 @@ impl Method {
         first.unwrap_or_default()
     }
 
-    /// The method for a model of looks that was tried, or not (`None`): whether it reads at once. What the user has set stands.
+    /// The method for a model that passed the reading test, failed it, or was not tested (`None`):
+    /// whether it collects facts and answers at once. Settings of the user stay.
     #[must_use]
     pub fn reading(self, at_once: Option<bool>) -> Self {
-        let told = |params: adaptive::Params| match (params.reader, at_once) {
+        let with_reader = |params: adaptive::Params| match (params.reader, at_once) {
             (adaptive::Reader::AsShown, Some(true)) => {
                 adaptive::Params { reader: adaptive::Reader::AtOnce, ..params }
             }
@@ -275,14 +277,18 @@ impl Method {
             _ => params,
         };
         match self {
-            Self::Adaptive(params) => Self::Adaptive(told(params)),
+            Self::Adaptive(params) => Self::Adaptive(with_reader(params)),
             Self::Pike(params) => {
-                // A model that cannot do two things at once tells classes worse than rules do.
+                // A model that cannot do two things at once classifies worse than rules.
                 let classify = match (params.classify, at_once) {
                     (pike::Classifier::Auto, Some(false)) => pike::Classifier::Rules,
                     (own, _) => own,
                 };
-                Self::Pike(pike::Params { reading: told(params.reading), classify, ..params })
+                Self::Pike(pike::Params {
+                    reading: with_reader(params.reading),
+                    classify,
+                    ..params
+                })
             }
             _ => self,
         }
@@ -299,16 +305,16 @@ impl FromStr for Method {
 }
 
 impl fmt::Display for Method {
-    /// The name, and a note where the parameters are the user's own.
+    /// The name, with a note if the user set parameters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
-        // How a model reads was told from the model, not set by anybody.
-        let is_plain = |plain: Self| {
+        // The reading mode comes from a test of the model, not from the user.
+        let is_default = |default: Self| {
             [None, Some(true), Some(false)]
                 .into_iter()
-                .any(|at_once| plain.reading(at_once) == *self)
+                .any(|at_once| default.reading(at_once) == *self)
         };
-        match name.parse::<Self>().is_ok_and(is_plain) {
+        match name.parse::<Self>().is_ok_and(is_default) {
             true => f.write_str(name),
             false => write!(f, "{name} (own parameters)"),
         }

@@ -19,7 +19,7 @@ pub enum Reasoning {
     /// It answers at once.
     #[default]
     None,
-    /// It works the answer out in words first.
+    /// It reasons in words first.
     StepByStep,
 }
 
@@ -55,8 +55,8 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` from what the model knows: one chat call. Nothing is retrieved, so nothing can
-/// be cited.
+/// Answers `question` from the model's knowledge: one chat call. Nothing is retrieved, so there are
+/// no citations.
 ///
 /// # Errors
 /// See [`SolveError`].

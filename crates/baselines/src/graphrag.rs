@@ -1,8 +1,8 @@
-//! GraphRAG (Edge et al., 2024): answers from the entity graph, from around the entities that a question
-//! is about (`local`), or from the reports on all communities (`global`).
+//! Answers from the entity graph (GraphRAG: Edge et al., 2024): from the surroundings of the
+//! question's entities (`local`), or from the reports on all communities (`global`).
 //!
-//! Differs from GraphRAG: citations lead to chunks, so the global answer too is written beside chunks
-//! that its communities speak of; reports are batched by rating, not shuffled.
+//! Differs from GraphRAG: citations lead to chunks, so the global answer, too, is written from
+//! chunks that mention its communities' entities; reports are batched by rating, not shuffled.
 
 mod global;
 mod local;
@@ -24,7 +24,8 @@ use pikerag_methods::organizing::gathered;
 use pikerag_methods::retrieval::{Path, RetrievalParams, retrieve};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// Plain retrieval, where a structure knows nothing of the question; an error where there is none.
+/// Plain retrieval, if a structure has nothing about the question; an error if the structure does
+/// not exist.
 pub(super) async fn plainly(
     ports: &Ports,
     question: &Question,
@@ -53,7 +54,7 @@ pub(super) async fn plainly(
     conclude(ports, question, context, run).await
 }
 
-/// The first chunks that fit into a budget, with their texts; one at least.
+/// The first chunks that fit into a budget, with their texts; at least one.
 async fn within(
     ports: &Ports,
     ranked: Vec<(ChunkId, f32)>,
@@ -74,7 +75,7 @@ async fn within(
     Ok(kept)
 }
 
-/// Adds the first lines that fit; returns what is left of the budget.
+/// Adds the first lines that fit; returns the rest of the budget.
 fn fill(lines: &mut Vec<String>, more: impl Iterator<Item = String>, budget: u64) -> u64 {
     let mut left = budget;
     for line in more {

@@ -1,5 +1,5 @@
-//! Which passage does the next sentence of the rationale call for? Reasoning and retrieval take turns
-//! (`IRCoT`: Trivedi et al., 2023; parameters of KAR³ §A.2 and §A.3).
+//! Alternates reasoning and retrieval: each sentence of the rationale retrieves passages for the
+//! next (`IRCoT`: Trivedi et al., 2023; parameters of KAR³ §A.2 and §A.3).
 
 use std::num::NonZeroUsize;
 
@@ -18,19 +18,19 @@ use pikerag_methods::{Ports, Run, SolveError};
 const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024);
 const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
 
-/// When the model may stop without a sentence.
+/// The condition under which the model may stop without a sentence.
 const WITH_AN_ANSWER: &str =
     "Where no fact is left to state, \"next_rationale\" is null, with the answer.";
 const IN_THE_LAST_ROUND: &str = "This is the last round. Null rationale allowed: where nothing more can be said, give null twice.";
 
-/// How reasoning and retrieval take turns.
+/// The parameters of the alternation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// The most sentences (N).
     pub n: NonZeroUsize,
-    /// What the question and each sentence bring.
+    /// The retrieval for the question and for each sentence.
     pub retrieval: RetrievalParams,
-    /// Whether prompts show how it is done (KAR³ Table 14).
+    /// Whether prompts contain demonstrations (KAR³ Table 14).
     pub shots: Shots,
 }
 
@@ -82,8 +82,8 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` by a rationale, sentence by sentence, each of which retrieves for the next: at
-/// most `n + 1` chat calls, each asked at most twice.
+/// Answers `question` by a rationale, sentence by sentence, each of which retrieves for the next:
+/// at most `n + 1` chat calls, each repeated at most once.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -98,7 +98,7 @@ pub async fn solve(
     ports.models.need(Role::Answer)?;
     let mut context = Context::default();
     let mut rationale: Vec<String> = Vec::new();
-    // What the question finds comes first; each sentence after it starts a round of its own.
+    // The finds for the question come first; each sentence after it starts a round of its own.
     gather_more(ports, run, 1, question.query(), params.retrieval, &mut context).await?;
     for step in 1..=params.n.get() {
         let is_last = step == params.n.get();
@@ -134,7 +134,7 @@ pub async fn solve(
     conclude_with(ports, question, context, &rationale.join("\n"), run).await
 }
 
-/// Adds what a query finds, each chunk once.
+/// Adds the finds of a query, each chunk once.
 async fn gather_more(
     ports: &Ports,
     run: &mut Run,
@@ -147,7 +147,7 @@ async fn gather_more(
     Ok(())
 }
 
-/// Asks for the next sentence; `None` where the reply stayed unreadable.
+/// Asks for the next sentence; `None` if the reply stayed unreadable.
 async fn reason(
     ports: &Ports,
     run: &mut Run,
@@ -176,7 +176,7 @@ async fn reason(
     run.ask(ports, &PROMPT, &inputs).await
 }
 
-/// One step of the rationale. Neither: there is nothing more to say.
+/// One step of the rationale. If both are empty, the rationale is complete.
 #[derive(Debug, PartialEq, Eq)]
 struct Reasoned {
     sentence: Option<String>,
@@ -196,12 +196,12 @@ impl Reply for Reasoned {
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["next_rationale", "answer"])?;
-        // Null, nothing and the word for it are the same here.
-        let said = |key| {
+        // Null, an empty text and the word "null" mean the same here.
+        let value = |key| {
             let none = ["", "null", "none", "n/a"];
-            text(&object, key).ok().filter(|said| !none.contains(&said.to_lowercase().as_str()))
+            text(&object, key).ok().filter(|value| !none.contains(&value.to_lowercase().as_str()))
         };
-        Ok(Self { sentence: said("next_rationale"), answer: said("answer") })
+        Ok(Self { sentence: value("next_rationale"), answer: value("answer") })
     }
 }
 
@@ -213,17 +213,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_in_many_shapes() {
+    fn steps_are_read_in_many_forms() {
         let read = |reply| {
             Reasoned::read(reply)
-                .map(|said| (said.sentence.unwrap_or_default(), said.answer.unwrap_or_default()))
+                .map(|step| (step.sentence.unwrap_or_default(), step.answer.unwrap_or_default()))
                 .map_err(|error| error.to_string())
         };
-        let said = |sentence: &str, answer: &str| Ok((sentence.to_owned(), answer.to_owned()));
-        assert_eq!(read(r#"{"next_rationale": "A.", "answer": null}"#), said("A.", ""));
-        assert_eq!(read(r#"{"next_rationale": "null", "answer": 7}"#), said("", "7"));
-        assert_eq!(read(r#"{"answer": "Oslo"}"#), said("", "Oslo"));
-        assert_eq!(read(r#"{"next_rationale": null, "answer": "None"}"#), said("", ""));
+        let step = |sentence: &str, answer: &str| Ok((sentence.to_owned(), answer.to_owned()));
+        assert_eq!(read(r#"{"next_rationale": "A.", "answer": null}"#), step("A.", ""));
+        assert_eq!(read(r#"{"next_rationale": "null", "answer": 7}"#), step("", "7"));
+        assert_eq!(read(r#"{"answer": "Oslo"}"#), step("", "Oslo"));
+        assert_eq!(read(r#"{"next_rationale": null, "answer": "None"}"#), step("", ""));
         assert!(read("The crane comes first.").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! What does an answer help to find? Each round retrieves with the question and the last response,
-//! and answers again (Iter-RetGen: Shao et al., 2023; parameters of KAR³ §A.2 and §A.3).
+//! Retrieves in each round with the question and the last response, and answers again (Iter-RetGen:
+//! Shao et al., 2023; parameters of KAR³ §A.2 and §A.3).
 
 use std::num::NonZeroUsize;
 
@@ -11,12 +11,12 @@ use pikerag_methods::retrieval::{RetrievalParams, answer_step, look_up};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// How often, and with how much.
+/// The number of rounds and the size of each retrieval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Rounds (N), all of which are taken.
+    /// Rounds (N); all of them run.
     pub n: NonZeroUsize,
-    /// What a round retrieves.
+    /// The retrieval of a round.
     pub retrieval: RetrievalParams,
 }
 
@@ -36,7 +36,7 @@ impl MethodParams for Params {
             |_| {},
         )],
         parameters: &[
-            field!(n, "rounds, all of which are taken (N)", Range::COUNT),
+            field!(n, "rounds, all of which run (N)", Range::COUNT),
             field!(retrieval.chunks as "chunks", "chunks that a round retrieves, at most", Range::COUNT),
         ],
         roles: &[Role::Answer],
@@ -56,8 +56,8 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` in `n` rounds of retrieval and generation: `n` chat calls, each asked at most
-/// twice.
+/// Answers `question` in `n` rounds of retrieval and generation: `n` chat calls, each repeated at
+/// most once.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -76,7 +76,7 @@ pub async fn solve(
         let reading = answer_step(ports, run, question, &context, "").await?;
         response = match reading {
             Some(reading) => format!("{} {}", reading.rationale, reading.answer).trim().to_owned(),
-            None => String::new(), // Unreadable is none, too.
+            None => String::new(), // An unreadable response counts as none.
         };
         if !response.is_empty() {
             response = run.thought(round, response)?;
@@ -86,7 +86,8 @@ pub async fn solve(
     conclude(ports, question, context, run).await // y_N is the answer.
 }
 
-/// `D_t ← R(q, y_{t-1})`: what the question and the last response find, and nothing of earlier rounds.
+/// `D_t ← R(q, y_{t-1})`: the finds for the question and the last response, without those of
+/// earlier rounds.
 async fn retrieve(
     ports: &Ports,
     run: &mut Run,

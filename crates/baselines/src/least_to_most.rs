@@ -1,5 +1,5 @@
-//! Which simpler questions lead up to this one? They are listed once, and solved in order, each with
-//! the answers before it (Least-to-Most: Zhou et al., 2023; RA-ISF §4.4 and Table 1).
+//! Lists simpler sub-questions once, and solves them in order, each with the answers before it
+//! (Least-to-Most: Zhou et al., 2023; RA-ISF §4.4 and Table 1).
 
 use std::num::NonZeroUsize;
 
@@ -18,18 +18,18 @@ use pikerag_methods::{Ports, Run, SolveError};
 
 const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/least_to_most.md"), 1024);
 
-/// How the question is split, and its parts are solved.
+/// The parameters of splitting and solving.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// The most sub-questions (N); what is proposed beyond them is dropped.
+    /// The most sub-questions (N); further ones are dropped.
     pub n: NonZeroUsize,
-    /// What is looked up for each; `None`, as in the papers: the model answers from what it knows.
+    /// The retrieval for each; `None`, as in the papers: the model answers from its knowledge.
     pub retrieval: Option<RetrievalParams>,
 }
 
 impl Default for Params {
     /// Without retrieval (RA-ISF Table 1). Zhou et al. set no limit: N = 5 is that of KAR³ §4.1 for
-    /// methods of this kind.
+    /// similar methods.
     fn default() -> Self {
         Self { n: const { NonZeroUsize::new(5).unwrap() }, retrieval: None }
     }
@@ -66,10 +66,10 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` by its parts: at most `n + 2` chat calls, each asked at most twice.
+/// Answers `question` by its parts: at most `n + 2` chat calls, each repeated at most once.
 ///
-/// Differs from Zhou et al.: instructions take the place of demonstrations, and the question itself,
-/// their last sub-question, is answered from the earlier answers alone.
+/// Differs from Zhou et al.: instructions replace demonstrations, and the question itself, their
+/// last sub-question, is answered from the earlier answers alone.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -80,7 +80,7 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut context = Context::default(); // What was looked up: for the citations alone.
+    let mut context = Context::default(); // The retrieved chunks, for citations only.
     let mut pairs: Vec<(String, String)> = Vec::new();
     // Stage 1: decomposition.
     let sub_questions = split(ports, run, question, params.n).await?;
@@ -105,8 +105,8 @@ pub async fn solve(
     combine_and_conclude(ports, question, context, &pairs, run).await
 }
 
-/// The query of a sub-question: a list made in advance cannot name what earlier answers bring, so they
-/// stand behind it.
+/// The query of a sub-question. The list was made in advance and cannot name earlier answers, so
+/// they are appended.
 fn with_answers(sub_question: &str, pairs: &[(String, String)]) -> String {
     let mut query = sub_question.to_owned();
     for (_, answer) in pairs.iter().filter(|(_, answer)| answer != UNKNOWN) {
@@ -116,7 +116,7 @@ fn with_answers(sub_question: &str, pairs: &[(String, String)]) -> String {
     query
 }
 
-/// Lists sub-questions, at most `n`; the question itself where there are none.
+/// Lists sub-questions, at most `n`; the question itself if there are none.
 async fn split(
     ports: &Ports,
     run: &mut Run,

@@ -1,5 +1,5 @@
-//! The methods that ours are compared with, each one plain function that reads like its paper, and the catalogue of all
-//! methods. Our own methods (`methods`) cannot see these.
+//! Implements the methods that ours are compared with, each one as a plain function that follows
+//! its paper, and the catalogue of all methods. Our own methods (`methods`) do not depend on these.
 
 mod catalogue;
 pub mod closed_book;

@@ -1,4 +1,5 @@
-//! Holds what a user sets: parameters by the papers' names, for all methods that have them or for one.
+//! Holds the user's settings: parameters by the papers' names, for all methods that have them or
+//! for one.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +12,22 @@ use pikerag_methods::spec::{Described, Description, Weights};
 use crate::catalogue::Method;
 use pikerag_methods::Certainty;
 
-/// What a user sets; the rest stays as the papers have it.
+/// The user's settings; other parameters keep the papers' values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// By parameter, for all methods that have it.
     all: BTreeMap<String, Value>,
-    /// By method's name and parameter, for one method; before those for all.
+    /// By method's name and parameter, for one method; these override the values for all.
     one: BTreeMap<String, BTreeMap<String, Value>>,
-    /// Weights of retrieval. Those of hops stand among the methods' settings, the others in places of
-    /// their own.
+    /// Weights of retrieval. The settings keep the weights of hops with the methods, and the others
+    /// in sections of their own.
     pub weights: Weights,
-    /// By which measure a model's certainty is told.
+    /// The measure of a model's certainty.
     pub certainty: Certainty,
 }
 
 impl Overrides {
-    /// The same with these weights of retrieval.
+    /// The same overrides with these weights of retrieval.
     #[must_use]
     pub fn weighed(mut self, weights: Weights) -> Self {
         self.weights = weights;
@@ -36,14 +37,14 @@ impl Overrides {
     /// Sets a parameter for all methods that have it.
     ///
     /// # Errors
-    /// No method has it, or it cannot have this value.
+    /// No method has it, or the value is out of range.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadParameter> {
         check(None, name, &value)?;
         self.all.insert(name.to_owned(), value);
         Ok(())
     }
 
-    /// Values for a method, those of its own before those for all.
+    /// Values for a method; its own override those for all.
     fn values(&self, method: &str) -> impl Iterator<Item = (&String, &Value)> {
         self.all.iter().chain(self.one.get(method).into_iter().flatten())
     }
@@ -58,7 +59,7 @@ impl Method {
             self.set(parameter, value);
         }
         self.weigh(&set.weights);
-        // What `pike` reads, it reads as `adaptive` does.
+        // `pike` reads with the parameters of `adaptive`.
         if let Self::Pike(params) = &mut self {
             let mut reading = Self::Adaptive(params.reading);
             for (parameter, value) in set.values("adaptive") {
@@ -72,29 +73,29 @@ impl Method {
     }
 }
 
-/// A setting of `[methods]` that cannot be meant.
+/// An invalid setting of `[methods]`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameter {
     /// No method has such a parameter.
-    #[error("there is no parameter `{name}`{}; there are {known}", of(method.as_deref()))]
+    #[error("there is no parameter `{name}`{}; choose from {known}", of(method.as_deref()))]
     Unknown {
-        /// The method that it was set for; none for all.
+        /// The method that it was set for; `None` for all.
         method: Option<String>,
-        /// As it was written.
+        /// The name in the settings.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: String,
     },
-    /// It cannot have this value.
+    /// The value is out of range.
     #[error("`{name}`{} must be {range}, not {value}", of(method.as_deref()))]
     OutOfRange {
-        /// The method that it was set for; none for all.
+        /// The method that it was set for; `None` for all.
         method: Option<String>,
         /// Name of the parameter.
         name: String,
-        /// What it may be, for a person.
+        /// The permitted values, for a person.
         range: String,
-        /// What it was to be.
+        /// The given value.
         value: String,
     },
 }
@@ -103,8 +104,8 @@ fn of(method: Option<&str>) -> String {
     method.map_or_else(String::new, |method| format!(" of `{method}`"))
 }
 
-/// A parameter that goes by the same name in several methods means the same kind of thing in each, but
-/// what it may be differs: one that admits the value is enough.
+/// Checks a value. A parameter of one name means the same in several methods, but their ranges
+/// differ: one range that admits the value is enough.
 fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParameter> {
     let of_method = |described: &&Description| method.is_none_or(|method| described.name == method);
     let catalogue = Method::catalogue();
@@ -133,7 +134,7 @@ fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParam
     })
 }
 
-/// The setting that was called otherwise before.
+/// The old and the new name of a renamed setting.
 const RENAMED: (&str, &str) = ("net", "fallback");
 
 impl<'de> Deserialize<'de> for Overrides {
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn one_method_before_all() {
+    fn values_for_one_method_override_values_for_all() {
         let set = read(json!({"n": 2, "kar3": {"n": 3}})).unwrap();
         assert_eq!((&with("kar3", &set)["n"], &with("ircot", &set)["n"]), (&json!(3), &json!(2)));
         let set = read(json!({"net": "layers"})).unwrap();
@@ -198,9 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_settings_are_refused() {
         let error = |text| read(text).unwrap_err();
-        assert!(error(json!({"nn": 2})).starts_with("there is no parameter `nn`; there are "));
+        assert!(error(json!({"nn": 2})).starts_with("there is no parameter `nn`; choose from "));
         assert_eq!(error(json!({"n": 0})), "`n` must be 1 to 1000, not 0");
         assert_eq!(error(json!({"delta": 1.5})), "`delta` must be -1 to 1, not 1.5");
         assert!(error(json!({"kar3": {"depth": 1}})).contains("`depth` of `kar3`"));

@@ -1,5 +1,5 @@
-//! `ProbTree`: a question is taken apart into a tree, which is solved from the leaves to the root;
-//! each node takes the answer that the model is most sure of (Cao et al., 2023; KAR³ §A.2).
+//! Splits a question into a tree and solves it from the leaves to the root; each node takes the
+//! surest answer (`ProbTree`: Cao et al., 2023; KAR³ §A.2).
 
 mod tree;
 
@@ -25,19 +25,20 @@ const OPEN_BOOK: Prompt =
 const CHILDREN: Prompt =
     Prompt { template: include_str!("prompts/probtree_children.md"), ..CLOSED_BOOK };
 
-/// How large a tree may grow, and what its nodes look up.
+/// The size of a tree, and the retrieval of its nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Levels below the question; what lies deeper is left out.
+    /// Levels below the question; deeper ones are left out.
     pub depth: usize,
-    /// Nodes in all, the question included; children that do not all fit are left out.
+    /// Nodes in all, the question included; if the children of a node do not all fit, they are left
+    /// out.
     pub nodes: usize,
-    /// What a node looks up.
+    /// The retrieval of a node.
     pub retrieval: RetrievalParams,
 }
 
 impl Default for Params {
-    /// 4 chunks, score ≥ 0.2 (KAR³ §A.3). The bounds are ours: the paper's trees stay below them.
+    /// 4 chunks, score ≥ 0.2 (KAR³ §A.3). The bounds are ours: the paper's trees are smaller.
     fn default() -> Self {
         Self { depth: tree::DEPTH, nodes: 8, retrieval: RetrievalParams::step() }
     }
@@ -69,12 +70,12 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` from a tree of simpler ones: for each node a closed-book and an open-book call,
-/// and one more over the answers of its children where it has any.
+/// Answers `question` from a tree of simpler ones: for each node a closed-book and an open-book
+/// call, and one more over the answers of its children if it has any.
 ///
-/// Differs from the paper: the tree is read as JSON, whose tokens say little, so that what the
-/// decomposition is worth is told by the confidence of the children alone; an explanation and its
-/// answer are weighed together.
+/// Differs from the paper: the tree is read as JSON, whose token probabilities say little, so the
+/// confidence of the children alone measures the decomposition; an explanation and its answer are
+/// weighed together.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -91,9 +92,9 @@ pub async fn solve(
     let (depth, nodes) = (params.depth.to_string(), params.nodes.to_string());
     let inputs =
         [("depth", depth.as_str()), ("nodes", nodes.as_str()), ("question", asked.as_str())];
-    // A tree that cannot be read has no branches: the question is solved as it stands.
-    let said = run.ask::<Tree>(ports, &TREE, &inputs).await?.unwrap_or_default();
-    let nodes = said.bounded(&question.text, params.depth, params.nodes);
+    // A tree that cannot be read has no branches: the question is solved without them.
+    let tree = run.ask::<Tree>(ports, &TREE, &inputs).await?.unwrap_or_default();
+    let nodes = tree.bounded(&question.text, params.depth, params.nodes);
     for (number, node) in nodes.iter().enumerate() {
         let (after, text) = (node.children.clone(), node.question.clone());
         run.push(Event::Node { node: number, after, text });
@@ -108,7 +109,7 @@ pub async fn solve(
     }
 }
 
-/// Where an answer comes from; in the order in which equally sure ones are preferred.
+/// The source of an answer; in the order of preference among equally sure ones.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     OpenBook,
@@ -137,9 +138,15 @@ struct Proposed {
 }
 
 impl Proposed {
-    fn new(source: Source, said: &Sure) -> Self {
-        let explanation = said.text.trim().to_owned();
-        Self { source, answer: short_answer(&said.text), explanation, log: said.log(), by: said.by }
+    fn new(source: Source, reply: &Sure) -> Self {
+        let explanation = reply.text.trim().to_owned();
+        Self {
+            source,
+            answer: short_answer(&reply.text),
+            explanation,
+            log: reply.log(),
+            by: reply.by,
+        }
     }
 }
 
@@ -156,14 +163,14 @@ struct Walk<'a> {
     nodes: &'a [Node],
     params: Params,
     run: &'a mut Run,
-    /// Nodes that were looked up so far.
+    /// The number of nodes looked up so far.
     lookups: usize,
-    /// All that was read.
+    /// All chunks that were read.
     context: Context,
 }
 
 impl Walk<'_> {
-    /// Solves a node after its children; `None` where nobody knows an answer.
+    /// Solves a node after its children; `None` if no source knows an answer.
     fn solve_node(
         &mut self,
         number: usize,
@@ -196,7 +203,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The answer of the passages that the question finds; none without passages.
+    /// The answer from the passages for the question; `None` without passages.
     async fn open_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         self.lookups += 1;
         let hop = self.lookups;
@@ -208,12 +215,12 @@ impl Walk<'_> {
         self.context.extend(hop, chunks);
         let asked = quiet_headings(question);
         let inputs = [("context", context.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.ports, self.run, &OPEN_BOOK, &inputs).await?;
-        Ok(said.map(|said| Proposed::new(Source::OpenBook, &said)))
+        let reply = ask_surely(self.ports, self.run, &OPEN_BOOK, &inputs).await?;
+        Ok(reply.map(|reply| Proposed::new(Source::OpenBook, &reply)))
     }
 
-    /// The answer that the children's answers add up to, no surer than they are: the mean over its
-    /// own `log p` and theirs.
+    /// The answer that follows from the children's answers. Its confidence is the mean over its own
+    /// `log p` and theirs, so it is no surer than they are.
     async fn aggregate(
         &mut self,
         question: &str,
@@ -226,22 +233,23 @@ impl Walk<'_> {
             below.iter().map(|child| (child.question.clone(), child.answer.clone())).collect();
         let (asked, follow_ups) = (quiet_headings(question), transcript(&pairs));
         let inputs = [("follow_ups", follow_ups.as_str()), ("question", asked.as_str())];
-        let said = ask_surely(self.ports, self.run, &CHILDREN, &inputs).await?;
-        let Some(said) = said else { return Ok(None) };
-        let own = Proposed::new(Source::Children, &said);
+        let reply = ask_surely(self.ports, self.run, &CHILDREN, &inputs).await?;
+        let Some(reply) = reply else { return Ok(None) };
+        let own = Proposed::new(Source::Children, &reply);
         let sum = own.log + below.iter().map(|child| child.log).sum::<f64>();
         Ok(Some(Proposed { log: sum / (below.len() + 1) as f64, ..own }))
     }
 
-    /// The answer from what the model knows.
+    /// The answer from the model's knowledge.
     async fn closed_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
         let asked = quiet_headings(question);
         let inputs = [("question", asked.as_str())];
-        let said = ask_surely(self.ports, self.run, &CLOSED_BOOK, &inputs).await?;
-        Ok(said.map(|said| Proposed::new(Source::ClosedBook, &said)))
+        let reply = ask_surely(self.ports, self.run, &CLOSED_BOOK, &inputs).await?;
+        Ok(reply.map(|reply| Proposed::new(Source::ClosedBook, &reply)))
     }
 
-    /// The surest answer, the earlier of two equally sure ones; "unknown" is none, however sure.
+    /// The surest answer, the earlier of two equally sure ones; "unknown" is no answer, however
+    /// sure.
     fn most_confident(&mut self, proposed: Vec<Proposed>) -> Option<Proposed> {
         let mut best: Option<usize> = None;
         for (place, candidate) in proposed.iter().enumerate() {
@@ -256,7 +264,7 @@ impl Walk<'_> {
                 criterion: Criterion::Confident,
                 of: format!("{}: {}", candidate.source.as_str(), candidate.answer),
                 holds: best == Some(place),
-                // No assurance at all has no logarithm.
+                // A confidence of zero has no logarithm.
                 score: candidate.log.is_finite().then_some(candidate.log),
                 by: candidate.by,
             });

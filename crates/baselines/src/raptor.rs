@@ -1,8 +1,8 @@
-//! RAPTOR (Sarthi et al., 2024): one search over chunks and the summaries above them, the collapsed tree,
-//! then one answering call.
+//! Answers from one search over chunks and the summaries above them, the collapsed tree, with one
+//! call (RAPTOR: Sarthi et al., 2024).
 //!
-//! Differs from RAPTOR: a summary brings the chunk below it that fits the question best, so that what it
-//! says can be cited.
+//! Differs from RAPTOR: a summary brings the chunk below it that fits the question best, so that
+//! its statements can be cited.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ use pikerag_methods::organizing::gathered;
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// How much of the collapsed tree the answer is written from.
+/// The part of the collapsed tree from which the answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The most tokens of all nodes together, estimated; the best node is taken whatever its length.
+    /// The most tokens of all nodes together, estimated; the best node is taken at any length.
     pub tokens: u64,
-    /// Nodes looked at in each layer.
+    /// Nodes that are examined in each layer.
     pub nodes: usize,
 }
 
@@ -57,13 +57,13 @@ impl MethodParams for Params {
             fixed: 330,
             reply: 100,
             ..Cost::of_one_call(
-                "one call on the collapsed tree; its summaries are made once, before",
+                "one call on the collapsed tree; its summaries are made once, while indexing",
             )
         },
     };
 }
 
-/// Characters of a summary that stand for it in the trace.
+/// Characters of a summary that the trace shows.
 const SHOWN: usize = 120;
 
 /// A node of the collapsed tree.
@@ -72,7 +72,7 @@ enum Node {
     Summary(Summary),
 }
 
-/// Answers `question` from the nodes closest to it, whatever their level: one chat call.
+/// Answers `question` from the nodes closest to it, on any level: one chat call.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -107,10 +107,10 @@ pub async fn solve(
             hits.push(hit(chunk, *score, "summary"));
         }
     }
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     let mut seen = Vec::new();
     for (summary, score) in summaries {
-        told.push(format!("- {}", one_line(&summary.text)));
+        lines.push(format!("- {}", one_line(&summary.text)));
         seen.push(Consulted {
             kind: NodeKind::Summary,
             id: summary.id.to_string(),
@@ -125,14 +125,14 @@ pub async fn solve(
     let (candidates, chunks) = gathered(ports, run, candidates, Rules::all()).await?;
     let context = Context::of(1, chunks);
     run.push(Event::Gathered { candidates });
-    conclude_with(ports, question, context, &told.join("\n"), run).await
+    conclude_with(ports, question, context, &lines.join("\n"), run).await
 }
 
 fn hit(chunk: ChunkId, score: f32, part: &str) -> Hit {
     Hit { chunk, score, parts: BTreeMap::from([(part.to_owned(), score)]) }
 }
 
-/// The nodes closest to a vector, best first, up to the first that does not fit; one at least.
+/// The nodes closest to a vector, best first, up to the first that does not fit; at least one.
 async fn collapsed(
     ports: &Ports,
     vector: &Vector,

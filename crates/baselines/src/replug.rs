@@ -1,4 +1,4 @@
-//! REPLUG: every passage answers alone, and the answers are weighed together (Shi et al., 2023;
+//! Answers from every passage alone, and weighs the answers together (REPLUG: Shi et al., 2023;
 //! RA-ISF §4.4).
 
 use std::num::NonZeroUsize;
@@ -22,10 +22,10 @@ use pikerag_methods::{Ports, Run, SolveError};
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 1024);
 
-/// How many passages answer.
+/// The number of passages that answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Passages (k), whatever their score.
+    /// Passages (k), with any score.
     pub k: NonZeroUsize,
 }
 
@@ -66,8 +66,8 @@ impl MethodParams for Params {
 /// weighs `Σ λ(d, q) · p(answer | d, q)` over its passages, with `λ = softmax` of the retrieval scores
 /// (eq. 2 and 3).
 ///
-/// Differs from the paper: it mixes distributions token by token, which no endpoint offers; whole
-/// answers stand in for tokens, and `p` is the geometric mean over an answer's tokens, so that a short
+/// Differs from the paper: it mixes distributions token by token, which no endpoint offers. Whole
+/// answers replace tokens, and `p` is the geometric mean over an answer's tokens, so that a short
 /// answer does not outweigh a long one. The retriever is not tuned. "Unknown" is no answer.
 ///
 /// # Errors
@@ -84,20 +84,20 @@ pub async fn solve(
     let found = retrieve(ports, question.query(), RetrievalParams::top(params.k.get())).await?;
     let (found, chunks) = gathered(ports, run, found, Rules::all()).await?;
     run.push(Event::Retrieved { hop: 1, candidates: found.clone() });
-    // On accounts of their own: the calls are under way together.
+    // On accounts of their own: the calls run at the same time.
     let asked: Vec<_> =
         chunks.iter().map(|chunk| answer_from(ports, run.part(), question, chunk)).collect();
     let mut votes = Vec::new();
-    for (passage, (own, said)) in join_all(asked).await.into_iter().enumerate() {
+    for (passage, (own, reply)) in join_all(asked).await.into_iter().enumerate() {
         run.absorb(own);
-        if let Some(said) = said? {
-            votes.push(Vote::new(passage, &found, said));
+        if let Some(reply) = reply? {
+            votes.push(Vote::new(passage, &found, reply));
         }
     }
     let Some(answer) = heaviest(&votes, run) else {
         return conclude(ports, question, in_order(chunks, &[]), run).await;
     };
-    let supporters: Vec<&Vote> = votes.iter().filter(|vote| vote.says(&answer)).collect();
+    let supporters: Vec<&Vote> = votes.iter().filter(|vote| vote.agrees_with(&answer)).collect();
     let rationale = format!("{} of {} passages say so.", supporters.len(), chunks.len());
     conclude_as(ports, in_order(chunks, &supporters), answer, rationale, run).await
 }
@@ -113,30 +113,30 @@ async fn answer_from(
     let form = how_to_answer(question);
     let inputs =
         [("form", form.as_ref()), ("context", context.as_str()), ("question", asked.as_str())];
-    let said = ask_surely(ports, &mut run, &PROMPT, &inputs).await;
-    (run, said)
+    let reply = ask_surely(ports, &mut run, &PROMPT, &inputs).await;
+    (run, reply)
 }
 
-/// What a passage answers.
+/// The answer of one passage.
 struct Vote {
     /// Its place among the passages.
     passage: usize,
     title: String,
     answer: String,
-    said: Sure,
+    reply: Sure,
     /// `λ(d, q) · p(answer | d, q)`
     weight: f64,
 }
 
 impl Vote {
-    fn new(passage: usize, found: &[Candidate], said: Sure) -> Self {
+    fn new(passage: usize, found: &[Candidate], reply: Sure) -> Self {
         let title = found.get(passage).map(|candidate| candidate.title.clone());
-        let weight = softmax(found, passage) * said.confidence;
-        let answer = short_answer(&said.text);
-        Self { passage, title: title.unwrap_or_default(), answer, said, weight }
+        let weight = softmax(found, passage) * reply.confidence;
+        let answer = short_answer(&reply.text);
+        Self { passage, title: title.unwrap_or_default(), answer, reply, weight }
     }
 
-    fn says(&self, answer: &str) -> bool {
+    fn agrees_with(&self, answer: &str) -> bool {
         bare(&self.answer) == bare(answer)
     }
 }
@@ -149,12 +149,11 @@ fn softmax(found: &[Candidate], passage: usize) -> f64 {
     found.get(passage).map_or(0.0, power) / all
 }
 
-/// The answer that weighs most, the first of two that weigh the same; in the words of its first
-/// passage.
+/// The answer that weighs most, the first of two equal ones; in the words of its first passage.
 fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
     let mut groups: Vec<(&Vote, f64)> = Vec::new();
     for vote in votes.iter().filter(|vote| !is_unknown(&vote.answer)) {
-        match groups.iter_mut().find(|(first, _)| first.says(&vote.answer)) {
+        match groups.iter_mut().find(|(first, _)| first.agrees_with(&vote.answer)) {
             Some((_, weight)) => *weight += vote.weight,
             None => groups.push((vote, vote.weight)),
         }
@@ -170,10 +169,10 @@ fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
         run.push(Event::Judged {
             criterion: Criterion::Confident,
             of: format!("{}: {}", vote.title, vote.answer),
-            holds: answer.as_ref().is_some_and(|answer| vote.says(answer)),
-            // No assurance at all has no logarithm.
-            score: Some(vote.said.log()).filter(|log| log.is_finite()),
-            by: vote.said.by,
+            holds: answer.as_ref().is_some_and(|answer| vote.agrees_with(answer)),
+            // A confidence of zero has no logarithm.
+            score: Some(vote.reply.log()).filter(|log| log.is_finite()),
+            by: vote.reply.by,
         });
     }
     for (first, weight) in groups {
@@ -183,8 +182,8 @@ fn heaviest(votes: &[Vote], run: &mut Run) -> Option<String> {
     answer
 }
 
-/// All passages, those that bear the answer out last and by rising weight: citations are looked for
-/// from the end.
+/// All passages; those that support the answer come last and by rising weight, because citations
+/// are looked for from the end.
 fn in_order(chunks: Vec<Chunk>, supporters: &[&Vote]) -> Context {
     let weight = |place: usize| {
         let vote = supporters.iter().find(|vote| vote.passage == place);

@@ -1,5 +1,5 @@
-//! `SearChain`: a chain of queries is planned with its answers, and retrieval verifies, corrects or
-//! completes them node by node (Xu et al., 2024; KAR³ §A.2).
+//! Plans a chain of queries with its answers, and verifies, corrects or completes them node by node
+//! through retrieval (`SearChain`: Xu et al., 2024; KAR³ §A.2).
 
 use std::num::NonZeroUsize;
 
@@ -26,11 +26,11 @@ const CONSISTENT: Prompt =
 /// The parameters of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// How often the chain may be planned anew (N).
+    /// How often the chain may be planned again (N).
     pub n: NonZeroUsize,
-    /// What a node looks up.
+    /// The retrieval of a node.
     pub retrieval: RetrievalParams,
-    /// The nodes of one chain that are looked at; ours, against chains without end.
+    /// The most nodes of one chain; ours, against endless chains.
     pub nodes: NonZeroUsize,
 }
 
@@ -49,11 +49,11 @@ impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[Variant::new(
             "searchain",
-            "a chain of queries, verified and completed by retrieval, planned anew from the first that fails",
+            "a chain of queries, verified and completed by retrieval, planned again from the first that fails",
             "Xu et al. 2024; KAR³ §A.2",
             |_| {},
         )],
-        parameters: &[field!(n, "how often the chain may be planned anew (N)", Range::COUNT)],
+        parameters: &[field!(n, "how often the chain may be planned again (N)", Range::COUNT)],
         roles: &[Role::Decompose, Role::Relevant, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,
@@ -74,13 +74,13 @@ impl MethodParams for Params {
 
 /// Answers `question` along a chain of queries that retrieval agrees with.
 ///
-/// A correction or a completion goes back to the planner, which writes the rest of the chain anew:
-/// a branch in the tree of reasoning. The planner sees the settled pairs and the passages of the
-/// last one, the answer is put together from the pairs (KAR³ Table 5).
+/// After a correction or a completion the planner writes the rest of the chain again: a branch in
+/// the tree of reasoning. The planner sees the settled pairs and the passages of the last one; the
+/// answer is combined from the pairs (KAR³ Table 5).
 ///
-/// Differs from the paper: the reader has no confidence to weigh against a threshold, so that each
-/// answer it finds counts; answers that differ in their words are compared by a verdict of a model;
-/// and a chain that settles nothing is answered from plain retrieval.
+/// Differs from the paper: the reader has no confidence to compare with a threshold, so each answer
+/// that it finds counts; a model compares answers that differ in their words; and a chain that
+/// settles nothing is answered from plain retrieval.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -98,7 +98,7 @@ pub async fn solve(
             run.push(Event::Stopped { hop: round, reason: StopReason::Unreadable });
             break;
         };
-        // Models repeat what is settled although they are told not to.
+        // Models repeat settled queries although the prompt forbids it.
         chain.retain(|node| !tree.holds(&node.query));
         chain.truncate(params.nodes.get());
         if chain.is_empty() {
@@ -107,7 +107,7 @@ pub async fn solve(
         }
         let numbers = tree.branch(&chain, run);
         if settle(ports, run, &mut tree, round, &chain, &numbers, params).await? {
-            break; // All nodes agree with what was retrieved.
+            break; // All nodes agree with the retrieved passages.
         }
         if round == params.n.get() + 1 {
             run.push(Event::Stopped { hop: round, reason: StopReason::HopLimit });
@@ -116,25 +116,25 @@ pub async fn solve(
     finish(ports, question, tree, run, params).await
 }
 
-/// A query and the answer that the planner believes in; `None` where it says that it knows none.
+/// A query and the planner's answer; `None` if the planner knows none.
 #[derive(Clone)]
 struct Node {
     query: String,
     answer: Option<String>,
 }
 
-/// The tree of reasoning, and the path through it that is settled.
+/// The tree of reasoning, and the settled path through it.
 #[derive(Default)]
 struct Tree {
     /// Nodes of all branches.
     size: usize,
     /// Numbers of the nodes along the settled path, in its order.
     path: Vec<usize>,
-    /// Its queries and answers; a node without any answer has none here.
+    /// Its queries and answers, without nodes that have no answer.
     pairs: Vec<(String, String)>,
-    /// What the last correction or completion was read from.
+    /// The passages of the last correction or completion.
     reference: Context,
-    /// All that was read.
+    /// All chunks that were read.
     context: Context,
 }
 
@@ -143,7 +143,7 @@ impl Tree {
         self.pairs.iter().any(|(settled, _)| bare(settled) == bare(query))
     }
 
-    /// Hangs a chain behind the settled path; the numbers of its nodes.
+    /// Appends a chain to the settled path; returns the numbers of its nodes.
     fn branch(&mut self, chain: &[Node], run: &mut Run) -> Vec<usize> {
         let mut tip = self.path.last().copied();
         let mut numbers = Vec::with_capacity(chain.len());
@@ -158,7 +158,7 @@ impl Tree {
     }
 }
 
-/// The rest of the chain as the planner sees it now.
+/// The rest of the chain, as the planner now writes it.
 async fn plan(
     ports: &Ports,
     question: &Question,
@@ -176,8 +176,8 @@ async fn plan(
     Ok(run.ask::<Chain>(ports, &PLAN, &inputs).await?.map(|chain| chain.0))
 }
 
-/// Settles the nodes of a chain in order. True: to its end. False: one was corrected or completed,
-/// and the nodes after it no longer hold.
+/// Settles the nodes of a chain in order. Returns true at its end, and false if a node was
+/// corrected or completed: the nodes after it no longer hold.
 async fn settle(
     ports: &Ports,
     run: &mut Run,
@@ -234,7 +234,7 @@ fn note(run: &mut Run, note: Note) {
     run.push(Event::Noted { note: note.into() });
 }
 
-/// What the chunks answer to a node's query; `None` for no answer.
+/// The answer from the chunks to a node's query; `None` without one.
 async fn retrieved_answer(
     ports: &Ports,
     run: &mut Run,
@@ -245,13 +245,13 @@ async fn retrieved_answer(
         return Ok(None);
     }
     let reading = answer_step(ports, run, &sub_question(&node.query), read, "").await?;
-    // Passages that do not tell what is asked correct nothing, whatever the model guesses from them.
-    let told = reading.filter(|reading| reading.missing.is_empty());
-    Ok(told.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
+    // Passages that do not answer the query correct nothing, even if the model guesses an answer.
+    let complete = reading.filter(|reading| reading.missing.is_empty());
+    Ok(complete.map(|reading| reading.answer).filter(|answer| !is_unknown(answer)))
 }
 
-/// Whether an answer from memory agrees with the retrieved one. Where the words differ, a model
-/// says; where its verdict cannot be read, they disagree.
+/// Whether an answer from memory agrees with the retrieved one. If the words differ, a model
+/// decides; if its verdict cannot be read, they disagree.
 async fn agree(
     ports: &Ports,
     run: &mut Run,
@@ -303,13 +303,13 @@ impl Reply for Chain {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = object(reply, &["chain"])?;
+        let object = object(reply, &["chain"])?;
         let bad = || Unreadable::key("chain", "a list of objects with `query` and `answer`");
-        let Some(Value::Array(items)) = said.get("chain") else { return Err(bad()) };
+        let Some(Value::Array(items)) = object.get("chain") else { return Err(bad()) };
         let mut nodes = Vec::new();
         for item in items {
             let query = text(item, "query").or_else(|_| text(item, "question"));
-            let query = query.ok().or_else(|| item.as_str().map(|said| said.trim().to_owned()));
+            let query = query.ok().or_else(|| item.as_str().map(|query| query.trim().to_owned()));
             let Some(query) = query.filter(|query| !query.is_empty()) else { continue };
             let answer = text(item, "answer").ok().filter(|answer| !is_missing(answer));
             nodes.push(Node { query, answer });
@@ -318,7 +318,7 @@ impl Reply for Chain {
     }
 }
 
-/// Whether the planner says that it does not know, in words where `null` was asked for.
+/// Whether the planner writes that it does not know, instead of the requested `null`.
 fn is_missing(answer: &str) -> bool {
     is_unknown(answer) || matches!(answer.to_lowercase().as_str(), "null" | "none" | "n/a")
 }
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_in_many_shapes() {
+    fn chains_are_read_in_many_forms() {
         let known = |query: &str, answer: &str| (query.to_owned(), Some(answer.to_owned()));
         let unknown = |query: &str| (query.to_owned(), None);
         assert_eq!(

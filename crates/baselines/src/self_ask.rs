@@ -1,5 +1,5 @@
-//! Which follow-up questions lead to the answer? One at a time, each answered before the next
-//! (Self-Ask: Press et al., 2023; with retrieval: KAR³ §A.2, PIKE-RAG §6.1.3).
+//! Asks follow-up questions one at a time, each answered before the next (Self-Ask: Press et al.,
+//! 2023; with retrieval: KAR³ §A.2, PIKE-RAG §6.1.3).
 
 use std::num::NonZeroUsize;
 
@@ -22,7 +22,7 @@ use pikerag_methods::{Ports, Run, SolveError};
 const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/self_ask.md"), 1024);
 const DEMONSTRATIONS: &str = include_str!("prompts/self_ask_demonstrations.md");
 
-/// Whether prompts show how it is done (KAR³ Table 14).
+/// Whether prompts contain demonstrations (KAR³ Table 14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shots {
     /// Demonstrations come first, as in the papers' comparison.
@@ -32,12 +32,12 @@ pub enum Shots {
     Zero,
 }
 
-/// How follow-up questions are asked and answered.
+/// The parameters of follow-up questions and their answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// The most follow-up questions (N).
     pub n: NonZeroUsize,
-    /// What is looked up for each of them; `None`: the model answers from what it knows.
+    /// The retrieval for each of them; `None`: the model answers from its knowledge.
     pub retrieval: Option<RetrievalParams>,
     /// Whether there are demonstrations.
     pub shots: Shots,
@@ -85,7 +85,7 @@ impl MethodParams for Params {
             field!(n, "the most follow-up questions (N)", Range::COUNT),
             Parameter {
                 name: "k",
-                meaning: "atoms for each follow-up question, where atoms are looked up (k)",
+                meaning: "atoms for each follow-up question, if atoms are searched (k)",
                 range: Range::COUNT,
                 get: |params| match params.retrieval {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atoms),
@@ -95,7 +95,7 @@ impl MethodParams for Params {
             },
             Parameter {
                 name: "delta",
-                meaning: "the least similarity of an atom, where atoms are looked up (δ); where it is not set, lower if the base's own is",
+                meaning: "the least similarity of an atom, if atoms are searched (δ); if it is not set, the base's own value may lower it",
                 range: Range::Number((-1.0, 1.0)),
                 get: |params| match params.retrieval {
                     Some(retrieval) if 0 < retrieval.atoms => json!(retrieval.atom_min_score),
@@ -125,15 +125,16 @@ impl MethodParams for Params {
     };
 }
 
-/// The retrieval of a variant that looks atoms up.
+/// The retrieval of a variant that searches atoms.
 fn atoms_of(params: &mut Params) -> Option<&mut RetrievalParams> {
     params.retrieval.as_mut().filter(|retrieval| 0 < retrieval.atoms)
 }
 
-/// Answers `question` by follow-up questions: at most `2n + 1` chat calls, each asked at most twice.
+/// Answers `question` by follow-up questions: at most `2n + 1` chat calls, each repeated at most
+/// once.
 ///
-/// Differs from Press et al.: where the model answers itself, it does so in a call of its own, not in
-/// one go with the transcript, so that all variants take the same steps.
+/// Differs from Press et al.: if the model answers a follow-up question, it does so in a separate
+/// call and not within the transcript, so that all variants take the same steps.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -144,7 +145,7 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let mut context = Context::default(); // What was looked up: for the citations alone.
+    let mut context = Context::default(); // The retrieved chunks, for citations only.
     let mut pairs: Vec<(String, String)> = Vec::new();
     for hop in 1..=params.n.get() {
         // "Are follow up questions needed here:"
@@ -164,7 +165,7 @@ pub async fn solve(
             Some(retrieval) => {
                 let found =
                     look_up_alone(ports, run, hop, &follow_up, retrieval, &mut context).await?;
-                // From these chunks and nothing else (KAR³ Table 5).
+                // From these chunks only (KAR³ Table 5).
                 let reading =
                     answer_step(ports, run, &sub_question(&follow_up), &found, "").await?;
                 reading.map(|reading| reading.answer)
@@ -184,8 +185,8 @@ pub async fn solve(
     combine_and_conclude(ports, question, context, &pairs, run).await // "So the final answer is:"
 }
 
-/// Ends with what (sub-question, answer) pairs add up to. Where the model says nothing, what was
-/// looked up is read once more.
+/// Ends with the answer that follows from (sub-question, answer) pairs. If the model's reply is
+/// empty, the retrieved chunks are read once more.
 pub(crate) async fn combine_and_conclude(
     ports: &Ports,
     question: &Question,
@@ -201,7 +202,7 @@ pub(crate) async fn combine_and_conclude(
     }
 }
 
-/// What one query finds, as a context of its own; it joins `context` too.
+/// The finds of one query, as a context of its own; they also join `context`.
 pub(crate) async fn look_up_alone(
     ports: &Ports,
     run: &mut Run,
@@ -218,15 +219,15 @@ pub(crate) async fn look_up_alone(
     Ok(found)
 }
 
-/// How a transcript goes on.
+/// The next step of a transcript.
 enum Next {
     FollowUp(String),
     Answer(String),
     Nothing(StopReason),
 }
 
-/// Has the model continue the transcript. A follow-up question that was answered already is passed
-/// over: models like to repeat the transcript before they go on.
+/// Asks the model to continue the transcript. An already answered follow-up question is skipped:
+/// models like to repeat the transcript first.
 async fn next(
     ports: &Ports,
     run: &mut Run,
@@ -244,24 +245,24 @@ async fn next(
         ("question", asked.as_str()),
         ("follow_ups", follow_ups.as_str()),
     ];
-    let Some(said) = run.ask::<Continuation>(ports, &PROMPT, &inputs).await? else {
+    let Some(reply) = run.ask::<Continuation>(ports, &PROMPT, &inputs).await? else {
         return Ok(Next::Nothing(StopReason::Unreadable));
     };
     let is_new =
         |follow_up: &String| !pairs.iter().any(|(known, _)| known.eq_ignore_ascii_case(follow_up));
-    Ok(match (said.follow_ups.into_iter().find(is_new), said.answer) {
+    Ok(match (reply.follow_ups.into_iter().find(is_new), reply.answer) {
         (Some(follow_up), _) => Next::FollowUp(follow_up),
         (None, Some(answer)) => Next::Answer(answer),
         (None, None) => Next::Nothing(StopReason::NothingProposed),
     })
 }
 
-/// What a model writes behind "Are follow up questions needed here:".
+/// The model's text after "Are follow up questions needed here:".
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Continuation {
     /// The follow-up questions before the final answer, in order.
     follow_ups: Vec<String>,
-    /// The final answer, if it came to one.
+    /// The final answer, if there is one.
     answer: Option<String>,
 }
 
@@ -270,13 +271,13 @@ impl Reply for Continuation {
         None
     }
 
-    /// What follows the final answer is not read: models like to go on with a question of their own.
+    /// Text after the final answer is ignored: models like to go on with a question of their own.
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let reply = without_thinking(reply);
         if reply.is_empty() {
             return Err(Unreadable::Empty);
         }
-        let mut said = Self::default();
+        let mut continuation = Self::default();
         let mut lines = reply.lines().map(str::trim).filter(|line| !line.is_empty());
         while let Some(line) = lines.next() {
             if line.to_ascii_lowercase().contains("final answer is") {
@@ -285,12 +286,12 @@ impl Reply for Continuation {
                     true => short_answer(lines.next().unwrap_or_default()),
                     false => here,
                 };
-                said.answer = Some(answer).filter(|answer| !answer.is_empty());
+                continuation.answer = Some(answer).filter(|answer| !answer.is_empty());
                 break;
             }
-            said.follow_ups.extend(follow_up(line));
+            continuation.follow_ups.extend(follow_up(line));
         }
-        if said == Self::default() {
+        if continuation == Self::default() {
             return Err(Unreadable::BadKey {
                 key: "Follow up:".to_owned(),
                 expected:
@@ -298,14 +299,14 @@ impl Reply for Continuation {
                         .to_owned(),
             });
         }
-        Ok(said)
+        Ok(continuation)
     }
 }
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_continuation: Continuation }
 
-/// The question behind `Follow up:`, wherever in a line that stands.
+/// The question after `Follow up:`, anywhere in a line.
 fn follow_up(line: &str) -> Option<String> {
     let lower = line.to_ascii_lowercase();
     let marks = ["follow up", "follow-up", "followup"];
@@ -323,13 +324,17 @@ mod tests {
 
     fn read(reply: &str) -> String {
         match Continuation::read(reply) {
-            Ok(said) => format!("{:?} {:?}", said.follow_ups, said.answer.unwrap_or_default()),
+            Ok(continuation) => format!(
+                "{:?} {:?}",
+                continuation.follow_ups,
+                continuation.answer.unwrap_or_default()
+            ),
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn a_continuation_in_many_dresses() {
+    fn continuations_are_read_in_many_forms() {
         assert_eq!(read("Yes.\nFollow up: Who?"), r#"["Who?"] """#);
         assert_eq!(read("Yes. Follow up: Who?"), r#"["Who?"] """#);
         assert_eq!(read("**Follow-up question 2:** Who?"), r#"["Who?"] """#);
@@ -340,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_runs_on_is_cut_short() {
+    fn text_after_the_final_answer_is_cut() {
         let own = "Follow up: A?\nIntermediate answer: b\nFollow up: C?\nSo the final answer is: d\n\
                    \nQuestion: E?\nAre follow up questions needed here: Yes.\nFollow up: F?";
         assert_eq!(read(own), r#"["A?", "C?"] "d""#);

@@ -1,6 +1,6 @@
-//! Self-RAG: judgements of retrieval, relevance, support and usefulness steer what is answered
-//! (Asai et al., 2024; RA-ISF §4.4). The judgements are asked for in prompts: models with reflection
-//! tokens are not assumed.
+//! Lets judgements of retrieval, relevance, support and usefulness decide what is answered
+//! (Self-RAG: Asai et al., 2024; RA-ISF §4.4). Prompts ask for the judgements: models with
+//! reflection tokens are not required.
 
 mod judge;
 
@@ -20,10 +20,10 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, With
 use pikerag_methods::unaided::{conclude_recalled, recall};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// How many passages are tried, and what the judgements weigh.
+/// The number of passages, and the weights of the judgements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Passages (k), whatever their score.
+    /// Passages (k), with any score.
     pub k: NonZeroUsize,
     /// Weight of relevance in the score of a passage, which is a weighted sum.
     pub w_rel: f64,
@@ -67,12 +67,12 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question` by the segment that scores best: one call, or at most `1 + 4k`, each asked at
-/// most twice.
+/// Answers `question` by the best segment: one call, or at most `1 + 4k`, each repeated at most
+/// once.
 ///
-/// Differs from the paper: one segment is written, as for its short answers; verdicts stand in for the
-/// probabilities of tokens, and the likelihood of the segment itself is not counted; a passage that
-/// is not relevant gets no segment.
+/// Differs from the paper: one segment is written, as for its short answers; verdicts replace the
+/// probabilities of tokens, and the likelihood of the segment itself is not counted; an irrelevant
+/// passage gets no segment.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -84,18 +84,18 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     if !needs_retrieval(ports, run, question).await? {
-        return by_heart(ports, run, question).await;
+        return from_memory(ports, run, question).await;
     }
     let retrieval = RetrievalParams::top(params.k.get());
     let mut segments = Vec::new();
     for chunk in look_up(ports, run, 1, question.query(), retrieval).await? {
-        // A part: a passage that the model refuses costs no other its segment.
+        // A part of the run: if the model refuses one passage, the others keep their segments.
         let mut part = run.part();
         let made = relevant_segment(ports, &mut part, question, chunk, params).await;
         run.absorb(part);
         segments.extend(made?);
     }
-    // The first of two that score the same: retrieval liked its passage better.
+    // The first of two equal scores: retrieval ranked its passage higher.
     let mut best: Option<&Segment> = None;
     for segment in &segments {
         if best.is_none_or(|best| best.score < segment.score) {
@@ -104,14 +104,18 @@ pub async fn solve(
     }
     let Some(Segment { reading, chunk, .. }) = best else {
         run.push(Event::Noted { note: Note::AnswersFromMemory.into() });
-        return by_heart(ports, run, question).await;
+        return from_memory(ports, run, question).await;
     };
     let (answer, rationale) = (reading.answer.clone(), reading.rationale.clone());
     conclude_as(ports, alone(chunk.clone()), answer, rationale, run).await
 }
 
-/// The answer from what the model knows.
-async fn by_heart(ports: &Ports, run: &mut Run, question: &Question) -> Result<Answer, SolveError> {
+/// The answer from the model's knowledge.
+async fn from_memory(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+) -> Result<Answer, SolveError> {
     let recalled = recall(ports, run, question, "").await?;
     conclude_recalled(ports, recalled, run).await
 }
@@ -123,20 +127,21 @@ struct Segment {
     score: f64,
 }
 
-/// Retrieve? Where no verdict can be read, yes: a needless passage costs less than a missing one.
+/// Whether to retrieve. Yes if no verdict can be read: a needless passage costs less than a missing
+/// one.
 async fn needs_retrieval(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
 ) -> Result<bool, SolveError> {
     let asked = quiet_headings(&question.text);
-    let said = run.ask(ports, &judge::RETRIEVAL, &[("question", asked.as_str())]).await?;
-    let Some(Retrieval(holds)) = said else { return Ok(true) };
+    let verdict = run.ask(ports, &judge::RETRIEVAL, &[("question", asked.as_str())]).await?;
+    let Some(Retrieval(holds)) = verdict else { return Ok(true) };
     push(run, Criterion::NeedsRetrieval, &question.text, holds, None);
     Ok(holds)
 }
 
-/// Is the passage about the question? Where no verdict can be read, no.
+/// Whether the passage is about the question. No if no verdict can be read.
 async fn is_relevant(
     ports: &Ports,
     run: &mut Run,
@@ -152,7 +157,7 @@ async fn is_relevant(
     Ok(holds)
 }
 
-/// The segment of a passage; `None` where it is not relevant, or could not be read.
+/// The segment of a passage; `None` if it is irrelevant or unreadable.
 async fn relevant_segment(
     ports: &Ports,
     run: &mut Run,
@@ -166,7 +171,7 @@ async fn relevant_segment(
     }
 }
 
-/// The segment of a relevant passage with its score; `None` where it could not be read.
+/// The segment of a relevant passage with its score; `None` if it is unreadable.
 async fn segment(
     ports: &Ports,
     run: &mut Run,
@@ -183,7 +188,7 @@ async fn segment(
     let (reply, asked) = (quiet_headings(answer), quiet_headings(&question.text));
     let inputs =
         [("context", shown.as_str()), ("reply", reply.as_str()), ("question", asked.as_str())];
-    // A verdict that cannot be read neither adds nor takes.
+    // A verdict that cannot be read counts as 0.
     let (mut support, mut usefulness) = (0.0, 0.0);
     if let Some(Support(degree)) = run.ask(ports, &judge::SUPPORT, &inputs).await? {
         support = degree;
@@ -194,7 +199,7 @@ async fn segment(
         usefulness = useful.scale();
         push(run, Criterion::Useful, answer, 3 <= useful.0, Some(f64::from(useful.0)));
     }
-    let relevance = 1.0; // It is relevant, or it would not be here.
+    let relevance = 1.0; // Irrelevant passages do not come here.
     let score = params.w_rel * relevance + params.w_sup * support + params.w_use * usefulness;
     let note = Note::PassageScored { title: chunk.full_title(), score };
     run.push(Event::Noted { note: note.into() });

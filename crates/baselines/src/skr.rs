@@ -1,5 +1,5 @@
-//! SKR: the nearest labelled questions decide whether to retrieve (Wang et al., 2023, §3.2, the
-//! nearest-neighbour variant; RA-ISF §4.4).
+//! Lets the nearest labelled questions decide whether to retrieve (SKR: Wang et al., 2023, §3.2,
+//! the nearest-neighbour variant; RA-ISF §4.4).
 
 use std::num::NonZeroUsize;
 
@@ -14,17 +14,17 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, With
 use pikerag_methods::unaided::{conclude_recalled, recall};
 use pikerag_methods::{LabelledQuestion, Ports, Run, SolveError};
 
-/// How many neighbours decide, and what is retrieved if they say so.
+/// The number of neighbours that decide, and the retrieval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// Labelled questions that vote (k): the nearest ones.
     pub k: NonZeroUsize,
-    /// What is retrieved.
+    /// The retrieval, if the neighbours decide for it.
     pub retrieval: RetrievalParams,
 }
 
 impl Default for Params {
-    /// k = 5; 5 chunks, whatever their score (RA-ISF §4.3).
+    /// k = 5; 5 chunks with any score (RA-ISF §4.3).
     fn default() -> Self {
         Self { k: const { NonZeroUsize::new(5).unwrap() }, retrieval: RetrievalParams::top(5) }
     }
@@ -48,17 +48,17 @@ impl MethodParams for Params {
             fixed: 330,
             reply: 100,
             ..Cost::of_one_call(
-                "one call, with passages where the nearest labelled questions needed them",
+                "one call, with passages if the nearest labelled questions needed them",
             )
         },
     };
 }
 
-/// Answers `question` from passages, or without them where most of its neighbours are known to the
-/// model: one chat call either way.
+/// Answers `question` from passages, or without them if the model knows most of its neighbours: one
+/// chat call in either case.
 ///
-/// Differs from the paper: a plain majority decides, not one scaled by how many questions of either
-/// kind there are. Half and half is no majority: passages are retrieved.
+/// Differs from the paper: a plain majority decides, not one scaled by the number of questions of
+/// either kind. A tie is no majority: passages are retrieved.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -85,8 +85,8 @@ pub async fn solve(
     conclude(ports, question, context, run).await
 }
 
-/// The labelled questions closest to a question, nearest first, equally near ones in their order: by
-/// meaning, or by shared words where there is no embedder. At least one.
+/// The labelled questions closest to a question, nearest first, equally near ones in their order:
+/// by meaning, or by shared words without an embedder. At least one.
 async fn nearest<'a>(
     ports: &'a Ports,
     question: &Question,
@@ -115,7 +115,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(x, y)| f64::from(x * y)).sum()
 }
 
-/// The part of two questions' words that both have, from 0 to 1.
+/// The share of two questions' words that both have, from 0 to 1.
 fn shared_words(a: &str, b: &str) -> f64 {
     let (a, b) = (content_words(a), content_words(b));
     let shared = a.iter().filter(|word| b.contains(word)).count();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_common() {
+    fn shared_words_are_measured() {
         for (a, b, share) in [
             ("Where was Ilse Brandt born?", "When was Ilse Brandt born?", 1.0),
             ("Ilse Brandt", "Ilse Hale", 1.0 / 3.0),

@@ -1,5 +1,5 @@
-//! Is the question clear, and is there anything to look up? Judged before anything is done
-//! (Think-then-Act: Shen et al., 2024; CRP-RAG §4.2).
+//! Judges first whether the question is clear and needs a search, then acts (Think-then-Act: Shen
+//! et al., 2024; CRP-RAG §4.2).
 
 use std::num::NonZeroUsize;
 
@@ -18,10 +18,10 @@ const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_a
 const REWRITE: Prompt =
     Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 1024);
 
-/// What is looked up, where the model cannot answer by itself.
+/// The retrieval, if the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The most chunks that are looked up, whatever their score.
+    /// The most chunks that are retrieved, with any score.
     pub k: NonZeroUsize,
 }
 
@@ -40,11 +40,7 @@ impl MethodParams for Params {
             "Shen et al. 2024; CRP-RAG §4.2",
             |_| {},
         )],
-        parameters: &[field!(
-            k,
-            "chunks, where the model cannot answer by itself (k)",
-            Range::COUNT
-        )],
+        parameters: &[field!(k, "chunks, if the model cannot answer by itself (k)", Range::COUNT)],
         roles: &[Role::Know, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Fails,
         needs: None,
@@ -62,8 +58,8 @@ impl MethodParams for Params {
     };
 }
 
-/// Answers `question`, rewritten where it is unclear, with retrieval only where the model cannot
-/// answer by itself: two or three chat calls, each asked at most twice.
+/// Answers `question`, rewritten if it is unclear, with retrieval only if the model cannot answer
+/// by itself: two or three chat calls, each repeated at most once.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -94,8 +90,8 @@ pub async fn solve(
     conclude(ports, &question, context, run).await
 }
 
-/// The two angles. A judgement that stayed unreadable changes nothing and promises nothing: the
-/// question is taken as it is, and looked up.
+/// The two judgements. If they stay unreadable, the question is not rewritten, and passages are
+/// retrieved.
 async fn judge(ports: &Ports, run: &mut Run, question: &Question) -> Result<Judged, SolveError> {
     let asked = quiet_headings(&question.text);
     let reply = run.ask::<Judged>(ports, &JUDGE, &[("question", asked.as_str())]).await?;
@@ -106,7 +102,7 @@ async fn judge(ports: &Ports, run: &mut Run, question: &Question) -> Result<Judg
     })
 }
 
-/// The question as it should have been asked; as it was, where the reply stayed unreadable.
+/// The clearer question; the original one if the reply stayed unreadable.
 async fn rewrite(
     ports: &Ports,
     run: &mut Run,
@@ -141,8 +137,8 @@ impl Reply for Judged {
 
 /// `true`, `false`, or words that begin with yes or no.
 fn holds(object: &Value, key: &str) -> Result<bool, Unreadable> {
-    let said = text(object, key).unwrap_or_default().to_lowercase();
-    match said.split(|c: char| !c.is_alphabetic()).next() {
+    let verdict = text(object, key).unwrap_or_default().to_lowercase();
+    match verdict.split(|c: char| !c.is_alphabetic()).next() {
         Some("yes" | "true") => Ok(true),
         Some("no" | "false") => Ok(false),
         _ => Err(Unreadable::key(key, "true or false")),
@@ -171,7 +167,8 @@ mod tests {
 
     #[test]
     fn verdicts_in_words() {
-        let read = |reply| Judged::read(reply).map(|said| (said.is_clear, said.can_answer)).ok();
+        let read =
+            |reply| Judged::read(reply).map(|judged| (judged.is_clear, judged.can_answer)).ok();
         assert_eq!(read(r#"{"clear": true, "can_answer": false}"#), Some((true, false)));
         assert_eq!(read(r#"{"clear": "Yes.", "can_answer": "no, never"}"#), Some((true, false)));
         assert_eq!(read(r#"{"clear": "mostly", "can_answer": true}"#), None);

@@ -1,5 +1,5 @@
-//! Which line of thought leads to the answer? The best few are followed, breadth first (tree of
-//! thoughts: Yao et al., 2023, Algorithm 1; CRP-RAG §4.2).
+//! Follows the best few lines of thought, breadth first (tree of thoughts: Yao et al., 2023,
+//! Algorithm 1; CRP-RAG §4.2).
 
 use std::num::NonZeroUsize;
 
@@ -18,19 +18,19 @@ const THINK: Prompt =
 const VALUE: Prompt =
     Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 1024);
 
-/// How far and how wide.
+/// The depth and the breadth of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// The most steps of a chain of thoughts (T).
     pub depth: NonZeroUsize,
-    /// Thoughts that each state brings (k).
+    /// Thoughts that each state proposes (k).
     pub thoughts: NonZeroUsize,
     /// States that are kept (b).
     pub breadth: NonZeroUsize,
 }
 
 impl Default for Params {
-    /// T = 3, k = 3, b = 2. Ours: Yao et al. set them anew for each task, and CRP-RAG prints none.
+    /// T = 3, k = 3, b = 2. Ours: Yao et al. choose them for each task, and CRP-RAG prints none.
     fn default() -> Self {
         Self {
             depth: const { NonZeroUsize::new(3).unwrap() },
@@ -71,17 +71,17 @@ impl MethodParams for Params {
 struct State {
     /// Its nodes in the tree.
     nodes: Vec<usize>,
-    /// What the nodes say, in their order.
+    /// The thoughts of the nodes, in their order.
     thoughts: Vec<String>,
     /// How promising it is, from 0 to 10.
     value: f64,
 }
 
-/// Answers `question` by the best of the thoughts, without retrieval: at most
-/// `(depth - 1) * breadth * (thoughts + 1) + thoughts + 2` chat calls, each asked at most twice.
+/// Answers `question` by the best of the thoughts, without retrieval: at most `(depth - 1) *
+/// breadth * (thoughts + 1) + thoughts + 2` chat calls, each repeated at most once.
 ///
-/// Differs from Yao et al.: the thoughts that may follow a state are not sampled one by one; one call
-/// asks for several different ones, so that none comes twice.
+/// Differs from Yao et al.: the thoughts that may follow a state are not sampled one by one; one
+/// call asks for several different ones, so that none occurs twice.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -125,7 +125,7 @@ pub async fn solve(
     conclude_recalled(ports, recalled, run).await
 }
 
-/// `G(s, k)`: thoughts that may come next, each once; none where the reply stayed unreadable.
+/// `G(s, k)`: thoughts that may come next, each once; none if the reply stayed unreadable.
 async fn think(
     ports: &Ports,
     run: &mut Run,
@@ -138,8 +138,8 @@ async fn think(
     let inputs =
         [("count", count.as_str()), ("thoughts", so_far.as_str()), ("question", asked.as_str())];
     let mut thoughts: Vec<String> = Vec::new();
-    if let Some(Thoughts(said)) = run.ask::<Thoughts>(ports, &THINK, &inputs).await? {
-        for thought in said {
+    if let Some(Thoughts(new)) = run.ask::<Thoughts>(ports, &THINK, &inputs).await? {
+        for thought in new {
             if thoughts.len() < most.get() && !thoughts.contains(&thought) {
                 thoughts.push(thought);
             }
@@ -148,7 +148,7 @@ async fn think(
     Ok(thoughts)
 }
 
-/// `V(s)`: how promising a chain is; 0 where the reply stayed unreadable.
+/// `V(s)`: how promising a chain is; 0 if the reply stayed unreadable.
 async fn value(
     ports: &Ports,
     run: &mut Run,
@@ -160,7 +160,7 @@ async fn value(
     Ok(run.ask::<Worth>(ports, &VALUE, &inputs).await?.map_or(0.0, |reply| reply.0))
 }
 
-/// The most promising, best first; of equals the one that was thought of first.
+/// The most promising, best first; of equals the earlier one.
 fn best(mut grown: Vec<State>, breadth: NonZeroUsize, run: &mut Run) -> Vec<State> {
     grown.sort_by(|a, b| b.value.total_cmp(&a.value)); // Stable: ties stay in order.
     for (place, state) in grown.iter().enumerate() {
@@ -208,8 +208,8 @@ impl Reply for Worth {
         let object = object(reply, &["value"])?;
         let number = match object.get("value") {
             Some(Value::Number(number)) => number.as_f64(),
-            Some(Value::String(said)) => {
-                let value = said.split_once('/').map_or(said.as_str(), |(value, _of_ten)| value);
+            Some(Value::String(text)) => {
+                let value = text.split_once('/').map_or(text.as_str(), |(value, _of_ten)| value);
                 value.trim().parse().ok()
             }
             _ => None,
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_in_many_shapes() {
+    fn values_are_read_in_many_forms() {
         let read = |reply| Worth::read(reply).map(|worth| worth.0).ok();
         assert_eq!(read(r#"{"value": 7}"#), Some(7.0));
         assert_eq!(read(r#"{"value": "7.5 / 10"}"#), Some(7.5));

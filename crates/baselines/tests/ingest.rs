@@ -1,4 +1,5 @@
-//! Does the base always hold exactly what its files say, and is nothing paid twice?
+//! Tests that the base always holds exactly the content of its files, and that no call is paid
+//! twice.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,10 +29,10 @@ use crate::common::{Files, Shelf, block_on};
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Deleting takes all that derives from a file and nothing else, and costs no call; nor does
-    /// adding it again.
+    /// Deleting removes everything that derives from a file and nothing else, and costs no call;
+    /// nor does adding the file again.
     #[test]
-    fn deleting_leaves_what_the_others_give(ours in corpus("a"), theirs in corpus("b")) {
+    fn deleting_leaves_the_base_of_the_other_files(ours in corpus("a"), theirs in corpus("b")) {
         block_on(async {
             let mut both = ours.clone();
             both.0.extend(theirs.0.clone());
@@ -52,9 +53,9 @@ proptest! {
         });
     }
 
-    /// A base that saw a file change is the base that only ever saw the new content.
+    /// A base that saw a file change equals the base that only ever saw the new content.
     #[test]
-    fn an_update_is_what_a_fresh_start_gives(
+    fn an_update_equals_a_fresh_start(
         before in corpus("a"),
         (new, shared) in (content(), any::<bool>()),
         which in any::<prop::sample::Index>(),
@@ -62,7 +63,7 @@ proptest! {
         let mut after = before.clone();
         let path = which.get(&before.0.keys().cloned().collect::<Vec<_>>()).clone();
         let old = before.0[&path].clone();
-        // Half of the time the old content goes on below the new one.
+        // Half of the time the old content follows the new one.
         let text = text_of(&path, &new) + if shared { &old } else { "" };
         prop_assume!(parse(&path, text.as_bytes(), &Limits::default(), &NoTools).is_ok());
         after.0.insert(path, text);
@@ -77,10 +78,11 @@ proptest! {
     }
 }
 
-/// Reads the parts of a text with it: a part's vector is that of the whole, so that a test can tell where it is from.
+/// An embedder that reads the parts of a text with it: a part gets the vector of the whole text, so
+/// that a test can recognise its origin.
 struct PartReader {
     inner: ScriptedEmbedder,
-    /// Whether a text with this in it is refused.
+    /// Refuses texts that contain this.
     refuses: Option<&'static str>,
 }
 
@@ -133,7 +135,7 @@ async fn index_with_parts(
     (report, embedder.inner.requests().concat())
 }
 
-/// A sentence is read with its chunk, once; by itself only where the chunk could not be read.
+/// A sentence is read with its chunk, once; by itself only if the chunk could not be read.
 #[tokio::test]
 async fn sentences_are_read_with_their_chunks() {
     let text = "The crane stands here.  The mast\nis tall.\n";
@@ -145,14 +147,14 @@ async fn sentences_are_read_with_their_chunks() {
         let read: Vec<_> = texts.iter().filter(|text| sentences.contains(&text.as_str())).collect();
         assert_eq!(read.len(), alone, "{texts:?}");
         let summary = shelf.base.summary().await.unwrap();
-        // A chunk, its sentences and the document's title; refused are the chunk and one sentence.
+        // A chunk, its sentences and the document's title; the chunk and one sentence are refused.
         assert_eq!((summary.sentences, summary.vectors), (2, 4 - 2 * alone), "{report:?}");
         let (_, again) = index_with_parts(&shelf, &files, refuses).await;
-        assert_eq!(again, Vec::<String>::new(), "what is done is not done again");
+        assert_eq!(again, Vec::<String>::new(), "finished work is not repeated");
     }
 }
 
-/// Files that say how many of them are being parsed. None is done before as many are under way as shall be.
+/// Files that count how many are parsed at a time. None finishes before the expected number runs.
 struct Slow(Files, AtomicUsize, AtomicUsize, Barrier);
 
 #[async_trait]
@@ -171,7 +173,7 @@ impl FileReader for Slow {
     }
 }
 
-/// As many at a time as is said, however many calls may be under way, and told in order.
+/// The number in the settings limits parsing, not the number of calls; files are reported in order.
 #[tokio::test]
 async fn files_are_parsed_side_by_side() {
     let file = |n: usize| (format!("{n}.txt"), format!("The Crane {n} is in here."));
@@ -196,7 +198,7 @@ async fn files_are_parsed_side_by_side() {
     }
 }
 
-/// A chunk of rows that is cut off from its header is read with it: another header, another chunk.
+/// A chunk of rows that is cut off from its header is read with it: a new header makes a new chunk.
 #[tokio::test]
 async fn a_new_table_header_reaches_every_row() {
     let rows =
@@ -212,7 +214,7 @@ async fn a_new_table_header_reaches_every_row() {
     assert_eq!(seen(&shelf).await, seen(&fresh).await);
 }
 
-/// So do headings that only repeat the title, or no longer do.
+/// The same holds for headings that begin or cease to repeat the title.
 #[tokio::test]
 async fn a_heading_that_repeats_the_title_is_kept_up_to_date() {
     let body = "One sentence stands here, long enough to fill a chunk of its own, yes.\n\nAnd another one stands here, as long as the first one was.\n";
@@ -228,7 +230,7 @@ async fn a_heading_that_repeats_the_title_is_kept_up_to_date() {
 }
 
 #[tokio::test]
-async fn the_same_bytes_twice_are_no_work() {
+async fn unchanged_bytes_cost_no_work() {
     let files =
         Files::from_iter([("a.md", "# Crane\n\nIt lifts."), ("b.md", "# Tea\n\nIt is hot.")]);
     let (shelf, chat) = (Shelf::empty(), asking());
@@ -241,22 +243,22 @@ async fn the_same_bytes_twice_are_no_work() {
         [&Outcome::Unchanged, &Outcome::Unchanged]
     );
     assert_eq!((second.atomized, second.vectors, chat.requests().len()), (0, 0, calls));
-    // Other settings are another matter.
+    // Other settings are other work.
     let other = Params { chunks: ChunkParams { max_tokens: 99, overlap_tokens: 0 }, ..params() };
     let third = shelf.index(&files, Some(recorded(&shelf, chat)), Some(embedder(16)), &other).await;
     assert!(third.files.iter().all(|(_, outcome)| matches!(outcome, Outcome::Stored { .. })));
 }
 
-/// Files that have other bytes when they are looked at than when they are read.
+/// Files whose bytes change between hashing and reading.
 struct Rewritten {
-    looked_at: Files,
+    hashed: Files,
     read: Files,
 }
 
 #[async_trait]
 impl FileReader for Rewritten {
     async fn hash(&self, path: &str) -> Result<String, FileError> {
-        self.looked_at.hash(path).await
+        self.hashed.hash(path).await
     }
 
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
@@ -265,25 +267,25 @@ impl FileReader for Rewritten {
 }
 
 #[tokio::test]
-async fn what_is_on_record_is_what_was_parsed() {
-    let [old, looked_at, read] = ["Old.", "Looked at.", "Read."]
+async fn the_record_matches_the_parsed_bytes() {
+    let [old, hashed, read] = ["Old.", "Looked at.", "Read."]
         .map(|text| Files::from_iter([("a.md", format!("# One\n\n{text}").as_str())]));
     let (shelf, chat) = (Shelf::empty(), asking());
     index(&shelf, &old, chat).await;
     let tools = Tools {
         base: shelf.base.clone(),
-        reader: Arc::new(Rewritten { looked_at: looked_at.clone(), read }),
+        reader: Arc::new(Rewritten { hashed: hashed.clone(), read }),
         models: ChatModels::default(),
         embedder: None,
     };
     ingest(&tools, &["a.md".to_owned()], &params(), &|_| {}).await.unwrap();
-    // As it was when it was looked at, it is not in the base.
-    let report = index(&shelf, &looked_at, chat).await;
+    // The content at hashing is not in the base.
+    let report = index(&shelf, &hashed, chat).await;
     assert!(matches!(report.files[0].1, Outcome::Stored { .. }), "{report:?}");
 }
 
 #[tokio::test]
-async fn what_moved_leaves_its_old_name_and_costs_nothing() {
+async fn moved_files_lose_their_old_names_and_cost_nothing() {
     let (crane, tea) = ("# Crane\n\nIt lifts.", "# Tea\n\nIt is hot.");
     let (shelf, chat) = (Shelf::empty(), asking());
     index(&shelf, &Files::from_iter([("a.md", crane), ("b.md", tea)]), chat).await;
@@ -295,20 +297,20 @@ async fn what_moved_leaves_its_old_name_and_costs_nothing() {
         shelf.index(&after, Some(recorded(&shelf, chat)), Some(embedder(16)), &params).await;
     assert_eq!(report.moved, [("a.md".to_owned(), "new/a.md".to_owned())]);
     assert_eq!(chat.requests().len(), calls);
-    // The same file under an earlier name goes with whatever it held.
+    // The same file under an earlier name is deleted with all its content.
     index(&shelf, &Files::from_iter([("/whole/b.md", "# Tea\n\nIt was hot.")]), chat).await;
     let renamed = vec![("/whole/b.md".to_owned(), "b.md".to_owned())];
     let params = Params { renamed: renamed.clone(), ..params };
     let b = Files::from_iter([("b.md", tea)]);
     let report = shelf.index(&b, Some(recorded(&shelf, chat)), Some(embedder(16)), &params).await;
     assert_eq!(report.moved, renamed);
-    // What stands nowhere else stays.
+    // Files that exist nowhere else stay.
     let fresh = Shelf::empty();
     index(&fresh, &Files::from_iter([("new/a.md", crane), ("b.md", tea)]), asking()).await;
     assert_eq!(seen(&shelf).await, seen(&fresh).await);
 }
 
-/// Only what changed is paid for.
+/// Only changes are paid for.
 #[tokio::test]
 async fn an_update_pays_for_the_new_chunks_alone() {
     let before = "# One\n\nFirst.\n\n# Two\n\nSecond.\n\n# Three\n\nThird.";
@@ -335,7 +337,7 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
         ("d.txt", "This one is fine."),
     ]);
     let report = index(&shelf, &files, chat).await;
-    let told: Vec<String> = report
+    let lines: Vec<String> = report
         .files
         .iter()
         .map(|(path, outcome)| match outcome {
@@ -343,7 +345,7 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
             other => format!("{path}: {other:?}"),
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(lines.join("\n"), @"
     a.json: `a.json` is not readable as JSON: line 1: EOF while parsing a value, column 10; open it in its program and save it again; if it is plain text, rename it to .txt
     b.txt: `b.txt` holds no text: check that it is the file you meant
     c.pdf: `c.pdf` is not readable as PDF: its structure is damaged and no page can be found; open it in its program and save it again; if it is plain text, rename it to .txt
@@ -351,7 +353,7 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
     ");
     assert_eq!(report.failed_files(), 3);
     assert!(!report.is_whole());
-    // What an earlier version gave is kept.
+    // The content from an earlier version is kept.
     let uris: Vec<String> = shelf
         .base
         .sources(Which::All)
@@ -363,9 +365,9 @@ async fn a_file_that_fails_is_named_and_the_others_go_on() {
     assert_eq!(uris, ["b.txt", "d.txt"]);
 }
 
-/// A spent budget ends the run; the next one goes on, and no chunk is paid for twice.
+/// A spent budget ends the run; the next one continues, and no chunk is paid for twice.
 #[tokio::test]
-async fn a_spent_budget_stops_and_the_next_run_goes_on() {
+async fn the_next_run_continues_after_a_spent_budget() {
     let files = many(12);
     for latency in [0, 3] {
         let chat = asking_slowly(latency);
@@ -378,7 +380,7 @@ async fn a_spent_budget_stops_and_the_next_run_goes_on() {
         let first = shelf.index(&files, capped(5), Some(embedder(16)), &params()).await;
         assert!(first.over_budget && !first.is_whole(), "{first:?}");
         assert!(first.stopped.as_ref().unwrap().contains("the budget of 5 calls is spent"));
-        // What was under way when the run had to end is waited for and stored.
+        // Calls that were running at the end are awaited and stored.
         assert_eq!((first.atomized, chat.requests().len()), (5, 5));
         let second = shelf.index(&files, capped(7), Some(embedder(16)), &params()).await;
         assert!(second.is_whole(), "{second:?}");
@@ -388,7 +390,7 @@ async fn a_spent_budget_stops_and_the_next_run_goes_on() {
     }
 }
 
-/// An embedder that fails from some call on ends the run with what is stored; it holds up nothing.
+/// If an embedder starts to fail, the run ends with the stored part, and nothing hangs.
 #[tokio::test]
 async fn a_failing_embedder_ends_the_run() {
     let files = many(40);
@@ -407,10 +409,10 @@ async fn a_failing_embedder_ends_the_run() {
     }
 }
 
-/// A text whose vector is of no use, such as one of zeros, has none; all others have theirs. Where none is of use, the run
-/// ends.
+/// A text with an unusable vector, such as one of zeros, gets none; all others get theirs. If no
+/// vector is usable, the run ends.
 #[tokio::test]
-async fn a_text_whose_vector_is_of_no_use_is_left_out() {
+async fn texts_with_unusable_vectors_are_left_out() {
     let broken = || ModelError::Broken { model: "fake".to_owned(), source: "all zero".into() };
     let zero_for = |word: &'static str| {
         let vectors = move |texts: &[String]| match texts.iter().any(|text| text.contains(word)) {
@@ -422,13 +424,13 @@ async fn a_text_whose_vector_is_of_no_use_is_left_out() {
     let shelf = Shelf::empty();
     let params = Params { embed_batch: 8, ..params() };
     let report = shelf.index(&many(8), None, Some(zero_for("Page 3")), &params).await;
-    // Each page and its document have a vector, but for one page.
+    // Each page and its document have a vector, except one page.
     assert_eq!((report.vectors, &report.stopped), (2 * 8 - 1, &None), "{report:?}");
     let summary = shelf.base.summary().await.unwrap();
     let counted: Vec<_> =
         summary.refused.iter().map(|refused| (refused.cause, refused.count)).collect();
     assert_eq!(counted, [(RefusalCause::Unreadable, 1)]);
-    // The next run does not ask for it again, until somebody wants it.
+    // The next run does not ask for it again unless that is requested.
     let again = zero_for("Page 3");
     shelf.index(&many(8), None, Some(again.clone()), &params).await;
     assert_eq!(again.requests(), Vec::<Vec<String>>::new());
@@ -437,7 +439,7 @@ async fn a_text_whose_vector_is_of_no_use_is_left_out() {
     assert!(report.stopped.unwrap().contains("breaks the protocol"));
 }
 
-/// A call that fails leaves its chunk for the next run; a model that refuses every call ends this one.
+/// A failed call leaves its chunk for the next run; a model that refuses every call ends this one.
 #[tokio::test]
 async fn failed_calls_are_listed_and_tried_again() {
     let files = many(12);
@@ -462,14 +464,15 @@ async fn failed_calls_are_listed_and_tried_again() {
     let shelf = Shelf::empty();
     let report = shelf.index(&files, Some(recorded(&shelf, refusing)), None, &one_by_one).await;
     assert!(report.stopped.is_some() && !report.over_budget, "{report:?}");
-    // One more may have begun when the first was seen.
+    // One more may have begun when the first failure was seen.
     assert!((1..=3).contains(&refusing.requests().len()), "{}", refusing.requests().len());
 }
 
-/// What a model refuses, however much in a row, stops neither its stage nor the next: rules stand in, the reason is kept, and on
-/// request they are asked about again. Then the base is the one that a willing model gives.
+/// Refusals, however many in a row, stop neither their stage nor the next: rules replace the model,
+/// the reason is kept, and on request the model is asked again. The base then equals that of a
+/// willing model.
 #[tokio::test]
-async fn refused_chunks_are_marked_and_asked_about_on_request() {
+async fn refused_chunks_are_marked_and_retried_on_request() {
     let files = many(12);
     let shelf = Shelf::empty();
     let filtering = ScriptedChat::by_turn(|turn, request| match turn {
@@ -492,7 +495,7 @@ async fn refused_chunks_are_marked_and_asked_about_on_request() {
     assert!(summary.refused[0].reason.contains("content filter"), "{:?}", summary.refused);
     assert_eq!(summary.pending, []);
 
-    // Nobody asked for it: nothing is asked again.
+    // Without a request nothing is asked again.
     let willing = asking();
     let report = shelf.index(&files, Some(recorded(&shelf, willing)), embedder(), &params).await;
     assert!(report.is_whole(), "{report:?}");
@@ -507,7 +510,7 @@ async fn refused_chunks_are_marked_and_asked_about_on_request() {
     assert_eq!(shelf.export(), fresh.export());
 }
 
-/// Chunks that cannot be read are not taken for new ones: there is no bill then.
+/// Unreadable chunks do not count as new: there is no bill then.
 #[tokio::test]
 async fn a_base_that_cannot_be_read_gives_no_bill() {
     let mut files = Files::from_iter([("a.md", "# A\n\nThe crane lifts forty tons.")]);
@@ -524,7 +527,7 @@ async fn a_base_that_cannot_be_read_gives_no_bill() {
 }
 
 #[tokio::test]
-async fn where_questions_stay_unreadable_the_sentences_serve() {
+async fn sentences_replace_unreadable_questions() {
     let files = Files::from_iter([("a.txt", "The crane lifts. The tea is hot.")]);
     let shelf = Shelf::empty();
     let chat = Arc::new(ScriptedChat::in_order(["I cannot.", "Really not."]));
@@ -533,7 +536,7 @@ async fn where_questions_stay_unreadable_the_sentences_serve() {
     assert!(report.is_whole());
     assert_eq!(atoms(&shelf).await, ["The crane lifts.", "The tea is hot."]);
     assert_eq!(chat.requests().len(), 2);
-    // It is done: the next run asks no more.
+    // It counts as done: the next run makes no call.
     shelf.index(&files, Some(chat.clone()), None, &params()).await;
     assert_eq!(chat.requests().len(), 2);
 }
@@ -550,7 +553,7 @@ async fn repeated_questions_and_mere_pronouns_are_dropped_and_counted() {
 }
 
 #[tokio::test]
-async fn another_embedder_makes_all_vectors_anew_and_no_call() {
+async fn a_new_embedder_recomputes_all_vectors_without_calls() {
     let files = many(5);
     let (shelf, chat) = (Shelf::empty(), asking());
     index(&shelf, &files, chat).await;
@@ -567,7 +570,7 @@ async fn another_embedder_makes_all_vectors_anew_and_no_call() {
     assert_eq!(again.vectors, 0);
 }
 
-/// The estimate counts the calls that indexing then makes, and nothing for what is there.
+/// The estimate equals the calls of indexing, and stored content costs nothing.
 #[tokio::test]
 async fn the_estimate_counts_the_calls() {
     let files = many(7);
@@ -653,7 +656,7 @@ fn embedder(dimension: usize) -> Arc<dyn Embedder> {
     Arc::new(HashEmbedder::new(dimension))
 }
 
-/// A model that finds two questions in everything, and counts.
+/// A model that finds two questions in every chunk, and counts its calls.
 fn asking() -> &'static ScriptedChat {
     asking_slowly(0)
 }
@@ -678,7 +681,7 @@ async fn index(shelf: &Shelf, files: &Files, chat: &'static ScriptedChat) -> Rep
     shelf.index(files, Some(recorded(shelf, chat)), Some(embedder(16)), &params()).await
 }
 
-/// All that can be seen of a base: its export, who bears which words, who is close to what.
+/// The observable state of a base: its export, the chunks by word, the neighbours by vector.
 #[derive(Debug, PartialEq)]
 struct Seen {
     export: Vec<String>,

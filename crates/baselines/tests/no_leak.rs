@@ -1,4 +1,5 @@
-//! Does one question ever see what belongs to another? Twenty at once, each with names of its own.
+//! Tests that one question never sees the content of another, with twenty at once, each with names
+//! of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::common::{Answered, Files, Shelf, solve};
 const QUESTIONS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn questions_asked_at_once_do_not_meet() {
+async fn concurrent_questions_do_not_share_content() {
     let embedder = Arc::new(HashEmbedder::new(1 << 16));
     let shelf = Shelf::empty();
     let mut files = Files::default();
@@ -60,12 +61,16 @@ async fn questions_asked_at_once_do_not_meet() {
         assert_eq!(chat.peak() == 1, at_once == 1, "{} at once", chat.peak());
         runs.push(answers);
     }
-    assert!(runs.iter().all(|run| *run == runs[0]), "how many are asked at once changes answers");
+    assert!(
+        runs.iter().all(|run| *run == runs[0]),
+        "the number of concurrent questions changes answers"
+    );
 }
 
-/// A question reads one state of the base from its beginning to its end; the next one reads another.
+/// A question reads one snapshot of the base from its beginning to its end; the next one reads
+/// another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_deleted_meanwhile_is_read_to_the_end() {
+async fn questions_finish_on_their_snapshot() {
     let embedder = Arc::new(HashEmbedder::new(1 << 16));
     let shelf = Shelf::empty();
     let mut files = Files::default();
@@ -75,7 +80,7 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     let atomizer = Arc::new(ScriptedChat::by(|request| Ok(atoms(request))));
     shelf.index(&files, Some(atomizer), Some(embedder.clone()), &params).await;
     let base = shelf.base.clone();
-    // While the first reply is on its way, somebody deletes what the second hop needs.
+    // During the first reply another process deletes the content of the second hop.
     let chat = ScriptedChat::by_turn(move |turn, request| {
         let base = base.clone();
         let delete = move || {
@@ -99,7 +104,8 @@ async fn what_is_deleted_meanwhile_is_read_to_the_end() {
     assert_eq!(next.state().await.unwrap().chunks, 1);
 }
 
-/// With the paper's δ and no chunks beside the chosen ones: others would let other machines in, openly.
+/// With the paper's δ and no chunks beside the chosen ones: those would legitimately bring other
+/// machines.
 fn alone() -> kar3::Params {
     kar3::Params {
         delta: Some(kar3::DELTA),
@@ -118,7 +124,7 @@ fn atoms(request: &ChatRequest) -> String {
     }
 }
 
-/// Plays all roles by what the prompt holds, and fails on any name of another question.
+/// Plays all roles by the content of the prompt, and fails on any name from another question.
 fn reply(request: &ChatRequest) -> String {
     let prompt = prompt(request);
     let (_, question) = prompt.rsplit_once("# Question\n").unwrap();
@@ -146,7 +152,7 @@ fn prompt(request: &ChatRequest) -> String {
     }
 }
 
-/// The two digits behind a name.
+/// The two digits after a name.
 fn number(text: &str, name: &str) -> String {
     let (_, behind) = text.split_once(name).unwrap();
     behind.chars().take(2).collect()

@@ -1,5 +1,5 @@
-//! Do typed records, statements and references hold exactly what the documents say, and is nothing paid
-//! twice?
+//! Tests that typed records, statements and references match the documents exactly, and that no
+//! call is paid twice.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::common::{Files, Shelf, block_on};
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Records, statements and references go with what they derive from, and come back for nothing.
+    /// Records, statements and references are deleted with their sources, and come back at no cost.
     #[test]
-    fn deleting_leaves_what_the_others_give(ours in corpus("a"), theirs in corpus("b")) {
+    fn deleting_leaves_the_base_of_the_other_files(ours in corpus("a"), theirs in corpus("b")) {
         block_on(async {
             let mut both = ours.clone();
             both.0.extend(theirs.0.clone());
@@ -40,9 +40,9 @@ proptest! {
         });
     }
 
-    /// A base that saw files change is the base that only ever saw the new ones.
+    /// A base that saw files change equals the base that only ever saw the new ones.
     #[test]
-    fn an_update_is_what_a_fresh_start_gives(before in corpus("a"), after in corpus("a")) {
+    fn an_update_equals_a_fresh_start(before in corpus("a"), after in corpus("a")) {
         block_on(async {
             let mut mixed = before.clone();
             mixed.0.extend(after.0.clone());
@@ -54,9 +54,10 @@ proptest! {
         });
     }
 
-    /// However often the budget ends the run, the base comes out the same and no call is made twice.
+    /// However often the budget ends the run, the base comes out the same and no call is made
+    /// twice.
     #[test]
-    fn a_spent_budget_stops_and_the_next_run_goes_on(files in corpus("a"), step in 1_u64..6) {
+    fn the_next_run_continues_after_a_spent_budget(files in corpus("a"), step in 1_u64..6) {
         block_on(async {
             let (whole, once) = (Shelf::empty(), reading());
             index(&whole, &files, once).await;
@@ -66,7 +67,7 @@ proptest! {
                 let cap = Cap { calls: Some(step), ..Cap::default() };
                 let budget = Budget::new(chat, Arc::new(Meter::new(Prices::new(), cap)));
                 let chat = Recorded::new(budget, shelf.base.clone(), Mode::Record);
-                // As in the product: what two chunks ask alike at the same time is asked once.
+                // As in the product: equal requests of two chunks at the same time share one call.
                 let chat = Arc::new(SingleFlight::new(chat));
                 let report = shelf.index(&files, Some(chat), None, &params()).await;
                 if report.is_whole() {
@@ -84,9 +85,9 @@ proptest! {
     }
 }
 
-/// A JSON record whose text stays and whose fields change is read again.
+/// A JSON record whose fields change and whose text stays is read again.
 #[tokio::test]
-async fn what_a_document_says_of_itself_is_kept_up_to_date() {
+async fn fields_of_a_document_are_kept_up_to_date() {
     let record = |weight: u32| {
         format!(r#"{{"title": "Crane", "text": "It lifts.", "weight": "{weight} t"}}"#)
     };
@@ -98,7 +99,7 @@ async fn what_a_document_says_of_itself_is_kept_up_to_date() {
     assert_eq!(records(&shelf).await, "load a.jsonl#1 0..9 metadata machine=Crane weight=6 t");
 }
 
-/// A text that moves in its document takes its records along.
+/// Records follow a text that moves within its document.
 #[tokio::test]
 async fn places_follow_the_text() {
     let table = "| machine | weight |\n|---|---|\n| Crane | 5 t |\n";
@@ -112,9 +113,10 @@ async fn places_follow_the_text() {
     }
 }
 
-/// Another declaration is read again; one that is gone takes its records along; the others stay unpaid.
+/// Another declaration is read again; a removed one deletes its records; the others stay and cost
+/// nothing.
 #[tokio::test]
-async fn a_changed_schema_is_read_again_and_nothing_else() {
+async fn only_changed_schemas_are_read_again() {
     let files = Files::from_iter([
         ("a.csv", "machine,weight\nCrane,5 t\nHoist,6 t\n"),
         ("b.txt", "Record: the lift weighs 7 t.\n"),
@@ -132,7 +134,7 @@ async fn a_changed_schema_is_read_again_and_nothing_else() {
     other.records[0].fields[1].kind = pikerag_knowledge::records::FieldType::Date;
     let second = shelf.index(&files, Some(recorded(&shelf, chat)), None, &other).await;
     assert_eq!(second.records, 3);
-    // The question to the model names the type: it is asked anew, and about the one text only.
+    // The request names the type, so it is sent again, for this one text.
     assert_eq!(chat.requests().len(), calls + 1);
     insta::assert_snapshot!(records(&shelf).await, @r#"
     load a.csv 17..44 table machine=Crane weight="5 t"?
@@ -146,7 +148,7 @@ async fn a_changed_schema_is_read_again_and_nothing_else() {
     assert_eq!((back.records, chat.requests().len()), (3, calls + 1));
 }
 
-/// The estimate counts the very calls.
+/// The estimate equals the number of calls.
 #[tokio::test]
 async fn the_estimate_counts_statements_and_records() {
     let files = Files::from_iter([
@@ -164,12 +166,12 @@ async fn the_estimate_counts_statements_and_records() {
     assert_eq!((after.calls, after.usage.completion_tokens), (0, 0));
     let mut other = params();
     other.records[0].description = "How much a machine lifts".to_owned();
-    let anew =
+    let again =
         estimate(Some(&*shelf.base), &files, &paths, &other, &Available::all()).await.unwrap();
-    assert_eq!(anew.calls, 2);
+    assert_eq!(again.calls, 2);
 }
 
-/// A reply without statements gives the sentences in their place, and is not asked for again.
+/// A reply without statements is replaced by the sentences, and is not requested again.
 #[tokio::test]
 async fn unreadable_statements_fall_back_to_sentences() {
     let files = Files::from_iter([("a.txt", "Ada built it. Bea did not.")]);
@@ -183,7 +185,8 @@ async fn unreadable_statements_fall_back_to_sentences() {
     assert_eq!(chat.requests().len(), calls);
 }
 
-/// Links, files, titles and numbers; not what several documents are called, and not oneself.
+/// References by links, files, titles and numbers; not by titles that several documents share, and
+/// not to oneself.
 #[tokio::test]
 async fn documents_refer_to_each_other() {
     let files = Files::from_iter([
@@ -222,7 +225,7 @@ async fn documents_refer_to_each_other() {
     reader.md -> safety.md by title: # Reader See the Annual Report and "crane safety handbook".
     safety.md -> doc-117 notes.md by identifier: # Crane Safety Handbook It bears DOC-117. Keep away.
     "#);
-    // An edge goes with either end, and comes back with it.
+    // An edge is deleted with either end, and comes back with it.
     let whole = references(&shelf).await;
     for path in ["safety.md", "mentions.md"] {
         shelf.base.delete_file(path).await.unwrap();
@@ -284,7 +287,7 @@ fn params() -> Params {
     }
 }
 
-/// A model that states what it read, and finds a record where the text has that word.
+/// A model that states what it read, and finds a record if the text has that word.
 fn reading() -> &'static ScriptedChat {
     Box::leak(Box::new(ScriptedChat::by(|request| Ok(reply(request)))))
 }

@@ -1,5 +1,5 @@
-//! Do the entity graph and the tree hold exactly what the documents say, and is nothing paid twice?
-//! (GraphRAG, RAPTOR)
+//! Tests that the entity graph and the tree match the documents exactly, and that no call is paid
+//! twice (GraphRAG, RAPTOR).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,10 +22,10 @@ use crate::common::{Files, Shelf, block_on};
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Deleting takes all that derives from a file at once and without a call; the next run makes the
-    /// base that never held it.
+    /// Deleting removes everything that derives from a file at once and without a call; the next
+    /// run makes the base that never held it.
     #[test]
-    fn deleting_leaves_what_the_others_give(ours in corpus("a"), theirs in corpus("b")) {
+    fn deleting_leaves_the_base_of_the_other_files(ours in corpus("a"), theirs in corpus("b")) {
         block_on(async {
             let mut both = ours.clone();
             both.0.extend(theirs.0.clone());
@@ -37,7 +37,7 @@ proptest! {
             }
             shelf.base.refresh().await.unwrap();
             assert_eq!(chat.requests().len(), calls);
-            // Each file has a word of its own, and our model repeats all that it reads.
+            // Each file has a word of its own, and our model repeats all its input.
             let left = shelf.export().join("\n");
             for path in theirs.0.keys() {
                 let word = path.replace(".txt", "word");
@@ -47,16 +47,17 @@ proptest! {
             let fresh = Shelf::empty();
             index(&fresh, &ours, reading()).await;
             assert_eq!(shelf.export(), fresh.export());
-            // Adding it again costs nothing: every call is on record.
+            // Adding it again costs nothing: every call is recorded.
             let calls = chat.requests().len();
             index(&shelf, &both, chat).await;
             assert_eq!(chat.requests().len(), calls);
         });
     }
 
-    /// However often the budget ends the run, the base comes out the same and no call is made twice.
+    /// However often the budget ends the run, the base comes out the same and no call is made
+    /// twice.
     #[test]
-    fn a_spent_budget_stops_and_the_next_run_goes_on(files in corpus("a"), step in 3_u64..12) {
+    fn the_next_run_continues_after_a_spent_budget(files in corpus("a"), step in 3_u64..12) {
         block_on(async {
             let whole = Shelf::empty();
             let chat = reading();
@@ -85,9 +86,9 @@ proptest! {
     }
 }
 
-/// What was built once is kept up to date by every later run, and what did not change is kept.
+/// Every later run updates these structures, and keeps unchanged parts.
 #[tokio::test]
-async fn later_runs_keep_up_what_was_built() {
+async fn later_runs_update_built_structures() {
     let mut files = library();
     let (shelf, chat) = (Shelf::empty(), reading());
     let report = index(&shelf, &files, chat).await;
@@ -106,14 +107,14 @@ async fn later_runs_keep_up_what_was_built() {
     let plain = Params { with: Vec::new(), ..params() };
     let model = Some(recorded(&shelf, chat));
     let report = shelf.index(&files, model, Some(embedder()), &plain).await;
-    // What is said of cranes did not change: one report and the root are new.
+    // The text about cranes did not change: one report and the root are new.
     assert_eq!((report.extracted, report.reports, report.summaries), (1, 1, 1), "{report:?}");
     let fresh = Shelf::empty();
     index(&fresh, &files, reading()).await;
     assert_eq!(shelf.export(), fresh.export());
 }
 
-/// Scores spread to chunks with an entity in common, and to those of related entities, where that is set.
+/// If set, scores spread to chunks with an entity in common, and to those of related entities.
 #[tokio::test]
 async fn entities_lead_to_other_chunks() {
     let fillers = ["Tea", "Nets", "Snow", "Rope", "Salt", "Iron", "Wool", "Coal"];
@@ -143,22 +144,22 @@ async fn entities_lead_to_other_chunks() {
 }
 
 #[tokio::test]
-async fn without_a_model_names_and_sentences_serve() {
+async fn names_and_sentences_replace_a_missing_model() {
     let shelf = Shelf::empty();
     let report = shelf.index(&library(), None, Some(embedder()), &params()).await;
     assert_eq!(report.extracted, 2);
     assert_eq!(report.lacking, [Lacking::TreeModels]);
     assert!(!report.is_whole());
     let communities = shelf.base.communities(Which::All).await.unwrap();
-    let told: Vec<String> = communities
+    let reports: Vec<String> = communities
         .into_iter()
         .map(|community| community.report.unwrap())
         .map(|report| format!("{}: {} ({:?})", report.title, report.summary, report.model))
         .collect();
-    let cranes = told.iter().find(|told| told.contains("KX-40")).unwrap();
-    assert!(cranes.contains("Brandt designed the KX-40."), "{told:?}");
-    assert!(told.iter().all(|told| told.ends_with("(None)")));
-    // With a model all is found anew, and the base is the one that a model made.
+    let cranes = reports.iter().find(|reports| reports.contains("KX-40")).unwrap();
+    assert!(cranes.contains("Brandt designed the KX-40."), "{reports:?}");
+    assert!(reports.iter().all(|reports| reports.ends_with("(None)")));
+    // With a model everything is found again, and the base equals the one that a model made.
     let chat = reading();
     index(&shelf, &library(), chat).await;
     let fresh = Shelf::empty();
@@ -171,7 +172,7 @@ async fn without_a_model_names_and_sentences_serve() {
 }
 
 #[tokio::test]
-async fn where_replies_stay_unreadable_names_serve() {
+async fn names_replace_unreadable_replies() {
     let chat = Arc::new(ScriptedChat::by(|_| Ok(" ".to_owned())));
     let shelf = Shelf::empty();
     let report = shelf.index(&library(), Some(chat.clone()), Some(embedder()), &params()).await;
@@ -179,12 +180,12 @@ async fn where_replies_stay_unreadable_names_serve() {
     let made = report.extracted + report.reports + report.summaries;
     assert_eq!((report.extracted, report.unextracted), (2, made));
     assert_eq!(chat.requests().len(), 2 * made);
-    // It is done: the next run asks no more.
+    // It counts as done: the next run makes no call.
     shelf.index(&library(), Some(chat.clone()), Some(embedder()), &params()).await;
     assert_eq!(chat.requests().len(), 2 * made);
 }
 
-/// What is said at length is put together by the model, and again only when it changes.
+/// The model summarises long descriptions, and does so again only after a change.
 #[tokio::test]
 async fn long_descriptions_are_summarised() {
     let page = |n: usize| {
@@ -212,7 +213,7 @@ async fn long_descriptions_are_summarised() {
     assert_eq!(described(), 2);
 }
 
-/// Extraction is counted exactly, what follows from it about.
+/// Extraction is counted exactly, the later stages approximately.
 #[tokio::test]
 async fn the_estimate_counts_extraction() {
     let files = library();
@@ -275,30 +276,30 @@ fn prompt(request: &ChatRequest) -> &str {
     text
 }
 
-/// A model that finds an entity in every capitalised word and a relation between neighbours, repeats
-/// what it reads wherever it is asked to report, and counts.
+/// A model that finds an entity in every capitalised word and a relation between neighbours,
+/// repeats its input in every report, and counts its calls.
 fn reading() -> &'static ScriptedChat {
     let reply = |request: &ChatRequest| {
         let prompt = prompt(request);
         let (_, body) = prompt.rsplit_once("\n# ").unwrap().1.split_once('\n').unwrap();
-        let said = body.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = body.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(match request.role {
-            Role::Extract => entities(&said),
+            Role::Extract => entities(&text),
             _ if prompt.contains("# Reports on parts") => {
                 let all = prompt.split_once("# Reports on parts").unwrap().1;
                 let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
-                serde_json::json!({"title": "Report", "summary": all, "rating": 5, "findings": [said]})
+                serde_json::json!({"title": "Report", "summary": all, "rating": 5, "findings": [text]})
                     .to_string()
             }
-            _ => format!("In short: {said}"),
+            _ => format!("In short: {text}"),
         })
     };
     Box::leak(Box::new(ScriptedChat::by(reply)))
 }
 
-fn entities(said: &str) -> String {
+fn entities(text: &str) -> String {
     let (mut entities, mut relations) = (Vec::new(), Vec::new());
-    for sentence in said.split_inclusive(". ") {
+    for sentence in text.split_inclusive(". ") {
         let words = sentence.split([' ', '.']);
         let names: Vec<&str> = words
             .filter(|word| word.starts_with(char::is_uppercase) && !["This", "The"].contains(word))

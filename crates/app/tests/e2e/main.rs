@@ -64,7 +64,7 @@ mod records;
 #[cfg(test)]
 mod reload;
 #[cfg(test)]
-#[path = "../../../baselines/tests/said/repeating.rs"]
+#[path = "../../../baselines/tests/model_output/repeating.rs"]
 mod repeating;
 #[cfg(test)]
 mod replay;

@@ -1,4 +1,4 @@
-//! What do all documents together say? GraphRAG's global search over community reports.
+//! Answers from all documents together: GraphRAG's global search over community reports.
 
 use std::collections::BTreeSet;
 
@@ -21,18 +21,19 @@ use pikerag_methods::conclude::conclude_with;
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// What the global search looks at.
+/// The scope and the budgets of the global search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Global {
-    /// The level whose communities are read; those above that have no parts there are read too.
+    /// The level of the communities that are read; higher communities without parts there are read
+    /// too.
     pub level: u8,
     /// Tokens of reports in one call.
     pub batch: u64,
-    /// Tokens of partial answers that the final one is written from.
+    /// Tokens of partial answers from which the final answer is written.
     pub budget: u64,
     /// Tokens of chunks that it may cite.
     pub evidence: u64,
-    /// Calls under way at a time.
+    /// Calls that run at a time.
     pub at_once: usize,
 }
 
@@ -47,7 +48,7 @@ impl MethodParams for Global {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[Variant::new(
             "graphrag-global",
-            "a partial answer from each batch of community reports, the helpful ones put together",
+            "a partial answer from each batch of community reports, the helpful ones combined",
             "GraphRAG",
             |_| {},
         )],
@@ -71,8 +72,8 @@ impl MethodParams for Global {
 
 const MAP: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/map.md"), 1024);
 
-/// Answers `question` from the reports on all communities of a level: a call for each batch of reports,
-/// and one that puts the helpful partial answers together.
+/// Answers `question` from the reports on all communities of a level: a call for each batch of
+/// reports, and one that combines the helpful partial answers.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -106,20 +107,20 @@ pub async fn global(
     let mut partial: Vec<(Partial, &[Community])> = Vec::new();
     for ((step, batch), (reply, account)) in batches.iter().enumerate().zip(replies) {
         run.account.merge(account);
-        let Some(said) = run.one_of_many(Role::Answer, reply)? else { continue };
+        let Some(draft) = run.one_of_many(Role::Answer, reply)? else { continue };
         let nodes = batch.iter().map(|community| consulted(community, rating(community)));
         run.push(Event::Consulted { nodes: nodes.collect() });
-        let answer = run.thought(step + 1, said.answer)?;
-        let said = Partial { answer, ..said };
+        let answer = run.thought(step + 1, draft.answer)?;
+        let draft = Partial { answer, ..draft };
         run.push(Event::Judged {
             criterion: Criterion::Useful,
             of: format!("partial answer {}", step + 1),
-            holds: 0.0 < said.score,
-            score: Some(said.score),
+            holds: 0.0 < draft.score,
+            score: Some(draft.score),
             by: JudgedBy::SelfAssessment,
         });
-        if 0.0 < said.score {
-            partial.push((said, batch));
+        if 0.0 < draft.score {
+            partial.push((draft, batch));
         }
     }
     // Stable: of equals the batch with the better rating comes first.
@@ -129,10 +130,10 @@ pub async fn global(
     }
     let mut lines =
         vec!["What reports on parts of the documents say, the most helpful first:".to_owned()];
-    let said = partial
+    let drafts = partial
         .iter()
-        .map(|(said, _)| format!("- (helpfulness {}) {}", said.score, one_line(&said.answer)));
-    fill(&mut lines, said, params.budget);
+        .map(|(draft, _)| format!("- (helpfulness {}) {}", draft.score, one_line(&draft.answer)));
+    fill(&mut lines, drafts, params.budget);
     let members = partial.iter().flat_map(|(_, batch)| *batch).flat_map(|one| one.members.clone());
     let members: BTreeSet<EntityId> = members.collect();
     let mut context = Context::default();
@@ -150,7 +151,7 @@ fn rating(community: &Community) -> f64 {
     community.report.as_ref().map_or(0.0, |report| report.rating)
 }
 
-/// The communities of a level, and those above it that are not split further. Only with a report.
+/// The communities of a level, and higher ones without parts. Only communities with a report.
 fn at_level(mut communities: Vec<Community>, level: u8) -> Vec<Community> {
     let split: BTreeSet<_> = communities.iter().filter_map(|community| community.parent).collect();
     communities.retain(|community| {
@@ -215,9 +216,9 @@ impl Reply for Partial {
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["score", "answer"])?;
-        let said = text(&object, "score")?;
+        let score = text(&object, "score")?;
         let digits: String =
-            said.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            score.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
         let score = digits
             .parse::<f64>()
             .map_err(|_| Unreadable::key("score", "an integer from 0 to 100"))?;
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_read_with_what_stands_alone_above_it() {
+    fn a_level_includes_undivided_communities_above_it() {
         let all = vec![
             community(1, 0, None, 5.0),
             community(2, 0, None, 7.0),
@@ -266,8 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn scores_come_in_many_dresses() {
-        let score = |reply| Partial::read(reply).map(|said| said.score);
+    fn scores_are_read_in_many_forms() {
+        let score = |reply| Partial::read(reply).map(|partial| partial.score);
         assert_eq!(score(r#"{"answer": "x", "score": "85/100"}"#), Ok(85.0));
         assert_eq!(score(r#"{"answer": "x", "score": 185}"#), Ok(100.0));
         assert_eq!(score(r#"{"answer": "", "score": 85}"#), Ok(0.0));

@@ -1,4 +1,4 @@
-//! What surrounds the entities that a question is about? GraphRAG's local search.
+//! Answers from the surroundings of a question's entities: GraphRAG's local search.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,17 +20,17 @@ use pikerag_methods::organizing::gathered;
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutModel};
 use pikerag_methods::{Ports, Run, SolveError};
 
-/// What the local search looks at.
+/// The size and the budgets of the local search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
     /// Entities that the question is about.
     pub entities: usize,
-    /// Tokens of all that the answer is written from.
+    /// The budget of the answer's whole input, in tokens.
     pub budget: u64,
-    /// Part of the budget that chunks may take, from 0 to 1; entities and relations have what chunks and
-    /// reports leave.
+    /// The share of the budget for chunks, from 0 to 1; entities and relations get the rest after
+    /// chunks and reports.
     pub chunks: f64,
-    /// Part of the budget that reports may take, from 0 to 1.
+    /// The share of the budget for reports, from 0 to 1.
     pub reports: f64,
 }
 
@@ -65,7 +65,7 @@ impl MethodParams for Local {
     };
 }
 
-/// Answers `question` from what surrounds the entities that it is about: one chat call.
+/// Answers `question` from the surroundings of its entities: one chat call.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -101,8 +101,8 @@ pub async fn local(
     conclude_with(ports, question, context, notes.trim(), run).await
 }
 
-/// The entities that a question is about, best first: by meaning; without an embedder those that it
-/// names, then those of the chunks that fit its words.
+/// The entities of a question, best first: by meaning. Without an embedder, the ones that it names,
+/// then the ones in chunks that fit its words.
 async fn entities_about(
     ports: &Ports,
     question: &str,
@@ -144,7 +144,7 @@ async fn chunks_about(
     budget: u64,
 ) -> Result<Vec<Hit>, SolveError> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
-    // Chunk → entities in it, and the place where it was met first.
+    // Chunk → its number of these entities, and the first place in which it was found.
     let mut counts: HashMap<ChunkId, (usize, usize)> = HashMap::new();
     let mut place = 0;
     for list in ports.base.chunks_of(ChunksOf::EntitiesInOrder(&ids), usize::MAX).await? {
@@ -160,7 +160,8 @@ async fn chunks_about(
     Ok(within(ports, ranked, "entities", budget).await?.into_iter().map(|(hit, _)| hit).collect())
 }
 
-/// The reports on the communities that hold most of these entities, the smallest first among equals.
+/// The reports on the communities that hold most of these entities, the smallest first among
+/// equals.
 async fn reports_about(
     ports: &Ports,
     entities: &[Entity],
@@ -197,7 +198,7 @@ async fn reports_about(
     Ok(format!("Reports:\n{}", shown.join("\n\n")))
 }
 
-/// What is said of these entities and their relations: those among themselves first.
+/// Lines about these entities and their relations; relations between them come first.
 async fn facts_about(
     ports: &Ports,
     entities: &[Entity],
@@ -206,7 +207,7 @@ async fn facts_about(
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mut relations = ports.base.relations_of(&ids).await?;
     let ends = |relation: &Relation| [relation.subject, relation.object];
-    // Stable: the heavier comes first, as the base lists them.
+    // Stable: the heavier relation comes first, as the base lists them.
     relations.sort_by_key(|relation| !ends(relation).iter().all(|end| ids.contains(end)));
     let all: BTreeSet<EntityId> = relations.iter().flat_map(ends).collect();
     let names: HashMap<EntityId, String> = ports
@@ -220,9 +221,9 @@ async fn facts_about(
     let mut lines = vec!["Entities:".to_owned()];
     let left = fill(&mut lines, entities.iter().map(entity_line), budget);
     lines.push("Relations:".to_owned());
-    let said = relations.iter().map(|relation| {
+    let described = relations.iter().map(|relation| {
         relation_line(name(relation.subject), name(relation.object), &relation.description)
     });
-    fill(&mut lines, said, left);
+    fill(&mut lines, described, left);
     Ok(lines.join("\n"))
 }

@@ -1,4 +1,4 @@
-//! Which simpler questions stand under a question? The tree as the model writes it, cut to bounds.
+//! Reads a tree of simpler questions from the model's reply, and cuts it to bounds.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use pikerag_knowledge::Schema;
 use pikerag_prompt::{Reply, Unreadable, closed, object, one_line, shape, text};
 use serde_json::{Value, json};
 
-/// Levels below the question that are asked for.
+/// The number of levels below the question that the prompt asks for.
 pub(super) const DEPTH: usize = 3;
 
 /// A question and the places of its children in the list of all nodes.
@@ -18,25 +18,25 @@ pub(super) struct Node {
     pub(super) children: Vec<usize>,
 }
 
-/// A tree as written. The default has no branches.
+/// A tree as the model wrote it. The default has no branches.
 #[derive(Default)]
 pub(super) struct Tree(Value);
 
 impl Tree {
-    /// The nodes level by level, the root first, which is the question itself whatever the model
-    /// made of it. Children are taken all or none: they refer to one another.
+    /// The nodes level by level, the root first. The root is the question itself, whatever the
+    /// model made of it. Children are taken all or none: they refer to one another.
     pub(super) fn bounded(&self, question: &str, depth: usize, most: usize) -> Vec<Node> {
         let root = Node { question: question.to_owned(), depth: 0, children: Vec::new() };
         let mut nodes = vec![root];
-        let mut waiting = VecDeque::from([(0, 0, &self.0)]);
-        while let Some((number, level, said)) = waiting.pop_front() {
-            let below = children(said);
+        let mut pending = VecDeque::from([(0, 0, &self.0)]);
+        while let Some((number, level, tree)) = pending.pop_front() {
+            let below = children(tree);
             if level == depth || most < nodes.len() + below.len() {
                 continue;
             }
             for (question, child) in below {
                 let place = nodes.len();
-                waiting.push_back((place, level + 1, child));
+                pending.push_back((place, level + 1, child));
                 nodes.push(Node { question, depth: level + 1, children: Vec::new() });
                 if let Some(parent) = nodes.get_mut(number) {
                     parent.children.push(place);
@@ -47,13 +47,13 @@ impl Tree {
     }
 }
 
-fn children(said: &Value) -> Vec<(String, &Value)> {
-    let Some(Value::Array(items)) = said.get("children") else { return Vec::new() };
+fn children(tree: &Value) -> Vec<(String, &Value)> {
+    let Some(Value::Array(items)) = tree.get("children") else { return Vec::new() };
     let mut below = Vec::new();
     for item in items {
         let question = match item {
             Value::String(question) => one_line(question),
-            item => text(item, "question").map(|said| one_line(&said)).unwrap_or_default(),
+            item => text(item, "question").map(|question| one_line(&question)).unwrap_or_default(),
         };
         if !question.is_empty() {
             below.push((question, item));
@@ -62,8 +62,8 @@ fn children(said: &Value) -> Vec<(String, &Value)> {
     below
 }
 
-/// A question with the answers of its earlier siblings in place of `#1`, `#2`; what has no answer
-/// stays.
+/// A question with the answers of its earlier siblings in place of `#1`, `#2`; placeholders without
+/// an answer stay.
 pub(super) fn filled_in(question: &str, answers: &[Option<&str>]) -> String {
     let mut pieces = question.split('#');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -96,7 +96,7 @@ impl Reply for Tree {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_tree: Tree }
 
-/// Written out level by level: few endpoints enforce a schema that refers to itself.
+/// Written out level by level: few endpoints enforce a recursive schema.
 fn nested(levels: usize) -> Value {
     let mut shape = closed(json!({"question": {"type": "string"}}));
     for _ in 0..levels {

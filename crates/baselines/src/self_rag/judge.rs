@@ -1,4 +1,4 @@
-//! What are the four judgements of Self-RAG, and how is each told? (Asai et al., 2024, Table 1)
+//! Defines the four judgements of Self-RAG and reads their replies (Asai et al., 2024, Table 1).
 
 use pikerag_knowledge::{Role, Schema};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, shape, text};
@@ -45,7 +45,7 @@ impl Reply for Relevance {
     }
 }
 
-/// How far a passage bears a segment out: 1, 0.5 or 0.
+/// How well a passage supports a segment: 1, 0.5 or 0.
 pub(super) struct Support(pub(super) f64);
 
 impl Reply for Support {
@@ -57,10 +57,10 @@ impl Reply for Support {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = object(reply, &["supported"])?;
-        let said = text(&said, "supported").unwrap_or_default().to_lowercase();
-        // "Fully supported", "No support" and a bare yes or no are met as well.
-        match said.split_whitespace().next().map(|word| word.trim_end_matches(['.', ','])) {
+        let supported = object(reply, &["supported"])?;
+        let supported = text(&supported, "supported").unwrap_or_default().to_lowercase();
+        // Models also write "Fully supported", "No support", or a bare yes or no.
+        match supported.split_whitespace().next().map(|word| word.trim_end_matches(['.', ','])) {
             Some("fully" | "full" | "yes") => Ok(Self(1.0)),
             Some("partially" | "partly" | "partial") => Ok(Self(0.5)),
             Some("no" | "not" | "none") => Ok(Self(0.0)),
@@ -85,9 +85,9 @@ impl Reply for Usefulness {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = text(&object(reply, &["useful"])?, "useful").unwrap_or_default();
-        // "4/5" is met as well.
-        let number = said.split('/').next().and_then(|number| number.trim().parse().ok());
+        let useful = text(&object(reply, &["useful"])?, "useful").unwrap_or_default();
+        // Models also write "4/5".
+        let number = useful.split('/').next().and_then(|number| number.trim().parse().ok());
         number.filter(|number| (1..=5).contains(number)).map(Self).ok_or_else(|| {
             let expected = "a whole number from 1 to 5".to_owned();
             Unreadable::BadKey { key: "useful".to_owned(), expected }
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn support_in_many_words() {
-        let read = |said: &str| {
-            Support::read(&format!(r#"{{"supported": {said}}}"#)).map(|support| support.0).ok()
+    fn support_is_read_in_many_forms() {
+        let read = |value: &str| {
+            Support::read(&format!(r#"{{"supported": {value}}}"#)).map(|support| support.0).ok()
         };
         assert_eq!(read(r#""fully""#), Some(1.0));
         assert_eq!(read(r#""Partially supported""#), Some(0.5));
@@ -116,9 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn usefulness_on_its_scale() {
-        let read = |said: &str| {
-            Usefulness::read(&format!(r#"{{"useful": {said}}}"#)).map(|useful| useful.scale()).ok()
+    fn usefulness_maps_to_the_papers_scale() {
+        let read = |value: &str| {
+            Usefulness::read(&format!(r#"{{"useful": {value}}}"#)).map(|useful| useful.scale()).ok()
         };
         let read_all: Vec<Option<f64>> =
             ["1", "2", "3", "\"4/5\"", "5"].into_iter().map(read).collect();

@@ -1,4 +1,4 @@
-//! What do these tests ask? Files in memory, indexed into a real base in a temporary folder.
+//! Holds files in memory and indexes them into a real base in a temporary folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use pikerag_store::Base;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Files by path, read and parsed as the product does.
+/// Files by path; the product's own code parses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Files(pub(crate) BTreeMap<String, String>);
 
@@ -45,10 +45,10 @@ impl FileReader for Files {
     }
 }
 
-/// A base with the folder it stands in.
+/// A base with its folder.
 pub(crate) struct Shelf {
     pub(crate) base: Arc<Base>,
-    /// Goes when the shelf goes.
+    /// Deleted with the shelf.
     _folder: TempDir,
 }
 
@@ -76,7 +76,8 @@ impl Shelf {
         ingest(&tools, &paths, params, &|_| {}).await.unwrap()
     }
 
-    /// What is read of each node by its identifier is what the export says of it, also through a filter; the nodes.
+    /// Checks that a node read by its identifier equals its line in the export, also through a
+    /// filter; returns the number of nodes.
     pub(crate) async fn reads_nodes_as_exported(&self, filter: &Filter) -> usize {
         let seen = self.base.seen_through(&Filter::default(), filter).await.unwrap();
         let mut lines = Vec::new();
@@ -86,8 +87,8 @@ impl Shelf {
         })
         .unwrap();
         let unseen = self.unseen(&lines);
-        let told = |text: &String| lines.iter().find(|line| line.to_string().contains(text));
-        assert_eq!(unseen.iter().find_map(told), None, "{unseen:?}");
+        let leaked = |text: &String| lines.iter().find(|line| line.to_string().contains(text));
+        assert_eq!(unseen.iter().find_map(leaked), None, "{unseen:?}");
         let id = |line: &Value, key: &str| {
             line[key].as_str().map(|id| u64::from_str_radix(id, 16).unwrap())
         };
@@ -103,8 +104,8 @@ impl Shelf {
             }
             assert_eq!(seen.nodes_by_id(&[node_id]).unwrap(), [node]);
             let sorted = |edges: Vec<Value>| {
-                let told: BTreeSet<String> = edges.iter().map(Value::to_string).collect();
-                told
+                let lines: BTreeSet<String> = edges.iter().map(Value::to_string).collect();
+                lines
             };
             let own = edges.iter().filter(|edge| ends(edge).contains(&node_id)).cloned().collect();
             assert_eq!(sorted(seen.edges_of(&[node_id]).unwrap()), sorted(own));
@@ -113,7 +114,7 @@ impl Shelf {
         ids.len()
     }
 
-    /// Texts of chunks that are not among these lines, as JSON writes them.
+    /// Texts of chunks that are not among these lines, in the form of JSON.
     fn unseen(&self, lines: &[Value]) -> Vec<String> {
         let seen: Vec<&Value> =
             lines.iter().filter(|line| line["node"] == "chunk").map(|line| &line["id"]).collect();
@@ -142,7 +143,7 @@ impl Shelf {
     }
 }
 
-/// Runs what a property test has to wait for.
+/// Runs the async part of a property test.
 pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
 }
@@ -163,7 +164,7 @@ impl std::ops::Deref for Answered {
     }
 }
 
-/// Asks with nobody listening.
+/// Asks without a listener for events.
 pub(crate) async fn solve(
     ports: &Ports,
     question: &Question,

@@ -1,4 +1,5 @@
-//! Does `adaptive` look as often as a question needs, keep what it read, and catch weak models? A test for each branch.
+//! Tests each branch of `adaptive`: the number of reading rounds, the facts it keeps, and the
+//! handling of weak models.
 
 use pikerag_baselines::Method;
 use pikerag_knowledge::Role;
@@ -10,7 +11,7 @@ use crate::methods::fixture::*;
 
 const BORN: &str =
     "How many inhabitants does the birthplace of the designer of the KX-40 crane have?";
-/// One chunk at first, and one for a sub-question: so that the library is not read at once.
+/// One chunk at first, and one for a sub-question, so that the library is not read at once.
 fn few(params: Params) -> Method {
     Method::Adaptive(Params { chunks: 1, found: 1, ..params })
 }
@@ -23,15 +24,15 @@ const COUNT: &str = r#"{"thinking": "It has 41000.", "facts": [{"passage": 3, "f
     "sufficient": true, "missing": [], "answer": "41000"}"#;
 const PLAIN: &str = r#"{"rationale": "So it says.", "answer": "41000", "lacking": null, "citations": [{"passage": 1, "quote": "designed by Ilse Brandt"}]}"#;
 
-async fn told(params: Params, replies: &[(Role, &[&str])]) -> String {
-    tell(&ask_with(few(params), BORN, &script(replies)).await)
+async fn trace(params: Params, replies: &[(Role, &[&str])]) -> String {
+    trace_of(&ask_with(few(params), BORN, &script(replies)).await)
 }
 
 /// Facts keep the numbers of their passages, and each becomes a citation.
 #[tokio::test]
-async fn three_looks_to_an_answer() {
+async fn three_rounds_lead_to_an_answer() {
     let replies: &[(Role, &[&str])] = &[(Role::Look, &[DESIGNER, PORT, COUNT])];
-    insta::assert_snapshot!(told(Params::default(), replies).await, @r"
+    insta::assert_snapshot!(trace(Params::default(), replies).await, @r"
     adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
     gathers: KX-40 crane
     look 1 reads: [1] The KX-40 crane was designed by Ilse Brandt. -> 
@@ -54,9 +55,10 @@ async fn three_looks_to_an_answer() {
     ");
 }
 
-/// A look sees the passages that carry facts, what was read off them, what was looked up, and nothing else of before.
+/// A round sees the passages with facts, the facts, the earlier queries, and nothing else from
+/// earlier rounds.
 #[tokio::test]
-async fn what_a_look_is_shown() {
+async fn a_round_sees_facts_and_earlier_queries() {
     let chat = script(&[(Role::Look, &[DESIGNER, PORT, COUNT])]);
     ask_with(few(Params::default()), BORN, &chat).await;
     let prompts = prompts(&chat);
@@ -89,18 +91,19 @@ async fn what_a_look_is_shown() {
     assert_eq!(section(third, "# Question").trim(), BORN);
 }
 
-/// What passages that were found and not taken can answer is shown: proposals know what the base knows.
+/// The prompt lists questions that unread passages answer, so that proposals fit the base.
 #[tokio::test]
-async fn what_else_the_base_answers_is_shown() {
+async fn the_prompt_lists_further_answerable_questions() {
     let chat = script(&[(Role::Look, &[DESIGNER, COUNT]), (Role::Answer, &[PLAIN])]);
     ask_with(few(Params::default()), BORN, &chat).await;
     let second = &prompts(&chat)[1];
     insta::assert_snapshot!(section(second, "# Further passages answer").trim(), @"- Where was Jon Hale born?");
 }
 
-/// The last look is told that it is; what it still lacks goes with the answer.
+/// The prompt of the last round says that it is the last; the facts still missing go with the
+/// answer.
 #[tokio::test]
-async fn the_last_look_answers_or_says_what_is_missing() {
+async fn the_last_round_answers_or_reports_missing_facts() {
     let replies: &[(Role, &[&str])] = &[(Role::Look, &[DESIGNER, PORT])];
     let two = Params { looks: 2.try_into().unwrap(), reader: Reader::AtOnce, ..Params::default() };
     let chat = script(replies);
@@ -112,12 +115,12 @@ async fn the_last_look_answers_or_says_what_is_missing() {
     assert_eq!(last, [false, true]);
 }
 
-/// Looking up finds nothing new: no further look is paid, and the passages are read once more.
+/// If the queries find nothing new, no further round is paid, and the passages are read once more.
 #[tokio::test]
-async fn a_look_that_would_bring_nothing_new_is_not_paid() {
+async fn rounds_without_new_passages_are_not_paid() {
     let all = Method::Adaptive(Params { chunks: 6, ..Params::default() });
     let chat = script(&[(Role::Look, &[DESIGNER]), (Role::Answer, &[PLAIN])]);
-    insta::assert_snapshot!(tell(&ask_with(all, BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_with(all, BORN, &chat).await), @r"
     adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
     gathers: KX-40 crane | Ilse Brandt | Varnsund | Oslo | Jon Hale | Tea
     look 1 reads: [1] The KX-40 crane was designed by Ilse Brandt. -> 
@@ -135,27 +138,27 @@ async fn a_look_that_would_bring_nothing_new_is_not_paid() {
     let again = DESIGNER.replace("Where was Ilse Brandt born?", "Who?");
     let again = again.as_str();
     let replies: &[(Role, &[&str])] = &[(Role::Look, &[again, again]), (Role::Answer, &[PLAIN])];
-    let told = told(Params::default(), replies).await;
-    assert!(told.contains("look 2 ") && told.contains("hop 2 stops: NothingProposed"), "{told}");
+    let trace = trace(Params::default(), replies).await;
+    assert!(trace.contains("look 2 ") && trace.contains("hop 2 stops: NothingProposed"), "{trace}");
 }
 
-/// A model that cannot collect and answer at once: sentences, dots or facts that nobody wrote are no answer.
+/// A model that cannot collect and answer at once: sentences, dots or invented facts are no answer.
 #[tokio::test]
-async fn an_answer_that_does_not_look_like_one_is_read_once_more() {
+async fn implausible_answers_are_read_once_more() {
     let look = |answer: &str, fact: &str| {
         serde_json::json!({"thinking": "", "facts": [{"passage": 1, "fact": fact}], "sufficient": true, "missing": [], "answer": answer})
             .to_string()
     };
-    let stands = "The KX-40 crane was designed by Ilse Brandt.";
+    let supported = "The KX-40 crane was designed by Ilse Brandt.";
     let mut calls = Vec::new();
     for (answer, fact) in [
-        ("41000", stands),
-        ("...", stands),
-        ("", stands),
+        ("41000", supported),
+        ("...", supported),
+        ("", supported),
         ("41000", "Nobody wrote this down."),
         (
             "The birthplace of the designer of the KX-40 crane, which is Varnsund, has 41000 inhabitants in all",
-            stands,
+            supported,
         ),
     ] {
         let reply = look(answer, fact);
@@ -173,9 +176,10 @@ async fn an_answer_that_does_not_look_like_one_is_read_once_more() {
     assert!(calls[1..].iter().all(|call| *call == once_more), "{calls:?}");
 }
 
-/// In two: a look is not asked for an answer, and the plain prompt reads the first passages and those that carry facts.
+/// In two steps: a round is not asked for an answer, and the plain prompt reads the first passages
+/// and those with facts.
 #[tokio::test]
-async fn a_weak_model_collects_and_then_reads() {
+async fn weak_models_collect_facts_and_then_read() {
     let collected = DESIGNER.replace(r#", "answer": """#, "");
     let enough = r#"{"thinking": "", "facts": [], "sufficient": true, "missing": []}"#;
     let set = few(Params { reader: Reader::InTwo, ..Params::default() });
@@ -193,12 +197,12 @@ async fn a_weak_model_collects_and_then_reads() {
     }
 }
 
-/// A look that stays unreadable counts as sufficient: what is there is read plainly.
+/// An unreadable round counts as sufficient: the plain prompt reads the passages so far.
 #[tokio::test]
-async fn an_unreadable_look_ends_the_looking() {
+async fn an_unreadable_round_ends_the_rounds() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Look, &["Well.", "Well."]), (Role::Answer, &[PLAIN])];
-    insta::assert_snapshot!(told(Params::default(), replies).await, @r"
+    insta::assert_snapshot!(trace(Params::default(), replies).await, @r"
     adaptive (own parameters): How many inhabitants does the birthplace of the designer of the KX-40 crane have?
     gathers: KX-40 crane
     unreadable look: no JSON object with `sufficient` was found in it
@@ -209,23 +213,23 @@ async fn an_unreadable_look_ends_the_looking() {
     ");
 }
 
-/// Without a model nothing is looked at twice: the passages of `auto-rag`, quoted.
+/// Without a model there is one round: the passages of `auto-rag`, quoted.
 #[tokio::test]
 async fn without_a_model_it_quotes() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
-    let told = |name: &'static str| {
+    let trace = |name: &'static str| {
         let ports = Ports::new(shelf.base.clone(), Some(hashes()), Models::default());
         async move {
-            let told = tell(&solve(&ports, &question("q", BORN), method(name)).await.unwrap());
-            told.split_once('\n').unwrap().1.to_owned()
+            let trace = trace_of(&solve(&ports, &question("q", BORN), method(name)).await.unwrap());
+            trace.split_once('\n').unwrap().1.to_owned()
         }
     };
-    assert_eq!(told("adaptive").await, told("auto-rag").await);
-    assert!(told("adaptive").await.ends_with("calls: none"));
+    assert_eq!(trace("adaptive").await, trace("auto-rag").await);
+    assert!(trace("adaptive").await.ends_with("calls: none"));
 }
 
 #[tokio::test]
-async fn a_base_without_chunks_is_said_to_hold_nothing() {
+async fn the_prompt_reports_an_empty_base() {
     let shelf = Shelf::empty();
     let nothing =
         r#"{"thinking": "", "facts": [], "sufficient": false, "missing": ["Who?"], "answer": ""}"#;
@@ -239,9 +243,9 @@ async fn a_base_without_chunks_is_said_to_hold_nothing() {
     assert!(prompts(&chat)[0].contains("(no passages were found)"));
 }
 
-/// What a model has shown decides where nobody else does, and makes no other method of it.
+/// The test of the model decides if the user has not, and does not change the method's name.
 #[test]
-fn how_a_model_reads_is_no_parameter_of_the_users() {
+fn the_reading_mode_is_not_a_users_parameter() {
     let plain = method("adaptive");
     for at_once in [None, Some(true), Some(false)] {
         assert_eq!(plain.reading(at_once).to_string(), "adaptive");

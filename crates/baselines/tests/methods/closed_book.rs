@@ -1,4 +1,4 @@
-//! Does a model answer by itself, at once or after reasoning? (KAR³ §A.2; RA-ISF §4.4)
+//! Tests that the model answers by itself, at once or after reasoning (KAR³ §A.2; RA-ISF §4.4).
 
 use pikerag_knowledge::{Role, WrittenBy};
 
@@ -7,10 +7,10 @@ use crate::methods::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
 #[tokio::test]
-async fn at_once() {
+async fn direct_answers_at_once() {
     let chat = script(&[(Role::Answer, &[r#"{"answer": "Varnsund"}"#])]);
     let answer = ask("direct", BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     direct: Where was the designer of the KX-40 crane born?
     answer: Varnsund
     calls: 1 answer
@@ -33,12 +33,12 @@ async fn at_once() {
 }
 
 #[tokio::test]
-async fn after_reasoning() {
+async fn zero_shot_cot_reasons_first() {
     let reply =
         r#"{"rationale": "Brandt designed it. She is from Varnsund.", "answer": "Varnsund"}"#;
     let chat = script(&[(Role::Answer, &[reply])]);
     let answer = ask("zero-shot-cot", BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     zero-shot-cot: Where was the designer of the KX-40 crane born?
     answer: Varnsund
     calls: 1 answer
@@ -57,13 +57,13 @@ async fn after_reasoning() {
     "#);
 }
 
-/// No evidence stands ready to be quoted: the answer is refused.
+/// There is no evidence to quote, so the answer is refused.
 #[tokio::test]
-async fn an_unreadable_reply_is_no_answer() {
+async fn an_unreadable_reply_is_refused() {
     for name in ["direct", "zero-shot-cot"] {
-        let told = run(name, BORN, &[(Role::Answer, &["Varnsund", "Varnsund!"])]).await;
+        let trace = run(name, BORN, &[(Role::Answer, &["Varnsund", "Varnsund!"])]).await;
         assert_eq!(
-            told,
+            trace,
             format!(
                 "{name}: {BORN}\nunreadable answer: no JSON object with `answer` was found in it\n\
                  answer: The model's reply could not be read.\nrefused\ncalls: 2 answer"
@@ -74,6 +74,6 @@ async fn an_unreadable_reply_is_no_answer() {
 
 #[tokio::test]
 async fn an_unreadable_reply_is_asked_for_again() {
-    let told = run("direct", BORN, &[(Role::Answer, &["Oslo", r#"{"answer": "Oslo"}"#])]).await;
-    assert!(told.ends_with("answer: Oslo\ncalls: 2 answer"), "{told}");
+    let trace = run("direct", BORN, &[(Role::Answer, &["Oslo", r#"{"answer": "Oslo"}"#])]).await;
+    assert!(trace.ends_with("answer: Oslo\ncalls: 2 answer"), "{trace}");
 }

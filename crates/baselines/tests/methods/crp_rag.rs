@@ -1,5 +1,5 @@
-//! Does CRP-RAG build its graph, leave out what does not suffice, and refuse where nothing does?
-//! Structures and ablations of §5.
+//! Tests that CRP-RAG builds its graph, leaves out insufficient paths, and refuses without a
+//! sufficient one; also the structures and ablations of §5.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const END: &str = r#"{"next_rationale": null, "final": true}"#;
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "Brandt was born there."}"#;
 const OSLO: &str = r#"{"answer": "Oslo", "rationale": "Hale was born there."}"#;
 
-/// Sure of a step unless its words are among those it doubts.
+/// Sure of a step unless it contains doubtful words.
 struct Sure {
     doubts: &'static [&'static str],
 }
@@ -58,12 +58,12 @@ async fn solved(
     solve(&ports, &question("q", BORN), Method::CrpRag(params)).await.unwrap()
 }
 
-async fn told(
+async fn trace(
     params: crp_rag::Params,
     doubts: &'static [&'static str],
     replies: &[(Role, &[&str])],
 ) -> String {
-    tell(&solved(params, doubts, &script(replies)).await)
+    trace_of(&solved(params, doubts, &script(replies)).await)
 }
 
 /// Two rounds; both samples of a round say the same, so that each is one step.
@@ -77,7 +77,7 @@ async fn a_path_of_two_steps() {
     let chat =
         script(&[(Role::Reason, &steps), (Role::Summarize, KNOWN), (Role::Answer, &[VARNSUND])]);
     let answer = solved(small(), &[], &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -102,9 +102,9 @@ async fn a_path_of_two_steps() {
     insta::assert_snapshot!(section(prompts.last().unwrap(), "# Context").trim(), @"She was born in Varnsund.");
 }
 
-/// Eq. 5 and 6: two ways to ask for the same become one step that follows both sinks.
+/// Eq. 5 and 6: two wordings of one question become one step that follows both sinks.
 #[tokio::test]
-async fn steps_alike_are_merged_and_inherit_what_they_follow() {
+async fn similar_steps_are_merged_and_keep_their_predecessors() {
     let params = crp_rag::Params { merge: 0.5, ..small() };
     let again =
         r#"{"next_rationale": "Where was Ilse Brandt, the designer, born?", "final": true}"#;
@@ -115,7 +115,7 @@ async fn steps_alike_are_merged_and_inherit_what_they_follow() {
         (Role::Summarize, &summaries),
         (Role::Answer, &[VARNSUND, VARNSUND]),
     ];
-    insta::assert_snapshot!(told(params, &[], replies).await, @r"
+    insta::assert_snapshot!(trace(params, &[], replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after []: What is tea made from?
@@ -145,13 +145,13 @@ async fn steps_alike_are_merged_and_inherit_what_they_follow() {
 
 const TEA_OPEN: &str = r#"{"next_rationale": "What is tea made from?", "final": false}"#;
 
-/// Eq. 10: the path over a step that the knowledge does not bear is left out.
+/// Eq. 10: the path over a step that the knowledge does not support is left out.
 #[tokio::test]
-async fn an_insufficient_step_takes_its_paths_along() {
+async fn insufficient_steps_remove_their_paths() {
     let steps = [WHERE, TEA];
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &steps), (Role::Summarize, KNOWN), (Role::Answer, &[VARNSUND])];
-    insta::assert_snapshot!(told(small(), &["What is tea made from?"], replies).await, @r"
+    insta::assert_snapshot!(trace(small(), &["What is tea made from?"], replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Where was Ilse Brandt born?
     node 1 after []: What is tea made from?
@@ -171,11 +171,11 @@ async fn an_insufficient_step_takes_its_paths_along() {
 }
 
 #[tokio::test]
-async fn without_a_sufficient_path_it_refuses_and_says_what_is_missing() {
+async fn without_a_sufficient_path_it_refuses_and_reports_missing_knowledge() {
     let mut steps = CHAIN_OF_TWO.to_vec();
     steps.push("unused");
     let replies: &[(Role, &[&str])] = &[(Role::Reason, &steps), (Role::Summarize, KNOWN)];
-    insta::assert_snapshot!(told(small(), &["Where was Ilse Brandt born?"], replies).await, @r"
+    insta::assert_snapshot!(trace(small(), &["Where was Ilse Brandt born?"], replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -204,7 +204,7 @@ async fn the_answers_of_several_paths_are_merged() {
         (Role::Answer, &[VARNSUND, OSLO, VARNSUND]),
     ]);
     let answer = solved(small(), &[], &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Where was Ilse Brandt born?
     node 1 after []: What is tea made from?
@@ -229,7 +229,7 @@ async fn the_answers_of_several_paths_are_merged() {
 }
 
 #[tokio::test]
-async fn the_modules_can_be_taken_out() {
+async fn modules_can_be_switched_off() {
     let named = |name: &str| match method(name) {
         Method::CrpRag(params) => {
             crp_rag::Params { samples: 2, k: 1, perplexity: Some(2.0), ..params }
@@ -238,12 +238,12 @@ async fn the_modules_can_be_taken_out() {
     };
     let mut steps = CHAIN_OF_TWO.to_vec();
     steps.push("Ilse Brandt designed the crane.");
-    // Without aggregation the passages stand as they are: no summaries.
+    // Without aggregation the passages are used unchanged, without summaries.
     let chat = script(&[(Role::Reason, &steps), (Role::Answer, &[VARNSUND])]);
     let answer = solved(named("crp-rag-no-aggregation"), &[], &chat).await;
     let shown = section(prompts(&chat).last().unwrap(), "# Context");
     assert!(shown.contains("[1] Ilse Brandt"), "{shown}");
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -259,11 +259,12 @@ async fn the_modules_can_be_taken_out() {
     cites brandt.md: Ilse Brandt was born in Varnsund.
     calls: 3 answer | 5 reason
     ");
-    // Without evaluation nothing is judged: the shortest and the longest path, doubts or not.
+    // Without evaluation nothing is judged: the shortest and the longest path are used, with or
+    // without doubts.
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &steps), (Role::Summarize, KNOWN), (Role::Answer, &[VARNSUND])];
     let doubts: &[&str] = &["Where was Ilse Brandt born?"];
-    insta::assert_snapshot!(told(named("crp-rag-no-evaluation"), doubts, replies).await, @r"
+    insta::assert_snapshot!(trace(named("crp-rag-no-evaluation"), doubts, replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -286,7 +287,7 @@ async fn the_modules_can_be_taken_out() {
         (Role::Answer, &[VARNSUND]),
     ]);
     let answer = solved(named("crp-rag-no-iteration"), &[], &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -315,10 +316,10 @@ async fn the_modules_can_be_taken_out() {
     ");
 }
 
-/// Table 5: a tree keeps apart what a graph merges, a chain branches at the question alone, and
-/// without structure the rewritten question is the one step.
+/// Table 5: a tree keeps equal steps that a graph merges, a chain branches at the question alone,
+/// and without structure the rewritten question is the one step.
 #[tokio::test]
-async fn the_structures() {
+async fn trees_chains_and_no_structure_differ_from_the_graph() {
     let alike = crp_rag::Params { merge: 0.5, rounds: 2, ..small() };
     let again = r#"{"next_rationale": "Where was Ilse Brandt born, please?", "final": true}"#;
     let nodes = async |structure, replies: &[&str]| {
@@ -328,9 +329,9 @@ async fn the_structures() {
             (Role::Summarize, &["Where was Ilse Brandt born?"; 9]),
             (Role::Answer, &[VARNSUND; 9]),
         ]);
-        let told = tell(&solved(crp_rag::Params { structure, ..alike }, &[], &chat).await);
+        let trace = trace_of(&solved(crp_rag::Params { structure, ..alike }, &[], &chat).await);
         let nodes =
-            told.lines().filter(|line| line.starts_with("node") || line.starts_with("path"));
+            trace.lines().filter(|line| line.starts_with("node") || line.starts_with("path"));
         nodes.collect::<Vec<_>>().join("\n")
     };
     let rest = ["then", "then", "then", "then"];
@@ -367,7 +368,7 @@ async fn the_structures() {
     insta::assert_snapshot!(nodes(Structure::TextChunk, &[]).await, @"path [0]: Varnsund");
 }
 
-/// §3.2: a sink after which nothing can follow is final; the bounds end what never does.
+/// §3.2: a sink that nothing can follow is final; the bounds end endless chains.
 #[tokio::test]
 async fn growing_ends() {
     let replies: &[(Role, &[&str])] = &[
@@ -375,28 +376,28 @@ async fn growing_ends() {
         (Role::Summarize, KNOWN),
         (Role::Answer, &[VARNSUND]),
     ];
-    let ended = told(small(), &[], replies).await;
+    let ended = trace(small(), &[], replies).await;
     assert_eq!(ended.lines().filter(|line| line.starts_with("node")).count(), 1, "{ended}");
-    // So is one after which only the steps come again that led to it.
+    // A sink that only its own predecessors can follow is final, too.
     let replies: &[(Role, &[&str])] = &[
         (Role::Reason, &[WHO, WHO, TEA_OPEN, TEA_OPEN, WHO, TEA_OPEN, "r"]),
         (Role::Summarize, KNOWN),
         (Role::Answer, &[VARNSUND]),
     ];
-    let circled = told(small(), &[], replies).await;
+    let circled = trace(small(), &[], replies).await;
     assert_eq!(circled.lines().filter(|line| line.starts_with("node")).count(), 2, "{circled}");
     let params = crp_rag::Params { rounds: 3, samples: 1, merge: 2.0, ..small() };
     let again = r#"{"next_rationale": "Who made the tea?", "final": false}"#;
     let steps = [WHO, TEA_OPEN, again, "r", "r"];
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &steps), (Role::Summarize, KNOWN), (Role::Answer, &[VARNSUND])];
-    let bounded = told(params, &[], replies).await;
+    let bounded = trace(params, &[], replies).await;
     assert_eq!(bounded.lines().filter(|line| line.starts_with("node")).count(), 3, "{bounded}");
 }
 
-/// Figure 3: spoilt nodes and spoilt knowledge.
+/// Figure 3: noise in nodes and in knowledge.
 #[tokio::test]
-async fn noise_spoils_all_but_the_source() {
+async fn noise_replaces_all_but_the_source() {
     let mut steps = CHAIN_OF_TWO.to_vec();
     steps.extend(["Prune roses in March.", "Ilse Brandt designed the crane."]);
     let chat =
@@ -412,7 +413,7 @@ async fn noise_spoils_all_but_the_source() {
 }
 
 #[tokio::test]
-async fn an_endpoint_without_log_probabilities() {
+async fn self_assessment_replaces_missing_log_probabilities() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let mut steps = CHAIN_OF_TWO.to_vec();
     steps.push("Ilse Brandt designed the crane.");
@@ -428,14 +429,14 @@ async fn an_endpoint_without_log_probabilities() {
     let error = solve(&ports, &question("q", BORN), crp).await.unwrap_err();
     assert!(matches!(error, SolveError::NoScorer), "{error}");
     insta::assert_snapshot!(error, @"this method weighs replies by token log-probabilities, and no model that gives them is set");
-    // The setting that the error names, and the trace marks what it does.
+    // With the setting that the error names, the trace shows self-assessment.
     ports.models = Models {
         chat: ChatModels::one(script(replies)),
         certainty: Certainty::SelfAssessment,
         ..Models::default()
     };
     let answer = solve(&ports, &question("q", BORN), crp).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Who designed the KX-40 crane?
     node 1 after [0]: Where was Ilse Brandt born?
@@ -462,7 +463,7 @@ async fn unreadable_replies_leave_the_question_as_the_one_step() {
         (Role::Summarize, &["", ""]),
         (Role::Answer, &["?", "?", "?", "?"]),
     ];
-    insta::assert_snapshot!(told(small(), &[], replies).await, @r"
+    insta::assert_snapshot!(trace(small(), &[], replies).await, @r"
     crp-rag (own parameters): Where was the designer of the KX-40 crane born?
     unreadable reason: no JSON object with `next_rationale` was found in it
     unreadable reason: no JSON object with `next_rationale` was found in it

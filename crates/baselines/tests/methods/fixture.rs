@@ -1,4 +1,4 @@
-//! Which questions are asked of which base? A small library whose hops can be followed by hand.
+//! Provides a small library with questions, whose hops can be followed by hand.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(crate) fn scorer(replies: &[(Role, &[(&str, f32)])]) -> Arc<ScriptedScorer> 
     Arc::new(ScriptedScorer::by_role(replies))
 }
 
-/// Asks with log-probabilities at hand.
+/// Asks with log-probabilities available.
 pub(crate) async fn ask_scored(
     name: &str,
     asked: &str,
@@ -101,14 +101,14 @@ pub(crate) async fn ask_self_assessed(
     solve(&ports, &question("q", asked), method(name)).await.unwrap()
 }
 
-/// How a method fails with these replies, and with no scorer.
+/// The error of a method with these replies, and without a scorer.
 pub(crate) async fn fails(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> SolveError {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let ports = ports(&shelf, Some(hashes()), &script(replies));
     solve(&ports, &question("q", asked), method(name)).await.unwrap_err()
 }
 
-/// How a method fails without any model.
+/// The error of a method without any model.
 pub(crate) async fn fails_without_models(name: &str) -> SolveError {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let base = shelf.base.clone();
@@ -116,12 +116,12 @@ pub(crate) async fn fails_without_models(name: &str) -> SolveError {
     solve(&ports, &question("q", "Who?"), method(name)).await.unwrap_err()
 }
 
-/// An answer as it would be written to a file.
+/// An answer in the form of a file.
 pub(crate) fn bytes(answer: &Answered) -> String {
     serde_json::to_string(&(&answer.answer, &answer.events, &answer.spent)).unwrap()
 }
 
-/// Indexes pages with the questions that they come with, and with their sentences.
+/// Indexes pages with their given questions, and with their sentences.
 pub(crate) async fn shelve(pages: &[Page<'_>], embedder: Option<Arc<dyn Embedder>>) -> Shelf {
     let shelf = Shelf::empty();
     let known: Vec<(String, String)> = pages
@@ -147,7 +147,7 @@ pub(crate) async fn shelve(pages: &[Page<'_>], embedder: Option<Arc<dyn Embedder
 }
 
 pub(crate) async fn run(name: &str, asked: &str, replies: &[(Role, &[&str])]) -> String {
-    tell(&ask(name, asked, &script(replies)).await)
+    trace_of(&ask(name, asked, &script(replies)).await)
 }
 
 pub(crate) async fn ask(name: &str, asked: &str, chat: &Arc<ScriptedChat>) -> Answered {
@@ -162,7 +162,7 @@ pub(crate) async fn ask_with(method: Method, asked: &str, chat: &Arc<ScriptedCha
 pub(crate) async fn offline(library: &[Page<'_>], asked: &str) -> String {
     let shelf = shelve(library, None).await;
     let ports = Ports::new(shelf.base.clone(), None, Models::default());
-    tell(&solve(&ports, &question("q", asked), method("kar3")).await.unwrap())
+    trace_of(&solve(&ports, &question("q", asked), method("kar3")).await.unwrap())
 }
 
 /// All candidates of the trace, in order.
@@ -176,74 +176,74 @@ pub(crate) fn candidates(answer: &Answered) -> Vec<Candidate> {
     all
 }
 
-/// What stands under a heading of a prompt.
+/// The text under a heading of a prompt.
 pub(crate) fn section(prompt: &str, heading: &str) -> String {
     let (_, below) = prompt.split_once(&format!("\n{heading}\n")).unwrap();
     below.split("\n# ").next().unwrap().to_owned()
 }
 
-fn told_by(answer: &Answered) -> &str {
+fn method_of(answer: &Answered) -> &str {
     match answer.events.first() {
         Some(Event::Began { method, .. }) => method,
         _ => "",
     }
 }
 
-/// What `pike` tells of its way.
-fn tell_scheme(told: &mut String, event: &Event) -> std::fmt::Result {
+/// Writes the events of `pike`.
+fn write_pike_event(trace: &mut String, event: &Event) -> std::fmt::Result {
     match event {
         Event::Classified { class, by, reasons } => {
-            writeln!(told, "class: {class} by {by:?}: {}", joined(reasons, Language::English))
+            writeln!(trace, "class: {class} by {by:?}: {}", joined(reasons, Language::English))
         }
         Event::Planned { round, because, steps } => {
             let (because, steps) =
                 (joined(because, Language::English), joined(steps, Language::English));
-            writeln!(told, "plan {round} ({because}): {steps}")
+            writeln!(trace, "plan {round} ({because}): {steps}")
         }
         Event::Structured { schema, is_declared, coverage } => writeln!(
-            told,
+            trace,
             "records: {schema} (declared: {is_declared}), {} of {}",
             coverage.records, coverage.with_records
         ),
         Event::Tabulated { matched, rows, .. } => {
-            writeln!(told, "works out over {matched}: {}", joined(rows, Language::English))
+            writeln!(trace, "works out over {matched}: {}", joined(rows, Language::English))
         }
         Event::Queried { tables, matched, .. } => {
-            writeln!(told, "queries {}: {matched} rows", tables.join(", "))
+            writeln!(trace, "queries {}: {matched} rows", tables.join(", "))
         }
-        Event::Foretold { forecast } => writeln!(told, "foretells by {:?}", forecast.model),
+        Event::Foretold { forecast } => writeln!(trace, "foretells by {:?}", forecast.model),
         Event::Organized { given, kept, left_out } => {
-            writeln!(told, "reads {kept} of {given}: {left_out:?}")
+            writeln!(trace, "reads {kept} of {given}: {left_out:?}")
         }
         Event::Recalled { question, by, because, .. } => {
-            writeln!(told, "{by} on {question}: {}", because.in_words(Language::English))
+            writeln!(trace, "{by} on {question}: {}", because.in_words(Language::English))
         }
         other => panic!("{other:?}"),
     }
 }
 
-/// The trace, one line per step. Checks on the way that KAR³ finds no candidate that is in the
-/// context already, and that the context is what it chose.
-pub(crate) fn tell(answer: &Answered) -> String {
-    let mut told = String::new();
+/// The trace, one line per step. Also checks that KAR³ finds no candidate that is in the context
+/// already, and that the context holds exactly its choices.
+pub(crate) fn trace_of(answer: &Answered) -> String {
+    let mut trace = String::new();
     let mut held = Vec::new();
-    let is_kar3 = told_by(answer).starts_with("kar3");
+    let is_kar3 = method_of(answer).starts_with("kar3");
     for event in &answer.events {
         match event {
-            Event::Began { method, question } => writeln!(told, "{method}: {question}"),
+            Event::Began { method, question } => writeln!(trace, "{method}: {question}"),
             Event::Proposed { hop, proposals, .. } => {
-                writeln!(told, "hop {hop} proposes: {}", listed(proposals))
+                writeln!(trace, "hop {hop} proposes: {}", listed(proposals))
             }
             Event::Retrieved { hop, candidates } => {
                 let new = candidates.iter().all(|found| !held.contains(&found.chunk));
-                assert!(new || !is_kar3, "{told}");
-                writeln!(told, "hop {hop} finds:").unwrap();
+                assert!(new || !is_kar3, "{trace}");
+                writeln!(trace, "hop {hop} finds:").unwrap();
                 for Candidate { text, title, via, score, .. } in candidates {
                     match via {
                         Via::Atoms | Via::BackupAtoms => {
-                            writeln!(told, "  {via:?} {score:.2}: {text} -> {title}")
+                            writeln!(trace, "  {via:?} {score:.2}: {text} -> {title}")
                         }
-                        _ => writeln!(told, "  {via:?}: {text} -> {title}"),
+                        _ => writeln!(trace, "  {via:?}: {text} -> {title}"),
                     }
                     .unwrap();
                 }
@@ -251,18 +251,18 @@ pub(crate) fn tell(answer: &Answered) -> String {
             }
             Event::Selected { hop, index, chunk, title, .. } => {
                 held.push(*chunk);
-                writeln!(told, "hop {hop} chooses {}: {title}", index + 1)
+                writeln!(trace, "hop {hop} chooses {}: {title}", index + 1)
             }
-            Event::Stopped { hop, reason } => writeln!(told, "hop {hop} stops: {reason:?}"),
+            Event::Stopped { hop, reason } => writeln!(trace, "hop {hop} stops: {reason:?}"),
             Event::Unreadable { role, reason } => {
-                writeln!(told, "unreadable {role}: {}", reason.in_words(Language::English))
+                writeln!(trace, "unreadable {role}: {}", reason.in_words(Language::English))
             }
             Event::Gathered { candidates } => {
                 let new = candidates.iter().map(|found| found.chunk);
                 let new: Vec<_> = new.filter(|chunk| !held.contains(chunk)).collect();
                 held.extend(new);
                 let titles = candidates.iter().map(|found| found.title.clone());
-                writeln!(told, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
+                writeln!(trace, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
             }
             Event::Looked { look, facts, answer, .. } => {
                 let doubt = |stands| if stands { "" } else { " (?)" };
@@ -270,30 +270,36 @@ pub(crate) fn tell(answer: &Answered) -> String {
                     format!("[{}] {}{}", fact.passage, fact.text, doubt(fact.stands))
                 };
                 let facts: Vec<String> = facts.iter().map(line).collect();
-                writeln!(told, "look {look} reads: {} -> {answer}", listed(&facts))
+                writeln!(trace, "look {look} reads: {} -> {answer}", listed(&facts))
             }
-            Event::Thought { step, text } => writeln!(told, "thinks {step}: {text}"),
-            Event::Asked { depth, question } => writeln!(told, "asks at {depth}: {question}"),
+            Event::Thought { step, text } => writeln!(trace, "thinks {step}: {text}"),
+            Event::Asked { depth, question } => writeln!(trace, "asks at {depth}: {question}"),
             Event::Resolved { depth, question, answer } => {
-                writeln!(told, "answers at {depth}: {question} -> {answer}")
+                writeln!(trace, "answers at {depth}: {question} -> {answer}")
             }
             Event::Judged { criterion, of, holds, score, by } => {
                 let score = score.map(|score| format!(" {score:.2}")).unwrap_or_default();
-                writeln!(told, "{criterion:?} {holds}{score} by {by:?}: {of}")
+                writeln!(trace, "{criterion:?} {holds}{score} by {by:?}: {of}")
             }
             Event::Node { node, after, text } => {
-                writeln!(told, "node {node} after {after:?}: {text}")
+                writeln!(trace, "node {node} after {after:?}: {text}")
             }
-            Event::Merged { steps, into } => writeln!(told, "merges {} into {into}", listed(steps)),
-            Event::Path { nodes, answer } => writeln!(told, "path {nodes:?}: {answer}"),
+            Event::Merged { steps, into } => {
+                writeln!(trace, "merges {} into {into}", listed(steps))
+            }
+            Event::Path { nodes, answer } => writeln!(trace, "path {nodes:?}: {answer}"),
             Event::Consulted { nodes } => {
                 let shown = |node: &pikerag_knowledge::Consulted| {
                     format!("{:?} {:.2} {}", node.kind, node.score, node.title)
                 };
-                writeln!(told, "consults: {}", listed(&nodes.iter().map(shown).collect::<Vec<_>>()))
+                writeln!(
+                    trace,
+                    "consults: {}",
+                    listed(&nodes.iter().map(shown).collect::<Vec<_>>())
+                )
             }
             Event::Tagged { tags, query, keywords } => {
-                writeln!(told, "tags: {tags:?}; searches for {query:?} and {keywords:?}")
+                writeln!(trace, "tags: {tags:?}; searches for {query:?} and {keywords:?}")
             }
             Event::Classified { .. }
             | Event::Planned { .. }
@@ -302,9 +308,9 @@ pub(crate) fn tell(answer: &Answered) -> String {
             | Event::Tabulated { .. }
             | Event::Queried { .. }
             | Event::Foretold { .. }
-            | Event::Organized { .. } => tell_scheme(&mut told, event),
-            Event::Noted { note } => writeln!(told, "note: {}", note.in_words(Language::English)),
-            Event::Answered { answer } => writeln!(told, "answer: {answer}"),
+            | Event::Organized { .. } => write_pike_event(&mut trace, event),
+            Event::Noted { note } => writeln!(trace, "note: {}", note.in_words(Language::English)),
+            Event::Answered { answer } => writeln!(trace, "answer: {answer}"),
         }
         .unwrap();
     }
@@ -316,22 +322,22 @@ pub(crate) fn tell(answer: &Answered) -> String {
             Check::NotFound => " (NotFound)".to_owned(),
             Check::Described => " (Described)".to_owned(),
         };
-        writeln!(told, "cites {}: {quote}{check}", citation.uri).unwrap();
+        writeln!(trace, "cites {}: {quote}{check}", citation.uri).unwrap();
     }
     let calls: Vec<String> =
         answer.spent.by_role.iter().map(|(role, (calls, _))| format!("{calls} {role}")).collect();
     if answer.refused {
-        writeln!(told, "refused").unwrap();
+        writeln!(trace, "refused").unwrap();
     }
-    write!(told, "calls: {}", listed(&calls)).unwrap();
-    told
+    write!(trace, "calls: {}", listed(&calls)).unwrap();
+    trace
 }
 
 pub(crate) fn listed(items: &[String]) -> String {
     if items.is_empty() { "none".to_owned() } else { items.join(" | ") }
 }
 
-/// The prompts that a model got, in order.
+/// The prompts that a model received, in order.
 pub(crate) fn prompts(chat: &ScriptedChat) -> Vec<String> {
     texts_of(&chat.requests())
 }

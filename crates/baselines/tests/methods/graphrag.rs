@@ -1,4 +1,4 @@
-//! Do both GraphRAG searches read what the graph holds, and cite what the chunks say?
+//! Tests that both GraphRAG searches read the graph and cite chunks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,9 @@ use pikerag_methods::{Models, Ports, SolveError};
 
 use crate::common::solve;
 use crate::common::{Files, Shelf};
-use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
+use crate::methods::fixture::{
+    hashes, method, ports, prompts, question, script, section, trace_of,
+};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 
@@ -22,7 +24,7 @@ const PAGES: [(&str, &str); 4] = [
     ("tea.md", "Tea is made from leaves."),
 ];
 
-/// What our model finds in each page.
+/// The entities that our model finds in each page.
 const FOUND: [(&str, &str); 4] = [
     (
         "designed by",
@@ -82,7 +84,7 @@ async fn local_reads_around_the_entities() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
     let ports = ports(&shelf, Some(hashes()), &chat);
     let answer = solve(&ports, &question("q", BORN), method("graphrag-local")).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     graphrag-local: Where was the designer of the KX-40 crane born?
     consults: Entity 0.44 KX-40 crane | Entity 0.20 Ilse Brandt | Entity 0.00 Jon Hale | Entity 0.00 Varnsund | Entity 0.00 Oslo
     consults: CommunityReport 3.00 Cranes | CommunityReport 2.00 Hale
@@ -113,7 +115,7 @@ async fn local_reads_around_the_entities() {
     ");
 }
 
-/// Without embedder and model: entities by name, and the chunks are quoted.
+/// Without embedder and model, entities are found by name, and the chunks are quoted.
 #[tokio::test]
 async fn local_finds_entities_by_name() {
     let shelf = shelve(None).await;
@@ -125,13 +127,13 @@ async fn local_finds_entities_by_name() {
 }
 
 #[tokio::test]
-async fn global_puts_helpful_partial_answers_together() {
+async fn global_combines_helpful_partial_answers() {
     let shelf = shelve(Some(indexer())).await;
     let helpful = r#"{"answer": "Brandt, its designer, is of Varnsund.", "score": 80}"#;
     let chat = script(&[(Role::Answer, &[helpful, VARNSUND])]);
     let ports = ports(&shelf, Some(hashes()), &chat);
     let answer = solve(&ports, &question("q", BORN), method("graphrag-global")).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     graphrag-global: Where was the designer of the KX-40 crane born?
     consults: CommunityReport 8.00 Cranes | CommunityReport 3.00 Hale
     thinks 1: Brandt, its designer, is of Varnsund.
@@ -157,9 +159,9 @@ async fn global_puts_helpful_partial_answers_together() {
     ");
 }
 
-/// What no report speaks of is looked up as ever.
+/// A question that no report is about gets plain retrieval.
 #[tokio::test]
-async fn where_no_report_helps_plain_retrieval_does() {
+async fn plain_retrieval_replaces_useless_reports() {
     let shelf = shelve(Some(indexer())).await;
     let useless = r#"{"answer": "Nothing.", "score": 0}"#;
     let leaves = r#"{"answer": "leaves"}"#;
@@ -167,7 +169,7 @@ async fn where_no_report_helps_plain_retrieval_does() {
     let ports = ports(&shelf, Some(hashes()), &chat);
     let asked = question("q", "What is tea made from?");
     let answer = solve(&ports, &asked, method("graphrag-global")).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     graphrag-global: What is tea made from?
     consults: CommunityReport 8.00 Cranes | CommunityReport 3.00 Hale
     thinks 1: Nothing.
@@ -181,7 +183,7 @@ async fn where_no_report_helps_plain_retrieval_does() {
 }
 
 #[tokio::test]
-async fn without_a_graph_the_error_says_what_to_do() {
+async fn without_a_graph_the_error_names_the_structure() {
     let shelf = Shelf::empty();
     let params = IngestParams::default();
     shelf.index(&Files::from_iter(PAGES), None, Some(hashes()), &params).await;

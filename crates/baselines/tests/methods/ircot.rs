@@ -1,4 +1,4 @@
-//! Do sentences and retrieval take turns? (Trivedi et al., 2023; KAR³ §A.2, Table 5)
+//! Tests that sentences and retrieval alternate (Trivedi et al., 2023; KAR³ §A.2, Table 5).
 
 use pikerag_baselines::{Method, ircot};
 use pikerag_knowledge::Role;
@@ -18,9 +18,9 @@ const TWO_HOPS: &[(Role, &[&str])] =
     &[(Role::Reason, &[DESIGNER, BIRTHPLACE, SO]), (Role::Answer, &[VARNSUND])];
 
 #[tokio::test]
-async fn two_sentences_to_an_answer() {
-    let told = run("ircot", BORN, TWO_HOPS).await;
-    insta::assert_snapshot!(told, @r"
+async fn two_sentences_lead_to_an_answer() {
+    let trace = run("ircot", BORN, TWO_HOPS).await;
+    insta::assert_snapshot!(trace, @r"
     ircot: Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
@@ -42,12 +42,12 @@ async fn two_sentences_to_an_answer() {
     calls: 1 answer | 3 reason
     ");
     let zero_shot = run("ircot-zero-shot", BORN, TWO_HOPS).await;
-    assert_eq!(zero_shot.replace("ircot-zero-shot", "ircot"), told);
+    assert_eq!(zero_shot.replace("ircot-zero-shot", "ircot"), trace);
 }
 
 /// All chunks so far, each once, and the rationale so far; the final read sees both.
 #[tokio::test]
-async fn each_step_sees_what_was_gathered() {
+async fn each_step_sees_the_gathered_chunks() {
     let chat = script(TWO_HOPS);
     let answer = ask("ircot-zero-shot", BORN, &chat).await;
     let prompts = prompts(&chat);
@@ -118,13 +118,13 @@ async fn demonstrations_come_before_the_context() {
 
 /// `n + 1` calls. Only the last round may end without a sentence and without an answer.
 #[tokio::test]
-async fn the_limit_of_sentences() {
+async fn sentences_are_limited() {
     for n in 1..=3 {
         let chat = script(&[(Role::Reason, &[DESIGNER; 9]), (Role::Answer, &[VARNSUND])]);
         let params = ircot::Params { n: n.try_into().unwrap(), ..Default::default() };
-        let told = tell(&ask_with(Method::Ircot(params), BORN, &chat).await);
-        assert!(told.contains(&format!("hop {n} stops: HopLimit\nanswer: Varnsund")), "{told}");
-        assert_eq!(told.matches(" finds:").count(), n + 1);
+        let trace = trace_of(&ask_with(Method::Ircot(params), BORN, &chat).await);
+        assert!(trace.contains(&format!("hop {n} stops: HopLimit\nanswer: Varnsund")), "{trace}");
+        assert_eq!(trace.matches(" finds:").count(), n + 1);
         assert_eq!(chat.requests().len(), n + 1);
         for (place, prompt) in prompts(&chat)[..n].iter().enumerate() {
             assert_eq!(prompt.contains("Null rationale allowed"), place + 1 == n);
@@ -154,7 +154,7 @@ async fn a_sentence_with_the_answer_is_the_last() {
 #[tokio::test]
 async fn null_ends_the_rationale() {
     let chat = script(&[(Role::Reason, &[NULL]), (Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask("ircot", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("ircot", BORN, &chat).await), @r"
     ircot: Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
@@ -192,7 +192,7 @@ async fn an_unreadable_sentence_ends_the_rationale() {
 async fn an_unreadable_final_read_quotes() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &[DESIGNER, SO]), (Role::Answer, &["Varnsund", "Varnsund!"])];
-    let told = run("ircot", BORN, replies).await;
-    assert!(told.contains("note: The reply could not be read: the answer quotes its evidence."));
-    assert!(told.contains("cites brandt.md: Ilse Brandt was born in Varnsund."), "{told}");
+    let trace = run("ircot", BORN, replies).await;
+    assert!(trace.contains("note: The reply could not be read: the answer quotes its evidence."));
+    assert!(trace.contains("cites brandt.md: Ilse Brandt was born in Varnsund."), "{trace}");
 }

@@ -1,4 +1,4 @@
-//! Does each round retrieve with the last response? (Shao et al., 2023; KAR³ §A.2, Table 5)
+//! Tests that each round retrieves with the last response (Shao et al., 2023; KAR³ §A.2, Table 5).
 
 use pikerag_baselines::{Method, iter_retgen};
 use pikerag_knowledge::{Event, Role};
@@ -16,10 +16,10 @@ fn rounds(n: usize) -> Method {
 }
 
 #[tokio::test]
-async fn three_rounds() {
+async fn three_rounds_retrieve_with_the_last_response() {
     let chat = script(&[(Role::Answer, &[DESIGNER, VARNSUND, VARNSUND])]);
     let answer = ask_with(rounds(3), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     iter-retgen (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
@@ -44,7 +44,7 @@ async fn three_rounds() {
     Where was the designer of the KX-40 crane born? Ilse Brandt designed the KX-40 crane. unknown
     Where was the designer of the KX-40 crane born? Ilse Brandt was born there. Varnsund
     ");
-    // The answer's context is that of the last round, and no more.
+    // The answer's context is exactly that of the last round.
     let Some(Event::Retrieved { hop: 3, candidates }) =
         answer.events.iter().rev().find(|event| matches!(event, Event::Retrieved { .. }))
     else {
@@ -55,7 +55,7 @@ async fn three_rounds() {
     assert!(answer.context.chunks.iter().all(|held| held.hop == 3));
 }
 
-/// A round sees its own chunks and the question: neither notes nor what was said before.
+/// A round sees its own chunks and the question, neither notes nor earlier responses.
 #[tokio::test]
 async fn a_round_sees_its_own_chunks() {
     let chat = script(&[(Role::Answer, &[DESIGNER, VARNSUND])]);
@@ -68,28 +68,28 @@ async fn a_round_sees_its_own_chunks() {
     }
 }
 
-/// All rounds are taken, even where nothing changes any more.
+/// All rounds run, even if nothing changes any more.
 #[tokio::test]
-async fn five_rounds_are_five() {
+async fn all_five_rounds_run() {
     let chat = script(&[(Role::Answer, &[VARNSUND; 5])]);
-    let told = tell(&ask("iter-retgen", BORN, &chat).await);
-    assert_eq!((told.matches(" finds:").count(), told.matches("thinks ").count()), (5, 4));
-    assert!(told.ends_with("calls: 5 answer"), "{told}");
+    let trace = trace_of(&ask("iter-retgen", BORN, &chat).await);
+    assert_eq!((trace.matches(" finds:").count(), trace.matches("thinks ").count()), (5, 4));
+    assert!(trace.ends_with("calls: 5 answer"), "{trace}");
 }
 
 /// One round is naive RAG.
 #[tokio::test]
-async fn one_round_is_plain() {
-    let told = tell(&ask_with(rounds(1), BORN, &script(&[(Role::Answer, &[VARNSUND])])).await);
-    assert!(!told.contains("thinks") && told.contains("answer: Varnsund"), "{told}");
+async fn one_round_is_naive_rag() {
+    let trace = trace_of(&ask_with(rounds(1), BORN, &script(&[(Role::Answer, &[VARNSUND])])).await);
+    assert!(!trace.contains("thinks") && trace.contains("answer: Varnsund"), "{trace}");
 }
 
-/// No response to go by: the next round has the question alone, as the first.
+/// Without a response the next round retrieves with the question alone, as the first.
 #[tokio::test]
-async fn an_unreadable_response_is_none() {
+async fn an_unreadable_response_counts_as_none() {
     let chat = script(&[(Role::Answer, &["Brandt.", "Brandt!", VARNSUND])]);
     let answer = ask_with(rounds(2), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     iter-retgen (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
@@ -108,6 +108,6 @@ async fn an_unreadable_response_is_none() {
 #[tokio::test]
 async fn an_unreadable_last_answer_quotes() {
     let replies: &[(Role, &[&str])] = &[(Role::Answer, &[VARNSUND, "Varnsund", "Varnsund!"])];
-    let told = tell(&ask_with(rounds(2), BORN, &script(replies)).await);
-    assert!(told.contains("note: The reply could not be read: the answer quotes its evidence."));
+    let trace = trace_of(&ask_with(rounds(2), BORN, &script(replies)).await);
+    assert!(trace.contains("note: The reply could not be read: the answer quotes its evidence."));
 }

@@ -1,4 +1,5 @@
-//! Are the parts solved in order, each with the answers before it? (Zhou et al., 2023; RA-ISF §4.4)
+//! Tests that the parts are solved in order, each with the answers before it (Zhou et al., 2023;
+//! RA-ISF §4.4).
 
 use pikerag_baselines::{Method, least_to_most};
 use pikerag_knowledge::Role;
@@ -14,10 +15,10 @@ const TWO_PARTS: &[(Role, &[&str])] =
     &[(Role::Decompose, &[PARTS]), (Role::Answer, &[BRANDT, VARNSUND, "Varnsund"])];
 
 #[tokio::test]
-async fn from_what_the_model_knows() {
+async fn parts_are_answered_from_the_models_knowledge() {
     let chat = script(TWO_PARTS);
     let answer = ask("least-to-most", BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     least-to-most: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | Where was the designer born?
     asks at 1: Who designed the KX-40 crane?
@@ -55,12 +56,12 @@ async fn from_what_the_model_knows() {
     assert!(prompts[3].ends_with("Intermediate answer: Varnsund\nSo the final answer is:"));
 }
 
-/// Earlier answers go along, to the retrieval and as notes.
+/// The query and the notes contain the earlier answers.
 #[tokio::test]
-async fn with_retrieval() {
+async fn parts_are_answered_with_retrieval() {
     let chat = script(TWO_PARTS);
     let answer = ask("least-to-most-r", BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     least-to-most-r: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | Where was the designer born?
     asks at 1: Who designed the KX-40 crane?
@@ -89,23 +90,23 @@ async fn with_retrieval() {
     assert!(notes.contains("Intermediate answer: Ilse Brandt"), "{notes}");
 }
 
-/// What could not be answered is no word to search by.
+/// "Unknown" is not added to a query.
 #[tokio::test]
 async fn an_unknown_answer_finds_nothing() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Decompose, &[PARTS]), (Role::Answer, &["?", "?", VARNSUND, "Varnsund"])];
     let answer = ask("least-to-most-r", BORN, &script(replies)).await;
     assert!(candidates(&answer).iter().all(|found| !found.proposal.contains("unknown")));
-    assert!(tell(&answer).contains("hop 2 finds:\nanswers at 1"));
+    assert!(trace_of(&answer).contains("hop 2 finds:\nanswers at 1"));
 }
 
 #[tokio::test]
-async fn the_limit_of_parts() {
+async fn parts_are_limited() {
     let many = r#"{"sub_questions": ["A?", "B?", "C?"]}"#;
     let chat = script(&[(Role::Decompose, &[many]), (Role::Answer, &[BRANDT, VARNSUND, "x"])]);
     let params = least_to_most::Params { n: 2.try_into().unwrap(), ..Default::default() };
     let answer = ask_with(Method::LeastToMost(params), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     least-to-most (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 proposes: A? | B? | C?
     hop 2 stops: HopLimit
@@ -119,9 +120,9 @@ async fn the_limit_of_parts() {
     assert!(prompts(&chat)[0].contains("At most 2 of them"));
 }
 
-/// A question that is simple as it stands is its own part; so is one that nobody could split.
+/// A simple question is its own part; so is one whose split is unreadable.
 #[tokio::test]
-async fn nothing_to_split() {
+async fn an_undivided_question_is_its_own_part() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Decompose, &[r#"{"sub_questions": []}"#]),
         (Role::Answer, &[VARNSUND, "Varnsund"]),
@@ -153,21 +154,21 @@ async fn an_unreadable_answer_is_unknown() {
         (Role::Decompose, &[PARTS]),
         (Role::Answer, &["Brandt", "Brandt!", VARNSUND, "Varnsund"]),
     ];
-    let told = run("least-to-most", BORN, replies).await;
-    assert!(told.contains("answers at 1: Who designed the KX-40 crane? -> unknown\n"), "{told}");
-    assert!(told.contains("answer: Varnsund\n"), "{told}");
+    let trace = run("least-to-most", BORN, replies).await;
+    assert!(trace.contains("answers at 1: Who designed the KX-40 crane? -> unknown\n"), "{trace}");
+    assert!(trace.contains("answer: Varnsund\n"), "{trace}");
 }
 
-/// Nobody finishes the transcript, and there is nothing to quote: the last call reads the notes.
+/// The transcript stays unfinished, and there is nothing to quote: the last call reads the notes.
 #[tokio::test]
 async fn an_empty_end_is_read_instead() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Decompose, &[PARTS]), (Role::Answer, &[BRANDT, VARNSUND, "", "", VARNSUND])];
-    let told = run("least-to-most", BORN, replies).await;
+    let trace = run("least-to-most", BORN, replies).await;
     assert!(
-        told.ends_with(
+        trace.ends_with(
             "unreadable answer: it was empty\nanswer: Varnsund\ncalls: 5 answer | 1 decompose"
         ),
-        "{told}"
+        "{trace}"
     );
 }

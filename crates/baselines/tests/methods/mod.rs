@@ -1,5 +1,5 @@
-//! Does each method walk its paper's algorithm? One trace per branch, on a fixture that can be
-//! followed by hand.
+//! Tests that each method follows its paper's algorithm: one trace per branch, on a fixture that
+//! can be followed by hand.
 
 mod adaptive;
 mod closed_book;

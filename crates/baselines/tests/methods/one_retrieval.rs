@@ -1,5 +1,5 @@
-//! Do the methods of one retrieval retrieve once, and answer from just that? Naive RAG by chunks, by
-//! chunks and atoms, by words and meaning; hop RAG.
+//! Tests that the methods with one retrieval retrieve once and answer from it alone: naive RAG by
+//! chunks, by chunks and atoms, by words and meaning; hop RAG.
 
 use pikerag_knowledge::Role;
 
@@ -8,14 +8,14 @@ use crate::methods::fixture::*;
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "So it says.", "citations": []}"#;
 
-async fn told(name: &str) -> String {
+async fn trace(name: &str) -> String {
     run(name, BORN, &[(Role::Answer, &[VARNSUND])]).await
 }
 
 /// KAR³ §A.3, `R`: all chunks of at least 0.2.
 #[tokio::test]
-async fn naive_rag() {
-    insta::assert_snapshot!(told("naive-rag").await, @r"
+async fn naive_rag_reads_chunks() {
+    insta::assert_snapshot!(trace("naive-rag").await, @r"
     naive-rag: Where was the designer of the KX-40 crane born?
     gathers: KX-40 crane | Oslo
     answer: Varnsund
@@ -25,8 +25,8 @@ async fn naive_rag() {
 
 /// `H-R`: chunks of at least 0.5, then those of atoms of at least 0.5.
 #[tokio::test]
-async fn naive_rag_with_atoms() {
-    insta::assert_snapshot!(told("naive-rag-hr").await, @r"
+async fn naive_rag_adds_atoms() {
+    insta::assert_snapshot!(trace("naive-rag-hr").await, @r"
     naive-rag-hr: Where was the designer of the KX-40 crane born?
     gathers: KX-40 crane
     answer: Varnsund
@@ -35,8 +35,8 @@ async fn naive_rag_with_atoms() {
 }
 
 #[tokio::test]
-async fn hybrid_rag() {
-    insta::assert_snapshot!(told("hybrid-rag").await, @r"
+async fn hybrid_rag_joins_words_and_meaning() {
+    insta::assert_snapshot!(trace("hybrid-rag").await, @r"
     hybrid-rag: Where was the designer of the KX-40 crane born?
     gathers: KX-40 crane | Jon Hale | Ilse Brandt | Oslo | Tea | Varnsund
     answer: Varnsund
@@ -48,8 +48,8 @@ async fn hybrid_rag() {
 
 /// The chunks in the order of the walk: the crane, then its designer, whom it names.
 #[tokio::test]
-async fn hop_rag() {
-    insta::assert_snapshot!(told("hop-rag").await, @r"
+async fn hop_rag_reads_in_the_order_of_the_walk() {
+    insta::assert_snapshot!(trace("hop-rag").await, @r"
     hop-rag: Where was the designer of the KX-40 crane born?
     gathers: KX-40 crane | Ilse Brandt | Oslo | Varnsund | Jon Hale | Tea
     answer: Varnsund
@@ -59,9 +59,10 @@ async fn hop_rag() {
     ");
 }
 
-/// The first chunk whatever its length, then those that still have room; papers' own methods count no tokens.
+/// The first chunk at any length, then those that fit the rest of the budget; the papers' own
+/// methods count no tokens.
 #[tokio::test]
-async fn as_many_chunks_as_the_tokens_hold() {
+async fn chunks_are_read_up_to_the_token_budget() {
     let mut gathered = Vec::new();
     for (name, tokens) in [("hop-rag", 1), ("hop-rag", 40), ("hybrid-rag", 40), ("auto-rag", 40)] {
         let method = method(name).with(&set("context_tokens", tokens));

@@ -1,4 +1,5 @@
-//! Does each class of question go its own way? With a model that is played, over a base of a few papers and a table.
+//! Tests that each class of question gets its own strategy, with a scripted model over a few papers
+//! and a table.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -21,7 +22,7 @@ use pikerag_methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_methods::{Models, Perspective, Ports, Tables};
 use serde_json::json;
 
-use super::fixture::{hashes, tell};
+use super::fixture::{hashes, trace_of};
 use crate::common::{Answered, Files, Shelf, solve};
 
 const SCHEMA: &str = r#"{"name": "repair", "key": ["order"], "fields": [
@@ -86,9 +87,9 @@ fn class_of(answered: &Answered) -> TaskClass {
     answered.answer.worked.as_ref().unwrap().class
 }
 
-/// A model fills the table in; each cell names the citation that bears it out.
+/// A model fills in the table; each cell names the citation that supports it.
 #[tokio::test]
-async fn a_comparison_is_told_from_a_table_of_checked_cells() {
+async fn comparisons_come_from_a_table_of_checked_cells() {
     let chat = ScriptedChat::by(|request| {
         let shown = prompt(request).unwrap();
         let passage = |title: &str| {
@@ -125,7 +126,7 @@ async fn a_comparison_is_told_from_a_table_of_checked_cells() {
     assert_eq!(comparison.rows[1].cells[1], None);
 }
 
-/// Parts are told all at once, and the summary names the points that it used.
+/// Parts are summarized at the same time, and the summary names the points that it uses.
 #[tokio::test]
 async fn a_summary_rests_on_the_points_that_it_uses() {
     let chat = ScriptedChat::by(|request| {
@@ -144,13 +145,14 @@ async fn a_summary_rests_on_the_points_that_it_uses() {
     let quotes: Vec<&str> =
         answered.answer.citations.iter().map(|citation| citation.quote.as_str()).collect();
     assert_eq!(quotes, ["The brake discs are wet at night."]);
-    // Nothing but the document that is named.
+    // Only the named document.
     assert_eq!(answered.answer.context.chunks.len(), 1);
 }
 
-/// Of what has no room, what was said of it at indexing is read; a point that comes of it is led back to the source's words.
+/// Passages beyond the budget are replaced by their summaries; a point from a summary is traced
+/// back to the source's words.
 #[tokio::test]
-async fn summaries_stand_for_what_has_no_room() {
+async fn summaries_replace_passages_beyond_the_budget() {
     let shelf = shelf().await;
     let filler = "The quay was swept and the lamps were looked at by the night watch. ".repeat(12);
     let first = format!("# Watch book\n\n{filler}");
@@ -161,22 +163,22 @@ async fn summaries_stand_for_what_has_no_room() {
     files.0.extend([("logbook/1.md".to_owned(), first), ("logbook/2.md".to_owned(), second)]);
     shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
     let sources = shelf.base.sources(Which::All).await.unwrap();
-    let said = "A storm in March broke two bollards; nothing else befell the quay.";
+    let summary = "A storm in March broke two bollards; nothing else befell the quay.";
     let of = |uri: &str| sources.iter().find(|source| source.uri == uri).unwrap();
     let summaries = ["logbook/1.md", "logbook/2.md"].map(|uri| SourceSummary {
         source: of(uri).id,
         hash: of(uri).hash.clone(),
-        summary: said.to_owned(),
+        summary: summary.to_owned(),
     });
     shelf.base.put_texts(ModelTexts::Sources(summaries.into())).await.unwrap();
     let chat = ScriptedChat::by(move |request| {
         let shown = prompt(request).unwrap();
-        let passage = shown.lines().position(|line| line == said).map(|at| {
+        let passage = shown.lines().position(|line| line == summary).map(|at| {
             let line = shown.lines().nth(at - 1).unwrap();
             line[1..line.find(']').unwrap()].parse::<usize>().unwrap()
         });
         let points = passage.map(|passage| {
-            json!({"point": "In March a storm broke two bollards.", "passage": passage, "quote": said})
+            json!({"point": "In March a storm broke two bollards.", "passage": passage, "quote": summary})
         });
         Ok(match request.role {
             Role::Summarize => json!({"points": points.as_slice()}),
@@ -195,18 +197,18 @@ async fn summaries_stand_for_what_has_no_room() {
         .iter()
         .map(|citation| (citation.quote.as_str(), citation.check))
         .collect();
-    let borne = "In March the storm broke two bollards of the outer mole.";
-    assert_eq!(quotes, [(borne, Check::Verified)], "{}", tell(&answered));
+    let supporting = "In March the storm broke two bollards of the outer mole.";
+    assert_eq!(quotes, [(supporting, Check::Verified)], "{}", trace_of(&answered));
     assert!(
         answered.answer.rationale.contains("the summaries of "),
         "{}",
         answered.answer.rationale
     );
     let texts = answered.answer.context.chunks.iter().map(|held| held.chunk.text.as_str());
-    assert!(texts.clone().all(|text| !text.contains(said)) && 1 < texts.count());
+    assert!(texts.clone().all(|text| !text.contains(summary)) && 1 < texts.count());
 }
 
-/// Words that no rule explains are put to a model; what it says is worked out by the engine, never by itself.
+/// A model translates words that no rule explains; the engine computes the result, never the model.
 #[tokio::test]
 async fn a_model_writes_the_query_and_the_engine_the_figure() {
     let chat = ScriptedChat::by(|request| {
@@ -226,7 +228,7 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
     let answered = ask(Some(Arc::new(chat)), params, asked).await;
     assert_eq!(answered.answer.text, "3");
     assert_eq!(answered.spent.calls(), 1);
-    // A query that names no field of the records is no query, and the documents are read.
+    // A query without a field of the records is invalid, and the documents are read.
     let wrong = ScriptedChat::by(|request| {
         Ok(match request.role {
             Role::Decompose => json!({
@@ -243,9 +245,10 @@ async fn a_model_writes_the_query_and_the_engine_the_figure() {
     assert_eq!(plans, 2);
 }
 
-/// What bears a tag is summarized, and nothing else, where the question calls the tag so; without a model, by its sentences.
+/// Only chunks with the tag are summarized if the question names it; without a model, by their
+/// sentences.
 #[tokio::test]
-async fn a_tag_is_a_scope_of_summaries() {
+async fn tags_limit_summaries() {
     let shelf = shelf().await;
     let sources = shelf.base.sources(Which::All).await.unwrap();
     let night = sources.iter().find(|source| source.uri == "night.md").unwrap().id;
@@ -263,31 +266,34 @@ async fn a_tag_is_a_scope_of_summaries() {
         let asked = Question::new("q", question);
         let answered =
             solve(&ports(&shelf, None), &asked, Method::Pike(Params::default())).await.unwrap();
-        let told = tell(&answered);
-        assert!(told.contains("with the tag"), "{told}");
+        let trace = trace_of(&answered);
+        assert!(trace.contains("with the tag"), "{trace}");
         let uris = answered.answer.context.chunks.iter().map(|held| held.chunk.uri.as_str());
         assert_eq!(uris.collect::<Vec<_>>(), ["night.md"; 1], "{question}");
     }
 }
 
-/// Where no passage holds enough of the question's words, nothing is asked; where the model says that something is missing, its
-/// guess is told as one, or refused.
+/// If no passage holds enough of the question's words, no call is made; if the model reports
+/// missing facts, its guess is marked as one, or refused.
 #[tokio::test]
-async fn what_the_documents_do_not_tell_is_refused_where_that_is_wanted() {
+async fn unsupported_answers_are_refused_on_request() {
     let chat = || {
-        let said = json!({"facts": [], "sufficient": false, "missing": ["Who is the captain?"], "lacking": "Who is the captain?", "answer": "Ada",
+        let reply = json!({"facts": [], "sufficient": false, "missing": ["Who is the captain?"], "lacking": "Who is the captain?", "answer": "Ada",
             "thinking": "", "rationale": "", "citations": []});
-        Arc::new(ScriptedChat::by(move |_| Ok(said.to_string())))
+        Arc::new(ScriptedChat::by(move |_| Ok(reply.to_string())))
     };
-    let nobody = chat();
+    let unused = chat();
     let asked = "Which captain of which steamer married whose cousin in Valparaíso?";
     let strict = Params { coverage: 0.5, ..Params::default() };
-    let answered = ask(Some(nobody.clone()), strict, asked).await;
-    assert!(answered.answer.refused && nobody.requests().is_empty());
+    let answered = ask(Some(unused.clone()), strict, asked).await;
+    assert!(answered.answer.refused && unused.requests().is_empty());
     assert!(answered.answer.text.starts_with("Insufficient information."), "{:?}", answered.answer);
     let asked = "Who is the captain that covers the brake discs of the crane?";
-    let told = ask(Some(chat()), Params::default(), asked).await.answer;
-    assert_eq!((told.refused, told.text.as_str(), told.missing.is_empty()), (false, "Ada", false));
+    let guess = ask(Some(chat()), Params::default(), asked).await.answer;
+    assert_eq!(
+        (guess.refused, guess.text.as_str(), guess.missing.is_empty()),
+        (false, "Ada", false)
+    );
     let strict = Params { unsettled: Unsettled::Refused, ..Params::default() };
     let refused = ask(Some(chat()), strict, asked).await.answer;
     assert_eq!(
@@ -296,7 +302,7 @@ async fn what_the_documents_do_not_tell_is_refused_where_that_is_wanted() {
     );
 }
 
-/// What the agents say, by their turn; the second one fails where that is asked for.
+/// The agents' replies, by turn; the second agent fails on request.
 fn agents(fails: bool) -> ScriptedChat {
     ScriptedChat::by(move |request: &ChatRequest| {
         let shown = prompt(request).unwrap();
@@ -337,9 +343,9 @@ fn creative(agents: usize) -> Params {
 
 const NIGHT: &str = "How could we keep the crane from stopping at night?";
 
-/// Ideas of all agents are kept, with what speaks against them, their evidence and their gaps.
+/// Ideas of all agents are kept, with objections, evidence and gaps.
 #[tokio::test]
-async fn agents_think_judge_and_are_put_together() {
+async fn agents_think_judge_and_are_combined() {
     let answered = ask(Some(Arc::new(agents(false))), creative(3), NIGHT).await;
     assert_eq!(answered.answer.text, "Begin with a cover.");
     let ideas = &answered.answer.worked.as_ref().unwrap().ideas;
@@ -365,19 +371,19 @@ async fn agents_think_judge_and_are_put_together() {
     assert_eq!(answered.spent.calls(), 8);
 }
 
-/// One agent that fails is told, and sinks nothing.
+/// A failed agent is reported, and the answer stands.
 #[tokio::test]
-async fn a_failing_agent_does_not_sink_the_answer() {
+async fn a_failing_agent_does_not_stop_the_answer() {
     let answered = ask(Some(Arc::new(agents(true))), creative(3), NIGHT).await;
-    let told = tell(&answered);
-    assert!(told.contains("The agent “safety” failed"), "{told}");
+    let trace = trace_of(&answered);
+    assert!(trace.contains("The agent “safety” failed"), "{trace}");
     let ideas = &answered.answer.worked.as_ref().unwrap().ideas;
     assert_eq!(ideas.len(), 2);
 }
 
-/// A perspective of the settings with a model of its own is thought and judged by that model, and by no other.
+/// A perspective of the settings with its own model is developed and judged by that model only.
 #[tokio::test]
-async fn an_agent_may_have_a_model_of_its_own() {
+async fn agents_may_have_their_own_models() {
     let (usual, own) = (Arc::new(agents(false)), Arc::new(agents(false)));
     let shelf = shelf().await;
     let mut ports = ports(&shelf, Some(usual.clone()));
@@ -397,15 +403,15 @@ async fn an_agent_may_have_a_model_of_its_own() {
         chat.requests().iter().map(of).collect()
     };
     assert_eq!(asked(&own), [(Role::Reason, true), (Role::Grade, true)]);
-    // Its own thoughts and judgements, and the coordinator's.
+    // The other agents' thoughts and judgements, and the coordinator's.
     assert_eq!(asked(&usual).len(), 3);
     assert!(asked(&usual).iter().all(|(_, is_heat)| !is_heat));
     assert_eq!(answered.answer.worked.as_ref().unwrap().ideas.len(), 2);
 }
 
-/// The same seed gives the same answer, another one asks for other draws.
+/// The same seed gives the same answer, another one requests other perspectives.
 #[tokio::test]
-async fn a_seed_decides_what_is_drawn() {
+async fn seeds_decide_the_drawn_perspectives() {
     let drawn = |seed| async move {
         let params = Params { seed, ..creative(3) };
         let answered = ask(Some(Arc::new(agents(false))), params, NIGHT).await;
@@ -420,21 +426,21 @@ async fn a_seed_decides_what_is_drawn() {
     assert_ne!(first.0, other.0);
 }
 
-/// Agents are at work at the same time: eight of them take as long as one, and not eight times that.
+/// Agents work at the same time: eight of them take as long as one, not eight times as long.
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_are_at_work_at_once() {
+async fn agents_work_at_the_same_time() {
     let latency = Duration::from_millis(200);
     let chat = Arc::new(agents(false).with_latency(latency));
     let begun = Instant::now();
     let answered = ask(Some(chat.clone()), creative(8), NIGHT).await;
     assert_eq!((answered.spent.calls(), chat.peak()), (18, 8));
-    // Four rounds of calls: whoever waits for each in turn takes eighteen.
+    // Four rounds of calls; in sequence they would be eighteen.
     assert!(latency * 4 <= begun.elapsed());
 }
 
-/// Without a model ideas say what they need; everything else gives what it can.
+/// Without a model, ideas report that they need one; all other classes give an answer.
 #[tokio::test]
-async fn without_a_model_ideas_say_what_they_need() {
+async fn without_a_model_ideas_report_the_missing_model() {
     let answered = ask(None, Params::default(), NIGHT).await;
     assert!(answered.answer.refused && answered.answer.text.contains("language model"));
     let compared =
@@ -445,9 +451,9 @@ async fn without_a_model_ideas_say_what_they_need() {
     assert_eq!(counted.answer.text, "3");
 }
 
-/// Where rules are sure no model is asked; where one is, its word counts.
+/// If rules are sure no model is asked; if a model is asked, its reply counts.
 #[tokio::test]
-async fn the_classifier_is_whoever_was_asked_for() {
+async fn the_requested_classifier_decides() {
     let shelf = shelf().await;
     let says_creative: fn(&ChatRequest) -> Result<String, ModelError> =
         |_| Ok(json!({"reason": "x", "class": "creative"}).to_string());
@@ -460,9 +466,9 @@ async fn the_classifier_is_whoever_was_asked_for() {
     assert_eq!((model.class, model.calls), (TaskClass::Creative, 1));
 }
 
-/// Every figure leads to the records that it rests on, and is what these records give: worked out anew from the base.
+/// Every figure names its records, and a second computation from the base gives the same value.
 #[tokio::test]
-async fn every_figure_is_what_its_records_give() {
+async fn every_figure_follows_from_its_records() {
     let shelf = shelf().await;
     let ports = ports(&shelf, None);
     let records: BTreeMap<_, _> = shelf
@@ -506,18 +512,18 @@ async fn every_figure_is_what_its_records_give() {
             assert!(line.contains(key.as_str()), "{line}");
         }
         for row in &figures.rows {
-            assert_eq!(Some(anew(&figures, &row.things, &records)), row.value, "{question}");
+            assert_eq!(Some(recomputed(&figures, &row.things, &records)), row.value, "{question}");
         }
     }
 }
 
 /// A figure from its records alone, by the definition of its measure.
-fn anew(
+fn recomputed(
     figures: &Figures,
     things: &[Vec<usize>],
     records: &BTreeMap<pikerag_knowledge::RecordId, pikerag_knowledge::Record>,
 ) -> f64 {
-    let said = |field: &str| -> Vec<Value> {
+    let values_of = |field: &str| -> Vec<Value> {
         things
             .iter()
             .filter_map(|thing| {
@@ -527,7 +533,7 @@ fn anew(
             .collect()
     };
     let hours = |field: &str| -> Vec<f64> {
-        said(field)
+        values_of(field)
             .into_iter()
             .map(|value| match value {
                 Value::Number(number) if number.unit.as_deref() == Some("min") => {
@@ -542,7 +548,7 @@ fn anew(
         Measure::Count => things.len() as f64,
         Measure::Different(field) => {
             let values: std::collections::BTreeSet<String> =
-                said(field).iter().map(ToString::to_string).collect();
+                values_of(field).iter().map(ToString::to_string).collect();
             values.len() as f64
         }
         Measure::Sum(field) => hours(field).iter().sum(),
@@ -552,8 +558,8 @@ fn anew(
     }
 }
 
-/// The questions of the example are classified as they are labelled, nearly all of them; the share is a floor that was
-/// seen, in the pages of the documentation stands what it was.
+/// Nearly all questions of the example are classified as labelled; the test has a lower bound, and
+/// the documentation gives the measured share.
 #[tokio::test]
 async fn questions_are_classified_as_they_are_labelled() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -580,14 +586,14 @@ async fn questions_are_classified_as_they_are_labelled() {
     let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, Models::default()) };
     let mut right: BTreeMap<TaskClass, (usize, usize)> = BTreeMap::new();
     let lines = std::fs::read_to_string(root.join("classes.jsonl")).unwrap();
-    // Every other one: the command in the documentation takes them all.
+    // Every second one; the command in the documentation takes all.
     for line in lines.lines().step_by(2) {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let label: TaskClass = line["class"].as_str().unwrap().parse().unwrap();
         let question = Question::new("q", line["question"].as_str().unwrap());
-        let told = classed(&ports, &question, Classifier::Rules).await.unwrap();
+        let classified = classed(&ports, &question, Classifier::Rules).await.unwrap();
         let held = right.entry(label).or_default();
-        held.0 += usize::from(told.class == label);
+        held.0 += usize::from(classified.class == label);
         held.1 += 1;
     }
     for &class in TaskClass::ALL {
@@ -596,10 +602,10 @@ async fn questions_are_classified_as_they_are_labelled() {
     }
 }
 
-/// Notes in plain words, each in a file of its own, and a model that copies out what one says: the years are those of the
-/// notes, though no table lists them.
+/// Notes in plain words, one per file, and a model that copies out a record from each: the counts
+/// per year are those of the notes, although no table lists them.
 #[tokio::test]
-async fn records_that_a_model_read_in_texts_are_counted_like_any() {
+async fn records_from_texts_are_counted_like_others() {
     let schema = json!({"name": "drug_approval", "key": ["drug"], "fields": [
         {"name": "drug"}, {"name": "approved", "type": "date"}, {"name": "company"}]});
     let schema: RecordSchema = serde_json::from_value(schema).unwrap();
@@ -610,16 +616,16 @@ async fn records_that_a_model_read_in_texts_are_counted_like_any() {
     let files: Files = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let reader = ScriptedChat::by(|request| {
         let shown = prompt(request).unwrap();
-        let said = |label: &str| {
+        let value_after = |label: &str| {
             let (_, rest) = shown.rsplit_once(label)?;
             Some(rest.split(['.', '\n']).next().unwrap_or_default().trim().to_owned())
         };
         let (_, content) = shown.split_once("# Content").unwrap();
         let name = content.lines().find_map(|line| line.split_once(" ("));
         let name = name.map(|(name, _)| name.to_owned());
-        Ok(match (said("Approval date: "), name) {
+        Ok(match (value_after("Approval date: "), name) {
             (Some(approved), Some(drug)) => {
-                json!({"records": [{"drug": drug, "approved": approved, "company": said("Company: ")}]})
+                json!({"records": [{"drug": drug, "approved": approved, "company": value_after("Company: ")}]})
             }
             _ => json!({"records": []}),
         }
@@ -639,16 +645,16 @@ async fn records_that_a_model_read_in_texts_are_counted_like_any() {
         ..Tables::default()
     };
     let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, Models::default()) };
-    let told = async |question: &str| {
+    let ask = async |question: &str| {
         solve(&ports, &Question::new("q", question), "pike".parse().unwrap()).await.unwrap().answer
     };
     for (year, count) in &per_year {
-        let answer = told(&format!("How many drugs were approved in {year}?")).await;
+        let answer = ask(&format!("How many drugs were approved in {year}?")).await;
         assert_eq!(answer.text, count.to_string(), "{year}");
-        let answer = told(&format!("{year}年批准了多少种药物？")).await;
+        let answer = ask(&format!("{year}年批准了多少种药物？")).await;
         assert_eq!(answer.text, count.to_string(), "{year}");
     }
-    let series = told("How many drugs will be approved next year?").await;
+    let series = ask("How many drugs will be approved next year?").await;
     let worked = series.worked.unwrap();
     let figures: Vec<f64> =
         worked.figures.unwrap().rows.iter().filter_map(|row| row.value).collect();
@@ -659,7 +665,7 @@ async fn records_that_a_model_read_in_texts_are_counted_like_any() {
 
 const APPROVALS: &str = "data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl";
 
-/// What stands in the place of the public list where that is not at hand: six years, so many each.
+/// A replacement for the public list if that is not available: six years, each with its own number.
 fn invented() -> String {
     let mut lines = String::new();
     for (year, count) in [(10, 3), (11, 4), (12, 6), (13, 5), (14, 7), (15, 6)] {
@@ -672,14 +678,14 @@ fn invented() -> String {
             lines.push('\n');
         }
     }
-    // To the end of the last year, so that it counts as whole.
+    // To the end of the last year, so that it counts as complete.
     lines.push_str(
         &json!({"text": "Last (adal). Approval date: 20-Dec-15. Company: North."}).to_string(),
     );
     lines
 }
 
-/// Texts by file, and how many there are of each year.
+/// Texts by file, and their number in each year.
 fn approvals(lines: &str) -> (Vec<(String, String)>, BTreeMap<String, usize>) {
     let (mut texts, mut per_year) = (Vec::new(), BTreeMap::new());
     for (n, line) in lines.lines().enumerate() {

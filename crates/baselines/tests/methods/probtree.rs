@@ -1,4 +1,5 @@
-//! Does `ProbTree` solve its tree from the leaves, by the surest answer each? (Cao et al., 2023)
+//! Tests that `ProbTree` solves its tree from the leaves, each node by the surest answer (Cao et
+//! al., 2023).
 
 use pikerag_knowledge::Role;
 use pikerag_methods::SolveError;
@@ -15,11 +16,11 @@ const VARNSUND: &str = "She was born there.\nSo the final answer is: Varnsund.";
 const OSLO: &str = "I think so.\nSo the final answer is: Oslo.";
 const UNKNOWN: &str = "Nothing says so.\nSo the final answer is: unknown.";
 
-/// The first leaf: the open book, for "unknown" is no answer however sure. The second: the open book
-/// again, for it goes first of two equally sure ones. The root: its children, whose confidence is the
-/// mean over theirs and its own, (ln 0.9 + ln 0.9 + ln 0.8) / 3.
+/// The first leaf takes the open book, because "unknown" is no answer, however sure. The second
+/// also takes the open book, which is preferred among equally sure ones. The root takes its
+/// children, whose confidence is the mean over theirs and its own, (ln 0.9 + ln 0.9 + ln 0.8) / 3.
 #[tokio::test]
-async fn from_the_leaves_to_the_root() {
+async fn trees_are_solved_from_leaves_to_root() {
     let chat = script(&[(Role::Decompose, &[TREE])]);
     let scorer = scorer(&[(
         Role::Answer,
@@ -35,7 +36,7 @@ async fn from_the_leaves_to_the_root() {
     )]);
     let answer = ask_scored("probtree", BORN, &chat, &scorer).await;
     assert_eq!(answer.rationale, VARNSUND);
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     probtree: Where was the designer of the KX-40 crane born?
     node 0 after [1, 2]: Where was the designer of the KX-40 crane born?
     node 1 after []: Who designed the KX-40 crane?
@@ -67,12 +68,12 @@ async fn from_the_leaves_to_the_root() {
     ");
 }
 
-/// A question that is a leaf itself, and a model that is surest of what it knows by heart.
+/// The question is a leaf itself, and the model is surest of its own knowledge.
 #[tokio::test]
 async fn the_closed_book_wins() {
     let chat = script(&[(Role::Decompose, &[LEAF])]);
     let scorer = scorer(&[(Role::Answer, &[(OSLO, 0.5), (VARNSUND, 0.6)])]);
-    insta::assert_snapshot!(tell(&ask_scored("probtree", BORN, &chat, &scorer).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_scored("probtree", BORN, &chat, &scorer).await), @r"
     probtree: Where was the designer of the KX-40 crane born?
     node 0 after []: Where was the designer of the KX-40 crane born?
     asks at 0: Where was the designer of the KX-40 crane born?
@@ -87,7 +88,7 @@ async fn the_closed_book_wins() {
     ");
 }
 
-/// Unsure children make what they add up to unsure: 0.9 of its own, but less than 0.7 with theirs.
+/// Unsure children make their combined answer unsure: 0.9 alone, but less than 0.7 with theirs.
 #[tokio::test]
 async fn a_root_trusts_itself_more_than_its_children() {
     let chat = script(&[(Role::Decompose, &[TREE])]);
@@ -104,13 +105,13 @@ async fn a_root_trusts_itself_more_than_its_children() {
         ],
     )]);
     let answer = ask_scored("probtree", BORN, &chat, &scorer).await;
-    let told = tell(&answer);
-    assert!(told.contains("Confident false -0.65 by LogProbabilities: children: Varn"), "{told}");
+    let trace = trace_of(&answer);
+    assert!(trace.contains("Confident false -0.65 by LogProbabilities: children: Varn"), "{trace}");
     assert_eq!(answer.text, "Oslo");
 }
 
 #[tokio::test]
-async fn what_each_call_sees() {
+async fn each_call_sees_its_own_inputs() {
     let chat = script(&[(Role::Decompose, &[TREE])]);
     let scorer = scorer(&[(Role::Answer, &[(BRANDT, 0.9); 7])]);
     ask_scored("probtree", BORN, &chat, &scorer).await;
@@ -135,12 +136,12 @@ async fn what_each_call_sees() {
     assert_eq!(section(root_closed, "# Question").trim(), BORN);
 }
 
-/// The question stands alone, and one empty reply leaves the other.
+/// The tree has only the question, and one of its two answers is empty.
 #[tokio::test]
-async fn an_unreadable_tree_and_an_empty_answer() {
+async fn unreadable_trees_leave_the_question_alone() {
     let chat = script(&[(Role::Decompose, &["First the designer.", "1. Who?"])]);
     let scorer = scorer(&[(Role::Answer, &[("", 0.9), (" ", 0.9), (OSLO, 0.2)])]);
-    insta::assert_snapshot!(tell(&ask_scored("probtree", BORN, &chat, &scorer).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_scored("probtree", BORN, &chat, &scorer).await), @r"
     probtree: Where was the designer of the KX-40 crane born?
     unreadable decompose: no JSON object with `tree` was found in it
     node 0 after []: Where was the designer of the KX-40 crane born?
@@ -157,33 +158,33 @@ async fn an_unreadable_tree_and_an_empty_answer() {
     ");
 }
 
-/// What nobody knows has no answer to fill in, and a root without one is read from its passages.
+/// A node without an answer fills no placeholder, and a root without one is read from its passages.
 #[tokio::test]
-async fn nothing_is_known() {
+async fn unknown_nodes_fill_no_placeholder() {
     let chat = script(&[
         (Role::Decompose, &[TREE]),
         (Role::Answer, &[r#"{"answer": "perhaps Varnsund"}"#]),
     ]);
     let scorer = scorer(&[(Role::Answer, &[(UNKNOWN, 0.9); 6])]);
     let answer = ask_scored("probtree", BORN, &chat, &scorer).await;
-    let told = tell(&answer);
-    assert!(told.contains("asks at 1: Where was #1 born?"), "{told}");
-    assert!(told.contains(&format!("note: No answer was found to: {BORN}")), "{told}");
-    assert!(!told.contains("children:") && answer.text == "perhaps Varnsund", "{told}");
+    let trace = trace_of(&answer);
+    assert!(trace.contains("asks at 1: Where was #1 born?"), "{trace}");
+    assert!(trace.contains(&format!("note: No answer was found to: {BORN}")), "{trace}");
+    assert!(!trace.contains("children:") && answer.text == "perhaps Varnsund", "{trace}");
 }
 
-/// Three levels below the question, the fourth left out.
+/// Three levels below the question, without the fourth.
 #[tokio::test]
-async fn the_depth_of_a_tree() {
+async fn trees_are_cut_at_their_depth() {
     let deep = r#"{"tree": {"children": [{"question": "a", "children": [{"question": "b", "children": [
         {"question": "c", "children": [{"question": "d"}]}]}]}]}}"#;
     let chat = script(&[(Role::Decompose, &[deep])]);
     let scorer = scorer(&[(Role::Answer, &[(OSLO, 0.9); 12])]);
-    let told = tell(&ask_scored("probtree", BORN, &chat, &scorer).await);
-    assert!(told.contains("asks at 3: c") && !told.contains("asks at 4"), "{told}");
+    let trace = trace_of(&ask_scored("probtree", BORN, &chat, &scorer).await);
+    assert!(trace.contains("asks at 3: c") && !trace.contains("asks at 4"), "{trace}");
 }
 
-/// Each answer is graded by the model itself, and the trace says so; no grade is no assurance.
+/// The model grades each answer itself, and the trace shows it; a missing grade counts as 0.
 #[tokio::test]
 async fn a_model_that_grades_itself() {
     let chat = script(&[
@@ -191,7 +192,7 @@ async fn a_model_that_grades_itself() {
         (Role::Answer, &[VARNSUND, OSLO]),
         (Role::Grade, &[r#"{"confidence": 80}"#, "quite", "very"]),
     ]);
-    insta::assert_snapshot!(tell(&ask_self_assessed("probtree", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_self_assessed("probtree", BORN, &chat).await), @r"
     probtree: Where was the designer of the KX-40 crane born?
     node 0 after []: Where was the designer of the KX-40 crane born?
     asks at 0: Where was the designer of the KX-40 crane born?
@@ -207,7 +208,7 @@ async fn a_model_that_grades_itself() {
     ");
 }
 
-/// Nothing is paid before the error.
+/// The error comes before any paid call.
 #[tokio::test]
 async fn it_needs_a_model_and_its_certainty() {
     let error = fails_without_models("probtree").await;

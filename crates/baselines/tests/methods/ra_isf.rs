@@ -1,4 +1,4 @@
-//! Does RA-ISF take each branch of Algorithm 1? Known, relevant, split, too deep; and Table 2's
+//! Tests each branch of Algorithm 1 of RA-ISF (known, relevant, split, too deep) and Table 2's
 //! ablations.
 
 use pikerag_baselines::Method;
@@ -24,15 +24,15 @@ fn small() -> ra_isf::Params {
     ra_isf::Params { k: 2, ..ra_isf::Params::default() }
 }
 
-async fn told(method: Method, replies: &[(Role, &[&str])]) -> String {
-    tell(&ask_with(method, BORN, &script(replies)).await)
+async fn trace(method: Method, replies: &[(Role, &[&str])]) -> String {
+    trace_of(&ask_with(method, BORN, &script(replies)).await)
 }
 
 /// Lines 6 to 8.
 #[tokio::test]
-async fn what_is_known_is_answered_without_retrieval() {
+async fn known_questions_are_answered_without_retrieval() {
     let replies: &[(Role, &[&str])] = &[(Role::Know, &["Yes"]), (Role::Answer, &[VARNSUND])];
-    insta::assert_snapshot!(told(with(small()), replies).await, @r"
+    insta::assert_snapshot!(trace(with(small()), replies).await, @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known true by Verdict: Where was the designer of the KX-40 crane born?
     answer: Varnsund
@@ -40,14 +40,14 @@ async fn what_is_known_is_answered_without_retrieval() {
     ");
 }
 
-/// Lines 10 to 19: the second passage alone is relevant, and the answer sees nothing else.
+/// Lines 10 to 19: only the second passage is relevant, and the answer sees nothing else.
 #[tokio::test]
 async fn relevant_passages_alone_answer() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Know, &["No"]), (Role::Relevant, &[NOT, RELEVANT]), (Role::Answer, &[BRANDT])];
     let chat = script(replies);
     let answer = ask_with(with(small()), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
@@ -68,7 +68,7 @@ async fn relevant_passages_alone_answer() {
 
 /// Lines 21 to 27: nothing is relevant, so the question is split; its parts take other branches.
 #[tokio::test]
-async fn what_is_neither_known_nor_found_is_split() {
+async fn questions_neither_known_nor_found_are_split() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Know, &["No", "No", "Yes"]),
         (Role::Relevant, &[NOT, NOT, RELEVANT, NOT]),
@@ -77,7 +77,7 @@ async fn what_is_neither_known_nor_found_is_split() {
     ];
     let chat = script(replies);
     let answer = ask_with(with(small()), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
@@ -122,7 +122,7 @@ async fn beyond_the_depth_the_answer_is_unknown() {
         (Role::Decompose, &[PARTS]),
         (Role::Answer, &["unknown"]),
     ];
-    insta::assert_snapshot!(told(with(params), replies).await, @r"
+    insta::assert_snapshot!(trace(with(params), replies).await, @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
@@ -143,7 +143,7 @@ async fn beyond_the_depth_the_answer_is_unknown() {
 }
 
 #[tokio::test]
-async fn the_modules_can_be_taken_out() {
+async fn modules_can_be_switched_off() {
     let named = |name: &str| match method(name) {
         Method::RaIsf(params) => with(ra_isf::Params { k: 2, ..params }),
         other => panic!("{other}"),
@@ -151,7 +151,7 @@ async fn the_modules_can_be_taken_out() {
     // No self-knowledge: straight to the passages.
     let replies: &[(Role, &[&str])] =
         &[(Role::Relevant, &[RELEVANT, NOT]), (Role::Answer, &[BRANDT])];
-    insta::assert_snapshot!(told(named("ra-isf-no-know"), replies).await, @r"
+    insta::assert_snapshot!(trace(named("ra-isf-no-know"), replies).await, @r"
     ra-isf-no-know (own parameters): Where was the designer of the KX-40 crane born?
     hop 1 finds:
       Chunks: KX-40 crane: # KX-40 crane The KX-40 crane was designed by Ilse Brandt. It lifts forty tons. -> KX-40 crane
@@ -168,7 +168,7 @@ async fn the_modules_can_be_taken_out() {
         (Role::Decompose, &[PARTS]),
         (Role::Answer, &[BRANDT, VARNSUND, "Varnsund"]),
     ];
-    insta::assert_snapshot!(told(named("ra-isf-no-relevant"), replies).await, @r"
+    insta::assert_snapshot!(trace(named("ra-isf-no-relevant"), replies).await, @r"
     ra-isf-no-relevant (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
@@ -183,7 +183,7 @@ async fn the_modules_can_be_taken_out() {
     ");
     // No decomposition: unknown.
     let replies: &[(Role, &[&str])] = &[(Role::Know, &["No"]), (Role::Relevant, &[NOT, NOT])];
-    insta::assert_snapshot!(told(named("ra-isf-no-decompose"), replies).await, @r"
+    insta::assert_snapshot!(trace(named("ra-isf-no-decompose"), replies).await, @r"
     ra-isf-no-decompose (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
@@ -196,14 +196,14 @@ async fn the_modules_can_be_taken_out() {
     ");
 }
 
-/// Appendix E puts all passages to one call.
+/// Appendix E gives all passages to one call.
 #[tokio::test]
 async fn passages_can_be_judged_together() {
     let params = ra_isf::Params { relevance: ra_isf::Relevance::Together, ..small() };
     let both = r#"{"thinking": "both", "paragraph_idx": [2, 7]}"#;
     let replies: &[(Role, &[&str])] =
         &[(Role::Know, &["No"]), (Role::Relevant, &[both]), (Role::Answer, &[BRANDT])];
-    insta::assert_snapshot!(told(with(params), replies).await, @r"
+    insta::assert_snapshot!(trace(with(params), replies).await, @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 finds:
@@ -217,15 +217,15 @@ async fn passages_can_be_judged_together() {
     ");
 }
 
-/// Each module that cannot be read counts as "no", and the trace says so.
+/// Each unreadable module counts as "no", and the trace shows it.
 #[tokio::test]
-async fn unreadable_modules_say_no() {
+async fn unreadable_modules_count_as_no() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Know, &["Perhaps", "Perhaps"]),
         (Role::Relevant, &["?", "?", "?", "?"]),
         (Role::Decompose, &["?", "?"]),
     ];
-    insta::assert_snapshot!(told(with(small()), replies).await, @r#"
+    insta::assert_snapshot!(trace(with(small()), replies).await, @r#"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     unreadable know: `the reply` must be "Yes" or "No"
     Known false by Verdict: Where was the designer of the KX-40 crane born?
@@ -246,7 +246,7 @@ async fn unreadable_modules_say_no() {
 #[tokio::test]
 async fn the_tree_of_questions_is_bounded() {
     let params = ra_isf::Params { retrieves: false, questions: 3, ..small() };
-    // One of the parts was asked already on the way down: it is not taken up again.
+    // One of the parts was asked already higher up, so it is not asked again.
     let again = format!(r#"{{"sub_questions": ["{BORN}", "Which year?", "Which town?"]}}"#);
     let chat = script(&[
         (Role::Know, &["No"; 4]),
@@ -254,7 +254,7 @@ async fn the_tree_of_questions_is_bounded() {
         (Role::Answer, &["unknown"; 4]),
     ]);
     let answer = ask_with(with(params), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     ra-isf (own parameters): Where was the designer of the KX-40 crane born?
     Known false by Verdict: Where was the designer of the KX-40 crane born?
     hop 1 proposes: Who designed the KX-40 crane? | Where was that person born?
@@ -279,7 +279,7 @@ async fn the_tree_of_questions_is_bounded() {
 }
 
 #[tokio::test]
-async fn without_a_model_it_says_which_one_is_missing() {
+async fn without_a_model_the_error_names_the_role() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let models = pikerag_methods::Models::default();
     let ports = pikerag_methods::Ports::new(shelf.base.clone(), Some(hashes()), models);

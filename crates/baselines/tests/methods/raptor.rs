@@ -1,4 +1,4 @@
-//! Does RAPTOR find chunks and summaries in one search, and cite what stands below a summary?
+//! Tests that RAPTOR finds chunks and summaries in one search, and cites chunks below a summary.
 
 use std::sync::Arc;
 
@@ -10,7 +10,9 @@ use pikerag_knowledge::{AtomKind, CorpusReader, Role, Structure};
 
 use crate::common::solve;
 use crate::common::{Files, Shelf};
-use crate::methods::fixture::{hashes, method, ports, prompts, question, script, section, tell};
+use crate::methods::fixture::{
+    hashes, method, ports, prompts, question, script, section, trace_of,
+};
 
 const BORN: &str = "Where was the designer of the KX-40 crane born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "", "citations": [{"passage": 1, "quote": "born in Varnsund"}]}"#;
@@ -39,7 +41,7 @@ async fn the_collapsed_tree_is_searched_at_once() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
     let ports = ports(&shelf, Some(hashes()), &chat);
     let answer = solve(&ports, &question("q", BORN), method("raptor")).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     raptor: Where was the designer of the KX-40 crane born?
     consults: Summary 0.75 The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.
     gathers: crane | brandt | tea
@@ -53,7 +55,7 @@ async fn the_collapsed_tree_is_searched_at_once() {
     ");
 }
 
-/// Where only the summary fits, the chunk below it that is closest comes with it.
+/// If only the summary fits, the closest chunk below it comes with it.
 #[tokio::test]
 async fn a_summary_brings_a_chunk_to_cite() {
     let shelf = shelve().await;
@@ -62,7 +64,7 @@ async fn a_summary_brings_a_chunk_to_cite() {
     let ports = ports(&shelf, Some(hashes()), &chat);
     let narrow = Method::Raptor(Params { tokens: 25, ..Params::default() });
     let answer = solve(&ports, &question("q", BORN), narrow).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     raptor (own parameters): Where was the designer of the KX-40 crane born?
     consults: Summary 0.75 The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.
     gathers: crane

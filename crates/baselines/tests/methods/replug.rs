@@ -1,4 +1,4 @@
-//! Does REPLUG weigh one answer per passage? (Shi et al., 2023)
+//! Tests that REPLUG weighs one answer per passage (Shi et al., 2023).
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 
-/// Six passages, best first; two say the same in other spelling and weigh more together than the
-/// surest of all. "Unknown" and an empty reply have no say. The citation is that of a supporter.
+/// Six passages, best first. Two agree up to spelling and together outweigh the surest one.
+/// "Unknown" and an empty reply have no weight. The citation is from a supporter.
 #[tokio::test]
 async fn the_heaviest_answer_wins() {
     let chat = script(&[]);
@@ -30,7 +30,7 @@ async fn the_heaviest_answer_wins() {
         ],
     )]);
     let answer = ask_scored("replug", BORN, &chat, &scorer).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     replug: Where was Ilse Brandt born?
     hop 1 finds:
       Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
@@ -57,25 +57,25 @@ async fn the_heaviest_answer_wins() {
     assert_eq!(answer.rationale, "2 of 6 passages say so.");
 }
 
-/// The same confidence: the passage that retrieval likes better weighs more, `e^s` each.
+/// With equal confidence, the passage that retrieval ranks higher weighs more, `e^s` each.
 #[tokio::test]
-async fn retrieval_scores_weigh() {
+async fn retrieval_scores_weigh_answers() {
     let chat = script(&[]);
     let scorer = scorer(&[(Role::Answer, &[("Varnsund", 0.5), ("Oslo", 0.5)])]);
     let answer = two_passages(&chat, &scorer).await;
-    let told = tell(&answer);
-    assert!(told.contains("answer: Varnsund"), "{told}");
-    let weights: Vec<f64> = told
+    let trace = trace_of(&answer);
+    assert!(trace.contains("answer: Varnsund"), "{trace}");
+    let weights: Vec<f64> = trace
         .lines()
         .filter_map(|line| line.strip_prefix("note: ")?.split(": weight ").nth(1))
         .map(|weight| weight.trim_end_matches('.').parse().unwrap())
         .collect();
     let [s1, s2] = candidates(&answer).iter().map(|found| found.score).collect::<Vec<_>>()[..]
     else {
-        panic!("{told}")
+        panic!("{trace}")
     };
     let expected = 0.5 / (1.0 + f64::from(s2 - s1).exp());
-    assert!((weights[0] - expected).abs() < 0.001 && weights[1] < weights[0], "{told}");
+    assert!((weights[0] - expected).abs() < 0.001 && weights[1] < weights[0], "{trace}");
 }
 
 async fn two_passages(
@@ -106,12 +106,12 @@ async fn each_call_sees_one_passage() {
     }
 }
 
-/// Nobody knows: the passages are read together.
+/// No passage gives an answer: the passages are read together.
 #[tokio::test]
-async fn nothing_readable() {
+async fn passages_are_read_together_without_an_answer() {
     let chat = script(&[(Role::Answer, &[r#"{"answer": "perhaps Varnsund"}"#])]);
     let scorer = scorer(&[(Role::Answer, &[("", 0.5), ("", 0.5), ("Unknown.", 0.5)])]);
-    insta::assert_snapshot!(tell(&two_passages(&chat, &scorer).await), @r"
+    insta::assert_snapshot!(trace_of(&two_passages(&chat, &scorer).await), @r"
     replug (own parameters): Where was Ilse Brandt born?
     hop 1 finds:
       Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
@@ -125,13 +125,13 @@ async fn nothing_readable() {
 
 /// An empty base has no passages: the model answers from memory.
 #[tokio::test]
-async fn no_passages() {
+async fn an_empty_base_is_answered_from_memory() {
     let shelf = Shelf::empty();
     let chat = script(&[(Role::Answer, &[r#"{"answer": "Varnsund"}"#])]);
     let mut ports = ports(&shelf, None, &chat);
     ports.models.scorer = Some(scorer(&[]));
     let answer = solve(&ports, &question("q", BORN), method("replug")).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     replug: Where was Ilse Brandt born?
     hop 1 finds:
     answer: Varnsund
@@ -139,7 +139,7 @@ async fn no_passages() {
     ");
 }
 
-/// Each answer is graded by the model itself, and the trace says so.
+/// The model grades each answer itself, and the trace shows it.
 #[tokio::test]
 async fn a_model_that_grades_itself() {
     let chat = script(&[
@@ -157,7 +157,7 @@ async fn a_model_that_grades_itself() {
             ],
         ),
     ]);
-    insta::assert_snapshot!(tell(&ask_self_assessed("replug", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_self_assessed("replug", BORN, &chat).await), @r"
     replug: Where was Ilse Brandt born?
     hop 1 finds:
       Chunks: Ilse Brandt: # Ilse Brandt Ilse Brandt was born in Varnsund. -> Ilse Brandt
@@ -191,7 +191,7 @@ async fn it_needs_a_model_and_its_certainty() {
     assert!(error.to_string().contains("log-probabilities"), "{error}");
 }
 
-/// A scorer alone is not enough: the last word is the answering model's.
+/// A scorer alone is not enough: the answering model writes the final answer.
 #[tokio::test]
 async fn a_scorer_alone_is_no_model() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;

@@ -1,4 +1,5 @@
-//! Does `SearChain` verify, correct and complete its chain node by node? (Xu et al., 2024; KAR³ §A.2)
+//! Tests that `SearChain` verifies, corrects and completes its chain node by node (Xu et al., 2024;
+//! KAR³ §A.2).
 
 use pikerag_baselines::Method;
 use pikerag_baselines::searchain::Params;
@@ -21,9 +22,9 @@ const VARNSUND: &str = r#"{"answer": "Varnsund", "rationale": "It says so."}"#;
 const CONTRADICTS: &str = r#"{"consistent": false}"#;
 const AGREES: &str = r#"{"consistent": true}"#;
 
-/// Articles and spelling need no verdict, another wording does; nothing is planned anew.
+/// Articles and spelling need no verdict, another wording does; the chain is planned once.
 #[tokio::test]
-async fn a_chain_that_retrieval_agrees_with() {
+async fn verified_chains_are_planned_once() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Decompose, &[BOTH_KNOWN]),
         (Role::Relevant, &[AGREES]),
@@ -50,10 +51,10 @@ async fn a_chain_that_retrieval_agrees_with() {
     ");
 }
 
-/// The wrong node is corrected and the rest thrown away; what the planner then does not know is
-/// completed, and the chain ends when it has nothing to add. Branches hang at the corrected node.
+/// The wrong node is corrected and the rest dropped; the next plan's open node is completed, and
+/// the chain ends when the planner adds nothing. Branches start at the corrected node.
 #[tokio::test]
-async fn a_correction_and_a_completion() {
+async fn nodes_are_corrected_and_completed() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Decompose, &[FIRST_WRONG, BIRTHPLACE, NOTHING]),
         (Role::Relevant, &[CONTRADICTS]),
@@ -83,7 +84,7 @@ async fn a_correction_and_a_completion() {
 }
 
 #[tokio::test]
-async fn the_planner_sees_what_is_settled_and_where_it_comes_from() {
+async fn the_planner_sees_settled_pairs_and_their_passages() {
     let chat = script(&[
         (Role::Decompose, &[FIRST_WRONG, BIRTHPLACE, NOTHING]),
         (Role::Relevant, &[CONTRADICTS]),
@@ -124,9 +125,9 @@ async fn the_planner_sees_what_is_settled_and_where_it_comes_from() {
     assert!(!combine.contains("Jon Hale"), "{combine}");
 }
 
-/// N = 1: the chain is planned twice, and what stands settled then is answered from.
+/// N = 1: the chain is planned twice, and the answer comes from the pairs settled by then.
 #[tokio::test]
-async fn the_limit_of_new_plans() {
+async fn new_plans_are_limited() {
     let inhabitants =
         r#"{"chain": [{"query": "How many inhabitants does Varnsund have?", "answer": null}]}"#;
     let chat = script(&[
@@ -135,7 +136,7 @@ async fn the_limit_of_new_plans() {
     ]);
     let overrides = set("n", 1);
     let answer = ask_with(method("searchain").with(&overrides), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     searchain (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: Where was Ilse Brandt born? -> ?
     asks at 1: Where was Ilse Brandt born?
@@ -157,13 +158,13 @@ async fn the_limit_of_new_plans() {
     ");
 }
 
-/// A planner that repeats what is settled has nothing to add.
+/// A planner that repeats settled queries adds nothing.
 #[tokio::test]
-async fn what_is_settled_is_not_looked_up_again() {
+async fn settled_queries_are_not_looked_up_again() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Decompose, &[BIRTHPLACE; 2]), (Role::Answer, &[VARNSUND, "Varnsund"])];
-    let told = run("searchain", BORN, replies).await;
-    assert!(told.contains("hop 2 stops: NothingProposed"), "{told}");
+    let trace = run("searchain", BORN, replies).await;
+    assert!(trace.contains("hop 2 stops: NothingProposed"), "{trace}");
 }
 
 #[tokio::test]
@@ -176,12 +177,12 @@ async fn a_chain_without_end_is_cut() {
     let chat = script(&[(Role::Decompose, &[&endless]), (Role::Answer, &replies)]);
     let params = Params { nodes: 2.try_into().unwrap(), ..Params::default() };
     let answer = ask_with(Method::SearChain(params), BORN, &chat).await;
-    assert_eq!(answer.spent.calls(), 4, "{}", tell(&answer));
+    assert_eq!(answer.spent.calls(), 4, "{}", trace_of(&answer));
 }
 
-/// No plan, no chain: the question itself is looked up.
+/// Without a plan the question itself is looked up.
 #[tokio::test]
-async fn an_unreadable_plan() {
+async fn an_unreadable_plan_falls_back_to_retrieval() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Decompose, &["First I would look up the designer.", "Sorry."]),
         (Role::Answer, &[VARNSUND]),
@@ -198,9 +199,9 @@ async fn an_unreadable_plan() {
     ");
 }
 
-/// A node whose passages give no answer stands as it is, or stays open; the chain goes on.
+/// A node whose passages give no answer keeps the planner's, or stays open; the chain goes on.
 #[tokio::test]
-async fn nothing_readable_to_verify_or_to_complete_with() {
+async fn unreadable_answers_neither_verify_nor_complete() {
     let half_known = r#"{"chain": [
         {"query": "Who designed the KX-40 crane?", "answer": "Ilse Brandt"},
         {"query": "Where was Ilse Brandt born?", "answer": "unknown"}]}"#;
@@ -229,29 +230,32 @@ async fn nothing_readable_to_verify_or_to_complete_with() {
     ");
 }
 
-/// Without a verdict the words decide: they differ.
+/// Without a verdict the words decide, and they differ.
 #[tokio::test]
-async fn an_unreadable_verdict_corrects() {
+async fn an_unreadable_verdict_counts_as_a_correction() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Decompose, &[FIRST_WRONG, NOTHING]),
         (Role::Relevant, &["maybe", "maybe"]),
         (Role::Answer, &[BRANDT, "Ilse Brandt"]),
     ];
-    let told = run("searchain", BORN, replies).await;
-    assert!(told.contains("answers at 1: Who designed the KX-40 crane? -> Ilse Brandt"), "{told}");
-    assert!(told.contains("unreadable relevant: ") && !told.contains("Consistent"), "{told}");
+    let trace = run("searchain", BORN, replies).await;
+    assert!(
+        trace.contains("answers at 1: Who designed the KX-40 crane? -> Ilse Brandt"),
+        "{trace}"
+    );
+    assert!(trace.contains("unreadable relevant: ") && !trace.contains("Consistent"), "{trace}");
 }
 
-/// An empty combination: the passages are read once more, with the pairs as notes.
+/// The combined answer is empty: the passages are read once more, with the pairs as notes.
 #[tokio::test]
-async fn an_empty_combination() {
+async fn an_empty_combination_is_read_again() {
     let chat = script(&[
         (Role::Decompose, &[BIRTHPLACE, NOTHING]),
         (Role::Answer, &[VARNSUND, "", " ", VARNSUND]),
     ]);
     let answer = ask("searchain", BORN, &chat).await;
-    let told = tell(&answer);
-    assert!(told.contains("unreadable answer: it was empty\nanswer: Varnsund"), "{told}");
+    let trace = trace_of(&answer);
+    assert!(trace.contains("unreadable answer: it was empty\nanswer: Varnsund"), "{trace}");
     let last = prompts(&chat).pop().unwrap();
     assert!(section(&last, "# Notes").contains("Intermediate answer: Varnsund"), "{last}");
 }

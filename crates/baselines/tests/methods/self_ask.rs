@@ -1,5 +1,5 @@
-//! Does Self-Ask ask one thing at a time, and answer each from its own evidence? (Press et al., 2023;
-//! KAR³ §A.2, Table 5)
+//! Tests that Self-Ask asks one question at a time, and answers each from its own evidence (Press
+//! et al., 2023; KAR³ §A.2, Table 5).
 
 use pikerag_baselines::{Method, self_ask};
 use pikerag_knowledge::Role;
@@ -17,10 +17,10 @@ const TWO_HOPS: &[(Role, &[&str])] =
     &[(Role::Decompose, &[DESIGNER, BIRTHPLACE, SO]), (Role::Answer, &[BRANDT, VARNSUND])];
 
 #[tokio::test]
-async fn from_what_the_model_knows() {
+async fn follow_ups_are_answered_from_the_models_knowledge() {
     let chat = script(TWO_HOPS);
     let answer = ask("self-ask", BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     self-ask: Where was the designer of the KX-40 crane born?
     asks at 1: Who designed the KX-40 crane?
     answers at 1: Who designed the KX-40 crane? -> Ilse Brandt
@@ -36,14 +36,14 @@ async fn from_what_the_model_knows() {
     Follow up: Where was Ilse Brandt born?
     Intermediate answer: Varnsund
     ");
-    // A follow-up question stands on its own: the prompt has it and nothing before it.
+    // A follow-up question is asked alone: the prompt has nothing before it.
     let asked = &prompts(&chat)[3];
     assert_eq!(section(asked, "# Question").trim(), "Where was Ilse Brandt born?");
     assert!(!asked.contains("KX-40"), "{asked}");
 }
 
 #[tokio::test]
-async fn with_retrieval() {
+async fn follow_ups_are_answered_with_retrieval() {
     insta::assert_snapshot!(run("self-ask-r", BORN, TWO_HOPS).await, @r"
     self-ask-r: Where was the designer of the KX-40 crane born?
     asks at 1: Who designed the KX-40 crane?
@@ -61,9 +61,9 @@ async fn with_retrieval() {
     ");
 }
 
-/// Path (a) needs a cosine of 0.5, path (b) brings what atoms find.
+/// Path (a) needs a cosine of 0.5, path (b) brings the chunks of atoms.
 #[tokio::test]
-async fn with_hierarchical_retrieval() {
+async fn follow_ups_are_answered_with_atoms() {
     insta::assert_snapshot!(run("self-ask-hr", BORN, TWO_HOPS).await, @r"
     self-ask-hr: Where was the designer of the KX-40 crane born?
     asks at 1: Who designed the KX-40 crane?
@@ -81,7 +81,8 @@ async fn with_hierarchical_retrieval() {
     ");
 }
 
-/// Each is answered from its own chunks alone; the answer's context holds all of them, each once.
+/// Each question is answered from its own chunks alone; the answer's context holds all of them,
+/// each once.
 #[tokio::test]
 async fn each_follow_up_sees_its_own_chunks() {
     let chat = script(&[
@@ -167,9 +168,9 @@ async fn no_follow_up_is_needed() {
     ");
 }
 
-/// `2n + 1` calls: the transcript is finished by the model that answers.
+/// `2n + 1` calls: the answering model completes the transcript.
 #[tokio::test]
-async fn the_limit_of_follow_ups() {
+async fn follow_ups_are_limited() {
     for n in 1..=2 {
         let everything = ["Follow up: Who?", "Follow up: Where?", "Follow up: Why?"];
         let chat = script(&[
@@ -178,17 +179,17 @@ async fn the_limit_of_follow_ups() {
         ]);
         let params = self_ask::Params { n: n.try_into().unwrap(), ..Default::default() };
         let answer = ask_with(Method::SelfAsk(params), BORN, &chat).await;
-        let told = tell(&answer);
-        assert!(told.contains(&format!("hop {n} stops: HopLimit\nanswer: Varnsund\n")), "{told}");
+        let trace = trace_of(&answer);
+        assert!(trace.contains(&format!("hop {n} stops: HopLimit\nanswer: Varnsund\n")), "{trace}");
         assert_eq!(chat.requests().len(), 2 * n + 1);
         let last = prompts(&chat).pop().unwrap();
         assert!(last.ends_with("Intermediate answer: Varnsund\nSo the final answer is:"), "{last}");
     }
 }
 
-/// What was answered is not asked again: the next new question counts, or there is none.
+/// An answered question is not asked again: the next new question counts, if there is one.
 #[tokio::test]
-async fn a_model_that_repeats_itself() {
+async fn repeated_follow_ups_are_skipped() {
     let again = "Follow up: Who designed the KX-40 crane?\nIntermediate answer: Ilse Brandt\n\
                  Follow up: Where was Ilse Brandt born?";
     let replies: &[(Role, &[&str])] = &[
@@ -229,25 +230,25 @@ async fn an_unreadable_answer_is_unknown() {
     for name in ["self-ask", "self-ask-r"] {
         let replies: &[(Role, &[&str])] =
             &[(Role::Decompose, &[DESIGNER, SO]), (Role::Answer, &["Brandt", "Brandt!"])];
-        let told = run(name, BORN, replies).await;
+        let trace = run(name, BORN, replies).await;
         assert!(
-            told.contains(
+            trace.contains(
                 "unreadable answer: no JSON object with `answer` was found in it\n\
                  answers at 1: Who designed the KX-40 crane? -> unknown\nanswer: Varnsund\n"
             ),
-            "{told}"
+            "{trace}"
         );
     }
 }
 
-/// A transcript that nobody finishes: what was looked up is read with the transcript as notes.
+/// The transcript stays unfinished: the retrieved chunks are read with the transcript as notes.
 #[tokio::test]
 async fn an_empty_end_is_read_instead() {
     let chat = script(&[
         (Role::Decompose, &[DESIGNER, "Hm.", "Hm."]),
         (Role::Answer, &[BRANDT, "", " ", VARNSUND]),
     ]);
-    insta::assert_snapshot!(tell(&ask("self-ask-r", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("self-ask-r", BORN, &chat).await), @r"
     self-ask-r: Where was the designer of the KX-40 crane born?
     asks at 1: Who designed the KX-40 crane?
     hop 1 finds:
@@ -267,7 +268,7 @@ async fn an_empty_end_is_read_instead() {
     ");
 }
 
-/// Whatever the asker writes stays one line of the transcript.
+/// Any question stays on one line of the transcript.
 #[tokio::test]
 async fn a_question_cannot_fake_a_transcript() {
     let chat = script(&[(Role::Decompose, &[SO])]);

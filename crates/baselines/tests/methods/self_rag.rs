@@ -1,4 +1,4 @@
-//! Do the judgements of Self-RAG steer what is answered? (Asai et al., 2024)
+//! Tests that the judgements of Self-RAG decide the answer (Asai et al., 2024).
 
 use std::future::pending;
 use std::sync::Arc;
@@ -34,18 +34,18 @@ async fn ask_of_three(chat: &Arc<ScriptedChat>) -> Answered {
 #[tokio::test]
 async fn no_retrieval_is_needed() {
     let chat = script(&[(Role::Know, &[r#"{"retrieve": "no"}"#]), (Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask("self-rag", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("self-rag", BORN, &chat).await), @r"
     self-rag: Where was Ilse Brandt born?
     NeedsRetrieval false by Verdict: Where was Ilse Brandt born?
     answer: Varnsund
     calls: 1 answer | 1 know
     ");
-    // By the closed-book prompt: not a word of passages.
+    // The closed-book prompt contains no passages.
     assert!(!prompts(&chat)[1].contains("passages"));
 }
 
-/// Of three passages one is not relevant and gets no segment. The first scores
-/// 1 + 0.5 + 0.5 · 0.5 = 1.75, the last 1 + 1 + 0.5 · 1 = 2.5 and wins.
+/// Of three passages one is irrelevant and gets no segment. The first scores 1 + 0.5 + 0.5 · 0.5 =
+/// 1.75, the last 1 + 1 + 0.5 · 1 = 2.5 and wins.
 #[tokio::test]
 async fn the_best_segment_is_the_answer() {
     let chat = script(&[
@@ -54,7 +54,7 @@ async fn the_best_segment_is_the_answer() {
         (Role::Answer, &[VARNSUND, OSLO]),
         (Role::Grade, &[PARTIALLY, r#"{"useful": 4}"#, FULLY, USEFUL]),
     ]);
-    insta::assert_snapshot!(tell(&ask_of_three(&chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_of_three(&chat).await), @r"
     self-rag (own parameters): Where was Ilse Brandt born?
     NeedsRetrieval true by Verdict: Where was Ilse Brandt born?
     hop 1 finds:
@@ -78,10 +78,10 @@ async fn the_best_segment_is_the_answer() {
     ");
 }
 
-/// A filter that objects to one passage: the others are paid, and answer. Walked again, from the record alone, it is
-/// the same run.
+/// A content filter rejects one passage: the others are paid, and answer. A replay from the record
+/// alone is the same run.
 #[tokio::test]
-async fn a_passage_that_is_refused_costs_no_other_its_segment() {
+async fn a_refused_passage_leaves_the_others_their_segments() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;
     let models = |mode| {
         let chat = ScriptedChat::by(|request| {
@@ -117,7 +117,7 @@ async fn a_passage_that_is_refused_costs_no_other_its_segment() {
     assert_eq!(again.result.unwrap(), first.result.unwrap());
 }
 
-/// All of support outweighs all of usefulness: 1 + 1 - 0.5 against 1 + 0 + 0.5.
+/// Full support outweighs full usefulness: 1 + 1 - 0.5 against 1 + 0 + 0.5.
 #[tokio::test]
 async fn the_weights_decide() {
     let replies: &[(Role, &[&str])] = &[
@@ -127,15 +127,15 @@ async fn the_weights_decide() {
         (Role::Grade, &[NO, USEFUL, FULLY, USELESS]),
     ];
     let answer = ask_of_three(&script(replies)).await;
-    assert!(tell(&answer).contains("score 1.50"), "{}", tell(&answer));
-    assert_eq!(answer.text, "Oslo"); // A tie: the passage that was found first.
+    assert!(trace_of(&answer).contains("score 1.50"), "{}", trace_of(&answer));
+    assert_eq!(answer.text, "Oslo"); // A tie: the first passage wins.
     let params = Params { k: 3.try_into().unwrap(), w_use: 0.25, ..Params::default() };
     let answer = ask_with(Method::SelfRag(params), BORN, &script(replies)).await;
     assert_eq!(answer.text, "Varnsund");
 }
 
 #[tokio::test]
-async fn what_each_judgement_sees() {
+async fn each_judgement_sees_its_own_inputs() {
     let chat = script(&[
         (Role::Know, &[RETRIEVE]),
         (Role::Relevant, &[RELEVANT, BESIDE]),
@@ -163,14 +163,14 @@ async fn what_each_judgement_sees() {
 }
 
 #[tokio::test]
-async fn nothing_is_relevant() {
+async fn without_relevant_passages_the_model_answers_from_memory() {
     let chat = script(&[
         (Role::Know, &[RETRIEVE]),
         (Role::Relevant, &[BESIDE; 3]),
         (Role::Answer, &[VARNSUND]),
     ]);
     let answer = ask_of_three(&chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     self-rag (own parameters): Where was Ilse Brandt born?
     NeedsRetrieval true by Verdict: Where was Ilse Brandt born?
     hop 1 finds:
@@ -187,17 +187,17 @@ async fn nothing_is_relevant() {
     assert!(answer.context.chunks.is_empty());
 }
 
-/// No verdict on retrieval: retrieve. None on relevance: not relevant. No segment: no candidate. None
+/// No verdict on retrieval: retrieve. None on relevance: irrelevant. No segment: no candidate. None
 /// on support and usefulness: the segment scores its relevance alone.
 #[tokio::test]
-async fn unreadable_at_each_step() {
+async fn unreadable_replies_have_defaults_at_each_step() {
     let chat = script(&[
         (Role::Know, &["?", "?"]),
         (Role::Relevant, &["?", "?", RELEVANT, RELEVANT]),
         (Role::Answer, &["?", "?", VARNSUND]),
         (Role::Grade, &["?", "?", r#"{"useful": 9}"#, "?"]),
     ]);
-    insta::assert_snapshot!(tell(&ask_of_three(&chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_of_three(&chat).await), @r"
     self-rag (own parameters): Where was Ilse Brandt born?
     unreadable know: no JSON object with `retrieve` was found in it
     hop 1 finds:
@@ -218,7 +218,7 @@ async fn unreadable_at_each_step() {
 }
 
 #[tokio::test]
-async fn an_empty_base() {
+async fn an_empty_base_is_answered_from_memory() {
     let shelf = Shelf::empty();
     let chat = script(&[(Role::Know, &[RETRIEVE]), (Role::Answer, &[VARNSUND])]);
     let ports = ports(&shelf, None, &chat);

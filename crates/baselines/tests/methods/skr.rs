@@ -1,4 +1,4 @@
-//! Do the nearest labelled questions decide whether SKR retrieves? (Wang et al., 2023)
+//! Tests that the nearest labelled questions decide whether SKR retrieves (Wang et al., 2023).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::methods::fixture::*;
 
 const BORN: &str = "Where was Ilse Brandt born?";
 const VARNSUND: &str = r#"{"answer": "Varnsund"}"#;
-/// The first is far from the question and has no vote among five.
+/// The first is far from the question and is not among the five nearest.
 const LABELLED: [(&str, bool); 6] = [
     ("What do cats eat?", true),
     ("Where was Jon Hale born?", true),
@@ -20,7 +20,7 @@ const LABELLED: [(&str, bool); 6] = [
     ("Who was born where Ilse was?", false),
 ];
 
-async fn kit_with(
+async fn ports_with(
     labelled: &[(&str, bool)],
     embedder: Option<Arc<dyn Embedder>>,
     chat: &Arc<ScriptedChat>,
@@ -34,15 +34,15 @@ async fn kit_with(
 }
 
 async fn ask_labelled(labelled: &[(&str, bool)], chat: &Arc<ScriptedChat>) -> Answered {
-    let (_shelf, ports) = kit_with(labelled, Some(hashes()), chat).await;
+    let (_shelf, ports) = ports_with(labelled, Some(hashes()), chat).await;
     solve(&ports, &question("q", BORN), method("skr")).await.unwrap()
 }
 
 /// Three of the five nearest are not known.
 #[tokio::test]
-async fn most_neighbours_are_unknown() {
+async fn unknown_neighbours_lead_to_retrieval() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask_labelled(&LABELLED, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_labelled(&LABELLED, &chat).await), @r"
     skr: Where was Ilse Brandt born?
     Known false 0.80 by Neighbours: When was Ilse Brandt born?
     Known false 0.79 by Neighbours: Who was born where Ilse was?
@@ -63,13 +63,13 @@ async fn most_neighbours_are_unknown() {
     assert!(section(&prompts(&chat)[0], "# Context").contains("born in Varnsund"));
 }
 
-/// The same neighbours, one label turned: three of five are known.
+/// The same neighbours, one label changed: three of five are known.
 #[tokio::test]
-async fn most_neighbours_are_known() {
+async fn known_neighbours_lead_to_memory() {
     let mut labelled = LABELLED;
     labelled[3].1 = true;
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask_labelled(&labelled, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask_labelled(&labelled, &chat).await), @r"
     skr: Where was Ilse Brandt born?
     Known true 0.80 by Neighbours: When was Ilse Brandt born?
     Known false 0.79 by Neighbours: Who was born where Ilse was?
@@ -80,18 +80,18 @@ async fn most_neighbours_are_known() {
     answer: Varnsund
     calls: 1 answer
     ");
-    // By the closed-book prompt: not a word of passages.
+    // The closed-book prompt contains no passages.
     assert!(!prompts(&chat)[0].contains("passages"));
 }
 
 #[tokio::test]
-async fn without_an_embedder_the_words_decide() {
+async fn neighbours_are_found_by_words_without_an_embedder() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
-    let (_shelf, ports) = kit_with(&LABELLED, None, &chat).await;
+    let (_shelf, ports) = ports_with(&LABELLED, None, &chat).await;
     let overrides = set("k", 3);
     let method = method("skr").with(&overrides);
     let answer = solve(&ports, &question("q", BORN), method).await.unwrap();
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     skr (own parameters): Where was Ilse Brandt born?
     Known false 1.00 by Neighbours: When was Ilse Brandt born?
     Known false 0.67 by Neighbours: Who was born where Ilse was?
@@ -107,21 +107,21 @@ async fn without_an_embedder_the_words_decide() {
     ");
 }
 
-/// Fewer examples than neighbours asked for, and half and half: retrieve.
+/// Fewer examples than requested neighbours, and a tie: retrieve.
 #[tokio::test]
-async fn half_and_half_is_no_majority() {
+async fn a_tie_leads_to_retrieval() {
     let chat = script(&[(Role::Answer, &[VARNSUND])]);
     let answer = ask_labelled(&LABELLED[1..3], &chat).await;
-    let told = tell(&answer);
-    assert!(told.contains(&format!("Known false 0.50 by Neighbours: {BORN}\nhop 1")), "{told}");
+    let trace = trace_of(&answer);
+    assert!(trace.contains(&format!("Known false 0.50 by Neighbours: {BORN}\nhop 1")), "{trace}");
     assert_eq!(answer.context.chunks.len(), 5);
 }
 
 #[tokio::test]
 async fn an_unreadable_answer_becomes_a_quotation() {
     let chat = script(&[(Role::Answer, &["?", "?"])]);
-    let told = tell(&ask_labelled(&LABELLED, &chat).await);
-    assert!(told.contains("note: The reply could not be read: the answer quotes"), "{told}");
+    let trace = trace_of(&ask_labelled(&LABELLED, &chat).await);
+    assert!(trace.contains("note: The reply could not be read: the answer quotes"), "{trace}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Do rules and a model find a figure over a table together? With a model that is played.
+//! Tests that rules and a scripted model together answer questions over a table.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const ORDERS: &str = "date,region,product,amount\n2021-01-05,North,Pump,400\n202
                       2021-07-19,North,Valve,900\n2022-02-11,North,Filter,250\n2022-05-30,South,Pump,1600\n\
                       2022-11-08,East,Pump,350\n";
 
-/// What the model says, in turn: plans, and which reading is meant.
+/// The model's replies, in turn: plans, then choices between readings.
 async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc<ScriptedChat>) {
     ask_over(ORDERS, question, plans, choices).await
 }
@@ -78,7 +78,7 @@ fn text(answered: &Answered) -> &str {
 }
 
 #[tokio::test]
-async fn what_both_say_is_the_answer() {
+async fn agreement_of_rules_and_model_is_the_answer() {
     let same = plan("sum(amount)", "region = 'North'");
     let (answered, chat) = ask("What is the total amount in the North?", &[same], &[]).await;
     assert_eq!(text(&answered), "1550 (sum of amount in orders; region = North)");
@@ -86,7 +86,7 @@ async fn what_both_say_is_the_answer() {
 }
 
 #[tokio::test]
-async fn where_they_differ_the_model_chooses_in_both_orders() {
+async fn differences_are_decided_by_the_model_in_both_orders() {
     let question = "What is the total amount in the North?";
     let other = || [plan("avg(amount)", "region = 'North'")];
     let differs = |answered: &Answered| {
@@ -112,9 +112,10 @@ async fn where_they_differ_the_model_chooses_in_both_orders() {
     );
 }
 
-/// Words that no rule knows: the model alone reads the question, and says of its own reading whether it is right.
+/// No rule knows these words: the model alone reads the question, and confirms or rejects its
+/// reading.
 #[tokio::test]
-async fn a_model_reads_what_rules_do_not() {
+async fn the_model_reads_questions_without_rules() {
     let question = "北方地区的订单一共卖了多少钱？";
     let read = || [plan("sum(amount)", "region = 'north'")];
     let (answered, _) = ask(question, &read(), &["A"]).await;
@@ -124,9 +125,9 @@ async fn a_model_reads_what_rules_do_not() {
     assert!(answered.answer.refused && !text(&answered).contains("550"), "{}", text(&answered));
 }
 
-/// A figure that two make, by words that no rule knows.
+/// A figure computed from two others, in words that no rule knows.
 #[tokio::test]
-async fn a_figure_of_two_is_worked_out() {
+async fn figures_of_two_others_are_computed() {
     let half = |region: &str| format!("sum(CASE WHEN region = '{region}' THEN amount END)");
     let question = "By what amount did purchases by North beat those of the East, in orders?";
     let read = plan(&format!("{} - {}", half("North"), half("East")), "");
@@ -139,7 +140,7 @@ async fn a_figure_of_two_is_worked_out() {
 }
 
 #[tokio::test]
-async fn a_condition_that_the_model_lost_gives_no_figure() {
+async fn lost_conditions_give_no_figure() {
     let question = "In 2021, how much money came in through purchases by North, in orders?";
     let lost = plan("sum(amount)", "region = 'North'");
     let (answered, _) = ask(question, &[lost], &["A"]).await;
@@ -150,7 +151,7 @@ async fn a_condition_that_the_model_lost_gives_no_figure() {
 }
 
 #[tokio::test]
-async fn a_plan_that_does_not_work_is_asked_for_once_more() {
+async fn failing_plans_are_requested_once_more() {
     let question = "What is the total amount in the North?";
     let wrong = plan("sum(turnover)", "");
     let right = plan("sum(amount)", "region = 'North'");
@@ -158,14 +159,14 @@ async fn a_plan_that_does_not_work_is_asked_for_once_more() {
     assert!(text(&answered).starts_with("1550 ("), "{}", text(&answered));
     let prompts = chat.prompts();
     assert!(prompts[1].contains("no table of the query has a column `turnover`"), "{}", prompts[1]);
-    // The rules stand where the model makes no plan.
+    // The rules' reading stays if the model gives no working plan.
     let (answered, chat) = ask(question, &[wrong], &[]).await;
     assert!(text(&answered).starts_with("1550 ("), "{}", text(&answered));
     assert_eq!(chat.prompts().len(), 2);
 }
 
 #[tokio::test]
-async fn where_no_table_fits_the_documents_are_read() {
+async fn documents_are_read_if_no_table_fits() {
     let none = no_table();
     let question = "Who painted the lift of the North orders?";
     let (answered, chat) = ask(question, &[none], &[]).await;
@@ -173,9 +174,10 @@ async fn where_no_table_fits_the_documents_are_read() {
     assert!(1 < chat.prompts().len());
 }
 
-/// The model is shown a table that a search finds, though no rule reads the question over it and others come before it.
+/// The model sees a table that a search finds, although no rule applies and other tables come
+/// before it.
 #[tokio::test]
-async fn a_table_that_a_search_finds_is_shown() {
+async fn tables_found_by_search_are_shown() {
     let shelf = Shelf::empty();
     let rota = "duty,minutes\nfeeding the grey pelican at noon,20\nsweeping the yard,15\n";
     let mut files: Files = [("rota.csv", rota)].into_iter().collect();
@@ -195,9 +197,9 @@ async fn a_table_that_a_search_finds_is_shown() {
     assert!(shown.contains("# Tables") && shown.contains("feeding the grey pelican"), "{shown}");
 }
 
-/// Rows that a search found are not all rows: what a model counts of them is no figure.
+/// The found rows are not all rows, so a model's count of them is not accepted.
 #[tokio::test]
-async fn what_is_counted_off_some_rows_is_no_figure() {
+async fn counts_of_some_rows_are_not_accepted() {
     let none = || [no_table()];
     let row = |n: usize| format!("2021-01-{:02},North,Pump {n},{n}00\n", n % 28 + 1);
     let many: String = std::iter::once("date,region,product,amount\n".to_owned())
@@ -211,16 +213,16 @@ async fn what_is_counted_off_some_rows_is_no_figure() {
     };
     assert!(answered.answer.refused && table == "orders" && 0 < read && read < rows);
     assert_eq!(rows, 199);
-    // A value of one row is no figure over the table; nor is anything where all rows were read.
+    // A value of one row is not a figure over the table; a count is valid if all rows were read.
     let (answered, _) = ask_over(&many, "Who praised the orders of the North?", &none(), &[]).await;
     assert_eq!(text(&answered), "Nothing is known.");
     let (answered, _) = ask(question, &none(), &[]).await;
     assert_eq!(text(&answered), "Nothing is known.");
 }
 
-/// The event with the class names who read the question.
+/// The event with the class names the reader of the question: rules, model or both.
 #[tokio::test]
-async fn the_trace_says_who_read_the_question() {
+async fn the_trace_names_the_reader_of_the_question() {
     let by = |answered: &Answered| {
         answered.events.iter().find_map(|event| match event {
             Event::Classified { by, reasons, .. } => {
@@ -262,9 +264,10 @@ fn periods(forecast: &Forecast) -> (String, String, Vec<String>) {
     (past(forecast.past.first()), past(forecast.past.last()), points)
 }
 
-/// The values of a column, not the number of its rows, are carried on; a month that is not over is left out.
+/// The values of a column, not the number of its rows, are forecast; an incomplete month is left
+/// out.
 #[tokio::test]
-async fn the_values_of_a_column_are_carried_on() {
+async fn the_values_of_a_column_are_forecast() {
     let question = "What will the total amount be in January 2023?";
     let (answered, chat) = ask_over(&months(), question, &[no_table()], &[]).await;
     assert_eq!(chat.prompts().len(), 0);
@@ -285,14 +288,14 @@ async fn the_values_of_a_column_are_carried_on() {
         text(&answered)
     );
     assert!(!answered.answer.citations.is_empty());
-    // What has happened is a figure.
+    // Past periods get a figure, not a forecast.
     let question = "What will the total amount be in January 2022?";
     let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
     assert!(text(&answered).starts_with("270 ("), "{}", text(&answered));
 }
 
 #[tokio::test]
-async fn each_group_has_a_forecast_of_its_own() {
+async fn each_group_has_its_own_forecast() {
     let question = "Forecast the total amount for each region in the next two months.";
     let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
     let found = forecasts(&answered);
@@ -302,9 +305,9 @@ async fn each_group_has_a_forecast_of_its_own() {
     assert!(text(&answered).contains("; South – 2023-01: 50 "), "{}", text(&answered));
 }
 
-/// Words that no rule knows: the model says which figures of the past are meant.
+/// No rule knows these words: the model names the past figures.
 #[tokio::test]
-async fn a_model_says_what_is_carried_on() {
+async fn the_model_names_the_figures_to_forecast() {
     let sql =
         "SELECT strftime('%Y-%m', date), SUM(amount) FROM orders WHERE region = 'North' GROUP BY 1";
     let read = json!({"sql": sql, "class": "predictive"});
@@ -314,23 +317,23 @@ async fn a_model_says_what_is_carried_on() {
     let [forecast] = forecasts(&answered).try_into().unwrap();
     assert_eq!(forecast.past.first().unwrap().value, Some(100.0));
     assert_eq!(periods(&forecast).2.last().unwrap(), "2023-02");
-    // It shows rows, and is asked once more.
+    // The first plan lists rows, and is requested once more.
     let wrong = json!({"sql": "SELECT region, product FROM orders", "class": "predictive"});
     let (answered, chat) = ask_over(&months(), question, &[wrong, read], &[]).await;
     assert!(chat.prompts().iter().any(|prompt| prompt.contains("it gives no period")));
     assert_eq!(forecasts(&answered).len(), 1);
 }
 
-/// Too short a past is said so, and nothing is counted in its place.
+/// A past that is too short is reported, and no count replaces the forecast.
 #[tokio::test]
-async fn too_few_figures_are_said_so() {
+async fn too_few_figures_are_reported() {
     let question = "What will the total amount be in 2023?";
     let (answered, _) = ask(question, &[no_table()], &[]).await;
     let refusal = answered.answer.worked.as_ref().and_then(|worked| worked.refusal.clone());
     assert_eq!(refusal, Some(Reason::TooFewPeriods { least: 5, known: 2, period: By::Year }));
 }
 
-/// A region that orders nothing any more has sums of nothing, up to the last month of the table.
+/// A region without further orders has sums of 0, up to the last month of the table.
 #[tokio::test]
 async fn a_series_reaches_as_far_as_its_table() {
     let orders: String = months()
@@ -346,9 +349,9 @@ async fn a_series_reaches_as_far_as_its_table() {
     assert_eq!(periods(&forecast).2, ["2023-01"]);
 }
 
-/// Until when to look may be said; nothing is put behind it.
+/// A plan may limit the past; no period after it is added.
 #[tokio::test]
-async fn a_past_that_is_limited_ends_there() {
+async fn a_limited_past_ends_at_its_limit() {
     let sql = "SELECT strftime('%Y-%m', date), SUM(amount) FROM orders WHERE date < '2022-07-01' GROUP BY 1";
     let read = json!({"sql": sql, "class": "predictive"});
     let question =
@@ -363,7 +366,7 @@ async fn a_past_that_is_limited_ends_there() {
 }
 
 #[tokio::test]
-async fn periods_within_longer_ones_are_all_told() {
+async fn all_periods_within_longer_ones_are_forecast() {
     let question = "Forecast the monthly total amount for the next two years.";
     let (answered, _) = ask_over(&months(), question, &[no_table()], &[]).await;
     let [forecast] = forecasts(&answered).try_into().unwrap();

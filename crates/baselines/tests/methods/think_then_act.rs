@@ -1,4 +1,5 @@
-//! Is only done what the judgement calls for? (Shen et al., 2024; CRP-RAG §4.2)
+//! Tests that only the steps that the judgement requires are taken (Shen et al., 2024; CRP-RAG
+//! §4.2).
 
 use pikerag_baselines::{Method, think_then_act};
 use pikerag_knowledge::Role;
@@ -15,10 +16,10 @@ fn judged(clear: bool, can_answer: bool) -> String {
 }
 
 #[tokio::test]
-async fn clear_and_to_be_looked_up() {
+async fn clear_unknown_questions_are_looked_up() {
     let verdict = judged(true, false);
     let chat = script(&[(Role::Know, &[&verdict]), (Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask("think-then-act", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("think-then-act", BORN, &chat).await), @r"
     think-then-act: Where was Ilse Brandt born?
     Clear true by Verdict: Where was Ilse Brandt born?
     Known false by Verdict: Where was Ilse Brandt born?
@@ -48,10 +49,10 @@ async fn clear_and_to_be_looked_up() {
 }
 
 #[tokio::test]
-async fn clear_and_known() {
+async fn clear_known_questions_are_answered_from_memory() {
     let verdict = judged(true, true);
     let chat = script(&[(Role::Know, &[&verdict]), (Role::Answer, &[VARNSUND])]);
-    insta::assert_snapshot!(tell(&ask("think-then-act", BORN, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("think-then-act", BORN, &chat).await), @r"
     think-then-act: Where was Ilse Brandt born?
     Clear true by Verdict: Where was Ilse Brandt born?
     Known true by Verdict: Where was Ilse Brandt born?
@@ -61,9 +62,9 @@ async fn clear_and_known() {
     assert!(!prompts(&chat)[1].contains("# Context"));
 }
 
-/// What is looked up and answered is the rewritten question.
+/// The rewritten question is looked up and answered.
 #[tokio::test]
-async fn unclear_and_to_be_looked_up() {
+async fn unclear_unknown_questions_are_rewritten_and_looked_up() {
     let verdict = judged(false, false);
     let chat = script(&[
         (Role::Know, &[&verdict]),
@@ -71,7 +72,7 @@ async fn unclear_and_to_be_looked_up() {
         (Role::Answer, &[VARNSUND]),
     ]);
     let answer = ask("think-then-act", VAGUE, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     think-then-act: Where was she born?
     Clear false by Verdict: Where was she born?
     Known false by Verdict: Where was she born?
@@ -102,14 +103,14 @@ async fn unclear_and_to_be_looked_up() {
 }
 
 #[tokio::test]
-async fn unclear_and_known() {
+async fn unclear_known_questions_are_rewritten_and_answered() {
     let verdict = judged(false, true);
     let chat = script(&[
         (Role::Know, &[&verdict]),
         (Role::Rewrite, &[REWRITTEN]),
         (Role::Answer, &[VARNSUND]),
     ]);
-    insta::assert_snapshot!(tell(&ask("think-then-act", VAGUE, &chat).await), @r"
+    insta::assert_snapshot!(trace_of(&ask("think-then-act", VAGUE, &chat).await), @r"
     think-then-act: Where was she born?
     Clear false by Verdict: Where was she born?
     Known true by Verdict: Where was she born?
@@ -120,9 +121,9 @@ async fn unclear_and_known() {
     assert_eq!(section(&prompts(&chat)[2], "# Question").trim(), BORN);
 }
 
-/// The question as it is, and looked up: that needs no judgement.
+/// The question is looked up unchanged: that needs no judgement.
 #[tokio::test]
-async fn an_unreadable_judgement() {
+async fn an_unreadable_judgement_leads_to_retrieval() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Know, &["It is clear.", r#"{"clear": "so so"}"#]), (Role::Answer, &[VARNSUND])];
     insta::assert_snapshot!(run("think-then-act", BORN, replies).await, @r"
@@ -149,20 +150,24 @@ async fn an_unreadable_rewriting_keeps_the_question() {
         (Role::Answer, &[VARNSUND]),
     ];
     let chat = script(replies);
-    let told = tell(&ask("think-then-act", VAGUE, &chat).await);
-    assert!(told.contains("unreadable rewrite: it was empty\nhop 1 finds:"), "{told}");
+    let trace = trace_of(&ask("think-then-act", VAGUE, &chat).await);
+    assert!(trace.contains("unreadable rewrite: it was empty\nhop 1 finds:"), "{trace}");
     let last = prompts(&chat).pop().unwrap();
     assert_eq!(section(&last, "# Question").trim(), VAGUE);
 }
 
 #[tokio::test]
-async fn an_unreadable_answer() {
+async fn an_unreadable_answer_is_refused_or_quoted() {
     let (known, unknown) = (judged(true, true), judged(true, false));
     let bad: &[&str] = &["Varnsund", "Varnsund!"];
-    let told = run("think-then-act", BORN, &[(Role::Know, &[&known]), (Role::Answer, bad)]).await;
-    assert!(told.contains("refused"), "{told}");
-    let told = run("think-then-act", BORN, &[(Role::Know, &[&unknown]), (Role::Answer, bad)]).await;
-    assert!(told.contains("the answer quotes its evidence") && !told.contains("refused"), "{told}");
+    let trace = run("think-then-act", BORN, &[(Role::Know, &[&known]), (Role::Answer, bad)]).await;
+    assert!(trace.contains("refused"), "{trace}");
+    let trace =
+        run("think-then-act", BORN, &[(Role::Know, &[&unknown]), (Role::Answer, bad)]).await;
+    assert!(
+        trace.contains("the answer quotes its evidence") && !trace.contains("refused"),
+        "{trace}"
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Are the best thoughts followed, breadth first? (Yao et al., 2023, Algorithm 1)
+//! Tests that the best thoughts are followed breadth first (Yao et al., 2023, Algorithm 1).
 
 use pikerag_baselines::{Method, tree_of_thought};
 use pikerag_knowledge::Role;
@@ -45,7 +45,7 @@ async fn the_two_best_of_three_grow() {
         (Role::Answer, &[VARNSUND]),
     ]);
     let answer = ask_with(sized(2, 3, 2), BORN, &chat).await;
-    insta::assert_snapshot!(tell(&answer), @r"
+    insta::assert_snapshot!(trace_of(&answer), @r"
     tree-of-thought (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: a
     node 1 after []: b
@@ -109,29 +109,30 @@ async fn the_two_best_of_three_grow() {
     assert_eq!(temperatures, [(Role::Reason, 0.7), (Role::Grade, 0.0)]);
 }
 
-/// Depth 3, three thoughts, two states: 3 + 2 · 2 · 3 thoughts valued, 1 + 2 · 2 calls to think.
+/// Depth 3, three thoughts, two states: 3 + 2 · 2 · 3 thoughts are graded, 1 + 2 · 2 calls propose
+/// thoughts.
 #[tokio::test]
-async fn the_calls_of_the_defaults() {
+async fn defaults_make_the_documented_calls() {
     let chat = script(&[
         (Role::Reason, &[r#"{"thoughts": ["x", "y", "z", "x", "w"]}"#; 9]),
         (Role::Grade, &[r#"{"value": 5}"#; 30]),
         (Role::Answer, &[VARNSUND]),
     ]);
-    let told = tell(&ask("tree-of-thought", BORN, &chat).await);
-    assert!(told.ends_with("calls: 1 answer | 5 reason | 15 grade"), "{told}");
+    let trace = trace_of(&ask("tree-of-thought", BORN, &chat).await);
+    assert!(trace.ends_with("calls: 1 answer | 5 reason | 15 grade"), "{trace}");
     // Of equals the first: the leftmost path.
-    assert!(told.contains("path [0, 3, 9]: Varnsund"), "{told}");
+    assert!(trace.contains("path [0, 3, 9]: Varnsund"), "{trace}");
 }
 
 #[tokio::test]
-async fn an_unreadable_value_promises_nothing() {
+async fn an_unreadable_value_counts_as_zero() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Reason, &[r#"{"thoughts": ["a", "b"]}"#]),
         (Role::Grade, &["good", "very good", r#"{"value": 1}"#]),
         (Role::Answer, &[VARNSUND]),
     ];
-    let told = tell(&ask_with(sized(1, 2, 1), BORN, &script(replies)).await);
-    insta::assert_snapshot!(told, @r"
+    let trace = trace_of(&ask_with(sized(1, 2, 1), BORN, &script(replies)).await);
+    insta::assert_snapshot!(trace, @r"
     tree-of-thought (own parameters): Where was the designer of the KX-40 crane born?
     node 0 after []: a
     unreadable grade: no JSON object with `value` was found in it
@@ -144,9 +145,9 @@ async fn an_unreadable_value_promises_nothing() {
     ");
 }
 
-/// A state without thoughts goes; where none has any, the best of the level before answers.
+/// A state without thoughts is dropped; if no state has any, the best of the level before answers.
 #[tokio::test]
-async fn a_tree_that_grows_no_further() {
+async fn a_level_without_thoughts_ends_the_search() {
     let replies: &[(Role, &[&str])] = &[
         (Role::Reason, &[r#"{"thoughts": ["a"]}"#, "I cannot think.", "Really."]),
         (Role::Grade, &[r#"{"value": 4}"#]),
@@ -165,7 +166,7 @@ async fn a_tree_that_grows_no_further() {
 }
 
 #[tokio::test]
-async fn no_thought_at_all() {
+async fn without_thoughts_the_question_is_answered_alone() {
     let replies: &[(Role, &[&str])] =
         &[(Role::Reason, &[r#"{"thoughts": []}"#]), (Role::Answer, &[VARNSUND])];
     insta::assert_snapshot!(run("tree-of-thought", BORN, replies).await, @r"

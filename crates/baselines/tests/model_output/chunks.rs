@@ -1,4 +1,5 @@
-//! Do enhanced chunks, summaries and descriptions hold what the documents say, and is no call made twice?
+//! Tests that enhanced chunks, summaries and descriptions match the documents, and that no call is
+//! made twice.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +15,18 @@ use pikerag_retrieve::{Finder, Search, SearchParams, search as find};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf, block_on};
-use crate::said::fixture::{
+use crate::model_output::fixture::{
     Pictured, capped, corpus, index_with, prompt, recorded, repeating, reply,
 };
-use crate::said::repeating::below;
+use crate::model_output::repeating::below;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However often the budget ends the run, at whatever stage: no call is made twice, and the base comes
-    /// out as that of an undisturbed run.
+    /// However often and at whatever stage the budget ends the run, no call is made twice, and the
+    /// base equals that of an undisturbed run.
     #[test]
-    fn a_spent_budget_stops_and_the_next_run_goes_on(files in corpus("a"), step in 1_u64..9) {
+    fn the_next_run_continues_after_a_spent_budget(files in corpus("a"), step in 1_u64..9) {
         block_on(async {
             let (whole, chat) = (Shelf::empty(), repeating());
             let report = index_with(&whole, &files, Some(recorded(&whole, chat)), &all()).await;
@@ -49,9 +50,10 @@ proptest! {
         });
     }
 
-    /// Deleting takes along whatever was said of a document, and nothing else; adding it again is free.
+    /// Deleting removes all model output about a document, and nothing else; adding it again is
+    /// free.
     #[test]
-    fn deleting_leaves_what_the_others_give(ours in corpus("a"), theirs in corpus("b")) {
+    fn deleting_leaves_the_base_of_the_other_files(ours in corpus("a"), theirs in corpus("b")) {
         block_on(async {
             let mut both = ours.clone();
             both.0.extend(theirs.0.clone());
@@ -77,15 +79,16 @@ proptest! {
         });
     }
 
-    /// A base that saw a file change is the base that only ever saw the new content.
+    /// A base that saw a file change equals the base that only ever saw the new content.
     #[test]
-    fn an_update_is_what_a_fresh_start_gives(before in corpus("a"), other in corpus("a"), enhanced in any::<bool>()) {
+    fn an_update_equals_a_fresh_start(before in corpus("a"), other in corpus("a"), enhanced in any::<bool>()) {
         block_on(async {
             let mut after = before.clone();
             after.0.extend(other.0);
             let (shelf, chat) = (Shelf::empty(), repeating());
             index_with(&shelf, &before, Some(recorded(&shelf, chat)), &declared()).await;
-            // Half of the time structure decides from now on: what was said of text goes.
+            // Half of the time structure decides from now on, and model output about text is
+            // deleted.
             let chunk_by = if enhanced { declared().chunk_by } else { ChunkBy::Structure };
             let params = Params { chunk_by, ..declared() };
             index_with(&shelf, &after, Some(recorded(&shelf, chat)), &params).await;
@@ -96,7 +99,7 @@ proptest! {
     }
 }
 
-/// Everything that a model can be asked for.
+/// All kinds of model output.
 pub(crate) fn all() -> Params {
     Params {
         chunks: ChunkParams { max_tokens: 60, overlap_tokens: 0 },
@@ -128,7 +131,7 @@ fn lease() -> Files {
     Files::from_iter([("法.md", text.as_str())])
 }
 
-/// What a chunk is about can be found by its summary, and its text is the source's own.
+/// A chunk can be found by its summary, and its text is the source's own.
 #[tokio::test]
 async fn summaries_are_stored_with_exact_spans_and_found() {
     let chat: &'static ScriptedChat = Box::leak(Box::new(ScriptedChat::by(|request| {
@@ -161,13 +164,13 @@ async fn summaries_are_stored_with_exact_spans_and_found() {
     }
     let hits = shelf.base.matching_chunks("房租", 9).await.unwrap();
     assert_eq!(hits.len(), chunks.len());
-    // Nothing is asked again, and the calls were one for the beginning and one for each chunk.
+    // Nothing is requested again: one call for the beginning and one for each chunk.
     assert_eq!(chat.requests().len(), chunks.len() + 1);
     index_with(&shelf, &lease(), Some(recorded(&shelf, chat)), &params).await;
     assert_eq!(chat.requests().len(), chunks.len() + 1);
 }
 
-/// Documents are cut side by side, each from front to back.
+/// Documents are split side by side, each from front to back.
 #[tokio::test]
 async fn documents_do_not_wait_for_each_other() {
     let slow = std::time::Duration::from_millis(3);
@@ -184,7 +187,7 @@ async fn documents_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn unreadable_replies_leave_it_to_the_structure_and_are_counted() {
+async fn unreadable_replies_fall_back_to_structure_and_are_counted() {
     let chat = Box::leak(Box::new(ScriptedChat::by(|_| Ok(" ".to_owned()))));
     let shelf = Shelf::empty();
     let files = Files::from_iter([(
@@ -200,9 +203,9 @@ async fn unreadable_replies_leave_it_to_the_structure_and_are_counted() {
     assert_eq!((report.undecided, chat.requests().len()), (0, 10));
 }
 
-/// A call that fails leaves its file for the next run; the others go on.
+/// A failed call leaves its file for the next run; the others go on.
 #[tokio::test]
-async fn a_file_whose_call_fails_waits() {
+async fn files_with_failed_calls_stay_pending() {
     let moody = ScriptedChat::by_turn(|turn, request| match turn {
         1 => Err(busy("fake")),
         _ => Ok(reply(request)),
@@ -224,7 +227,7 @@ async fn a_file_whose_call_fails_waits() {
     assert_eq!(chat.requests().len(), 4);
 }
 
-/// Without a model structure decides; what a model has cut is left as it is.
+/// Without a model structure decides; chunks from a model stay unchanged.
 #[tokio::test]
 async fn without_a_model_structure_decides_and_nothing_is_undone() {
     let shelf = Shelf::empty();
@@ -241,20 +244,21 @@ async fn without_a_model_structure_decides_and_nothing_is_undone() {
     assert_eq!(shelf.export(), by_model);
 }
 
-/// A figure is shown to the model as a picture, with what its document says of it; what was made of its
-/// words before it was described is made again. Before that, a figure without words is not there.
+/// The model sees a figure as a picture, with the document's words about it. Output from these
+/// words alone is made again after the description. Before that, a figure without words has no
+/// chunk.
 #[tokio::test]
-async fn figures_are_described_and_atomized_by_what_is_seen() {
+async fn figures_are_described_and_their_descriptions_atomized() {
     let text = "# Sales\n\nSee below.\n\n[Figure 1]\n\nThey rose.\n\n[Figure of cranes]\n";
     let files = Files::from_iter([("a.md", text)]);
     let (shelf, chat) = (Shelf::empty(), repeating());
     let blind = Params { describe: false, chunk_by: ChunkBy::Structure, with: vec![], ..all() };
     let paths = ["a.md".to_owned()];
-    let told =
+    let bill =
         estimate(None, &Pictured(files.clone()), &paths, &blind, &Available::all()).await.unwrap();
     index_with(&shelf, &files, Some(recorded(&shelf, chat)), &blind).await;
     let before = chat.requests().len();
-    assert_eq!((told.calls, before), (4, 4), "two texts, a figure with words, the document");
+    assert_eq!((bill.calls, before), (4, 4), "two texts, a figure with words, the document");
     let found = shelf.base.matching_chunks("figure", 9).await.unwrap();
     let found =
         shelf.base.chunks(&found.iter().map(|hit| hit.item).collect::<Vec<_>>()).await.unwrap();
@@ -286,7 +290,7 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
         below(text, "Around the picture"),
         "# Sales See below.\n…\nThey rose. [Figure of cranes]".replace("# S", " # S")
     );
-    // Questions are asked for, one of them again, with the descriptions.
+    // Questions are requested with the descriptions, one of them again.
     assert_eq!(asked.len(), before + 4);
     for request in &asked[before + 2..] {
         assert!(prompt(request).contains("[What a model sees on it: A picture with"));
@@ -306,9 +310,9 @@ async fn figures_are_described_and_atomized_by_what_is_seen() {
     assert_eq!(left.unwrap(), []);
 }
 
-/// A run that is cut off, at whatever stage, costs at most the calls that were under way.
+/// An interrupted run, at whatever stage, costs at most the calls that were running.
 #[tokio::test]
-async fn a_run_that_is_cut_off_loses_the_calls_under_way() {
+async fn interrupted_runs_lose_only_running_calls() {
     let sentences: Vec<String> = (0..12).map(|n| format!("The Crane {n} is in here.")).collect();
     let body = format!("{}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", sentences.join(" "));
     let file = |n: usize| (format!("{n}.md"), format!("# File {n}\n\n{body}\n\n[Figure {n}]\n"));
@@ -327,7 +331,7 @@ async fn a_run_that_is_cut_off_loses_the_calls_under_way() {
         let params = all();
         let run = index_with(&shelf, &files, Some(recorded(&shelf, chat)), &params);
         let mut run = std::pin::pin!(run);
-        // Cut off once a few more calls have begun.
+        // Interrupt once a few more calls have begun.
         let ended = loop {
             let tick = std::time::Duration::from_millis(1);
             if tokio::time::timeout(tick, &mut run).await.is_ok() {

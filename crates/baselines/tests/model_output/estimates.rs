@@ -1,4 +1,4 @@
-//! Does the estimate say beforehand what is then paid? (On the sample of the README.)
+//! Tests that the estimate equals the later cost, on the sample of the README.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use pikerag_knowledge::{ChatRequest, Origin, Role, Structure, TagClass, Usage};
 use pikerag_language::estimate_tokens;
 
 use crate::common::{Files, Shelf};
-use crate::said::fixture::{Pictured, index_with, prompt, recorded};
-use crate::said::repeating::below;
+use crate::model_output::fixture::{Pictured, index_with, prompt, recorded};
+use crate::model_output::repeating::below;
 
-/// A model whose replies are as long as those of a model are; it ends chunks at a paragraph's end.
+/// A model with replies of realistic length; it ends chunks at a paragraph's end.
 fn talking() -> &'static ScriptedChat {
-    Box::leak(Box::new(ScriptedChat::by(|request| Ok(said(request)))))
+    Box::leak(Box::new(ScriptedChat::by(|request| Ok(reply(request)))))
 }
 
-fn said(request: &ChatRequest) -> String {
+fn reply(request: &ChatRequest) -> String {
     let asked = prompt(request);
     let sentences =
         |n: usize| "This part says who does what, when and where, and what it costs. ".repeat(n);
@@ -50,7 +50,7 @@ fn said(request: &ChatRequest) -> String {
             let (_, rest) = asked.split_once("{\"end\": an integer from ").unwrap();
             let (from, to) = rest.split_once(',').unwrap().0.split_once(" to ").unwrap();
             let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
-            // Anywhere in the range: what is counted on is the middle.
+            // Anywhere in the range: the estimate assumes the middle.
             let hash = blake3::hash(asked.as_bytes()).as_bytes()[0] as usize;
             let end = from + hash % (to - from + 1);
             format!("{{\"end\": {end}, \"summary\": \"{}\"}}", sentences(3))
@@ -94,9 +94,9 @@ async fn compare(name: &str, params: &Params) -> (usize, usize, f64, f64) {
             _ => 0,
         };
         paid.prompt_tokens += estimate_tokens(prompt(&request)) + 1000 * images;
-        paid.completion_tokens += estimate_tokens(&said(&request));
+        paid.completion_tokens += estimate_tokens(&reply(&request));
     }
-    let share = |told: u64, paid: u64| told as f64 / paid as f64;
+    let share = |forecast: u64, paid: u64| forecast as f64 / paid as f64;
     let (prompts, replies) = (
         share(bill.usage.prompt_tokens, paid.prompt_tokens),
         share(bill.usage.completion_tokens, paid.completion_tokens),
@@ -124,25 +124,25 @@ async fn summaries_descriptions_and_tags_are_counted_exactly() {
     for (name, params) in
         [("described", described), ("tagged", tagged), ("tagged, classes found", found)]
     {
-        let (told, paid, prompts, replies) = compare(name, &params).await;
-        assert_eq!(told, paid, "{name}");
+        let (forecast, paid, prompts, replies) = compare(name, &params).await;
+        assert_eq!(forecast, paid, "{name}");
         assert!(is_near(prompts) && is_near(replies), "{name}: {prompts} {replies}");
     }
 }
 
-/// Where chunks end is the model's to say: the calls are about what is said beforehand.
+/// The model decides where chunks end, so the number of calls is approximate.
 #[tokio::test]
 async fn enhanced_chunking_is_counted_within_a_fifth() {
     let enhanced = Params { chunk_by: ChunkBy::Model { min_tokens: 80 }, ..params() };
-    let (told, paid, prompts, replies) = compare("enhanced", &enhanced).await;
-    assert!(is_near(told as f64 / paid as f64), "{told} of {paid}");
+    let (forecast, paid, prompts, replies) = compare("enhanced", &enhanced).await;
+    assert!(is_near(forecast as f64 / paid as f64), "{forecast} of {paid}");
     assert!(is_near(prompts) && is_near(replies), "{prompts} {replies}");
 }
 
-/// What is done costs nothing again.
+/// Finished work costs nothing again.
 #[tokio::test]
-async fn nothing_is_left_to_pay() {
-    let all = Params { embed_batch: 64, ..crate::said::chunks::all() };
+async fn finished_work_costs_nothing() {
+    let all = Params { embed_batch: 64, ..crate::model_output::chunks::all() };
     let all = Params { atoms: vec![], ..all };
     let files = harbour();
     let paths: Vec<String> = files.0.keys().cloned().collect();

@@ -1,5 +1,5 @@
-//! What do these tests index, and who answers? Files with tables and figures; a model that repeats what
-//! it reads, so that whatever it said can be traced by its words.
+//! Provides files with tables and figures, and a model that repeats its input, so that its output
+//! can be traced by its words.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use proptest::prelude::*;
 
 use crate::common::{Files, Shelf};
-use crate::said::repeating;
+use crate::model_output::repeating;
 
-/// Files in which a paragraph `[Figure …]` stands for a picture.
+/// Files in which a paragraph `[Figure …]` represents a picture.
 #[derive(Clone)]
 pub(crate) struct Pictured(pub(crate) Files);
 
@@ -81,7 +81,7 @@ pub(crate) fn prompt(request: &ChatRequest) -> &str {
     text
 }
 
-/// The model that repeats what it reads.
+/// The model that repeats its input.
 pub(crate) fn repeating() -> &'static ScriptedChat {
     Box::leak(Box::new(ScriptedChat::by(|request| Ok(reply(request)))))
 }
@@ -106,7 +106,7 @@ pub(crate) fn corpus(prefix: &'static str) -> impl Strategy<Value = Files> {
     prop::collection::vec(prop::collection::vec(part, 1..6), 1..4).prop_map(move |pages| {
         let page = |(n, parts): (usize, Vec<String>)| {
             let word = format!("{prefix}{n}word");
-            // No two parts are alike: two equal calls that are under way at once may both be made here.
+            // No two parts are equal: two equal concurrent calls might both be made here.
             let parts = parts.iter().enumerate();
             let parts: Vec<String> =
                 parts.map(|(n, part)| part.replace('@', &format!("{word}{n}"))).collect();

@@ -1,5 +1,5 @@
-//! Is what models say of documents exact, traceable, paid once, and gone with its document?
-//! (PIKE-RAG §5.1.2, §5.2)
+//! Tests that model output about documents is exact, traceable, paid once, and deleted with its
+//! document (PIKE-RAG §5.1.2, §5.2).
 
 mod chunks;
 mod estimates;

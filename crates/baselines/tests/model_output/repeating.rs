@@ -1,10 +1,10 @@
-//! What does a model say that understands nothing? It repeats what it reads, so that whatever it said can
-//! be traced by its words; it ends chunks somewhere, and takes capitalised words and quoted Chinese ones for
-//! names. The prompt alone decides.
+//! Plays a model that repeats its input, so that its output can be traced by its words. It ends
+//! chunks somewhere, and takes capitalised words and quoted Chinese ones for names. The prompt
+//! alone decides.
 
 use serde_json::{Value, json};
 
-/// What stands below a heading of a prompt.
+/// The text below a heading of a prompt.
 pub(crate) fn below<'a>(prompt: &'a str, heading: &str) -> &'a str {
     let (_, rest) = prompt.rsplit_once(&format!("\n# {heading}\n")).unwrap();
     rest.split("\n\n# ").next().unwrap()
@@ -45,16 +45,17 @@ fn prose(prompt: &str) -> String {
         ("Text", "It begins with", 12),
         ("Question", "Rewritten:", 60),
     ];
-    let said = REPEATED.iter().find(|(heading, _, _)| prompt.contains(&format!("\n# {heading}\n")));
-    let (heading, said, most) = said.unwrap_or_else(|| panic!("an unknown prompt: {prompt}"));
-    format!("{said} {}", words(below(prompt, heading), *most))
+    let entry =
+        REPEATED.iter().find(|(heading, _, _)| prompt.contains(&format!("\n# {heading}\n")));
+    let (heading, begins, most) = entry.unwrap_or_else(|| panic!("an unknown prompt: {prompt}"));
+    format!("{begins} {}", words(below(prompt, heading), *most))
 }
 
 fn words(text: &str, n: usize) -> String {
     text.split_whitespace().take(n).collect::<Vec<_>>().join(" ")
 }
 
-/// Ends the chunk somewhere within what the prompt allows.
+/// Ends the chunk somewhere within the range that the prompt allows.
 fn end(prompt: &str) -> Value {
     let (_, rest) = prompt.split_once("{\"end\": an integer from ").unwrap();
     let (from, to) = rest.split_once(',').unwrap().0.split_once(" to ").unwrap();
@@ -84,13 +85,13 @@ fn tags(text: &str) -> Value {
     json!({ "tags": tags })
 }
 
-/// One record of whatever is named first, by a field `name`.
+/// One record of the first name, with a field `name`.
 fn record(text: &str) -> Value {
     let records: Vec<_> = named(text).iter().take(1).map(|name| json!({ "name": name })).collect();
     json!({ "records": records })
 }
 
-/// Whatever is named, the first two of them related.
+/// All names, the first two of them related.
 fn entities(text: &str) -> Value {
     let named = named(text);
     let entity = |name: &String| {
@@ -110,7 +111,7 @@ fn report(entities: &str) -> Value {
     json!({"title": words(entities, 3), "summary": summary, "rating": 5, "findings": [words(entities, 9)]})
 }
 
-/// Capitalised words, and what stands in 「」.
+/// Capitalised words, and words in 「」.
 fn named(text: &str) -> Vec<String> {
     let latin = text.split(|c: char| !c.is_alphanumeric() && c != '-');
     let mut named: Vec<String> =

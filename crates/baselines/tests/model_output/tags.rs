@@ -1,4 +1,4 @@
-//! Are tags found, mapped and used as the documents and the people say?
+//! Tests that tags are found, mapped and used according to the documents and to people's edits.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use pikerag_methods::{Models, Ports, RetrievalParams, RunParams, TagUse};
 
 use crate::common::solve;
 use crate::common::{Files, Shelf};
-use crate::said::fixture::{index_with, prompt, recorded, repeating, reply, tools};
+use crate::model_output::fixture::{index_with, prompt, recorded, repeating, reply, tools};
 
 fn params() -> Params {
     Params {
@@ -57,7 +57,7 @@ async fn tags_of(shelf: &Shelf, class: &str) -> Vec<String> {
     shown
 }
 
-/// Steps 1 and 2, and what is kept when documents and people change.
+/// Steps 1 and 2, and the state that is kept when documents and people change.
 #[tokio::test]
 async fn classes_are_found_once_and_tags_follow_the_documents() {
     let (shelf, chat) = (Shelf::empty(), repeating());
@@ -76,14 +76,15 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
     assert!(shelf.reads_nodes_as_exported(&one).await < shelf.nodes());
     let all = shelf.export().join("\n");
     assert!(all.contains(r#""edge":"tagged""#) && all.contains(r#""class_name":"thing""#), "{all}");
-    // A new document is looked through for the class that is known; nothing else is asked.
+    // A new document is searched for the known class; nothing else is requested.
     let mut more = law();
     more.0.insert("302.md".to_owned(), "A Fine is paid.".to_owned());
     let model = || Some(recorded(&shelf, chat));
     let plain = Params { with: vec![], ..params() };
     let report = index_with(&shelf, &more, model(), &plain).await;
     assert_eq!((report.tagged, chat.requests().len()), (1, 6));
-    // The last chunk that bears a tag takes it along; the class stays while others bear its tags.
+    // The tag is deleted with the last chunk that bears it; the class stays while other chunks bear
+    // its tags.
     shelf.base.delete_file("300.md").await.unwrap();
     assert!(!shelf.export().join("\n").contains("Larceny"));
     for path in ["264.md", "266.md", "302.md"] {
@@ -94,14 +95,13 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
     assert_eq!(shelf.export(), [] as [&str; 0]);
 }
 
-/// What a person says of classes survives every later run, and costs calls only where it must.
-/// Of a document that is seen in part, no line of the graph tells the rest.
+/// For a document that is seen in part, no line of the graph reveals the rest.
 #[tokio::test]
-async fn what_is_seen_in_part_is_told_in_part() {
+async fn partly_visible_documents_reveal_no_more() {
     let all =
         |of: &str, n: usize| format!("Whoever took part {n} of a {of} was seen in the town. ");
-    let told = |of: &str| (0..4).map(|n| all(of, n)).collect::<String>();
-    let (one, two) = (told("crane"), told("winch"));
+    let sentences = |of: &str| (0..4).map(|n| all(of, n)).collect::<String>();
+    let (one, two) = (sentences("crane"), sentences("winch"));
     let text =
         format!("# Law\n\n## One\n\nOf \"Larceny\": {one}\n\n## Two\n\nOf \"Deceit\": {two}");
     let files = Files::from_iter([("law.md", text.as_str())]);
@@ -115,8 +115,9 @@ async fn what_is_seen_in_part_is_told_in_part() {
     assert!(shelf.reads_nodes_as_exported(&one).await < shelf.nodes());
 }
 
+/// A person's edits of classes survive every later run, and cost calls only if necessary.
 #[tokio::test]
-async fn edits_stay() {
+async fn edits_survive_later_runs() {
     let (shelf, chat) = (Shelf::empty(), repeating());
     let model = || Some(recorded(&shelf, chat));
     index_with(&shelf, &law(), model(), &params()).await;
@@ -131,7 +132,7 @@ async fn edits_stay() {
         (vec!["name (declared)".to_owned()], calls)
     );
     assert!(tags_of(&shelf, "name").await.contains(&"拘役 2".to_owned()));
-    // Looked for again, the same class is found, and the person's name for it stays.
+    // In a new search the same class is found, and the person's name for it stays.
     let tags = TagParams { find: true, ..TagParams::default() };
     index_with(&shelf, &law(), model(), &Params { tags, ..params() }).await;
     assert_eq!(classes(&shelf).await, ["name (declared)"]);
@@ -143,7 +144,7 @@ async fn edits_stay() {
     assert_eq!(chat.requests().len(), calls + 3);
     let last = chat.requests().last().map(|request| prompt(request).to_owned()).unwrap();
     assert!(last.contains("1. penalty: what is imposed") && !last.contains("name:"), "{last}");
-    // Dropped is dropped: it is not found again, and a found one does not take its name.
+    // A dropped class is not found again, and a found one does not take its name.
     assert!(shelf.base.edit_tags(TagEdit::DropClass(name)).await.unwrap());
     assert!(shelf.base.edit_tags(TagEdit::DropClass(tag_key("Penalty").unwrap())).await.unwrap());
     let report = index_with(&shelf, &law(), model(), &params()).await;
@@ -153,14 +154,14 @@ async fn edits_stay() {
 }
 
 #[tokio::test]
-async fn without_a_model_it_says_what_is_lacking() {
+async fn without_a_model_the_report_names_it() {
     let shelf = Shelf::empty();
     let report = index_with(&shelf, &law(), None, &params()).await;
     assert_eq!(report.lacking, [Lacking::TagModel]);
 }
 
 #[tokio::test]
-async fn unreadable_tags_are_none_and_not_asked_for_again() {
+async fn unreadable_tags_count_as_none_and_are_not_requested_again() {
     let (shelf, chat) =
         (Shelf::empty(), Box::leak(Box::new(ScriptedChat::by(|_| Ok("?".to_owned())))));
     let penalty = TagClass::new("penalty", "what is imposed", vec![], Origin::Declared);
@@ -172,7 +173,7 @@ async fn unreadable_tags_are_none_and_not_asked_for_again() {
     assert_eq!(chat.requests().len(), 6);
 }
 
-/// Step 3: pairs are learned once, counted by sample, and go with the words of the documents.
+/// Step 3: pairs are learned once, counted by sample, and deleted with the words of the documents.
 #[tokio::test]
 async fn pairs_are_learned_from_samples() {
     let (shelf, chat) = (Shelf::empty(), pairing());
@@ -209,7 +210,7 @@ async fn pairs_are_learned_from_samples() {
         pairs(shelf.base.tag_pairs(Which::All).await.unwrap()),
         ["Stealing → Larceny 1", "坐牢 → 有期徒刑 2"]
     );
-    // A person's pair stays; a learned one goes with the last chunk that has its word.
+    // A person's pair stays; a learned one is deleted with the last chunk that has its word.
     let own = keyed_pair("jail", "Imprisonment", "penalty", Origin::Declared, None).unwrap();
     shelf.base.edit_tags(TagEdit::AddPairs(vec![own])).await.unwrap();
     shelf.base.delete_file("300.md").await.unwrap();
@@ -251,8 +252,8 @@ fn pairing() -> &'static ScriptedChat {
     Box::leak(Box::new(ScriptedChat::by(reply)))
 }
 
-/// Step 4: with and without a model the question's words become those of the documents, and what bears
-/// the tag is found though no word of the question stands in it.
+/// Step 4: with and without a model the question's words become those of the documents, and chunks
+/// with the tag are found although they share no word with the question.
 #[tokio::test]
 async fn questions_find_by_the_documents_words() {
     let shelf = Shelf::empty();
@@ -269,10 +270,10 @@ async fn questions_find_by_the_documents_words() {
         let params = RetrievalParams { chunks: 2, tags, ..RetrievalParams::chunks() };
         let answer = solve(&ports, &question, Method::NaiveRag(params)).await.unwrap();
         let event = answer.events.iter().find(|event| matches!(event, Event::Tagged { .. }));
-        let told = event.map(|event| serde_json::to_string(event).unwrap()).unwrap_or_default();
+        let event = event.map(|event| serde_json::to_string(event).unwrap()).unwrap_or_default();
         let found: Vec<String> =
             answer.context.chunks.iter().map(|held| held.chunk.uri.clone()).collect();
-        (found.join(" "), told)
+        (found.join(" "), event)
     };
     insta::assert_debug_snapshot!(ask("会坐牢吗？", TagUse::Off, None).await, @r#"
     (
@@ -313,8 +314,8 @@ async fn questions_find_by_the_documents_words() {
     "#);
 }
 
-/// Tags serve every method that looks anything up, whatever its own way; pairs that samples bear out as well, in other order
-/// and with words between. Whoever looks nothing up pays for none of it.
+/// Tags serve every method with a search; learned pairs also match in another order and with words
+/// between. Methods without a search do not pay for tags.
 #[tokio::test]
 async fn tags_serve_every_method() {
     let shelf = Shelf::empty();
@@ -341,18 +342,18 @@ async fn tags_serve_every_method() {
         let question = Question::new("q", "Whether things taking is bad?");
         let run = RunParams { tags, ..RunParams::default() };
         let run = answer(&ports, &question, name.parse().unwrap(), run, pending()).await;
-        let told = run.trace().find_map(|event| match event {
+        let keywords = run.trace().find_map(|event| match event {
             Event::Tagged { keywords, .. } => Some(keywords.join("; ")),
             _ => None,
         });
         let found =
             run.result.unwrap().context.chunks.iter().any(|held| held.chunk.uri == "300.md");
-        (found, told, run.record.cost.spent.by_role.contains_key(&Role::Tag))
+        (found, keywords, run.record.cost.spent.by_role.contains_key(&Role::Tag))
     };
     for name in ["adaptive", "kar3", "kar3-paper", "hop-rag", "ircot"] {
-        let (found, told, _) = ask(name, TagUse::Keywords).await;
+        let (found, keywords, _) = ask(name, TagUse::Keywords).await;
         assert_eq!(
-            (found || name == "kar3-paper", told.as_deref()),
+            (found || name == "kar3-paper", keywords.as_deref()),
             (true, Some("Larceny")),
             "{name}"
         );
