@@ -72,6 +72,8 @@ pub enum Format {
     Pdf,
     /// An SQLite database.
     Sqlite,
+    /// Apache Parquet: a table, stored by columns.
+    Parquet,
 }
 
 impl Format {
@@ -112,6 +114,7 @@ impl Format {
             Self::Ppt => "application/vnd.ms-powerpoint",
             Self::Pdf => "application/pdf",
             Self::Sqlite => "application/vnd.sqlite3",
+            Self::Parquet => "application/vnd.apache.parquet",
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::document::file::{Input, TextFile};
 use crate::problems::Problems;
 use crate::{ExternalTools, Format, Limits, NoTools, PagePicture, ParseError, format_of};
 use book::epub;
-use data::{csv, json, sqlite, xml};
+use data::{csv, json, parquet, sqlite, xml};
 use mail::eml;
 use office::rtf;
 use page::{image, pdf};
@@ -51,6 +51,7 @@ pub(crate) fn read(
             (eml::read(&input, depth, &attachment, &mut problems)?, None)
         }
         Format::Sqlite => (vec![sqlite::read(&input, &mut problems)?], None),
+        Format::Parquet => (vec![parquet::read(&input, &mut problems)?], None),
         Format::Rtf => (vec![rtf::read(&input, &mut problems)], None),
         Format::Xml => (vec![xml::read(&input, &mut problems)?], None),
         _ => read_text(&input, &mut problems)?,

@@ -40,6 +40,7 @@ pikerag_test_support::fuzz_targets! {
     odp in "corpus/odp" => |bytes: &[u8]| survives("a.odp", bytes);
     epub in "corpus/epub" => |bytes: &[u8]| survives("a.epub", bytes);
     pdf in "corpus/pdf" => |bytes: &[u8]| survives("a.pdf", bytes);
+    parquet in "corpus/parquet" => |bytes: &[u8]| survives("a.parquet", bytes);
     picture in "corpus/picture" => |bytes: &[u8]| survives("a.png", bytes);
 }
 

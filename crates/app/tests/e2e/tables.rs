@@ -131,3 +131,17 @@ fn lines_of_data_are_a_table() {
           us2        4.7  Raoul
     ");
 }
+
+#[test]
+fn parquet_files_are_queried() {
+    let place = Place::new();
+    place.write("pikerag.toml", SETTINGS);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../parse/corpus/parquet/orders.parquet");
+    place.write("orders.parquet", std::fs::read(file).unwrap());
+    place.run_to(0, &["index", "orders.parquet"]);
+    insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @"");
+    let sql = "SELECT region, sum(amount) FROM orders WHERE ordered < '2024-04' GROUP BY region";
+    insta::assert_snapshot!(place.run_to(0, &["sql", sql]).stdout, @"");
+    let asked = place.run_to(0, &["ask", "What is the total amount of orders from the north?"]);
+    assert!(asked.stdout.starts_with("27.65 ("), "{}", asked.stdout);
+}

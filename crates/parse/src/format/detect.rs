@@ -31,6 +31,10 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
     if bytes.starts_with(SQLITE) {
         return Ok(Format::Sqlite);
     }
+    // The end tells it from a text that begins like that; one that was cut off has its name.
+    if bytes.starts_with(PARQUET) && (bytes.ends_with(PARQUET) || extension == "parquet") {
+        return Ok(Format::Parquet);
+    }
     if let Some((seen, hint)) = binary_format(&extension, bytes) {
         let (seen, hint) = (seen.to_owned(), hint.to_owned());
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
@@ -102,6 +106,9 @@ fn extension_of(name: &str) -> String {
 
 const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 const SQLITE: &[u8] = b"SQLite format 3\0";
+const PARQUET: &[u8] = b"PAR1";
+/// A Parquet file whose footer is encrypted.
+const PARQUET_ENCRYPTED: &[u8] = b"PARE";
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// Detects an Office format from the file's own declaration, or from its extension if it has none.
@@ -186,6 +193,9 @@ fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'stati
             _ => ("a ZIP archive", UNPACK),
         });
     }
+    if bytes.starts_with(PARQUET_ENCRYPTED) && bytes.ends_with(PARQUET_ENCRYPTED) {
+        return Some(("an encrypted Parquet file", "save it without encryption"));
+    }
     if bytes.starts_with(OLE) && is_encrypted(bytes) {
         return Some(("an encrypted Office document", DECRYPT));
     }
@@ -213,6 +223,7 @@ fn format_named(extension: &str) -> Option<(&'static str, Family)> {
         "odt" | "ods" | "odp" => ("an OpenDocument file", Family::Zipped),
         "epub" => ("an EPUB book", Family::Zipped),
         "pdf" => ("a PDF", Family::Binary),
+        "parquet" => ("a Parquet file", Family::Binary),
         "doc" => ("a Word document", Family::Binary),
         "xls" => ("an Excel workbook", Family::Binary),
         "ppt" => ("a PowerPoint presentation", Family::Binary),

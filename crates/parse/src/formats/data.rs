@@ -2,5 +2,6 @@
 
 pub(crate) mod csv;
 pub(crate) mod json;
+pub(crate) mod parquet;
 pub(crate) mod sqlite;
 pub(crate) mod xml;

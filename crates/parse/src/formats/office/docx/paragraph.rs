@@ -136,7 +136,7 @@ impl<'x> Reader<'_, '_> {
                     let text = text_of(piece);
                     match context.raised {
                         Some(is_high) => {
-                            self.add_text(&math::raised(&text, is_high), context, para)
+                            self.add_text(&math::raised(&text, is_high), context, para);
                         }
                         None => self.add_text(&text, context, para),
                     }

@@ -190,7 +190,7 @@ impl Region {
         if self.is_line() && (self.rows.len() == 1 || is_caption) {
             let kind = if is_caption { BlockKind::Caption } else { BlockKind::Paragraph };
             for row in &self.rows {
-                line(row, kind.clone(), writing);
+                line(row, &kind, writing);
             }
             return;
         }
@@ -204,7 +204,7 @@ impl Region {
         };
         let end = self.rows.len() - remarks;
         for row in self.rows.iter().take(titles) {
-            line(row, BlockKind::Caption, writing);
+            line(row, &BlockKind::Caption, writing);
         }
         let span = self.rows.len().saturating_mul(self.columns.len());
         let n_cells: usize = self.rows.iter().map(Vec::len).sum();
@@ -222,7 +222,7 @@ impl Region {
         }
         grid.write(writing, RowStyle::Named);
         for row in self.rows.iter().skip(end.max(titles)) {
-            line(row, BlockKind::Paragraph, writing);
+            line(row, &BlockKind::Paragraph, writing);
         }
     }
 }
@@ -232,7 +232,7 @@ fn alone(row: &[Cell]) -> bool {
     row.iter().skip(1).all(|cell| cell.continues)
 }
 
-fn line(row: &[Cell], kind: BlockKind, writing: &mut Writing) {
+fn line(row: &[Cell], kind: &BlockKind, writing: &mut Writing) {
     let pieces = row.iter().enumerate().filter(|(at, cell)| *at == 0 || !cell.continues);
     for (_, cell) in pieces {
         writing.piece(kind.clone(), &linked(cell));
