@@ -177,7 +177,7 @@ pub async fn answer(
     let name = method.name();
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future cancels it; the run belongs to this function and stays.
-    let solving = in_documents_words(ports, &mut run, question, method, tags);
+    let solving = solve_reworded(ports, &mut run, question, method, tags);
     let solving = solving.instrument(logged.clone()).instrument(traced.clone());
     let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
@@ -198,7 +198,7 @@ pub async fn answer(
 }
 
 /// Solves a question; the search uses the documents' words if its tags are set so.
-async fn in_documents_words(
+async fn solve_reworded(
     ports: &Ports,
     run: &mut Run,
     question: &Question,

@@ -35,10 +35,10 @@ pub use self::recall::VerifiedUse;
 use self::scheme::steps;
 use self::tables::Foreseen;
 use crate::adaptive;
+use crate::collections::Collection;
 use crate::decompose::inquire;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::collections::Collection;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
 /// Schemes of one question, at most: each class falls back to a plainer one.

@@ -170,7 +170,7 @@ impl Sweep {
                 output_of(&again)
             )));
         }
-        let received = self.server.received();
+        let received = self.server.heard();
         let made = self.made();
         if made != self.whole && lost.is_none() {
             let same = |same: bool| if same { "the same" } else { "another" };

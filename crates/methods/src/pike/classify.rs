@@ -18,10 +18,10 @@ use super::tables::{Asks, Reader};
 use super::things::compared;
 use super::words;
 use crate::candidates::fetch;
+use crate::collections::{Collection, declared};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
-use crate::collections::{Collection, declared};
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::looks_ahead;
 

@@ -21,12 +21,12 @@ use self::records::by_records;
 use super::classify::Evidence;
 use super::{Outcome, Params, nothing};
 use crate::candidates::fetch;
+use crate::collections::declared;
 use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
-use crate::collections::declared;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048);
 /// Chunks for the question, and for each thing.

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use super::cited::cited;
+use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::collections::Collection;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};

@@ -14,12 +14,12 @@ use pikerag_records::series::{
     Covered, NoSeries, Period, Series, Step, day, series, without_partial,
 };
 
-pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
 use self::kinds::kinds;
+pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
 use super::figures::{Places, figures, reckoned, tabulate};
+use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::collections::Collection;
 use pikerag_records::inquiry::{Form, Inquiry};
 
 /// What came of looking ahead.

@@ -8,10 +8,10 @@ use pikerag_language::lexicon::concepts;
 use pikerag_narrate::{InWords, Language, Sentence, compared_field};
 
 use super::without;
+use crate::collections::Collection;
 use crate::pike::figures::{Places, name, reckoned};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::collections::Collection;
 use pikerag_language::pattern;
 
 /// Which way the verdict looks.

@@ -6,10 +6,10 @@ use pikerag_knowledge::{Reason, TaskClass, Worked};
 use pikerag_narrate::{Language, coverage, first_kinds, kinds_rationale, query as query_words};
 
 use super::Ahead;
+use crate::collections::Collection;
 use crate::pike::figures::{covered, figures, reckoned, tabulate};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::collections::Collection;
 
 /// The greatest number of kinds in an answer.
 pub(in crate::pike) const KINDS: usize = 5;

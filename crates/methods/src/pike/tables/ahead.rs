@@ -102,8 +102,7 @@ impl Reader {
             .filter(|found| reading(found).is_certain())
             .filter(|found| !is_any_own || is_own(found));
         let best = certain.next()?;
-        let is_rivalled =
-            certain.any(|other| reading(best).score <= reading(other).score + RIVAL);
+        let is_rivalled = certain.any(|other| reading(best).score <= reading(other).score + RIVAL);
         (!is_rivalled).then_some(best)
     }
 

@@ -51,10 +51,8 @@ impl Reader {
         }
         let cases = cases(ports, plan, table, &counted).await?;
         let titles = tables.iter().map(|table| table.title.clone()).collect();
-        let why = vec![
-            Reason::AsksAboutFuture.into(),
-            Reason::TablesAnswer { tables: titles }.into(),
-        ];
+        let why =
+            vec![Reason::AsksAboutFuture.into(), Reason::TablesAnswer { tables: titles }.into()];
         run.classified(TaskClass::Predictive, ClassifiedBy::Rules, why)?;
         let n_cases = cases.iter().map(|kind| kind.count).sum();
         if n_cases < CASES {

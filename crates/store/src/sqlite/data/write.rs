@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_knowledge::{
-    DataColumn, DataTable, InChunk, RowPlace, RowReader, Span, Stage, Table, TableShape,
-    file_part,
+    DataColumn, DataTable, InChunk, RowPlace, RowReader, Span, Stage, Table, TableShape, file_part,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
