@@ -104,7 +104,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let list = folder.path().join("target/left-out.txt");
         let script = "for n in b a b; do echo LEFT OUT: $n >> $PIKERAG_LEFT_OUT; done";
-        run_tests(tool(folder.path(), "sh", &["-c", says]), &list).unwrap();
+        run_tests(tool(folder.path(), "sh", &["-c", script]), &list).unwrap();
         assert_eq!(
             report_left_out(&list).unwrap(),
             "but for 2 tests or parts of tests LEFT OUT (above), "

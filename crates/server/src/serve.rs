@@ -158,10 +158,10 @@ async fn settle(app: Arc<Shared>) {
         match keys.settle_left(session).await {
             Ok(0) => {}
             Ok(settled) => {
-                info!(base = name, settled, "the cost of calls of an ended server was booked")
+                info!(base = name, settled, "the cost of calls of an ended server was booked");
             }
             Err(error) => {
-                warn!(base = name, %error, "the cost of calls of an ended server was not booked")
+                warn!(base = name, %error, "the cost of calls of an ended server was not booked");
             }
         }
     }

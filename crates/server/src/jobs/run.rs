@@ -339,12 +339,12 @@ async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFil
         warn!(error = error_chain(&error), "the upload names of failed files are not shown");
         vec![None; names.len()]
     });
-    let named = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
+    let shown = failed.into_iter().zip(sent).map(|((file, reason), sent_as)| FailedFile {
         sent_as,
         file: file.clone(),
         reason: reason.to_string(),
     });
-    named.collect()
+    shown.collect()
 }
 
 #[cfg(test)]
