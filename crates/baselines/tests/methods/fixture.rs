@@ -7,8 +7,8 @@ use pikerag_baselines::{Method, Overrides};
 use pikerag_doubles::{HashEmbedder, ScriptedChat, ScriptedScorer};
 use pikerag_indexing::Params as IngestParams;
 use pikerag_knowledge::{
-    AtomKind, Candidate, ChatModels, ChatRequest, Check, Embedder, Event, Message, Question, Role,
-    Via,
+    AtomKind, Candidate, ChatModels, ChatRequest, Check, Citation, Embedder, Event, Message,
+    Question, Role, Via,
 };
 use pikerag_methods::{Certainty, Models, Ports, SolveError};
 
@@ -315,15 +315,7 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
         .unwrap();
     }
     assert!(!is_kar3 || held == answer.context.ids());
-    for citation in &answer.citations {
-        let quote = &citation.quote;
-        let check = match citation.check {
-            Check::Verified => String::new(),
-            Check::NotFound => " (NotFound)".to_owned(),
-            Check::Described => " (Described)".to_owned(),
-        };
-        writeln!(trace, "cites {}: {quote}{check}", citation.uri).unwrap();
-    }
+    trace.extend(answer.citations.iter().map(cited_line));
     let calls: Vec<String> =
         answer.spent.by_role.iter().map(|(role, (calls, _))| format!("{calls} {role}")).collect();
     if answer.refused {
@@ -331,6 +323,15 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
     }
     write!(trace, "calls: {}", listed(&calls)).unwrap();
     trace
+}
+
+fn cited_line(citation: &Citation) -> String {
+    let check = match citation.check {
+        Check::Verified => "",
+        Check::NotFound => " (NotFound)",
+        Check::Described => " (Described)",
+    };
+    format!("cites {}: {}{check}\n", citation.uri, citation.quote)
 }
 
 pub(crate) fn listed(items: &[String]) -> String {
