@@ -199,10 +199,6 @@ fn plan_over(plan: &TablePlan, catalog: &Catalog) -> String {
 }
 
 /// A column by its name in the header; one of another catalog by its table and its name in SQL.
-pub(crate) fn name(column: &ColumnRef) -> String {
-    name_in(column, &catalog())
-}
-
 fn name_in(column: &ColumnRef, catalog: &Catalog) -> String {
     let names: HashMap<String, String> = catalog
         .tables
