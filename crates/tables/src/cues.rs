@@ -106,6 +106,9 @@ pub(crate) enum Occurrence {
 
 pattern!(SIGNS, r"(?:^|[\s（(])(?:[a-z]{1,3}|0)[+＋−-](?:[\s,.?？，。）)]|$|\p{Han})");
 
+// Two words for what tables write as one.
+pattern!(BREAK_DOWN, r"\b(?:break|breaks|broke|broken|breaking) down\b");
+
 impl Cues {
     /// Reads a question.
     pub(crate) fn of(question: &str) -> Self {
@@ -117,6 +120,7 @@ impl Cues {
     /// The pieces of a question, without any cue.
     fn written(question: &str) -> Self {
         let text = periods::with_complete_dates(question.chars().map(narrow).collect());
+        let text = BREAK_DOWN.replace_all(&text, "breakdown").into_owned();
         let pieces = pieces(&text);
         let used = vec![false; pieces.len()];
         Self { text, pieces, used, ..Self::default() }

@@ -37,6 +37,9 @@ const NEAREST: usize = 2;
 /// By how much the score of a rival may be less than that of the best reading.
 const RIVAL: i64 = 1;
 
+/// By how much the score of a reading over a table in the language of the question may be less than that of one over another table.
+const NATIVE: i64 = 8;
+
 /// How many times as many words have a part in a near reading as have none.
 const NEAR: usize = 2;
 
@@ -275,7 +278,9 @@ impl Reader {
     fn prefer(&mut self, language: Language) {
         let is_asked = |reading: &Reading| self.language_of(reading) == Some(language);
         let Some(best) = self.readings.first().filter(|best| !is_asked(best)) else { return };
-        let is_preferred = |other: &Reading| is_rival(best, other) && is_asked(other);
+        let is_preferred = |other: &Reading| {
+            other.is_certain() && is_asked(other) && best.score <= other.score + NATIVE
+        };
         if let Some(place) = self.readings.iter().position(is_preferred) {
             let preferred = self.readings.remove(place);
             self.readings.insert(0, preferred);

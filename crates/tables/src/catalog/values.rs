@@ -23,7 +23,7 @@ const MOST_CATEGORIES: usize = 40;
 const MOST_SEXES: usize = 5;
 
 /// Endings that people leave out of Chinese names: `江苏` for `江苏省`, `宁夏` for `宁夏回族自治区`.
-const ENDINGS: [&str; 14] = [
+const ENDINGS: [&str; 15] = [
     "省",
     "市",
     "自治区",
@@ -38,6 +38,8 @@ const ENDINGS: [&str; 14] = [
     "集团",
     "州",
     "自治州",
+    // 还在履行 for 履行中.
+    "中",
 ];
 
 /// Where a value is: the places of its column and of the value in it.

@@ -2,6 +2,7 @@
 
 use super::Composer;
 use crate::scope::ColumnPlace;
+use crate::units::unit_of;
 
 /// Words in names of columns whose values are averaged over a longer period: adding them up says nothing.
 const LEVELS: [&str; 28] = [
@@ -99,6 +100,11 @@ const AMOUNTS: [&str; 58] = [
     "arrivals",
     "departures",
 ];
+/// Units of what is added up over a longer period.
+const ADDITIVE: [&str; 22] = [
+    "cny", "万元", "亿元", "usd", "eur", "gbp", "jpy", "keur", "mwh", "kwh", "kg", "t", "l", "件", "人", "人次", "次",
+    "台", "辆", "份", "张", "h",
+];
 const AMOUNTS_ZH: [&str; 33] = [
     "用电",
     "用水",
@@ -147,7 +153,18 @@ impl Composer<'_> {
 
     /// Whether a column holds amounts, by its name: a cost, a yield, a quantity.
     pub(super) fn is_amount(&self, place: ColumnPlace) -> bool {
-        !self.is_level(place) && self.has_name_with(place, &AMOUNTS, &AMOUNTS_ZH)
+        let is_named = || self.has_name_with(place, &AMOUNTS, &AMOUNTS_ZH);
+        !self.is_level(place) && (is_named() || self.adds_up_over_periods(place))
+    }
+
+    /// Whether a column is the only measure of a table over periods, in a unit that adds up.
+    fn adds_up_over_periods(&self, place: ColumnPlace) -> bool {
+        let unit = self.scope.column(place).and_then(|column| column.unit.as_deref());
+        let unit = unit.map(str::to_lowercase);
+        let unit = unit.as_deref().map(|unit| unit_of(unit).unwrap_or(unit));
+        unit.is_some_and(|unit| ADDITIVE.contains(&unit))
+            && self.scope.only_measure() == Some(place)
+            && self.is_over_periods()
     }
 
     fn has_name_with(&self, place: ColumnPlace, english: &[&str], chinese: &[&str]) -> bool {

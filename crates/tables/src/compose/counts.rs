@@ -50,6 +50,10 @@ impl Composer<'_> {
         if self.cues.has(Cue::Sum) && self.has_measure() {
             return self.aggregate(Aggregate::Sum);
         }
+        // A row of a table over periods holds the number of things.
+        if self.number_over_periods().is_some_and(|number| self.is_amount(number)) {
+            return self.aggregate(Aggregate::Sum);
+        }
         self.n_unplaced += usize::from(is_of_both);
         let plan = Self::counted(self.plan());
         Some((Reckoning::One(plan), Form::Figure))

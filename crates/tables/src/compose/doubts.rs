@@ -35,6 +35,7 @@ impl Composer<'_> {
             any(&|plan| self.adds_up_totals(plan)),
             any(&|plan| self.reckons_with_times_of_day(plan)),
             any(&|plan| self.counts_rows_of_a_thing(plan)),
+            any(&|plan| self.counts_rows_of_periods(plan)),
             self.has_no_rate(reckoning),
             self.leaves_an_event_out(reckoning),
             any(&|plan| self.is_of_an_unnamed_beginning(plan)),
@@ -184,6 +185,12 @@ impl Composer<'_> {
             && !plan.show.iter().any(is_amount)
     }
 
+    /// The number of rows of a table that has a row for each thing and period says nothing.
+    fn counts_rows_of_periods(&self, plan: &TablePlan) -> bool {
+        let counts_rows = plan.measures.iter().any(|it| it == &TableMeasure::default());
+        counts_rows && plan.group.is_empty() && self.number_over_periods().is_some()
+    }
+
     /// `How many trucks`, where the table has a row for each repair of a truck, and a column of trucks.
     fn counts_rows_of_things(&self, plan: &TablePlan) -> bool {
         let is_count = plan.measures.iter().all(|measure| measure.column.is_none());
@@ -200,7 +207,10 @@ impl Composer<'_> {
             };
             let is_filtered =
                 |place: &ColumnPlace| self.filters.iter().any(|it| it.place == *place);
+            // `How many supplier invoices`: the head noun follows.
+            let is_modifier = self.links.topic.contains(&mention.span.end);
             is_behind
+                && !is_modifier
                 && mention.is_whole()
                 && !mention.columns.iter().any(is_filtered)
                 && mention.columns.iter().all(is_thing)

@@ -46,6 +46,12 @@ impl Composer<'_> {
         places.any(|place| self.has_rows_of_periods(place))
     }
 
+    /// The only measure of a table over periods, which no condition limits: its rows are no things to count.
+    pub(super) fn number_over_periods(&self) -> Option<ColumnPlace> {
+        let only = self.scope.only_measure().filter(|_| self.is_over_periods())?;
+        (!self.filters.iter().any(|filter| filter.place == only)).then_some(only)
+    }
+
     /// Whether the question names the period of things, or the thing of periods: each has one row then.
     pub(super) fn has_one_row_each(&self, thing: ColumnPlace) -> bool {
         let Some(period) = self.period_column() else { return false };

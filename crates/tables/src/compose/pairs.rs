@@ -110,7 +110,9 @@ impl Composer<'_> {
             let mut places = mentions.filter_map(|mention| self.choose(mention, None));
             places.find(|place| self.is_amount(*place))
         });
-        let reckoning = match named.filter(|place| self.is_amount(*place)) {
+        let named = named.or_else(|| self.number_over_periods());
+        let named = named.filter(|place| self.is_amount(*place));
+        let reckoning = match named {
             Some(place) => {
                 for (span, _) in &measures {
                     self.mark(span.clone());

@@ -36,11 +36,17 @@ pattern!(
     BOUND_BEHIND,
     r"(?P<n>[−-]?\d[\d,]*(?:\.\d+)?)\s*(?P<f>million|billion|thousand|万|亿)?\s*(?:\S{0,3}?)(?P<t>及以上|以上|以下|及以下|or more|or less|or above|or below|or fewer|or higher|or lower)"
 );
+// Without a unit and without 之间, two numbers may be a score.
+pattern!(
+    RANGE,
+    r"\bbetween\s+[$€£]?(?P<a>\d[\d,]*(?:\.\d+)?)\s*(?P<af>million|billion|thousand)?\s+and\s+[$€£]?(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<bf>million|billion|thousand)?|(?P<za>\d[\d,]*(?:\.\d+)?)\s*(?P<zaf>百万|千万|万|亿|千)?\s*(?:元|天|小时)?\s*(?:到|至|~|—|-)\s*(?P<zb>\d[\d,]*(?:\.\d+)?)\s*(?P<zbf>百万|千万|万|亿|千)?\s*(?:元|天|小时)?\s*之间"
+);
 pattern!(NEGATIVE, r"\bnegative\b|负(?:的|数|值)?|为负");
 pattern!(BELOW_ZERO, r"\bbelow (?:sea level|zero|freezing)\b|零下|零度以下");
 
 impl Cues {
     pub(super) fn read_bounds(&mut self) {
+        self.read_ranges();
         for pattern in [&*BOUND, &*BOUND_BEHIND] {
             let found: Vec<Bound> = pattern
                 .captures_iter(&self.text)
@@ -66,6 +72,28 @@ impl Cues {
         }
         if let Some(span) = self.find(&NEGATIVE) {
             self.push_bound(below_zero(span));
+        }
+    }
+
+    /// `between 2 and 5 thousand`, `100万到300万之间`: both ends are included, and a factor behind the second number alone is one of
+    /// both.
+    fn read_ranges(&mut self) {
+        let mut ends: Vec<Bound> = Vec::new();
+        for found in RANGE.captures_iter(&self.text) {
+            let named = |latin: &str, chinese: &str| {
+                found.name(latin).or_else(|| found.name(chinese)).map(|held| held.as_str())
+            };
+            let Some(whole) = found.get(0) else { continue };
+            let span = self.span(whole.range());
+            let (Some(least), Some(most)) = (named("a", "za"), named("b", "zb")) else { continue };
+            let upper = named("bf", "zbf");
+            let lower = named("af", "zaf").or(upper);
+            let least = self.bound(BoundTest::AtLeast, least, lower, span.clone());
+            let most = self.bound(BoundTest::AtMost, most, upper, span);
+            ends.extend(least.zip(most).into_iter().flat_map(<[Bound; 2]>::from));
+        }
+        for end in ends {
+            self.push_bound(end);
         }
     }
 

@@ -72,7 +72,7 @@ impl Direction {
 }
 
 /// Of two that overlap, the longer one comes first.
-const GREATEST: [(&str, Ranked); 27] = [
+const GREATEST: [(&str, Ranked); 29] = [
     ("highest", Measure),
     ("largest", Measure),
     ("biggest", Measure),
@@ -98,6 +98,8 @@ const GREATEST: [(&str, Ranked); 27] = [
     ("northernmost", Dimension("latitude")),
     ("most populous", Dimension("population")),
     ("most common", Rows),
+    ("most often", Rows),
+    ("most frequently", Rows),
     ("most frequent", Rows),
     ("most", CountOrMeasure),
 ];

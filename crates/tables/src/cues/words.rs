@@ -9,7 +9,7 @@ use super::{Cue, Cues, Goal, Occurrence};
 
 pattern!(
     COUNT,
-    r"\bhow many\b|\bwhat (?:is|was) the (?:total )?number of\b|\bhow often\b|\bcount of\b|多少\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类)|有多少[？?。]?\s*$|多少人(?:[^口数均]|$)|几\s*(?:个|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类|人)"
+    r"\bhow many\b|\bwhat (?:is|was) the (?:total )?number of\b|\bhow often\b|\bcount of\b|多少\s*(?:个|单|笔|例|宗|桩|栋|套|间|班|场|届|轮|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类)|有多少[？?。]?\s*$|多少人(?:[^口数均]|$)|几\s*(?:个|单|笔|例|宗|桩|栋|套|间|班|场|届|轮|家|种|位|名|台|项|起|件|座|款|条|份|批|次|回|天|只|架|所|支|辆|艘|本|张|头|匹|颗|类|人)"
 );
 pattern!(
     HOW_MUCH,
@@ -19,7 +19,7 @@ pattern!(MEAN, r"\b(?:on average|average|mean)\b|平均(?:值|数|每\S)?");
 pattern!(MEDIAN, r"\bmedian\b|中位数|中值");
 pattern!(
     SUM,
-    r"\b(?:in total|altogether|total|sum|summed|combined|together|overall)\b|总共|一共|合计|总计|累计|总和|加起来|总(?:的)?|全年"
+    r"\b(?:in total|altogether|total|sum|summed|combined|together|overall|(?:adds?|added|comes?|came|amounts?|amounted) (?:up )?to|spend|spent)\b|花费?了?多少钱?|总共|一共|合计|总计|累计|总和|加起来|总(?:的)?|全年"
 );
 pattern!(
     SHARE,
@@ -42,7 +42,7 @@ pattern!(DISTINCT, r"\b(?:different|distinct|unique|various)\b|不同(?:的|类�
 pattern!(LIST, r"\b(?:list|name all|name the|show all|give (?:all|the))\b|哪些|列出|哪几");
 pattern!(
     WHICH,
-    r"\b(?:which|what|who|whose|name the)\b|星期几|周几|哪一?(?:个|家|种|位|名|台|些|座|款|年|天|月|所|支|颗|条|项|类|起|几个|几天|几)?|什么|谁"
+    r"\b(?:which|what|who|whose|name the)\b|星期几|周几|哪一?(?:个|单|张|笔|例|份|台|家|种|位|名|台|些|座|款|年|天|月|所|支|颗|条|项|类|起|几个|几天|几)?|什么|谁"
 );
 pattern!(
     WHEN,

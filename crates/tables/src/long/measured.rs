@@ -32,7 +32,7 @@ pattern!(
 );
 pattern!(
     REST,
-    r"(?:[\s的]*(?:\b(?:report|table|overview|summary|statistics|figures|data|sheet\d*|tabelle\d*|page \d+|book\d*|untitled|in|for|of)\b|统计表|汇总表|明细表|一览表|情况表|报表|统计|汇总|明细|一览|情况|工作表\d*|数据|表|\d+))+$"
+    r"(?:[\s的]*(?:\b(?:report|table|overview|summary|statistics|figures|data|sheet\d*|tabelle\d*|page \d+|book\d*|untitled|in|for|of)\b|统计表|汇总表|明细表|一览表|情况表|报表|[日周月季年]报表?|统计|汇总|明细|一览|情况|工作表\d*|数据|表|\d+))+$"
 );
 
 /// What one title measures. `keys` are the names of the columns that the numbers stand beside.
