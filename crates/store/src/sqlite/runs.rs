@@ -14,6 +14,13 @@ use super::origins;
 use super::put::json;
 use super::rows::{self, bad, limit_of};
 
+/// Deletes the runs up to a time, and those behind the latest so many that do not run any more. The records of the runs that stay
+/// are not read: they may fill hundreds of MiB, and this is done after each question.
+const PRUNE: &str = "DELETE FROM runs WHERE id IN (
+        SELECT id FROM runs WHERE started <= ?2
+        UNION ALL SELECT id FROM (SELECT id FROM runs ORDER BY started DESC, id LIMIT -1 OFFSET ?3))
+    AND (started <= ?2 OR state <> ?1)";
+
 #[async_trait]
 impl RunStore for Base {
     async fn keep_run(&self, run: RunRecord, events: Vec<RunEvent>) -> Result<(), StoreError> {
@@ -94,12 +101,12 @@ impl RunStore for Base {
                 .collect::<rusqlite::Result<_>>()?;
             let (oldest, leap) = keep.too_old(&times);
             let oldest = oldest.filter(|_| leap.is_none()).map(u64::cast_signed);
-            let forgotten = tx
-                .prepare_cached(
-                    "DELETE FROM runs WHERE started <= ?2 OR (state <> ?1 AND id NOT IN (
-                   SELECT id FROM runs ORDER BY started DESC, id LIMIT ?3))",
-                )?
-                .execute(params![RunState::Running.as_str(), oldest, limit_of(keep.number)])?;
+            let running = RunState::Running.as_str();
+            let forgotten = tx.prepare_cached(PRUNE)?.execute(params![
+                running,
+                oldest,
+                limit_of(keep.number)
+            ])?;
             Ok(Pruned { forgotten, leap })
         })
         .await
@@ -109,4 +116,29 @@ impl RunStore for Base {
 fn read<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
     let text: String = row.get(0)?;
     serde_json::from_str(&text).map_err(|error| bad(0, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The index of times has the names, too; each record of a run that goes is found by its name.
+    #[test]
+    fn pruning_reads_no_record_of_a_run_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let plan = base.inner.with_reader(|connection| {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {PRUNE}")).unwrap();
+            let unbound = params![None::<i64>, None::<i64>, None::<i64>];
+            let lines = statement.query_map(unbound, |row| row.get::<_, String>(3)).unwrap();
+            Ok(lines.collect::<Result<Vec<_>, _>>().unwrap())
+        });
+        let plan = plan.unwrap();
+        let reads_runs = |line: &&String| line.contains(" runs");
+        assert!(3 <= plan.iter().filter(reads_runs).count(), "{plan:?}");
+        for line in plan.iter().filter(reads_runs) {
+            let by_name = line.starts_with("SEARCH runs USING PRIMARY KEY (id=?)");
+            assert!(by_name || line.contains("USING COVERING INDEX runs_by_start"), "{plan:?}");
+        }
+    }
 }
