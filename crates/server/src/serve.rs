@@ -1,11 +1,13 @@
 //! Starts the server, accepts connections, and stops. It runs without a key on loopback only. When
 //! it stops, running requests finish.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -18,6 +20,7 @@ use pikerag_engine::settings::ServerSettings;
 use pikerag_engine::{Engine, hold_at_most, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, lookup_host};
 use tokio::sync::Semaphore;
 use tracing::{debug, info, warn};
@@ -193,6 +196,19 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     speaking.waiting().await.map(drop).map_err(|error| broken(error.to_string()))
 }
 
+/// A connection that ends where the head of a request does not come in time, or nobody reads a response.
+fn connection<S, T>(stream: S, from: T) -> http1::Connection<TokioIo<Watched<S>>, T>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: Service<Request<Incoming>, Response = Response, Error = Infallible>,
+{
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(Watched::new(stream)), from)
+}
+
 impl Serving {
     /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
@@ -240,12 +256,7 @@ impl Serving {
                     response
                 }
             });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .max_buf_size(HEAD_BYTES)
-                .serve_connection(TokioIo::new(Watched::new(stream)), from);
-            let connection = graceful.watch(connection);
+            let connection = graceful.watch(connection(stream, from));
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     debug!(%error, "a connection ended early");
@@ -267,5 +278,34 @@ impl Serving {
             // Runs record their events and that they were cancelled.
             tokio::time::sleep(LAST).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Whether the server ends the connection of this client within two minutes.
+    async fn is_ended(server: DuplexStream, client: &DuplexStream) -> bool {
+        let large = service_fn(|_: Request<Incoming>| async {
+            Ok::<_, Infallible>(Response::new(Body::from(vec![b'x'; 1 << 20])))
+        });
+        let ended = timeout(Duration::from_mins(2), connection(server, large)).await;
+        let _still_there = client;
+        matches!(ended, Ok(Err(_)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_or_sends_nothing_is_left() {
+        let (mut client, server) = duplex(64 << 10);
+        client.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        assert!(is_ended(server, &client).await, "it reads nothing");
+        let (mut client, server) = duplex(64 << 10);
+        client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        assert!(is_ended(server, &client).await, "its head does not come");
     }
 }
