@@ -1,13 +1,15 @@
 //! Tests that jobs survive the end of the server, that a restart spends nothing unasked, and that a deleted file stays deleted.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pikerag_test_support::Server;
+use pikerag_test_support::{Faults, Server, oracle};
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
-use crate::serve::{finds, put};
-use crate::serving::{Reply, Serving};
+use crate::limits::{counter, until};
+use crate::serve::{finds, put, with_papers};
+use crate::serving::{Reply, Serving, read};
 
 const BASE: &str = "/api/v1/bases/default";
 
@@ -85,9 +87,12 @@ fn a_restart_resumes_accepted_jobs_and_leaves_held_files() {
     for id in [accepted, behind] {
         assert_eq!(ended(&serving, id)["stand"], "done");
     }
+    // A job that comes later is behind all that the start began.
+    let later = number(&put(&serving, "files/later.md", None, &text(3)));
+    assert_eq!(ended(&serving, later)["stand"], "done");
     let sent = serving.get(&format!("{BASE}/sent"), "").json();
-    let in_base: Vec<_> = sent.as_array().unwrap().iter().map(|file| &file["in_base"]).collect();
-    assert_eq!(in_base, [&json!(true), &json!(true), &json!(false)], "{sent}");
+    let held = sent.as_array().unwrap().iter().filter(|file| file["in_base"] == false);
+    assert_eq!(held.map(|file| &file["file"]).collect::<Vec<_>>(), ["held.md"], "{sent}");
 }
 
 #[test]
@@ -193,6 +198,98 @@ fn a_model_out_of_reach_is_asked_again_and_the_reason_shown() {
     assert_eq!((&done["stand"], &done["attempts"]), (&json!("done"), &json!(2)), "{done}");
 }
 
+/// A file that has grown since its bill was accepted is not paid for beyond that bill and its margin of 16 calls.
+#[test]
+fn a_job_keeps_to_the_bill_that_was_accepted() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    place.write("pikerag.toml", "[chat]\nmax_attempts = 1\n");
+    let serving = place.serve(&[]);
+    stub.spoil_chats("crane 7", pikerag_test_support::Fault::Broken);
+    let job = number(&put(&serving, "files/7.md", None, &text(7)));
+    let path = format!("{BASE}/jobs/{job}");
+    let waiting = serving.until(&path, "", |job| !job["reason"].is_null());
+    assert_eq!((&waiting["stand"], &waiting["accepted"]["calls"]), (&json!("waiting"), &json!(1)));
+    let section = |n: usize| {
+        let sentence = format!("The crane number {n} lifts forty tons. ");
+        format!("# Crane {n}\n\n{}\n", sentence.repeat(60))
+    };
+    place.write("base.uploads/7.md", (100..140).map(section).collect::<String>());
+    stub.mend();
+    let before = stub.heard().chats;
+    let ended = ended(&serving, job);
+    let calls = stub.heard().chats - before;
+    assert!(calls <= 17, "{calls} calls: {ended}");
+    assert_eq!(ended["stand"], "incomplete", "{ended}");
+}
+
+/// Eight calls of a job wait for the one place at the model; the call of a question that comes later passes them.
+#[test]
+fn a_question_passes_the_calls_of_a_job() {
+    let prompts = Arc::new(Mutex::new(Vec::new()));
+    let asked = Arc::clone(&prompts);
+    let mind = move |prompt: &str| {
+        asked.lock().unwrap().push(prompt.to_owned());
+        oracle(prompt)
+    };
+    let stub = Server::start(mind, Faults::default(), Duration::ZERO);
+    let place = Place::new().set("OPENAI_BASE_URL", &stub.url()).set("OPENAI_MODEL", "stub");
+    let settings = "[chat]\nin_flight = 1\n[roles.atomize]\nmodel = \"stub\"\nin_flight = 8\n";
+    place.write("pikerag.toml", settings);
+    let serving = place.serve(&[]);
+    let first = number(&put(&serving, "files/first.md", None, &text(0)));
+    assert_eq!(ended(&serving, first)["stand"], "done");
+    for n in 1..=10 {
+        let held = put(&serving, &format!("files/{n}.md?hold=true"), None, &text(n));
+        assert_eq!(held.status, 200, "{held:?}");
+    }
+    let heard = mute(&stub);
+    assert_eq!(serving.post(&format!("{BASE}/index"), "", &json!({})).status, 202);
+    until_asked(&stub, heard + 1);
+    let body = json!({"question": "What does the crane Quillwort lift?", "method": "naive-rag"});
+    let headers = [("Content-Type", "application/json")];
+    let path = format!("{BASE}/ask");
+    let stream = serving.send("POST", &path, &headers, body.to_string().as_bytes());
+    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    // The model answers one call after the other, and leaves the question time to come into the line.
+    for n in 1..=11 {
+        std::thread::sleep(Duration::from_millis(500));
+        stub.answer_only(heard + n);
+    }
+    stub.answer_all();
+    assert_eq!(read(stream).status, 200);
+    let prompts = prompts.lock().unwrap();
+    let place = prompts.iter().position(|prompt| prompt.contains("Quillwort")).unwrap();
+    assert!(place <= 5, "{place} of {}", prompts.len());
+}
+
+/// A part is dropped when the server comes up, once its last piece is seven days old.
+#[test]
+fn an_upload_that_nobody_goes_on_with_is_dropped_after_a_week() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let send = |name: &str| {
+        let begun = put(&serving, &format!("files/{name}"), Some("bytes 0-3/9"), b"# Cr");
+        assert_eq!(begun.status, 202, "{begun:?}");
+    };
+    send("old.md");
+    let parts = place.path("base.uploads/.parts");
+    let day = Duration::from_hours(24);
+    for entry in std::fs::read_dir(parts).unwrap() {
+        let file = std::fs::File::options().append(true).open(entry.unwrap().path()).unwrap();
+        file.set_modified(std::time::SystemTime::now() - 8 * day).unwrap();
+    }
+    send("new.md");
+    // The jobs of a base that is not there yet are not looked at.
+    let whole = number(&put(&serving, "files/whole.md", None, &text(0)));
+    assert_eq!(ended(&serving, whole)["stand"], "done");
+    kill(serving);
+    let serving = place.serve(&["--offline"]);
+    let parts =
+        serving.until(&format!("{BASE}/parts"), "", |parts| parts.as_array().unwrap().len() == 1);
+    assert_eq!(parts[0]["file"], "new.md");
+}
+
 /// Names stay, however many jobs there are.
 #[test]
 fn the_names_of_jobs_are_kept() {
@@ -212,6 +309,29 @@ fn the_names_of_jobs_are_kept() {
     assert_eq!((&told["stand"], &told["id"]), (&json!("done"), &json!(first)), "{told}");
     assert!(told["report"]["report"]["files"][0][0].as_str().unwrap().ends_with("0.md"), "{told}");
     assert_eq!(serving.get(&format!("{BASE}/jobs"), "").json().as_array().unwrap().len(), 500);
+}
+
+/// A file of the server's disk stays on the disk: a job that waits for its turn does not read it again.
+#[test]
+fn a_deleted_file_of_the_disk_is_not_read_by_a_job_that_waits() {
+    let stub = good_stub();
+    let place = with_papers(Place::with(&stub));
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let serving = place.serve(&[]);
+    let heard = mute(&stub);
+    let first = number(&put(&serving, "files/first.md", None, &text(0)));
+    until_asked(&stub, heard + 1);
+    let known = json!({"known": ["docs/open/crane.md"], "reread": true});
+    let waiting = number(&serving.post(&format!("{BASE}/index"), "", &known));
+    let path = format!("{BASE}/files?file=docs/open/crane.md");
+    assert_eq!(serving.request("DELETE", &path, &[], b"").status, 200);
+    stub.answer_all();
+    for id in [first, waiting] {
+        assert!(over(&ended(&serving, id)));
+    }
+    let files = serving.get(&format!("{BASE}/files"), "").text;
+    assert!(place.path("docs/open/crane.md").is_file() && !files.contains("open/crane"), "{files}");
+    assert!(!finds(&serving, "forty tons"), "{files}");
 }
 
 /// Six tries: the text is never back, whatever the job was at.
