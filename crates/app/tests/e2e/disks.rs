@@ -145,28 +145,39 @@ fn a_migration_on_a_full_disk_says_what_to_do() {
     }
 }
 
-/// Fails each sync of a file or folder while the file exists that `SYNC_FAILS` names.
+/// Fails each sync of a file or folder while the file exists that `SYNC_FAILS` names, each sync of a folder while the file exists
+/// that `FOLDER_SYNC_FAILS` names.
 const FAILING: &str = r#"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int fails(void) {
+static int is_set(const char *name) {
+    const char *flag = getenv(name);
+    return flag && !syscall(SYS_faccessat, AT_FDCWD, flag, F_OK, 0);
+}
+
+static int is_folder(int fd) {
+    struct stat about;
+    return !fstat(fd, &about) && S_ISDIR(about.st_mode);
+}
+
+static int fails(int fd) {
     int before = errno;
-    const char *flag = getenv("SYNC_FAILS");
-    int is_there = flag && !syscall(SYS_faccessat, AT_FDCWD, flag, F_OK, 0);
-    errno = is_there ? EIO : before;
-    return is_there;
+    int is_failing = is_set("SYNC_FAILS") || (is_set("FOLDER_SYNC_FAILS") && is_folder(fd));
+    errno = is_failing ? EIO : before;
+    return is_failing;
 }
 
 int fsync(int fd) {
-    return fails() ? -1 : (int)syscall(SYS_fsync, fd);
+    return fails(fd) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 int fdatasync(int fd) {
-    return fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
+    return fails(fd) ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 "#;
 
@@ -174,6 +185,7 @@ int fdatasync(int fd) {
 struct Disk {
     place: Place,
     flag: PathBuf,
+    folder_flag: PathBuf,
 }
 
 impl Disk {
@@ -195,9 +207,12 @@ impl Disk {
             }
         }
         let flag = place.own_path("sync-fails");
-        let named = flag.display().to_string();
-        let place = place.set("LD_PRELOAD", &library.display().to_string());
-        Some(Self { place: place.set("SYNC_FAILS", &named), flag })
+        let folder_flag = place.own_path("folder-sync-fails");
+        let place = place
+            .set("LD_PRELOAD", &library.display().to_string())
+            .set("SYNC_FAILS", &flag.display().to_string())
+            .set("FOLDER_SYNC_FAILS", &folder_flag.display().to_string());
+        Some(Self { place, flag, folder_flag })
     }
 
     fn fail(&self) {
@@ -299,6 +314,26 @@ fn a_server_on_a_failing_disk_acknowledges_no_change() {
     }
     drop(serving);
     disk.is_sound();
+}
+
+/// The name of a renamed file survives a loss of power only once its folder is synced.
+#[test]
+fn an_upload_whose_folder_cannot_be_synced_is_not_acknowledged() {
+    let Some(disk) = Disk::new(Place::new()) else { return };
+    let serving = disk.place.serve(&["--offline"]);
+    let send = |name: &str| {
+        let text = b"# Crane\n\nThe crane Quillwort lifts.\n";
+        put(&serving, &format!("files/{name}?hold=true"), None, text)
+    };
+    assert_eq!(send("law/crane.md").status, 200);
+    fs::write(&disk.folder_flag, "").unwrap();
+    for name in ["law/crane.md", "law/hoist.md", "new/crane.md"] {
+        let reply = send(name);
+        let code = reply.json()["code"].clone();
+        assert_eq!((reply.status, code), (500, json!("not-written")), "{name}");
+    }
+    fs::remove_file(&disk.folder_flag).unwrap();
+    assert_eq!(send("new/crane.md").status, 200);
 }
 
 /// The job of an acknowledged upload is not done while the disk fails, and is done after a restart.
