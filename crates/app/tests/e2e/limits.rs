@@ -188,7 +188,7 @@ fn a_search_waits_for_nobody_who_writes() {
 #[test]
 fn streams_are_requests_and_health_is_always_told() {
     let stub = good_stub();
-    let (_place, serving) = held(&stub, "requests = 1");
+    let (place, serving) = held(&stub, "requests = 1\naudit = \"audit.jsonl\"");
     let mut stream = BufReader::new(ask(&serving, 1, "text/event-stream"));
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
@@ -196,6 +196,9 @@ fn streams_are_requests_and_health_is_always_told() {
     let refused = serving.get(&format!("{BASE}/sources"), "");
     assert_eq!((refused.status, refused.json()["code"].as_str()), (503, Some("too-busy")));
     assert!(refused.head.to_lowercase().contains("retry-after"), "{refused:?}");
+    let audited = place.read("audit.jsonl");
+    let is_refusal = |line: &str| line.contains("/sources") && line.contains("503");
+    assert!(audited.lines().any(is_refusal), "{audited}");
     for path in ["/health", "/ready"] {
         assert_eq!(serving.get(path, "").status, 200, "{path}");
     }
@@ -204,6 +207,22 @@ fn streams_are_requests_and_health_is_always_told() {
     stream.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("event: answer"), "{rest}");
     until("its place is free", || serving.get(&format!("{BASE}/sources"), "").status == 200);
+}
+
+/// A sender that stops amid a body has its answer after ten seconds; nothing of an upload without a name of its own is kept.
+#[test]
+fn a_body_that_stops_coming_is_given_up() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let headers = [JSON[0], ("Content-Length", "1000")];
+    let sent = [
+        serving.send("POST", &format!("{BASE}/search"), &headers, b"{\"query\""),
+        serving.send("PUT", &format!("{BASE}/files/slow.md"), &headers, b"# Crane\n"),
+    ];
+    for reply in sent.map(read) {
+        assert_eq!((reply.status, reply.json()["code"].as_str()), (408, Some("too-slow")));
+    }
+    assert_eq!(serving.get(&format!("{BASE}/parts"), "").json(), json!([]));
 }
 
 /// One is answered, one waits, one is turned away, whichever of the two it is.
@@ -229,15 +248,25 @@ fn questions_wait_and_too_many_are_turned_away() {
 fn who_hangs_up_is_on_the_audit_log() {
     let stub = good_stub();
     let (place, serving) = held(&stub, "audit = \"audit.jsonl\"");
+    let mut lines: Vec<Value> = Vec::new();
+    let mut until_lines = |n: usize| {
+        until("each has a line", || {
+            let log = place.read("audit.jsonl");
+            let all = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            lines = all.filter(|line| line["method"] == "POST").collect();
+            lines.len() == n
+        });
+    };
+    // Before it is read, and while it is answered.
     drop(ask(&serving, 1, "*/*"));
-    let mut line = Value::Null;
-    until("it has a line", || {
-        let log = place.read("audit.jsonl");
-        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        line = lines.into_iter().find(|line| line["method"] == "POST").unwrap_or_default();
-        !line.is_null()
-    });
-    assert_eq!((&line["status"], &line["path"]), (&json!(499), &json!(format!("{BASE}/ask"))));
+    until_lines(1);
+    let asked = ask(&serving, 2, "*/*");
+    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    drop(asked);
+    until_lines(2);
+    for line in &lines {
+        assert_eq!((&line["status"], &line["path"]), (&json!(499), &json!(format!("{BASE}/ask"))));
+    }
 }
 
 #[test]
@@ -280,18 +309,29 @@ fn errors_name_no_place_and_the_log_explains_them() {
     assert!(log.contains("127.0.0.1:1") && log.contains("nowhere"), "{log}");
 }
 
-/// A model that answers nothing does not hold up the end.
+/// A model that answers nothing does not hold up the end, nor does another process that holds the writer's lock. Runs are kept as
+/// cancelled where the base can be written.
 #[test]
 fn it_ends_within_its_time_whatever_a_model_does() {
     let stub = good_stub();
-    let (_place, mut serving) = held(&stub, "grace_seconds = 2");
-    let asked = [1, 2].map(|n| ask(&serving, n, "text/event-stream"));
-    until("they run", || counter(&serving, "pikerag_runs_underway") == 2);
-    let began = Instant::now();
-    serving.signal(Signal::SIGTERM);
-    serving.child.wait().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    drop(asked);
+    for is_locked in [false, true] {
+        let (place, mut serving) = held(&stub, "grace_seconds = 2");
+        let asked = [1, 2].map(|n| ask(&serving, n, "text/event-stream"));
+        until("they run", || counter(&serving, "pikerag_runs_underway") == 2);
+        let other = rusqlite::Connection::open(place.path("base").join("base.sqlite")).unwrap();
+        if is_locked {
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        }
+        let began = Instant::now();
+        serving.signal(Signal::SIGTERM);
+        serving.child.wait().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        drop((asked, other));
+        let runs = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
+        let cancelled = runs.as_array().unwrap().iter().filter(|run| run["state"] == "cancelled");
+        assert!(is_locked || cancelled.count() == 2, "{runs}");
+        stub.answer_all();
+    }
 }
 
 /// A server that a shell starts behind these `ulimit`s.
