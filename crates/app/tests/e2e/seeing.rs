@@ -224,6 +224,30 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
             }
         }
     }
+    let listed = serving.mcp(&key, "tools/list", &json!({})).json();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let filters = [json!([]), json!(["date>=1900-01-01"]), json!(["folder=open|shut|attic"])];
+    for (source, chunk) in &of_foreign {
+        for (tool, filter) in tools.iter().flat_map(|tool| filters.iter().map(move |f| (tool, f))) {
+            let tool = tool["name"].as_str().unwrap();
+            let calls = match tool {
+                "ask" => vec![json!({"question": question, "filter": filter})],
+                "search" => vec![json!({"query": question, "k": 200, "filter": filter})],
+                "list_sources" => vec![json!({"filter": filter})],
+                "get_chunk" => vec![json!({"chunk": chunk})],
+                "graph_neighbours" => [chunk.as_str(), source, "Ada", thing]
+                    .map(|of| json!({"of": of, "depth": 3}))
+                    .into(),
+                other => panic!("no call of `{other}` is tested"),
+            };
+            for arguments in calls {
+                let call = json!({"name": tool, "arguments": arguments});
+                let reply = serving.mcp(&key, "tools/call", &call);
+                assert_eq!(told(&reply.text), None, "{call} with {seen:?}: {reply:?}");
+                looked_at += 1;
+            }
+        }
+    }
     // The test would see something: what fits is found, and whoever sees all is told of the rest.
     if !of_foreign.is_empty() {
         assert!(30 < looked_at, "{looked_at}");

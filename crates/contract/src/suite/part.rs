@@ -98,9 +98,20 @@ pub async fn a_filter_shows_only_what_it_admits(shelf: &Shelf<impl Store>) {
 pub async fn a_caller_learns_no_field_of_a_hidden_part(shelf: &Shelf<impl Store>) {
     shelf.put("open/a.md", "---\nauthor: Brandt\n---\nA crane.").await;
     shelf.put("shut/b.md", "---\nauthor: Eve\nclearance: high\n---\nA secret crane.").await;
+    let base = &shelf.store;
+    let sources = base.sources(Which::All).await.unwrap();
+    let hidden = sources.iter().find(|source| source.uri.ends_with("b.md")).unwrap().id;
+    let chunk = base.chunks_of(ChunksOf::Sources(&[hidden]), 9).await.unwrap()[0].chunks[0];
+    let class = TagClass::new("Project", "", Vec::new(), Origin::Found);
+    let (of, key) = (class.id, NameKey::of_folded("quillwort"));
+    let keyed = KeyedClass { key: NameKey::of_folded("project"), class };
+    base.edit_tags(TagEdit::AddClasses(vec![keyed])).await.unwrap();
+    let tags = vec![FoundTag { class: of, key, text: "Quillwort".to_owned() }];
+    let tagged = ChunkTags { chunk, classes: vec![of], tags };
+    base.put_chunk_results(ChunkResults::Tags(vec![tagged])).await.unwrap();
     let filter = |text: &str| Filter { conditions: vec![text.parse().unwrap()] };
     let visible = filter("folder=open");
-    for asked in ["meta:clearance=high", "meta:nothing=high"] {
+    for asked in ["meta:clearance=high", "meta:nothing=high", "tag:Project=Quillwort"] {
         let Err(error) = shelf.store.snapshot(&visible, &filter(asked)).await else {
             panic!("{asked}")
         };
