@@ -264,3 +264,47 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|_| EngineError::Cancelled)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use futures::FutureExt;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::settings::{Environment, Flags};
+
+    /// Each export blocks until somebody reads it. Four of them hold up no other read, and no thread of those that searches use.
+    #[test]
+    fn exports_that_nobody_reads_hold_up_nothing_else() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        let settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
+        let engine = open(settings).unwrap();
+        runtime.block_on(async {
+            let (readers, exports): (Vec<_>, Vec<_>) = (0..EXPORTS)
+                .map(|_| {
+                    let (reader, unread) = mpsc::channel::<()>();
+                    let place = engine.export().now_or_never().unwrap().unwrap();
+                    (reader, tokio::spawn(place.run(move || drop(unread.recv()))))
+                })
+                .unzip();
+            tokio::task::yield_now().await;
+            assert!(engine.export().now_or_never().is_none());
+            let read = engine.long_read().now_or_never().unwrap().unwrap();
+            assert_eq!(read.run(|| 7).await.unwrap(), 7);
+            let search = tokio::task::spawn_blocking(|| 7);
+            assert_eq!(timeout(Duration::from_mins(1), search).await.unwrap().unwrap(), 7);
+            drop(readers);
+            for export in exports {
+                export.await.unwrap().unwrap();
+            }
+            assert!(engine.export().now_or_never().is_some());
+        });
+    }
+}

@@ -60,6 +60,23 @@ fn a_rotated_key_has_one_good_secret_or_two_for_a_while() {
     assert!(matches!(keys.rotate("nobody", 0), Err(KeysError::NoKey { .. })));
 }
 
+/// Also amid a run: the guard of the server looks at a key once, when the request comes.
+#[test]
+fn a_key_that_has_expired_pays_for_no_further_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = Keys::at(&folder.path().join("keys.sqlite"));
+    let payer = |expires: Millis| {
+        let (key, _) = keys.make(KeyParams { expires: Some(expires), ..params("ada") }).unwrap();
+        keys.grant(&key).payer.unwrap()
+    };
+    let charge = Charge { most: Usd::default(), base: String::new(), calls: Vec::new() };
+    let good = payer(now() + 3_600_000);
+    assert!(good.check().is_ok() && good.reserve(&charge).is_ok());
+    let over = payer(now() - 1);
+    assert!(matches!(over.check(), Err(ModelError::KeyEnded)));
+    assert!(matches!(over.reserve(&charge), Err(ModelError::KeyEnded)));
+}
+
 /// However often it is asked for, and wherever it was stopped.
 #[test]
 fn a_file_holds_the_one_key_of_its_name() {
