@@ -185,17 +185,19 @@ fn parallel_reservations_keep_to_the_cap() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.sqlite");
     KeysDatabase::at(&path).add(&key("ada"), &[], 1).unwrap();
+    let start = Barrier::new(16);
     let made: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
             .map(|_| {
                 scope.spawn(|| {
                     let store = KeysDatabase::at(&path);
-                    let tries = (0..4).map(|_| store.reserve(&charge("ada", 0.3), 1).unwrap());
+                    start.wait();
+                    let tries = (0..20).map(|_| store.reserve(&charge("ada", 0.01), 1).unwrap());
                     tries.filter(|reserved| matches!(reserved, Reserved::Yes(_))).count()
                 })
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert_eq!(made, 6);
+    assert_eq!(made, 200);
 }
