@@ -291,7 +291,7 @@ mod tests {
                 .map(|_| {
                     let (reader, unread) = mpsc::channel::<()>();
                     let place = engine.export().now_or_never().unwrap().unwrap();
-                    (reader, tokio::spawn(place.run(move || drop(unread.recv()))))
+                    (reader, tokio::spawn(place.run(move || unread.recv().is_err())))
                 })
                 .unzip();
             tokio::task::yield_now().await;
@@ -302,7 +302,7 @@ mod tests {
             assert_eq!(timeout(Duration::from_mins(1), search).await.unwrap().unwrap(), 7);
             drop(readers);
             for export in exports {
-                export.await.unwrap().unwrap();
+                assert!(export.await.unwrap().unwrap());
             }
             assert!(engine.export().now_or_never().is_some());
         });

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::Place;
 use crate::serve::{body_of, table};
+use crate::serving::{Reply, Serving};
 
 const FOLDERS: [&str; 3] = ["open", "shut", "attic"];
 const THINGS: [&str; 5] = ["crane", "winch", "制动器", "boiler", "contract"];
@@ -224,29 +225,9 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
             }
         }
     }
-    let listed = serving.mcp(&key, "tools/list", &json!({})).json();
-    let tools = listed["result"]["tools"].as_array().unwrap();
-    let filters = [json!([]), json!(["date>=1900-01-01"]), json!(["folder=open|shut|attic"])];
-    for (source, chunk) in &of_foreign {
-        for (tool, filter) in tools.iter().flat_map(|tool| filters.iter().map(move |f| (tool, f))) {
-            let tool = tool["name"].as_str().unwrap();
-            let calls = match tool {
-                "ask" => vec![json!({"question": question, "filter": filter})],
-                "search" => vec![json!({"query": question, "k": 200, "filter": filter})],
-                "list_sources" => vec![json!({"filter": filter})],
-                "get_chunk" => vec![json!({"chunk": chunk})],
-                "graph_neighbours" => [chunk.as_str(), source, "Ada", thing]
-                    .map(|of| json!({"of": of, "depth": 3}))
-                    .into(),
-                other => panic!("no call of `{other}` is tested"),
-            };
-            for arguments in calls {
-                let call = json!({"name": tool, "arguments": arguments});
-                let reply = serving.mcp(&key, "tools/call", &call);
-                assert_eq!(told(&reply.text), None, "{call} with {seen:?}: {reply:?}");
-                looked_at += 1;
-            }
-        }
+    for (call, reply) in of_tools(&serving, &key, &of_foreign, &question, thing) {
+        assert_eq!(told(&reply.text), None, "{call} with {seen:?}: {reply:?}");
+        looked_at += 1;
     }
     // The test would see something: what fits is found, and whoever sees all is told of the rest.
     if !of_foreign.is_empty() {
@@ -259,6 +240,52 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
     let counted = serving.get("/api/v1/bases/default/sources", &key).json();
     let fitting = papers.iter().filter(|paper| seen.fits(paper)).count();
     assert_eq!(counted.as_array().map_or(0, Vec::len), fitting, "{seen:?}: {counted}");
+}
+
+/// Every tool with every kind of argument, and what it gives.
+fn of_tools(
+    serving: &Serving,
+    key: &str,
+    foreign: &[(String, String)],
+    question: &str,
+    thing: &str,
+) -> Vec<(Value, Reply)> {
+    let listed = serving.mcp(key, "tools/list", &json!({})).json();
+    let tools: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    let filters = [json!([]), json!(["date>=1900-01-01"]), json!(["folder=open|shut|attic"])];
+    let mut calls = Vec::new();
+    for tool in tools {
+        for filter in &filters {
+            match tool {
+                "ask" => calls.push((tool, json!({"question": question, "filter": filter}))),
+                "search" => {
+                    calls.push((tool, json!({"query": question, "k": 200, "filter": filter})));
+                }
+                "list_sources" => calls.push((tool, json!({"filter": filter}))),
+                "get_chunk" | "graph_neighbours" => {}
+                other => panic!("no call of `{other}` is tested"),
+            }
+        }
+    }
+    for (source, chunk) in foreign {
+        calls.push(("get_chunk", json!({"chunk": chunk})));
+        for of in [chunk.as_str(), source, "Ada", thing] {
+            calls.push(("graph_neighbours", json!({"of": of, "depth": 3})));
+        }
+    }
+    calls
+        .into_iter()
+        .map(|(tool, arguments)| {
+            let call = json!({"name": tool, "arguments": arguments});
+            let reply = serving.mcp(key, "tools/call", &call);
+            (call, reply)
+        })
+        .collect()
 }
 
 /// Two of the documents that do not fit.

@@ -276,6 +276,37 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
     );
 }
 
+/// Of what people said of answers it sees what rests on documents that it may see.
+#[test]
+fn a_key_with_a_filter_is_shown_its_part_of_feedback() {
+    let place = place();
+    let whole = place.serve(&["--offline"]);
+    let feedback = "/api/v1/bases/default/feedback";
+    for (question, folder) in [
+        ("With whom is the crane of Hamburg insured?", "shut"),
+        ("What does the crane of Hamburg lift?", "open"),
+    ] {
+        let asked = json!({"question": question, "filter": [format!("folder={folder}")]});
+        let run = whole.post("/api/v1/bases/default/ask", "", &asked).json()["run"].clone();
+        let accepted = json!({"run": run, "verdict": "accept", "by": "ada"});
+        assert_eq!(whole.post(feedback, "", &accepted).status, 200, "{question}");
+    }
+    drop(whole);
+    let part = place.key("part", &["--filter", "folder=open"]);
+    let all = place.key("all", &[]);
+    let serving = place.serve(&["--offline"]);
+    let seen = |key: &str| -> Vec<Value> {
+        let reply = serving.get(feedback, key);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.json().as_array().unwrap().clone()
+    };
+    assert_eq!(seen(&all).len(), 2);
+    let of_part = seen(&part);
+    let [verified] = of_part.as_slice() else { panic!("{of_part:?}") };
+    let told = verified.to_string();
+    assert!(told.contains("forty tons") && !told.contains("Zyxwort"), "{told}");
+}
+
 /// A field of a hidden document is as unknown as one that no document has, through each route and tool that takes a filter.
 #[test]
 fn a_key_with_a_filter_learns_no_field_beyond_it() {

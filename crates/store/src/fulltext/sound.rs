@@ -111,3 +111,31 @@ fn live(index: &Index, folder: &Path) -> tantivy::Result<Vec<LiveFile>> {
     files.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::error::Context;
+
+    #[test]
+    fn errors_of_the_system_are_no_damage() {
+        let is_of_system = |error: io::Error| {
+            let opened = OpenReadError::IoError {
+                io_error: Arc::new(error),
+                filepath: PathBuf::from("x.term"),
+            };
+            let of_tantivy: Result<(), TantivyError> = Err(opened.into());
+            super::is_of_system(&of_tantivy.context("opening the full-text index").unwrap_err())
+        };
+        // EIO, ENOMEM, EACCES, ENFILE, EMFILE; then ENOENT, ENOTDIR, EISDIR.
+        for code in [5, 12, 13, 23, 24] {
+            assert!(is_of_system(io::Error::from_raw_os_error(code)), "{code}");
+        }
+        for code in [2, 20, 21] {
+            assert!(!is_of_system(io::Error::from_raw_os_error(code)), "{code}");
+        }
+        assert!(!is_of_system(io::Error::other("no footer")));
+    }
+}
