@@ -1,4 +1,7 @@
-//! Collects the records of declared schemas, for questions about figures (PIKE-RAG §5.4, knowledge structuring).
+//! Collects records for questions about figures: those of declared schemas; in a base without typed tables, also those of the
+//! tables that a question finds (PIKE-RAG §5.4, knowledge structuring).
+
+mod found;
 
 use std::collections::BTreeSet;
 
@@ -12,10 +15,12 @@ use pikerag_records::unify::{Unified, unify};
 
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+pub(crate) use found::from_tables;
 
-/// The records of one declared schema, and the things that they describe.
+/// The records of one schema, and the things that they describe.
 pub(crate) struct Collection {
     pub(crate) schema: RecordSchema,
+    pub(crate) is_declared: bool,
     /// The most reliable first: plain ones before those that a model read, then by document.
     pub(crate) records: Vec<Record>,
     pub(crate) unified: Unified,
@@ -32,7 +37,7 @@ impl Collection {
     }
 
     fn of(
-        schema: RecordSchema,
+        (schema, is_declared): (RecordSchema, bool),
         mut records: Vec<Record>,
         documents: usize,
         why_none: NoRecord,
@@ -54,14 +59,14 @@ impl Collection {
             ..Coverage::default()
         };
         let titles = stems.flat_map(concepts).collect();
-        Self { schema, records, unified, titles, coverage }
+        Self { schema, is_declared, records, unified, titles, coverage }
     }
 
     /// Adds the collection to the trace.
     pub(crate) fn trace(&self, run: &mut Run) {
         run.push(Event::Structured {
             schema: self.schema.name.clone(),
-            is_declared: true,
+            is_declared: self.is_declared,
             coverage: self.coverage.clone(),
         });
     }
@@ -89,7 +94,7 @@ pub(crate) async fn declared(ports: &Ports) -> Result<Vec<Collection>, SolveErro
         documents = Some(all);
         let is_read = schema.model && ports.models.of(Role::Extract).is_some();
         let why = if is_read { NoRecord::NotFound } else { NoRecord::NotPlain };
-        found.push(Collection::of(schema.clone(), records, all, why));
+        found.push(Collection::of((schema.clone(), true), records, all, why));
     }
     Ok(found)
 }

@@ -18,7 +18,7 @@ use super::tables::{Asks, Reader};
 use super::things::compared;
 use super::words;
 use crate::candidates::fetch;
-use crate::collections::{Collection, declared};
+use crate::collections::{Collection, declared, from_tables};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
@@ -101,8 +101,14 @@ impl Evidence {
         let asks = Asks { ahead: cues.ahead.is_some() || looks_ahead(query), figure };
         let tables = Reader::of(ports, question, asks).await?;
         let is_asked = cues.wish.is_some() || cues.ahead.is_some();
-        let collections = if is_asked { declared(ports).await? } else { Vec::new() };
-        let inquiry = read(&cues, &collections);
+        let mut collections = if is_asked { declared(ports).await? } else { Vec::new() };
+        let mut inquiry = read(&cues, &collections);
+        let is_understood = inquiry.as_ref().is_some_and(|it| it.unexplained.is_empty());
+        let is_read = cues.ahead.is_some() || ports.models.of(Role::Decompose).is_some();
+        if is_asked && is_read && !is_understood && !tables.has_tables() {
+            collections.extend(from_tables(ports, query).await?);
+            inquiry = read(&cues, &collections);
+        }
         let days = inquiry.as_ref().and_then(|inquiry| days(&collections, inquiry));
         let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
         let hits = retrieve(ports, query, params).await?;

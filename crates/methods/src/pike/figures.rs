@@ -55,7 +55,7 @@ pub(super) fn figures(collection: &Collection, query: &RecordQuery, table: &Tabl
     let rows = rows.collect();
     Figures {
         schema: collection.schema.name.clone(),
-        is_declared: true,
+        is_declared: collection.is_declared,
         query: query.clone(),
         rows,
         records: places.records,

@@ -102,8 +102,8 @@ const AMOUNTS: [&str; 58] = [
 ];
 /// Units of what is added up over a longer period.
 const ADDITIVE: [&str; 22] = [
-    "cny", "万元", "亿元", "usd", "eur", "gbp", "jpy", "keur", "mwh", "kwh", "kg", "t", "l", "件", "人", "人次", "次",
-    "台", "辆", "份", "张", "h",
+    "cny", "万元", "亿元", "usd", "eur", "gbp", "jpy", "keur", "mwh", "kwh", "kg", "t", "l", "件",
+    "人", "人次", "次", "台", "辆", "份", "张", "h",
 ];
 const AMOUNTS_ZH: [&str; 33] = [
     "用电",

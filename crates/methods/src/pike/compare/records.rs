@@ -94,7 +94,7 @@ pub(super) async fn by_records(
     let mut worked = Worked::of(TaskClass::Comparative);
     worked.figures = Some(Figures {
         schema: collection.schema.name.clone(),
-        is_declared: true,
+        is_declared: collection.is_declared,
         query: pikerag_knowledge::RecordQuery::default(),
         rows,
         records: at.records,
