@@ -254,24 +254,30 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether a condition is a period of a beginning that the question does not name: the employees of 2021 are not those
-    /// hired in 2021.
+    /// Whether things are counted by a period of a beginning that the question does not name: the employees of 2021 are not those
+    /// hired in 2021. An amount belongs to the day of its row: the revenue of tickets in 2025.
     pub(super) fn is_of_an_unnamed_beginning(&self, plan: &TablePlan) -> bool {
-        plan.filters.iter().any(|filter| {
-            let is_period = matches!(
-                filter.test,
-                TableTest::Within(_) | TableTest::Between { .. } | TableTest::InMonths(_)
-            );
-            let Some(place) = self.scope.place(&filter.column).filter(|_| is_period) else {
-                return false;
-            };
-            let is_date = self.scope.kind(place) == ColumnKind::Date;
-            let name = self.scope.column(place).map(|it| it.name.as_str()).unwrap_or_default();
-            let stems = self.stems(place);
-            let is_named = self.events().any(|it| it.event.is_time_of(name, &stems))
-                || self.links.columns.iter().any(|it| it.columns.contains(&place));
-            is_date && !is_named && is_of_a_beginning(name, &stems)
-        })
+        let is_of_amounts = !plan.measures.is_empty()
+            && plan.measures.iter().all(|measure| {
+                let place = measure.column.as_ref().and_then(|column| self.scope.place(column));
+                place.is_some_and(|place| self.is_amount(place))
+            });
+        !is_of_amounts
+            && plan.filters.iter().any(|filter| {
+                let is_period = matches!(
+                    filter.test,
+                    TableTest::Within(_) | TableTest::Between { .. } | TableTest::InMonths(_)
+                );
+                let Some(place) = self.scope.place(&filter.column).filter(|_| is_period) else {
+                    return false;
+                };
+                let is_date = self.scope.kind(place) == ColumnKind::Date;
+                let name = self.scope.column(place).map(|it| it.name.as_str()).unwrap_or_default();
+                let stems = self.stems(place);
+                let is_named = self.events().any(|it| it.event.is_time_of(name, &stems))
+                    || self.links.columns.iter().any(|it| it.columns.contains(&place));
+                is_date && !is_named && is_of_a_beginning(name, &stems)
+            })
     }
 
     /// Whether the question names an event whose time no plan looks at: projects that started and ended in a year.
