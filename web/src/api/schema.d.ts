@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models that are loaded: none has to be. */
+        /** The loaded models: an empty list, because none needs loading. */
         get: operations["get_api_ps"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models that there are. */
+        /** The available models. */
         get: operations["get_api_tags"];
         put?: never;
         post?: never;
@@ -79,7 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a base holds, what waits, and what is wrong with its files. */
+        /** What a base holds, its pending work, and problems of its files. */
         get: operations["get_api_v1_bases_base"];
         put?: never;
         post?: never;
@@ -99,8 +99,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answers a question, with `Accept: text/event-stream` event by event: `run`, then each `event` of the trace as it happens,
-         *     then `answer` or `problem`. Whoever goes away stops the run.
+         * Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
+         *     of the trace as it happens, then `answer` or `problem`. Closing the connection stops the run.
          */
         post: operations["post_api_v1_bases_base_ask"];
         delete?: never;
@@ -133,7 +133,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What would go with a file, if it were taken out or forgotten: nothing is changed. */
+        /** What deleting or forgetting a file would remove. Nothing is changed. */
         get: operations["get_api_v1_bases_base_deletion"];
         put?: never;
         post?: never;
@@ -152,7 +152,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages. */
+        /**
+         * Tests the settings and the machine: one small call to each model, and five to the model that
+         *     reads passages.
+         */
         post: operations["post_api_v1_bases_base_doctor"];
         delete?: never;
         options?: never;
@@ -169,7 +172,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What indexing would take of what was sent and waits: counted, nothing is called. */
+        /** What indexing the pending uploads would cost. No model is called. */
         post: operations["post_api_v1_bases_base_estimate"];
         delete?: never;
         options?: never;
@@ -184,7 +187,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole graph as JSON lines, sent as it is read; it breaks off where the base cannot be read to its end. */
+        /**
+         * The whole graph as JSON lines, sent while it is read. The stream is cut off if the base cannot
+         *     be read to the end.
+         */
         get: operations["get_api_v1_bases_base_export"];
         put?: never;
         post?: never;
@@ -201,10 +207,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What people said of answers. */
+        /** The verified answers of a base. */
         get: operations["get_api_v1_bases_base_feedback"];
         put?: never;
-        /** Says whether an answer is right, or what is. */
+        /** Accepts, corrects or rejects an answer. */
         post: operations["post_api_v1_bases_base_feedback"];
         delete?: never;
         options?: never;
@@ -222,7 +228,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Takes back what was said of an answer. */
+        /** Revokes a verified answer. */
         delete: operations["delete_api_v1_bases_base_feedback_id"];
         options?: never;
         head?: never;
@@ -236,11 +242,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The files that the base is made of, and whether they are there. */
+        /** The files of the base, and whether they still exist. */
         get: operations["get_api_v1_bases_base_files"];
         put?: never;
         post?: never;
-        /** Takes a file out, with all that derives from it. */
+        /** Deletes a file with everything that was derived from it. */
         delete: operations["delete_api_v1_bases_base_files"];
         options?: never;
         head?: never;
@@ -256,9 +262,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Brings a file in, in place of its older version: its bytes are the body. In pieces with `Content-Range: bytes FROM-TO/WHOLE`,
-         *     each where the one before it ended, all with the same `?upload=ID`: pieces of two senders are never joined. What was cut off
-         *     goes on where it ended (`bytes *\/WHOLE` where nothing is left to send).
+         * Uploads a file, which replaces its older version. The body holds its bytes. To send it in
+         *     pieces, set `Content-Range: bytes FROM-TO/WHOLE`: each piece begins where the one before ended,
+         *     and all use the same `?upload=ID`, so pieces of two senders are never joined. An interrupted
+         *     upload continues where it ended (`bytes *\/WHOLE` if no byte is left to send).
          */
         put: operations["put_api_v1_bases_base_files_file"];
         post?: never;
@@ -275,7 +282,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What one question would cost by a method: nothing is asked. */
+        /** What one question would cost by a method. No model is called. */
         get: operations["get_api_v1_bases_base_forecast"];
         put?: never;
         post?: never;
@@ -292,7 +299,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A node of the graph with what stands around it; of a large base too, only that is read. */
+        /** A node of the graph with its surroundings. Only these are read, even in a large base. */
         get: operations["get_api_v1_bases_base_graph"];
         put?: never;
         post?: never;
@@ -310,8 +317,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that. The
-         *     whole graph is read for it, which takes seconds where it has a million nodes.
+         * An overview of the graph: the documents with the most connections, what they contain, and what
+         *     was derived from that. It reads the whole graph, which takes seconds for a million nodes.
          */
         get: operations["get_api_v1_bases_base_graph_overview"];
         put?: never;
@@ -331,7 +338,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Indexes what was sent: all that waits, or what failed once more. */
+        /** Indexes uploaded files: all pending ones, or those that failed before. */
         post: operations["post_api_v1_bases_base_index"];
         delete?: never;
         options?: never;
@@ -346,7 +353,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The latest 500 jobs of a base and all that are not over, the latest first. */
+        /** The latest 500 jobs of a base and all that are not over, newest first. */
         get: operations["get_api_v1_bases_base_jobs"];
         put?: never;
         post?: never;
@@ -363,7 +370,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A job; with `Accept: text/event-stream` each time that it has come further, until it is over. */
+        /** A job. With `Accept: text/event-stream` it is sent again at each step, until it is over. */
         get: operations["get_api_v1_bases_base_jobs_job"];
         put?: never;
         post?: never;
@@ -383,8 +390,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begins a job that is `offered`, within its bill, or once more one that is `set_aside`, `incomplete` or `failed`: it is this
-         *     key's from then on.
+         * Begins a job that is `offered`, within its bill, or begins again a job that is `set_aside`,
+         *     `incomplete` or `failed`. The job then belongs to this key.
          */
         post: operations["post_api_v1_bases_base_jobs_job_begin"];
         delete?: never;
@@ -400,7 +407,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of a file as they were read when it was indexed. */
+        /** The bytes of a file as they were when it was indexed. */
         get: operations["get_api_v1_bases_base_original"];
         put?: never;
         post?: never;
@@ -418,8 +425,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The files that have not come whole. One that grows no more for seven days is dropped; so are all that nobody is sending when
-         *     the disk is full.
+         * The incomplete uploads. An upload that has not grown for seven days is dropped; when the disk is
+         *     full, so are all that nobody is sending.
          */
         get: operations["get_api_v1_bases_base_parts"];
         put?: never;
@@ -437,7 +444,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Typed records with their places. */
+        /** Typed records with their sources. */
         get: operations["get_api_v1_bases_base_records"];
         put?: never;
         post?: never;
@@ -454,7 +461,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The latest runs, the latest first. */
+        /** The latest runs, newest first. */
         get: operations["get_api_v1_bases_base_runs"];
         put?: never;
         post?: never;
@@ -471,7 +478,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One run with all that happened in it. */
+        /** A run with all its events. */
         get: operations["get_api_v1_bases_base_runs_run"];
         put?: never;
         post?: never;
@@ -488,7 +495,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where two runs part, and what each was answered from. */
+        /** Where two runs diverge, and the evidence of each answer. */
         get: operations["get_api_v1_bases_base_runs_run_diff_other"];
         put?: never;
         post?: never;
@@ -507,7 +514,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Walks a run again up to a decision, decides that otherwise, and goes on: a run of its own. */
+        /**
+         * Forks a run: repeats it up to a decision, decides that differently, and continues as a run of
+         *     its own.
+         */
         post: operations["post_api_v1_bases_base_runs_run_fork"];
         delete?: never;
         options?: never;
@@ -524,7 +534,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Walks a run again with recorded replies alone: no call is made. */
+        /** Replays a run from recorded replies. No model is called. */
         post: operations["post_api_v1_bases_base_runs_run_replay"];
         delete?: never;
         options?: never;
@@ -541,7 +551,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Looks for passages. */
+        /** Searches for passages. */
         post: operations["post_api_v1_bases_base_search"];
         delete?: never;
         options?: never;
@@ -556,13 +566,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The files that were sent and are whole, by name; those that are not in the base wait to be indexed, or could not be read. */
+        /** The complete uploads, by name. Those that are not in the base are pending, or could not be read. */
         get: operations["get_api_v1_bases_base_sent"];
         put?: never;
         post?: never;
         /**
-         * Throws away what was sent and is not in the base, and lists it: what is, `DELETE …/files` takes out. What a job is about to
-         *     read stays; so does, unless it is named, what a job that is offered or set aside would read.
+         * Discards uploads that are not in the base, and lists them (`DELETE …/files` deletes files of the
+         *     base). Files that a job is about to read are kept. Files of an offered or set-aside job are kept
+         *     too, unless you name them.
          */
         delete: operations["delete_api_v1_bases_base_sent"];
         options?: never;
@@ -577,7 +588,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is set for a base: models by role, embedder, reranker, caps. No key and no password is in it. */
+        /**
+         * The settings of a base: models by role, embedder, reranker, caps. It contains no key and no
+         *     password.
+         */
         get: operations["get_api_v1_bases_base_settings"];
         put?: never;
         post?: never;
@@ -611,7 +625,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One document with its passages in reading order, each with the rectangles of every piece. */
+        /** A document with its passages in reading order, each with the rectangles of every piece. */
         get: operations["get_api_v1_bases_base_sources_source"];
         put?: never;
         post?: never;
@@ -630,7 +644,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mends a passage of a document; its file is read again with all corrections, now and whenever it is read. */
+        /**
+         * Corrects a passage of a document. Its file is read again with all corrections, now and at every
+         *     later reading.
+         */
         post: operations["post_api_v1_bases_base_sources_source_corrections"];
         delete?: never;
         options?: never;
@@ -648,7 +665,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Takes a correction back, by its number from 1; the file is read again without it. */
+        /** Removes a correction by its number, from 1. The file is read again without it. */
         delete: operations["delete_api_v1_bases_base_sources_source_corrections_number"];
         options?: never;
         head?: never;
@@ -663,8 +680,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A page of a PDF as a picture. `page-points` says how many points wide and high the page is: the rectangles of passages and
-         *     citations count in these, from the upper left corner; `page-count` says how many pages there are.
+         * A page of a PDF as a picture. The header `page-points` gives the width and height of the page in
+         *     points: the rectangles of passages and citations use these units, from the upper left corner.
+         *     `page-count` gives the number of pages.
          */
         get: operations["get_api_v1_bases_base_sources_source_pages_page"];
         put?: never;
@@ -682,7 +700,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The text that was read of a document, in which the spans of its passages count, and the corrections of its file. */
+        /**
+         * The text that was read from a document, with the corrections of its file. The spans of passages
+         *     refer to this text.
+         */
         get: operations["get_api_v1_bases_base_sources_source_reading"];
         put?: never;
         post?: never;
@@ -733,12 +754,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Pairs of a reader's word and the documents'. */
+        /** The pairs of a colloquial word and the documents' word. */
         get: operations["get_api_v1_bases_base_tag_pairs"];
         put?: never;
         /** Declares a pair. */
         post: operations["post_api_v1_bases_base_tag_pairs"];
-        /** Drops a pair. */
+        /** Deletes a pair. */
         delete: operations["delete_api_v1_bases_base_tag_pairs"];
         options?: never;
         head?: never;
@@ -752,7 +773,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The classes of tags, with how many tags each has and how often a passage bears one. */
+        /** The classes of tags, with the number of tags in each and of passages that have one. */
         get: operations["get_api_v1_bases_base_tags"];
         put?: never;
         post?: never;
@@ -771,14 +792,14 @@ export interface paths {
         };
         /** A class with its most frequent tags. */
         get: operations["get_api_v1_bases_base_tags_class"];
-        /** Declares a class, or says anew what belongs to it. */
+        /** Declares a class, or replaces its declaration. */
         put: operations["put_api_v1_bases_base_tags_class"];
         post?: never;
-        /** Drops a class with its tags, for good. */
+        /** Deletes a class with its tags permanently. */
         delete: operations["delete_api_v1_bases_base_tags_class"];
         options?: never;
         head?: never;
-        /** Gives a class another name; its tags stay. */
+        /** Renames a class. Its tags stay. */
         patch: operations["patch_api_v1_bases_base_tags_class"];
         trace?: never;
     };
@@ -789,7 +810,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much of an upload is there that has not come whole: where it goes on. */
+        /** How many bytes of an incomplete upload have arrived, which is where to continue. */
         get: operations["get_api_v1_bases_base_uploads"];
         put?: never;
         post?: never;
@@ -806,7 +827,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What may be spent, and what was: with the key that asks, and by the server. */
+        /** The caps and the spent sums of the key of this request, and of the server. */
         get: operations["get_api_v1_budget"];
         put?: never;
         post?: never;
@@ -823,7 +844,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The reports that `pikerag eval` left below `server.evaluations`. */
+        /** The reports that `pikerag eval` wrote below `server.evaluations`. */
         get: operations["get_api_v1_evaluations"];
         put?: never;
         post?: never;
@@ -857,12 +878,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All keys, with what was spent with each. */
+        /** All keys, with the sum spent with each. */
         get: operations["get_api_v1_keys"];
         put?: never;
         /**
-         * Makes a key. The first one has to be of scope `admin` for all bases: from then on every request needs a key, and somebody
-         *     has to be able to make the next.
+         * Makes a key. The first one must have scope `admin` for all bases: from then on every request
+         *     needs a key, and somebody must be able to make the next one.
          */
         post: operations["post_api_v1_keys"];
         delete?: never;
@@ -881,7 +902,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Takes a key back: it opens nothing from then on. */
+        /** Revokes a key. It opens nothing from then on. */
         delete: operations["delete_api_v1_keys_id"];
         options?: never;
         head?: never;
@@ -897,7 +918,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives a key another secret; the old one opens nothing from then on, or after a while. */
+        /** Gives a key a new secret. The old one becomes invalid at once, or after a grace period. */
         post: operations["post_api_v1_keys_id_rotate"];
         delete?: never;
         options?: never;
@@ -929,7 +950,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The version. */
+        /** The protocol version. */
         get: operations["get_api_version"];
         put?: never;
         post?: never;
@@ -963,7 +984,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Counters for Prometheus. They are of all bases: a key that opens some, or sees a part, does not read them. */
+        /**
+         * Counters for Prometheus. They cover all bases, so a key that opens some bases or sees a part is
+         *     refused.
+         */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -980,7 +1004,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A passage as a page. */
+        /** A passage as an HTML page. */
         get: operations["get_passages_base_chunk"];
         put?: never;
         post?: never;
@@ -997,7 +1021,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether requests are taken, and the bases can be read: not once it was told to stop. */
+        /**
+         * Whether the server accepts requests and can read its bases. It fails once the server is
+         *     stopping.
+         */
         get: operations["get_ready"];
         put?: never;
         post?: never;
@@ -1016,7 +1043,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The order of texts for a query, by the reranker that is set: the best first. */
+        /** Sorts texts by their relevance to a query with the configured reranker, best first. */
         post: operations["post_rerank"];
         delete?: never;
         options?: never;
@@ -1033,7 +1060,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Passages for a query. */
+        /** Finds passages for a query. */
         post: operations["post_retrieval"];
         delete?: never;
         options?: never;
@@ -1051,8 +1078,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answers the last message of a conversation. In a stream, `reasoning_content` tells what happens while it happens; the
-         *     checked answer comes last, and with it a `source` event for each citation, as Open WebUI reads them.
+         * Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
+         *     as it happens. The checked answer comes last, with a `source` event for each citation, as Open
+         *     WebUI reads them.
          */
         post: operations["post_v1_chat_completions"];
         delete?: never;
@@ -1085,7 +1113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models that there are: a name for each method and base. */
+        /** The available models: a name for each method and base. */
         get: operations["get_v1_models"];
         put?: never;
         post?: never;
@@ -1100,34 +1128,35 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description How an answer agrees with what was verified.
+         * @description How an answer agrees with the verified one.
          * @enum {string}
          */
         Agreement: "taken" | "same" | "other" | "rejected";
-        /** @description What a method returns. */
+        /** @description The result of a method. */
         Answer: {
-            /** @description Where it stands, in the order of first use. */
+            /** @description The citations, in the order of first use. */
             citations: components["schemas"]["Citation"][];
             /** @description The chunks it was written from. */
             context: components["schemas"]["Context"];
             /**
-             * @description What the passages do not tell though the answer needs it, in the model's words; empty where they settle the
-             *     question, or nobody said. The answer then is what is most likely.
+             * @description Facts that the answer needs and the passages do not contain, in the model's words. The
+             *     answer is then the most likely one. Empty if the passages settle the question, or no model
+             *     was asked.
              */
             missing?: string[];
-            /** @description Why, in the model's words; empty without one. */
+            /** @description The reasons in the model's words; empty without a model. */
             rationale: string;
-            /** @description Whether the method declined to answer; `text` then says what is missing. */
+            /** @description Whether the method declined to answer; `text` then names the missing information. */
             refused: boolean;
-            /** @description The short answer, without its reasons; what is missing, where `refused`. */
+            /** @description The short answer, without its reasons; if `refused`, the missing information. */
             text: string;
-            /** @description The figures, tables and forecasts that it rests on; none for an answer that was read. */
+            /** @description The figures, tables and forecasts behind it; none for an answer that was read from passages. */
             worked?: components["schemas"]["Worked"];
-            /** @description Tells an answer in a model's words from one that only quotes. */
+            /** @description The author: a model, a quotation, a computation or a person. */
             written_by: components["schemas"]["WrittenBy"];
         };
         /**
-         * @description What kind of answer a question wants; prompts say so.
+         * @description The form of answer that a question wants; prompts state it.
          * @enum {string}
          */
         AnswerForm: "fitting" | "short" | "long" | "choice" | "articles" | "crimes";
@@ -1154,9 +1183,9 @@ export interface components {
              */
             top: number;
         };
-        /** @description What happens while a question is answered: the name of each event that is sent, and its data. */
+        /** @description An event of the stream of a question: its name and its data. */
         AskEvent: {
-            /** @description First of all: the run has begun. */
+            /** @description The first event: the run has begun. */
             data: components["schemas"]["Begun"];
             /** @enum {string} */
             event: "run";
@@ -1166,12 +1195,12 @@ export interface components {
             /** @enum {string} */
             event: "event";
         } | {
-            /** @description Last of all: what came of it. */
+            /** @description The last event of a successful run: the result. */
             data: components["schemas"]["Asked"];
             /** @enum {string} */
             event: "answer";
         } | {
-            /** @description Last of all: why nothing came of it. */
+            /** @description The last event of a failed run: why it failed. */
             data: components["schemas"]["Problem"];
             /** @enum {string} */
             event: "problem";
@@ -1189,81 +1218,81 @@ export interface components {
             /** @description The question; at least one word. */
             question: string;
         };
-        /** @description What came of a question. */
+        /** @description The result of a question. */
         Asked: {
-            /** @description The answer with its rationale, citations, context, what it was worked out from, the trace, and what was spent. */
+            /** @description The answer with its rationale, citations, context, evidence, trace and cost. */
             answer: components["schemas"]["TracedAnswer"];
             /** @description Whether the base keeps the run. */
             is_kept: boolean;
-            /** @description Where each citation can be looked at, in their order. */
+            /** @description A link to the passage of each citation, in the order of the citations. */
             links: string[];
             /** @description The method that answered. */
             method: string;
-            /** @description What to know besides. */
+            /** @description Notices about this run. */
             notices: components["schemas"]["Notice"][];
-            /** @description What was asked. */
+            /** @description The question. */
             question: string;
             /** @description The run's name. */
             run: string;
-            /** @description What its calls come to. */
+            /** @description The cost of its model calls. */
             usd: components["schemas"]["RunUsd"];
         };
         /** @description An atom; derived from its chunk, kind and text. */
         AtomId: string;
         /**
-         * @description What an atom is: the paper's choice and its ablation (KAR³ §3.3, Table 13).
+         * @description The kind of an atom: the paper's choice and its ablation (KAR³ §3.3, Table 13).
          * @enum {string}
          */
         AtomKind: "question" | "sentence" | "statement";
-        /** @description What waits for a stage. */
+        /** @description The pending work of a stage. */
         Backlog: {
-            /** @description How many wait: mostly chunks. */
+            /** @description The number of pending items: mostly chunks. */
             count: number;
-            /** @description The stage: by its mark, or in words where people read it. */
+            /** @description The stage: its mark, or its description for people. */
             stage: string;
         };
         /** @description A base by its name. */
         BaseLine: {
-            /** @description As requests call it. */
+            /** @description The name that requests use. */
             name: string;
         };
-        /** @description How much a base holds. */
+        /** @description The size of a base. */
         BaseSummary: {
             /** @description Recorded calls of chat models; embeddings are not counted. */
             calls: number;
-            /** @description Chunks, also those that no search finds. */
+            /** @description Chunks, including those that no search finds. */
             chunks: number;
             /** @description Communities of entities, of all levels. */
             communities: number;
             /** @description The embedder that made them, if any. */
             embedder: string | null;
-            /** @description Entities, each once, however many chunks mention it. */
+            /** @description Entities, each once. */
             entities: number;
-            /** @description Files that were read, by their names. */
+            /** @description The number of files that were read. */
             files: number;
-            /** @description Stages that were begun, and the chunks that wait for each. */
+            /** @description Unfinished stages, with the number of pending chunks. */
             pending: components["schemas"]["Backlog"][];
-            /** @description Questions that a model made of chunks (KAR³ §3.3). */
+            /** @description Questions that a model derived from chunks (KAR³ §3.3). */
             questions: number;
             /** @description Rows read by declared schemas. */
             records: number;
-            /** @description What models refused, and rules stand in for: by stage and cause. */
+            /** @description Model refusals with a rule-made replacement, by stage and cause. */
             refused: components["schemas"]["RefusalCount"][];
             /** @description Relations between entities, each once. */
             relations: number;
-            /** @description Reports that are written; at most one for each community. */
+            /** @description Written reports; at most one for each community. */
             reports: number;
             /** @description Sections of all levels. */
             sections: number;
             /** @description Sentences of chunks, which need no model (KAR³ Table 13). */
             sentences: number;
-            /** @description Documents: a file holds one, or many. */
+            /** @description The number of documents: a file holds one or many. */
             sources: number;
             /** @description Statements by a model. */
             statements: number;
             /** @description Summaries in the tree. */
             summaries: number;
-            /** @description Tags that chunks bear. */
+            /** @description Tags of chunks. */
             tags: number;
             /** @description Tokens of all recorded calls. */
             usage: components["schemas"]["Usage"];
@@ -1274,32 +1303,32 @@ export interface components {
         Begun: {
             /** @description The method that answers. */
             method: string;
-            /** @description What is asked. */
+            /** @description The question. */
             question: string;
-            /** @description Its name. */
+            /** @description The run's name. */
             run: components["schemas"]["RunId"];
         };
-        /** @description What the calls of models will take. */
+        /** @description The cost of model calls. */
         Bill: {
             /** @description Calls and tokens, in all and by role. */
             estimate: components["schemas"]["Estimate"];
             /**
              * Format: double
-             * @description US dollars, where the prices are known.
+             * @description US dollars, if the prices are known.
              */
             usd: number | null;
         };
-        /** @description What may be spent on chat models, and what was. */
+        /** @description Limits on chat model calls, and the sums spent. */
         Budget: {
             key: components["schemas"]["OfKey"] | null;
             server: components["schemas"]["OfServer"] | null;
         };
-        /** @description Something a selector may choose. */
+        /** @description An item that a selector may choose. */
         Candidate: {
             atom: components["schemas"]["AtomId"] | null;
             /** @description The chunk it leads to. */
             chunk: components["schemas"]["ChunkId"];
-            /** @description How the score came about, part by part; may be empty. */
+            /** @description The components of the score; may be empty. */
             parts: {
                 [key: string]: number;
             };
@@ -1310,14 +1339,14 @@ export interface components {
              * @description Its score on that path: a cosine for atoms, else the path's own scale.
              */
             score: number;
-            /** @description What is shown of it: the atom's text, or the chunk's first words. */
+            /** @description Its displayed text: the atom's text, or the chunk's first words. */
             text: string;
             /** @description The chunk's title, with the headings above it. */
             title: string;
             /** @description The path that found it. */
             via: components["schemas"]["Via"];
         };
-        /** @description What a fork does otherwise at one decision. */
+        /** @description A fork's change of a decision. */
         Change: {
             /** @description Other sub-questions, in place of those proposed. */
             proposals: string[];
@@ -1325,15 +1354,15 @@ export interface components {
             /** @description Another candidate, by its place in the list, from 0; `None` selects none. */
             choice: number | null;
         } | {
-            /** @description Other words: of a thought, of a sub-question, of an interim answer. */
+            /** @description Another text: of a thought, of a sub-question, of an interim answer. */
             text: string;
         } | {
-            /** @description Another verdict of a judgement. */
+            /** @description The opposite verdict of a judgement. */
             verdict: boolean;
         };
-        /** @description A decision that was taken otherwise. */
+        /** @description A decision that was changed. */
         Changed: {
-            /** @description What was decided. */
+            /** @description The change. */
             change: components["schemas"]["Change"];
             /**
              * Format: int32
@@ -1341,60 +1370,61 @@ export interface components {
              */
             seq: number;
         };
-        /** @description What a chat program sends; fields that are not named here change nothing. */
+        /** @description The request that a chat program sends; other fields are ignored. */
         ChatBody: {
             /** @description The conversation; the last message is the question. */
             messages: Record<string, unknown>[];
-            /** @description `pikerag`, `pikerag/METHOD`, with `@BASE` behind it for another base. */
+            /** @description `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base. */
             model: string;
             /** @description Whether the answer comes as a stream. */
             stream?: boolean;
-            /** @description `include_usage`: the last chunk of a stream says what was spent. */
+            /** @description `include_usage`: the last chunk of a stream reports the tokens. */
             stream_options?: Record<string, unknown>;
         };
         /**
-         * @description Whether a quoted text really stands where the citation says.
+         * @description Whether a quoted text really is where the citation says.
          * @enum {string}
          */
         Check: "verified" | "not_found" | "described";
-        /** @description A passage in layer `C`, with all that is needed to show where it comes from. */
+        /** @description A passage in layer `C`, with everything needed to show its source. */
         Chunk: {
-            /** @description Where it stands on its first page, where the format says so. */
+            /** @description Its place on its first page, if the format gives it. */
             area?: components["schemas"]["Area"];
             /**
-             * @description Every line or other piece that it was made of, with its page and its place there, in reading order. Empty where
-             *     the format has no places, and in a base of an earlier version until the file is read again.
+             * @description Its lines or other pieces with page and place, in reading order. Empty if the format has no
+             *     places, or if an earlier version read the file.
              */
             boxes?: components["schemas"]["PageBox"][];
-            /** @description Headings above it, outermost first; empty where there are none. */
+            /** @description Headings above it, outermost first; may be empty. */
             headings: string[];
             /**
-             * @description No reader of the document sees it (invisible, outside the page). Stored and exported so that
-             *     people can look at it; never searched, atomized or answered from.
+             * @description Readers of the document cannot see it (invisible, outside the page). It is stored and
+             *     exported so that people can inspect it, but never searched, atomized or used for answers.
              */
             hidden?: boolean;
             /** @description Derived from source, headings and text. */
             id: components["schemas"]["ChunkId"];
-            /** @description What it holds besides a caption; text for a document that came as one chunk. */
+            /** @description The kind of its content apart from a caption; text for a document that came as one chunk. */
             kind: components["schemas"]["ChunkKind"];
             /**
              * Format: int32
-             * @description Place in reading order within the source, from 0.
+             * @description Position in reading order within the source, from 0.
              */
             ordinal: number;
             /**
              * Format: int32
-             * @description Page, from 1, where the format has pages.
+             * @description Page, from 1, if the format has pages.
              */
             page: number | null;
             section: components["schemas"]["SectionId"] | null;
             /** @description The document that it was cut from. */
             source: components["schemas"]["SourceId"];
-            /** @description Where it stands in the source's text. */
+            /** @description Its span in the source's text. */
             span: components["schemas"]["Span"];
             /**
-             * @description What a model says of it: its summary from enhanced chunking, of a table what it shows, of a figure
-             *     what can be seen. Found by, and shown to models as what it is; never cited as the source's words.
+             * @description A model's description: the summary from enhanced chunking, the content of a table, or the
+             *     content of a figure. Search uses it, and models see it labelled as a description; it is
+             *     never cited as the source's words.
              */
             summary?: string;
             table: components["schemas"]["Table"] | null;
@@ -1406,36 +1436,36 @@ export interface components {
             uri: string;
         };
         /**
-         * @description A passage; derived from its source, headings and text, so that an update of a document
-         *     keeps the chunks it did not change, and all that was paid for them.
+         * @description A passage; derived from its source, headings and text, so that an update of a document keeps
+         *     the unchanged chunks, and everything that was paid for them.
          */
         ChunkId: string;
         /**
-         * @description What a chunk holds.
+         * @description The kind of a chunk's content.
          * @enum {string}
          */
         ChunkKind: "text" | "table" | "code" | "figure" | "caption";
         /** @description One numbered citation of an answer. */
         Citation: {
             /**
-             * @description The lines or other pieces that the quote stands on, with their pages and places; of the whole chunk where it
-             *     was not found. Empty where they are not known.
+             * @description The lines or other pieces of the quote, with their pages and places; those of the whole
+             *     chunk if the quote was not found. Empty if unknown.
              */
             boxes?: components["schemas"]["PageBox"][];
-            /** @description Whether they are there. */
+            /** @description The result of the check. */
             check: components["schemas"]["Check"];
-            /** @description The chunk that holds the quote; where none does, the one that it was ascribed to. */
+            /** @description The chunk that contains the quote; if none does, the chunk that the claim names. */
             chunk: components["schemas"]["ChunkId"];
             /** @description The number shown with the answer, from 1. */
             number: number;
             /**
              * Format: int32
-             * @description Page that the quote begins on, from 1, where the format has pages.
+             * @description The page on which the quote begins, from 1, if the format has pages.
              */
             page: number | null;
-            /** @description As the source has it under `span` if it was found, else as it was claimed. */
+            /** @description The source's text under `span` if the quote was found, else the claimed text. */
             quote: string;
-            /** @description Where the quote stands in the source's text; the whole chunk where it was not found. */
+            /** @description The quote's span in the source's text; the whole chunk if the quote was not found. */
             span: components["schemas"]["Span"];
             /** @description Title of the document, then the headings above the chunk. */
             title: string;
@@ -1443,12 +1473,12 @@ export interface components {
             uri: string;
         };
         /**
-         * @description Who told the class of a question?
+         * @description Who classified a question.
          * @enum {string}
          */
         ClassifiedBy: "rules" | "model" | "asker" | "verified";
         /**
-         * @description What the values of a column are.
+         * @description The kind of a column's values.
          * @enum {string}
          */
         ColumnKind: "integer" | "real" | "year" | "date" | "boolean" | "identifier" | "category" | "text";
@@ -1456,28 +1486,28 @@ export interface components {
         ComparedBy: {
             /** @description The attribute. */
             attribute: string;
-            /** @description By thing, in order; `None` where the documents do not tell. */
+            /** @description By thing, in order; `None` if the documents do not say. */
             cells: (components["schemas"]["ComparedCell"] | null)[];
         };
-        /** @description What the documents tell of a thing's attribute. */
+        /** @description A thing's attribute in the documents. */
         ComparedCell: {
-            /** @description The number of the answer's citation that bears it out; none where none does. */
+            /** @description The number of the supporting citation of the answer; null if there is none. */
             citation: number | null;
-            /** @description As the documents tell it. */
+            /** @description The documents' statement. */
             text: string;
         };
-        /** @description Things side by side. */
+        /** @description A comparison of things. */
         Comparison: {
-            /** @description By what, each with a cell for each thing. */
+            /** @description The attributes, each with a cell for each thing. */
             rows: components["schemas"]["ComparedBy"][];
-            /** @description What is compared. */
+            /** @description The compared things. */
             things: string[];
         };
-        /** @description What has to hold for a thing. */
+        /** @description A condition on a thing. */
         Condition: {
             /** @description Name of the field. */
             field: string;
-            /** @description What has to hold for its value. A thing without a value never fulfils a condition. */
+            /** @description The test of its value. A thing without a value never passes. */
             test: components["schemas"]["Test"];
         };
         /** @description What may be spent; none where there is no bound. */
@@ -1528,7 +1558,7 @@ export interface components {
             /** @description Roles without a model: methods do without, or say that they cannot. */
             without_model: components["schemas"]["Role"][];
         };
-        /** @description A distilled node that a method looked at. */
+        /** @description A distilled node that a method consulted. */
         Consulted: {
             /** @description Its identifier, as the export has it. */
             id: string;
@@ -1544,47 +1574,47 @@ export interface components {
         };
         /** @description `C` in Algorithm 1: the chunks gathered so far, in the order they were chosen, each once. */
         Context: {
-            /** @description In the order they were chosen, each once; empty where nothing was found or looked up. */
+            /** @description In the order they were chosen, each once; empty if nothing was found or searched. */
             chunks: components["schemas"]["ContextChunk"][];
         };
         /** @description A chunk that a method chose, and why. */
         ContextChunk: {
             /** @description In full: prompts show its text, citations its place. */
             chunk: components["schemas"]["Chunk"];
-            /** @description The hop that chose it, from 1; 0 for what was filled up afterwards. */
+            /** @description The hop that chose it, from 1; 0 for chunks that were added afterwards. */
             hop: number;
         };
-        /** @description The corrections of a file now, and the job that reads it again. */
+        /** @description The current corrections of a file, and the job that reads it again. */
         Corrected: {
-            /** @description In the order in which they are made. */
+            /** @description In the order in which they are applied. */
             corrections: components["schemas"]["Correction"][];
             /**
              * Format: int64
-             * @description The job.
+             * @description The job's number.
              */
             job: number;
         };
-        /** @description A passage that was read wrongly, and what it says. */
+        /** @description A passage that was read wrongly, with its correct text. */
         Correction: {
             /**
              * Format: int64
-             * @description When.
+             * @description The time of the correction.
              */
             at: number;
-            /** @description Who says so. */
+            /** @description The author of the correction. */
             by: string;
-            /** @description The document's place inside its file: empty for the file itself. */
+            /** @description The document's place inside its file; empty for the file itself. */
             fragment?: string;
-            /** @description As it should have been read; empty for what is not there. */
+            /** @description The correct text; empty to remove the passage. */
             new: string;
-            /** @description As it was read; it stands in the document once. */
+            /** @description The text as it was read; it occurs once in the document. */
             old: string;
         };
         /** @description A passage that was read wrongly. */
         CorrectionBody: {
-            /** @description As it should have been read; empty for what is not there. */
+            /** @description The correct text; empty to remove the passage. */
             new: string;
-            /** @description As it was read; it stands in the document once, within one paragraph or cell. */
+            /** @description The text as it was read; it must occur once in the document, within one paragraph or cell. */
             old: string;
         };
         /** @description What was really paid since the engine was opened; what the record answered is not in it. */
@@ -1621,32 +1651,32 @@ export interface components {
              */
             usd: number;
         };
-        /** @description How much was looked at for a figure, and what was left out of it. */
+        /** @description The coverage of a figure, and what was left out. */
         Coverage: {
-            /** @description Fields of which records of one thing say different things; the first one stands. */
+            /** @description Fields with contradicting records of one thing; the first one is used. */
             conflicts: number;
-            /** @description Documents that could be seen. */
+            /** @description Visible documents. */
             documents: number;
             /** @description Things that fulfil the conditions. */
             matched: number;
             /** @description Records of the schema. */
             records: number;
-            /** @description Things that they tell of. */
+            /** @description Things that the records describe. */
             things: number;
-            /** @description Things that say nothing of a condition, or not precisely enough. */
+            /** @description Things whose value for a condition is missing or not precise enough. */
             undecided: number;
-            /** @description Things without a value of what is measured. */
+            /** @description Things without a measured value. */
             unmeasured: number;
-            /** @description Those that hold a record of the schema. */
+            /** @description Documents with a record of the schema. */
             with_records: number;
-            /** @description Those that hold none, by why; the counts add up to the rest of the documents. */
+            /** @description Documents without one, by reason; the counts add up to the rest of the documents. */
             without: [
                 "not_plain" | "not_found" | "no_table",
                 number
             ][];
         };
         /**
-         * @description What a judgement is about.
+         * @description The criterion of a judgement.
          * @enum {string}
          */
         Criterion: "known" | "clear" | "needs_retrieval" | "relevant" | "supported" | "useful" | "sufficient" | "confident" | "promising" | "consistent";
@@ -1654,7 +1684,7 @@ export interface components {
         DataColumn: {
             /**
              * Format: int64
-             * @description Different values; counted to [`DataColumn::MOST_DISTINCT`].
+             * @description The number of different values, up to [`DataColumn::MOST_DISTINCT`].
              */
             distinct: number;
             /**
@@ -1662,23 +1692,23 @@ export interface components {
              * @description Rows that have a value.
              */
             filled: number;
-            /** @description The greatest. */
+            /** @description The largest value. */
             greatest?: string | null;
-            /** @description What its values are. */
+            /** @description The kind of its values. */
             kind: components["schemas"]["ColumnKind"];
-            /** @description The least value, as it is shown; dates by ISO 8601. */
+            /** @description The smallest value as it is shown; dates by ISO 8601. */
             least?: string | null;
-            /** @description As the header writes it, without its unit. */
+            /** @description The header's text, without the unit. */
             name: string;
             /** @description The most frequent values first; at most [`DataColumn::SAMPLES`]. */
             samples: string[];
             /** @description Its name in SQL, unique in its table. */
             sql: string;
-            /** @description The unit of its numbers, where the header or all cells name one. */
+            /** @description The unit of its numbers, if the header or all cells name one. */
             unit?: string | null;
             /**
              * Format: int64
-             * @description Values that do not read as the kind: they are kept as they are written, and no figure counts them.
+             * @description Values that cannot be read as the kind: they are kept as text, and no figure counts them.
              */
             unread: number;
         };
@@ -1694,15 +1724,15 @@ export interface components {
             /** @description Its name. */
             uri: string;
         };
-        /** @description The tables of one shape in a base, as one typed table: each row is a row of a document. */
+        /** @description The tables of one shape in a base, as one typed table: each row is a row of a document, or a period of one. */
         DataTable: {
-            /** @description Further words for what it is about: headings, captions, names of files. */
+            /** @description Further words for its subject: headings, captions, names of files. */
             about: string[];
             /** @description In the order of the header; at least one. */
             columns: components["schemas"]["DataColumn"][];
             /**
              * Format: int64
-             * @description Rows of totals, notes and repeated headers, which no figure counts.
+             * @description Rows of totals, notes and repeated headers, and totals over the periods of a row, which no figure counts.
              */
             left_out: number;
             /** @description Its name in SQL, unique in the base: lower-case letters, digits, `_`. */
@@ -1714,7 +1744,10 @@ export interface components {
              * @description Rows, without those of `left_out`.
              */
             rows: number;
-            /** @description What people call it: the caption or heading over it, else the name of its file without an ending. */
+            /**
+             * @description Its name for people: its caption or heading, else the name of its file without the
+             *     extension.
+             */
             title: string;
         };
         DataValue: number | string | null;
@@ -1744,11 +1777,11 @@ export interface components {
             /** @description Calls and runs that hold their text, and are still there. */
             remains: components["schemas"]["Remains"];
         };
-        /** @description What went. */
+        /** @description The result of a deletion. */
         Deleted: {
-            /** @description The files, and what is left of them. */
+            /** @description The deleted files, and what is left of them. */
             deleted: components["schemas"]["DeleteResponse"];
-            /** @description Whether it had been sent: the copy that was kept of it went too. */
+            /** @description Whether the file had been uploaded: its stored copy was deleted too. */
             was_sent: boolean;
         };
         /** @description An event of one run, or of both. */
@@ -1799,13 +1832,13 @@ export interface components {
             /** @description What there is, or what is wrong with it. */
             says: string;
         };
-        /** @description Texts that get vectors. */
+        /** @description Texts to embed. */
         EmbeddingsBody: {
             /** @description `float` or `base64`. */
             encoding_format?: string | null;
             /** @description A text, or a list of texts. */
             input: Record<string, unknown>;
-            /** @description `pikerag`, with `@BASE` behind it: the embedder of that base. */
+            /** @description `pikerag`, followed by `@BASE`: the embedder of that base. */
             model?: string;
         };
         /**
@@ -1865,20 +1898,20 @@ export interface components {
             /** @description As `pikerag eval` wrote it: a row for each method or search on each data set. */
             report: unknown;
         };
-        /** @description Reports of measurements, and whether there is a place for them. */
+        /** @description Evaluation reports, and whether a folder for them is set. */
         Evaluations: {
             /** @description Whether `server.evaluations` names a folder. */
             is_set: boolean;
-            /** @description The reports below it, the latest first. */
+            /** @description The reports in that folder, newest first. */
             reports: components["schemas"]["EvaluationLine"][];
         };
         /** @description One step of a method. */
         Event: {
             /** @enum {string} */
             event: "began";
-            /** @description The method as it is shown. */
+            /** @description The method's displayed name. */
             method: string;
-            /** @description What is asked, word for word. */
+            /** @description The question, word for word. */
             question: string;
         } | {
             /** @enum {string} */
@@ -1914,12 +1947,12 @@ export interface components {
             event: "stopped";
             /** @description The hop it ended in, from 1. */
             hop: number;
-            /** @description What ended it: what was missing, or the limit. */
+            /** @description The reason: missing input, or the limit. */
             reason: components["schemas"]["StopReason"];
         } | {
             /** @enum {string} */
             event: "unreadable";
-            /** @description What was wrong with it. */
+            /** @description The fault of the reply. */
             reason: components["schemas"]["Statement_UnreadableReply"];
             /** @description The role whose reply it was. */
             role: components["schemas"]["Role"];
@@ -1929,13 +1962,13 @@ export interface components {
             /** @enum {string} */
             event: "gathered";
         } | {
-            /** @description The answer as it would be now; empty where there is none. */
+            /** @description The current answer; empty if there is none. */
             answer: string;
             /** @enum {string} */
             event: "looked";
-            /** @description All facts so far that the answer rests on, in the order they were found. */
+            /** @description All facts so far that the answer uses, in the order they were found. */
             facts: components["schemas"]["FactRead"][];
-            /** @description Which look, from 1. */
+            /** @description The number of the reading round, from 1. */
             look: number;
             /** @description The model's own words; may be empty. */
             thinking: string;
@@ -1947,7 +1980,7 @@ export interface components {
             /** @description The model's own words, shown to people and to later prompts. */
             text: string;
         } | {
-            /** @description How deep below the question, which is at 0. */
+            /** @description The depth below the question, which is at 0. */
             depth: number;
             /** @enum {string} */
             event: "asked";
@@ -1956,26 +1989,26 @@ export interface components {
         } | {
             /** @description Its answer. */
             answer: string;
-            /** @description How deep below the question. */
+            /** @description The depth below the question. */
             depth: number;
             /** @enum {string} */
             event: "resolved";
             /** @description The sub-question. */
             question: string;
         } | {
-            /** @description How that was come by. */
+            /** @description The source of the verdict. */
             by: components["schemas"]["JudgedBy"];
-            /** @description What was judged: sufficiency, relevance, support, … */
+            /** @description The criterion: sufficiency, relevance, support, … */
             criterion: components["schemas"]["Criterion"];
             /** @enum {string} */
             event: "judged";
             /** @description Whether it holds. */
             holds: boolean;
-            /** @description What was judged: a question, a passage's title, a step. */
+            /** @description The judged item: a question, a passage's title, a step. */
             of: string;
             /**
              * Format: double
-             * @description How far, on the criterion's scale, where there is one.
+             * @description The degree on the criterion's scale, if there is one.
              */
             score: number | null;
         } | {
@@ -1985,17 +2018,17 @@ export interface components {
             event: "node";
             /** @description Its number, from 0. */
             node: number;
-            /** @description The step that it stands for. */
+            /** @description The step. */
             text: string;
         } | {
             /** @enum {string} */
             event: "merged";
-            /** @description The step that stands for them. */
+            /** @description The step that replaces them. */
             into: string;
-            /** @description The steps that went. */
+            /** @description The merged steps. */
             steps: string[];
         } | {
-            /** @description What came of it. */
+            /** @description The result. */
             answer: string;
             /** @enum {string} */
             event: "path";
@@ -2009,26 +2042,26 @@ export interface components {
         } | {
             /** @enum {string} */
             event: "tagged";
-            /** @description Words searched for besides. */
+            /** @description Additional search words. */
             keywords: string[];
             /**
-             * @description What is searched for in place of the question; the question itself where it was not
+             * @description The words to search for in place of the question; the question itself if it was not
              *     rewritten.
              */
             query: string;
             /** @description The tags, in the order found. */
             tags: components["schemas"]["MappedTag"][];
         } | {
-            /** @description Who said so. */
+            /** @description Who classified it. */
             by: components["schemas"]["ClassifiedBy"];
             /** @description The class. */
             class: components["schemas"]["TaskClass"];
             /** @enum {string} */
             event: "classified";
-            /** @description Why: what its words say, and what the base offers. */
+            /** @description The reasons: its words, and the base's content. */
             reasons: components["schemas"]["Statement_Reason"][];
         } | {
-            /** @description Why it is planned so: the reasons for the class, or the failure of the round before. May be empty. */
+            /** @description The reasons: those for the class, or the failure of the round before. May be empty. */
             because: components["schemas"]["Statement_Reason"][];
             /** @enum {string} */
             event: "planned";
@@ -2039,20 +2072,23 @@ export interface components {
         } | {
             /** @description Whether the run reuses it, and why, or why not. */
             because: components["schemas"]["Statement_Recollection"];
-            /** @description Who said it. */
+            /** @description Its author. */
             by: string;
             /** @enum {string} */
             event: "recalled";
-            /** @description Of which question. */
+            /** @description Its question. */
             question: string;
-            /** @description What was said. */
+            /** @description The judgment. */
             verified: components["schemas"]["VerifiedId"];
         } | {
-            /** @description How many there are, and what holds none. */
+            /** @description Their number, and the documents without any. */
             coverage: components["schemas"]["Coverage"];
             /** @enum {string} */
             event: "structured";
-            /** @description Whether it stands in the settings; else it was told from the columns of tables for this question. */
+            /**
+             * @description Whether it is declared in the settings; else it was derived from the columns of tables
+             *     for this question.
+             */
             is_declared: boolean;
             /** @description Its name. */
             schema: string;
@@ -2061,7 +2097,7 @@ export interface components {
             event: "tabulated";
             /** @description Things that fulfil all conditions. */
             matched: number;
-            /** @description What was asked of them. */
+            /** @description The query. */
             query: components["schemas"]["RecordQuery"];
             /** @description The groups with their figures, the first ones. */
             rows: components["schemas"]["Statement_TabulatedRow"][];
@@ -2075,23 +2111,23 @@ export interface components {
             matched: number;
             /** @description The statements, with the names that `pikerag sql` knows. */
             sql: string[];
-            /** @description What the tables are called. */
+            /** @description The names of the tables. */
             tables: string[];
-            /** @description Words of the question that had no part in it. */
+            /** @description Words of the question that the plan does not use. */
             unused: string[];
         } | {
             /** @enum {string} */
             event: "foretold";
-            /** @description The series, and what is expected. */
+            /** @description The series and its forecast. */
             forecast: components["schemas"]["Forecast"];
         } | {
             /** @enum {string} */
             event: "organized";
             /** @description Chunks that were given. */
             given: number;
-            /** @description Those that are read, in order. */
+            /** @description Chunks that are read, in order. */
             kept: number;
-            /** @description Why the others are not, with how many. */
+            /** @description Why the others are left out, with their number. */
             left_out: [
                 "twice" | "alike" | "no_room",
                 number
@@ -2142,13 +2178,13 @@ export interface components {
              */
             prompt_tokens: number;
         };
-        /** @description A fact as a model read it off a passage. */
+        /** @description A fact that a model read in a passage. */
         FactRead: {
             /** @description The passage. */
             chunk: components["schemas"]["ChunkId"];
-            /** @description The number that the passage has through all looks, from 1. */
+            /** @description The passage's number in all reading rounds, from 1. */
             passage: number;
-            /** @description Whether these words, or a sentence that says as much, stand in the passage. */
+            /** @description Whether the passage contains these words, or a sentence of the same meaning. */
             stands: boolean;
             /** @description The fact in the model's words, which may be those of the passage. */
             text: string;
@@ -2157,15 +2193,18 @@ export interface components {
         };
         /** @description A file that could not be read. */
         FailedFile: {
-            /** @description As the base would call it. */
+            /** @description The name that the base would use. */
             file: string;
-            /** @description Why. */
+            /** @description Why it failed. */
             reason: string;
-            /** @description What it was called when it came over the wire, if it did: `POST …/index` takes it again by this name. */
+            /**
+             * @description The name that it was uploaded under, if it was uploaded: `POST …/index` accepts it again by
+             *     this name.
+             */
             sent_as: string | null;
         };
         /**
-         * @description Who has to do something about it.
+         * @description The party that must act.
          * @enum {string}
          */
         Fault: "caller" | "model" | "server";
@@ -2189,29 +2228,32 @@ export interface components {
             /** @description The verified answer. */
             verified: components["schemas"]["Verified"];
         };
-        /** @description A figure with what it rests on. */
+        /** @description A figure with its sources. */
         Figure: {
-            /** @description What tells its group apart, in the order of the query; empty where nothing is known of it. */
+            /** @description The key of its group, in the order of the query; empty if unknown. */
             key: string[];
-            /** @description The things that it was worked out from: of each, its records, by their places in [`Figures::records`]. */
+            /** @description The things behind it: for each, its records, by their positions in [`Figures::records`]. */
             things: number[][];
-            /** @description What it is measured in. */
+            /** @description Its unit. */
             unit?: string;
             /**
              * Format: double
-             * @description The figure; none for a period of which nothing is known.
+             * @description The figure; null for a period without data.
              */
             value: number | null;
         };
-        /** @description Figures that a query engine worked out of records. */
+        /** @description Figures that a query engine computed from records. */
         Figures: {
-            /** @description How much was looked at, and what was left out. */
+            /** @description The coverage of the records, and what was left out. */
             coverage: components["schemas"]["Coverage"];
-            /** @description Whether the schema was declared in settings; else it was read off the tables for this question. */
+            /**
+             * @description Whether the schema was declared in settings; else it was derived from the tables for this
+             *     question.
+             */
             is_declared: boolean;
-            /** @description What was worked out. */
+            /** @description The query. */
             query: components["schemas"]["RecordQuery"];
-            /** @description Every record that a figure rests on, each once; figures name them by their places here. */
+            /** @description Every record behind a figure, each once; figures refer to them by position. */
             records: components["schemas"]["RecordPlace"][];
             /** @description The groups in order; one without a key for a figure about all. */
             rows: components["schemas"]["Figure"][];
@@ -2237,37 +2279,40 @@ export interface components {
             /** @description What it was called when it came over the wire; none for one that lay on this machine. */
             sent_as: string | null;
         };
-        /** @description A series carried on. */
+        /** @description A forecast of a series. */
         Forecast: {
-            /** @description Periods without a figure that were put in between their neighbours. */
+            /** @description Periods without a figure that were interpolated. */
             filled?: string[];
-            /** @description The group that the series is of, where there are several. */
+            /** @description The group of the series, if there are several. */
             group?: string;
             /**
              * Format: double
-             * @description The share of cases in which the truth should lie within the interval, above 0 and below 1.
+             * @description The expected share of true values within the interval, above 0 and below 1.
              */
             level: number;
-            /** @description The model whose figures these are: the one that erred least in the back-test. */
+            /** @description The model of these figures: the one with the smallest error in the back-test. */
             model: components["schemas"]["ForecastModel"];
-            /** @description Periods at the ends that were left out, because the records cover a part of them only. */
+            /** @description Periods at the ends that were left out, because the records cover them only partly. */
             partial?: string[];
-            /** @description The series that is carried on, in order. Empty in runs of earlier versions, whose series is that of the figures. */
+            /**
+             * @description The series, in order. Empty in runs of earlier versions, whose series is that of the
+             *     figures.
+             */
             past?: components["schemas"]["Known"][];
-            /** @description The periods to come, in order, up to the one that was asked for. */
+            /** @description The future periods, in order, up to the requested one. */
             points: components["schemas"]["Foretold"][];
             /** @description Every model that was tried, the best first. */
             tried: components["schemas"]["Tried"][];
-            /** @description What the series is measured in. */
+            /** @description The unit of the series. */
             unit?: string;
-            /** @description Of so many back-test figures, so many lay within the interval that would have been told then. */
+            /** @description The number of back-test figures within their interval at that time, and the number of all. */
             within: [
                 number,
                 number
             ];
         };
         /**
-         * @description How a series is carried on.
+         * @description The method of a forecast.
          * @enum {string}
          */
         ForecastModel: "combination" | "naive" | "seasonal_naive" | "mean" | "drift" | "smoothing" | "seasonal";
@@ -2284,35 +2329,35 @@ export interface components {
              */
             typical: number | null;
         };
-        /** @description A period to come. */
+        /** @description A future period. */
         Foretold: {
             /**
              * Format: double
-             * @description Where it ends.
+             * @description The upper end of the interval.
              */
             high: number;
             /**
              * Format: double
-             * @description Where the interval begins.
+             * @description The lower end of the interval.
              */
             low: number;
-            /** @description As series name it: `2020`, `2020-Q1`, `2020-01`. */
+            /** @description Its name in series: `2020`, `2020-Q1`, `2020-01`. */
             period: string;
             /**
              * Format: double
-             * @description The likeliest figure.
+             * @description The most likely figure.
              */
             value: number;
         };
-        /** @description Where a run was forked from another. */
+        /** @description The point at which a run was forked from another. */
         ForkPoint: {
-            /** @description What was decided. */
+            /** @description The change. */
             change: components["schemas"]["Change"];
-            /** @description The run it follows up to the change. */
+            /** @description The run that it follows up to the change. */
             run: components["schemas"]["RunId"];
             /**
              * Format: int32
-             * @description Number of the event that was decided otherwise.
+             * @description Number of the changed event.
              */
             seq: number;
         };
@@ -2332,23 +2377,23 @@ export interface components {
             atom: string | null;
             /** @description The passage with its source, headings, page, span and rectangles. */
             chunk: components["schemas"]["Chunk"];
-            /** @description What its score is made of, as the search counts it. */
+            /** @description The components of its score, as the search computes it. */
             parts: {
                 [key: string]: number;
             };
             /**
              * Format: double
-             * @description How well it fits beside the best hit of this search, which has 1.
+             * @description Its score relative to the best hit of this search, which has 1.
              */
             score: number;
-            /** @description Where it can be looked at. */
+            /** @description A link to the passage. */
             url: string;
         };
-        /** @description What an idea leaves open. */
+        /** @description An open point of an idea. */
         Gap: {
-            /** @description What is not known. */
+            /** @description The missing information. */
             missing: string;
-            /** @description How to come to know it. */
+            /** @description How to find it. */
             next_step: string;
         };
         /** @description A node and what stands around it. */
@@ -2402,33 +2447,33 @@ export interface components {
             /** @description Nodes of the graph, shown or not. */
             of: number;
         };
-        /** @description A passage that a verified answer rests on, as it stood when somebody looked at it. */
+        /** @description A source passage of a verified answer, with its text at that time. */
         Ground: {
-            /** @description The chunk; as long as it is there, its words are what they were. */
+            /** @description The chunk; while it exists, its text is unchanged. */
             chunk: components["schemas"]["ChunkId"];
             /**
              * Format: int32
-             * @description Page, from 1, where the format has pages.
+             * @description Page, from 1, if the format has pages.
              */
             page?: number;
-            /** @description What stands there. */
+            /** @description Its text. */
             quote: string;
-            /** @description Where it stands in the document's text. */
+            /** @description Its span in the document's text. */
             span: components["schemas"]["Span"];
             /** @description Title of the passage. */
             title: string;
             /** @description The document as the user named it. */
             uri: string;
         };
-        /** @description What tells groups apart. */
+        /** @description A key of groups. */
         Group: {
-            /** @description How finely; a date's period, else the value as it is. */
+            /** @description The granularity; a date's period, else the value itself. */
             by: components["schemas"]["GroupBy"];
             /** @description Name of the field. */
             field: string;
         };
         /**
-         * @description How finely groups are told apart.
+         * @description The granularity of groups.
          * @enum {string}
          */
         GroupBy: "value" | "year" | "quarter" | "month";
@@ -2436,16 +2481,16 @@ export interface components {
         Health: {
             /** @description Always `ok`. */
             status: string;
-            /** @description Of the program. */
+            /** @description The version of the program. */
             version: string;
         };
-        /** @description An idea that agents came to (PIKE-RAG §5.5). */
+        /** @description An idea of the agents (PIKE-RAG §5.5). */
         Idea: {
-            /** @description Numbers of the answer's citations that it rests on. */
+            /** @description Numbers of the supporting citations of the answer. */
             citations?: number[];
-            /** @description What speaks against it, in the words of other perspectives; kept, whatever the ranking. */
+            /** @description Objections of other perspectives; kept, whatever the ranking. */
             dissent?: string[];
-            /** @description What it would take to know. */
+            /** @description The missing information. */
             gaps?: components["schemas"]["Gap"][];
             /** @description The perspectives that it came from. */
             perspectives: string[];
@@ -2454,25 +2499,27 @@ export interface components {
             /** @description In a few words. */
             title: string;
         };
-        /** @description What is to be indexed. */
+        /** @description The files to index. */
         IndexBody: {
             /**
-             * @description Files that were sent, by their names; all, if neither they nor `known` name any.
+             * @description Uploaded files by name; all pending uploads, if neither this nor `known` names any.
              * @default []
              */
             files: string[];
             /**
-             * @description Files of the base by the names that it calls them: those too that lie on the server's disk and were not sent.
+             * @description Files of the base by the names that the base uses, including files on the server's disk that
+             *     were not uploaded.
              * @default []
              */
             known: string[];
             /**
-             * @description Whether files are read again though they are as they were: a program that helps to read them came.
+             * @description Whether to read unchanged files again, for example after you have installed a program that
+             *     helps to read them.
              * @default false
              */
             reread: boolean;
             /**
-             * @description Whether what models refused before is asked again.
+             * @description Whether to ask models again about passages that they refused before.
              * @default false
              */
             retry_refused: boolean;
@@ -2500,11 +2547,11 @@ export interface components {
             files: [
                 string,
                 ({
-                    /** @description Chunks that were not there before. */
+                    /** @description New chunks. */
                     added: number;
-                    /** @description Chunks that stayed, with all that was made from them. */
+                    /** @description Unchanged chunks, with all results that were made from them. */
                     kept: number;
-                    /** @description Chunks that went, with all that was made from them. */
+                    /** @description Removed chunks, with all results that were made from them. */
                     removed: number;
                 } & {
                     /** @description Documents in the file. */
@@ -2544,9 +2591,9 @@ export interface components {
             problems: [
                 string,
                 {
-                    /** @description Where: a line number, a page, a record; empty for the file as a whole. */
+                    /** @description The place: a line number, a page, a record; empty for the whole file. */
                     place: string;
-                    /** @description What is wrong, for a person. */
+                    /** @description The problem, for a person. */
                     reason: string;
                 }
             ][];
@@ -2610,17 +2657,17 @@ export interface components {
             /** @description Files that are not seen and may be there all the same. They are never removed. */
             unseen: components["schemas"]["Unseen"][];
         };
-        /** @description A job of indexing. */
+        /** @description An indexing job. */
         Job: {
             accepted: components["schemas"]["JobBill"] | null;
             /**
              * Format: int64
-             * @description When it was asked for, in milliseconds since 1970.
+             * @description When it was requested, in milliseconds since 1970.
              */
             added: number;
             /**
              * Format: int32
-             * @description How often it was begun.
+             * @description The number of attempts.
              */
             attempts: number;
             /** @description The base that it works for. */
@@ -2628,44 +2675,44 @@ export interface components {
             bill: components["schemas"]["Bill"] | null;
             /**
              * Format: double
-             * @description What that key may spend over all its life, in US dollars.
+             * @description What that key may spend over its whole life, in US dollars.
              */
             cap_usd: number | null;
-            /** @description Pieces of that which are done. */
+            /** @description The number of finished pieces of the stage. */
             done: number;
             /**
              * Format: int64
-             * @description When it was over.
+             * @description When it ended.
              */
             ended: number | null;
             /** @description Files that failed, each with its reason. */
             failed: components["schemas"]["FailedFile"][];
             /**
              * Format: int64
-             * @description Names it.
+             * @description Its number.
              */
             id: number;
-            /** @description Identifier of the key that asked for it. */
+            /** @description Identifier of the key that requested it. */
             key: string | null;
-            /** @description What it does. */
+            /** @description The kind of work. */
             kind: components["schemas"]["JobKind"];
             problem: components["schemas"]["Problem"] | null;
             /** @description Why the last attempt failed, or why the job is offered or set aside. */
             reason: string | null;
             report: components["schemas"]["IndexResponse"] | null;
-            /** @description What it is at: `reading`, `vectors`, … */
+            /** @description The current stage: `reading`, `vectors`, … */
             stage: string;
-            /** @description How far it has come. */
+            /** @description Its state. */
             stand: components["schemas"]["JobState"];
             /**
              * Format: int64
-             * @description When it was last begun.
+             * @description When the last attempt began.
              */
             started: number | null;
-            /** @description Pieces of it in all; 0 where that is not known. */
+            /** @description The number of all pieces of the stage; 0 if unknown. */
             total: number;
         };
-        /** @description What a job may take. */
+        /** @description The calls and the cost that a job may use. */
         JobBill: {
             /**
              * Format: int64
@@ -2684,34 +2731,34 @@ export interface components {
             tokens: number;
             /**
              * Format: double
-             * @description US dollars, where the prices are known.
+             * @description US dollars, if the prices are known.
              */
             usd: number | null;
         };
-        /** @description What is sent each time that a job has come further: the name of the event, and its data. */
+        /** @description An event of the stream of a job: its name and its data. */
         JobEvent: {
-            /** @description The job as it is now. */
+            /** @description The current state of the job. */
             data: components["schemas"]["Job"];
             /** @enum {string} */
             event: "job";
         };
         /**
-         * @description What a job does.
+         * @description The work of a job.
          * @enum {string}
          */
         JobKind: "index" | "watch" | "complete";
         /**
-         * @description How far a job is.
+         * @description The state of a job.
          * @enum {string}
          */
         JobState: "waiting" | "running" | "offered" | "set_aside" | "done" | "incomplete" | "failed";
         /**
-         * @description How a judgement was come by.
+         * @description The source of a judgement.
          * @enum {string}
          */
         JudgedBy: "log_probabilities" | "self_assessment" | "verdict" | "neighbours";
         /**
-         * @description What somebody says of an answer.
+         * @description A person's judgment of an answer.
          * @enum {string}
          */
         Judgement: "accepted" | "corrected" | "rejected";
@@ -2722,42 +2769,42 @@ export interface components {
             /** @description Files that are larger than is kept, by path. */
             too_large: string[];
         };
-        /** @description A verified answer, and how it stands to the documents of today. */
+        /** @description A verified answer, and its state relative to the current documents. */
         KeptVerified: components["schemas"]["Verified"] & {
             /**
-             * @description The documents whose passages it rests on and that read otherwise now, or are gone; each once, by name. It is stale
-             *     where there is one: somebody has to look at it again.
+             * @description The documents whose source passages have changed or are gone; each once, by name. If there
+             *     is any, the judgment is stale, and a person must review it.
              */
             changed: string[];
         };
-        /** @description A key, without what is secret of it. */
+        /** @description A key without its secret. */
         KeyLine: {
-            /** @description The bases that it opens; all, if none. */
+            /** @description The bases that it opens; all, if empty. */
             bases: string[];
             /**
              * Format: double
-             * @description US dollars that may be spent with it over all its life.
+             * @description US dollars that may be spent with it over its whole life.
              */
             cap_usd: number | null;
             /**
              * Format: int64
-             * @description From when on it opens nothing, in milliseconds since 1970; never ends, if absent.
+             * @description When it expires, in milliseconds since 1970; it never expires, if null.
              */
             expires: number | null;
-            /** @description What of them it shows: conditions that must all fit; all, if none. */
+            /** @description The filter on the bases: conditions that must all hold; the key sees everything, if empty. */
             filter: string[];
-            /** @description Tells it apart. */
+            /** @description Identifier of the key. */
             id: string;
             /**
              * Format: int64
              * @description When it was made, in milliseconds since 1970.
              */
             made: number;
-            /** @description Whose it is, or what for. */
+            /** @description The owner or the purpose of the key. */
             name: string;
             /**
              * Format: int32
-             * @description Requests in a minute.
+             * @description The largest number of requests in a minute.
              */
             per_minute: number | null;
             /**
@@ -2765,11 +2812,11 @@ export interface components {
              * @description US dollars that are reserved for calls whose price is not known yet.
              */
             reserved_usd: number;
-            /** @description What it may be used for. */
+            /** @description The operations that it allows. */
             scope: components["schemas"]["Scope"];
             /**
              * Format: double
-             * @description US dollars that were.
+             * @description US dollars that were spent with it.
              */
             spent_usd: number;
             /**
@@ -2778,46 +2825,49 @@ export interface components {
              */
             used: number | null;
         };
-        /** @description Keys, and whether any is needed. */
+        /** @description The keys, and whether the server can hold any. */
         KeyList: {
-            /** @description Whether there is a place for keys; else none can be made. */
+            /** @description Whether a store for keys is set; without one, no key can be made. */
             is_set: boolean;
-            /** @description The oldest first. Where none was ever made, whoever reaches a server on this machine may do all. */
+            /**
+             * @description The oldest first. If none was ever made, every caller that reaches a server on this machine
+             *     has full access.
+             */
             keys: components["schemas"]["KeyLine"][];
         };
-        /** @description What a key is to be good for. */
+        /** @description The permissions of a key. */
         KeyParams: {
-            /** @description The bases that it opens, by the names that the server gives them; all, if none. */
+            /** @description The bases that it opens, by the server's names; all, if empty. */
             bases?: string[];
             /**
              * Format: double
-             * @description US dollars that may be spent with it over all its life.
+             * @description US dollars that may be spent with it over its whole life.
              */
             cap_usd?: number | null;
             /**
              * Format: int64
-             * @description From when on it opens nothing, in milliseconds since 1970.
+             * @description When it expires, in milliseconds since 1970.
              */
             expires?: number | null;
-            /** @description What of them it shows: conditions such as `folder=law`, all of which must fit. */
+            /** @description The filter on the bases: conditions such as `folder=law`, all of which must match. */
             filter?: string[];
-            /** @description Whose it is, or what for. */
+            /** @description The owner or the purpose of the key. */
             name: string;
             /**
              * Format: int32
-             * @description Requests in a minute.
+             * @description The largest number of requests in a minute.
              */
             per_minute?: number | null;
-            /** @description What it may be used for. */
+            /** @description The operations that it allows. */
             scope: components["schemas"]["Scope"];
         };
         /** @description A period of a series. */
         Known: {
-            /** @description As series name it. */
+            /** @description Its name in series. */
             period: string;
             /**
              * Format: double
-             * @description Its figure; none for a period of which nothing is known.
+             * @description Its figure; null for a period without data.
              */
             value: number | null;
         };
@@ -2834,29 +2884,32 @@ export interface components {
             reason: string;
         };
         /**
-         * @description What a system has to be capable of (PIKE-RAG Table 1).
+         * @description The capability of a system (PIKE-RAG Table 1).
          * @enum {string}
          */
         Level: "L1" | "L2" | "L3" | "L4";
         /** @description A key that was made. */
         MadeKey: {
-            /** @description Tells it apart. */
+            /** @description Identifier of the key. */
             id: string;
-            /** @description The key itself: this is the only time that it is told. */
+            /** @description The key itself. It is shown only this once. */
             key: string;
         };
         /** @description A tag of a question. */
         MappedTag: {
-            /** @description The name of its class; empty where nobody said. */
+            /** @description The name of its class; empty if unknown. */
             class: string;
             /** @description The tag as the question has it. */
             tag: string;
-            /** @description What the documents call it: words of tag pairs, or of tags that chunks bear. May be empty. */
+            /** @description The documents' words for it: from tag pairs, or tags of chunks. May be empty. */
             to: string[];
         };
-        /** @description What is worked out for each group. A number is worked out apart for each unit, and of those that have one. */
+        /**
+         * @description The figure to compute for each group. Numbers are computed separately for each unit, from the
+         *     things that have one.
+         */
         Measure: "count" | {
-            /** @description How many different values of a field. */
+            /** @description The number of different values of a field. */
             different: string;
         } | {
             /** @description The sum of a number. */
@@ -2865,15 +2918,15 @@ export interface components {
             /** @description Its mean. */
             mean: string;
         } | {
-            /** @description The least. */
+            /** @description The smallest value. */
             least: string;
         } | {
-            /** @description The greatest. */
+            /** @description The largest value. */
             greatest: string;
         };
-        /** @description Conditions on what documents say of themselves. */
+        /** @description Conditions on the metadata of documents. */
         MetadataCondition: {
-            /** @description What must hold. */
+            /** @description The conditions. */
             conditions?: components["schemas"]["OneCondition"][];
             /** @description `and` (all must hold) or `or` (any). */
             logical_operator?: string | null;
@@ -2907,12 +2960,12 @@ export interface components {
             /** @description See [`Parameter`]. */
             range: components["schemas"]["Range"];
         };
-        /** @description Another name. */
+        /** @description The new name. */
         NameBody: {
             /** @description The name. */
             name: string;
         };
-        /** @description Every kind of node. Those without a struct of their own are filled by later stages. */
+        /** @description Every kind of node. Later stages fill those without a struct of their own. */
         NodeKind: "source" | "section" | "chunk" | {
             /** @description A question that a chunk answers, or a statement it makes ([`Atom`]). */
             atom: components["schemas"]["AtomKind"];
@@ -2978,31 +3031,31 @@ export interface components {
             of: number;
             questions: number;
         };
-        /** @description What a key is good for, and what was spent with it. */
+        /** @description What a key permits, and the sum spent with it. */
         OfKey: {
-            /** @description The bases that it opens; all, if none. */
+            /** @description The bases that it opens; all, if empty. */
             bases: string[];
             /**
              * Format: double
-             * @description US dollars that may be spent with it over all its life.
+             * @description US dollars that may be spent with it over its whole life.
              */
             cap_usd: number | null;
-            /** @description What of them it shows; all, if empty. */
+            /** @description The filter on the bases; the key sees everything, if empty. */
             filter: string;
-            /** @description Tells it apart. */
+            /** @description Identifier of the key. */
             id: string;
-            /** @description Whose it is, or what for. */
+            /** @description The owner or the purpose of the key. */
             name: string;
             /**
              * Format: int32
-             * @description Requests in a minute.
+             * @description The largest number of requests in a minute.
              */
             per_minute: number | null;
             /** @description `read`, `write` or `admin`. */
             scope: string;
             /**
              * Format: double
-             * @description US dollars that were, or are reserved for calls under way.
+             * @description US dollars that were spent, or are reserved for running calls.
              */
             spent_usd: number;
         };
@@ -3010,22 +3063,22 @@ export interface components {
         OfServer: {
             /**
              * Format: int64
-             * @description Calls.
+             * @description Model calls.
              */
             calls: number;
             /**
              * Format: int64
-             * @description Calls, by `budget.calls`.
+             * @description The cap in calls (`budget.calls`).
              */
             cap_calls: number | null;
             /**
              * Format: int64
-             * @description Tokens, by `budget.tokens`.
+             * @description The cap in tokens (`budget.tokens`).
              */
             cap_tokens: number | null;
             /**
              * Format: double
-             * @description US dollars, by `budget.usd`.
+             * @description The cap in US dollars (`budget.usd`).
              */
             cap_usd: number | null;
             /**
@@ -3050,7 +3103,7 @@ export interface components {
         OfferedRecords: {
             /** @description How many things they describe. */
             count: number;
-            /** @description The first and the last date, where the question is about dates. */
+            /** @description The first and the last date, if the question is about dates. */
             dates: [
                 string,
                 string
@@ -3058,13 +3111,13 @@ export interface components {
             /** @description The name of the schema. */
             schema: string;
         };
-        /** @description What a chat program sends. */
+        /** @description The request that a chat program sends. */
         OllamaBody: {
             /** @description The conversation; the last message is the question. */
             messages: Record<string, unknown>[];
-            /** @description As `/v1/models` names them. */
+            /** @description A name from `/v1/models`. */
             model: string;
-            /** @description Whether the answer comes line by line; yes, if it is not said. */
+            /** @description Whether the answer is streamed line by line; true by default. */
             stream?: boolean | null;
         };
         /**
@@ -3072,13 +3125,13 @@ export interface components {
          * @enum {string}
          */
         OnDisk: "there" | "gone" | "unclear";
-        /** @description One of them. */
+        /** @description One condition. */
         OneCondition: {
-            /** @description One of Dify's words for comparing. */
+            /** @description One of Dify's comparison operators. */
             comparison_operator: string;
-            /** @description Names of fields; any of them may fit. */
+            /** @description Names of fields; one of them must match. */
             name?: string[];
-            /** @description What is compared with. */
+            /** @description The value to compare with. */
             value?: string | null;
         };
         /**
@@ -3087,7 +3140,7 @@ export interface components {
          */
         Order: "key" | "greatest" | "least";
         /**
-         * @description Who stands behind a class or a pair.
+         * @description The author of a class or a pair.
          * @enum {string}
          */
         Origin: "found" | "declared";
@@ -3103,48 +3156,48 @@ export interface components {
             /** @description Files whose bytes are not. */
             without: number;
         };
-        /** @description A kind that may come next. */
+        /** @description A category that may come next. */
         Outcome: {
             /** @description Cases so far. */
             count: number;
             /**
              * Format: double
-             * @description Where it ends.
+             * @description The upper end.
              */
             high: number;
-            /** @description The kind. */
+            /** @description The category. */
             kind: string;
             /**
              * Format: double
-             * @description Where the interval of the share begins.
+             * @description The lower end of the interval of the share.
              */
             low: number;
             /**
              * Format: double
-             * @description The share expected of it, from 0 to 1.
+             * @description The expected share, from 0 to 1.
              */
             share: number;
             /**
              * Format: double
-             * @description Its share in the later half less that in the earlier one.
+             * @description Its share in the later half minus that in the earlier half.
              */
             trend: number;
         };
-        /** @description A part of a document's text, and where it stands. */
+        /** @description A part of a document's text, with its place on a page. */
         PageBox: {
-            /** @description Where on the page it stands. */
+            /** @description Its place on the page. */
             area: components["schemas"]["Area"];
             /**
              * Format: int32
-             * @description Its page, from 1; none for a picture, which has one.
+             * @description Its page, from 1; none for a picture, which has only one.
              */
             page: number | null;
             /** @description The part, in bytes of the document's text. */
             span: components["schemas"]["Span"];
         };
-        /** @description A reader's word, and what the documents say for it. */
+        /** @description A colloquial word, and the word that the documents use for it. */
         PairBody: {
-            /** @description The class that it belongs to, where there is one. */
+            /** @description The class that it belongs to, if any. */
             class?: string;
             /** @description The reader's word. */
             colloquial: string;
@@ -3166,23 +3219,26 @@ export interface components {
             /** @description As it was called. */
             file: string;
         };
-        /** @description Why a request was not done. */
+        /** @description Why a request failed. */
         Problem: {
-            /** @description A short name of the kind; stays as it is from version to version. */
+            /** @description A short name of the kind, stable across versions. */
             code: string;
-            /** @description What is the case here. */
+            /** @description The cause in this case. */
             detail?: string;
-            /** @description The same in Chinese, where it is known in Chinese. */
+            /** @description The same in Chinese, if a translation exists. */
             detail_zh?: string | null;
-            /** @description Who has to do something about it. */
+            /** @description The party that must act. */
             fault: components["schemas"]["Fault"];
-            /** @description What can be done. */
+            /** @description What to do next. */
             hint?: string | null;
-            /** @description Where the fault is not the caller's: the log of the server explains the problem under this identifier. */
+            /**
+             * @description Only if the caller is not at fault: the server's log explains the problem under this
+             *     identifier.
+             */
             id?: string | null;
             /**
              * Format: int32
-             * @description With `run-diverged`: the number of the event that did not come as it had.
+             * @description Only with `run-diverged`: the number of the first event that differs.
              */
             seq?: number | null;
             /**
@@ -3192,7 +3248,7 @@ export interface components {
             status: number;
             /** @description The kind in words. */
             title: string;
-            /** @description Names the kind of problem, as an address. */
+            /** @description The kind of problem, as an address. */
             type: string;
         };
         /** @description A number with its unit. */
@@ -3202,18 +3258,18 @@ export interface components {
              * @description The number itself; never infinite, never NaN.
              */
             amount: number;
-            /** @description What is counted or measured: `%`, `kg`, `US$`. */
+            /** @description The unit: `%`, `kg`, `US$`. */
             unit?: string;
         };
-        /** @description A question as asked. Carries no gold answer: methods must not be able to see one. */
+        /** @description A question as the user asked it. It carries no gold answer: methods must not see one. */
         Question: {
-            /** @description What kind of answer is wanted. */
+            /** @description The form of the wanted answer. */
             form?: components["schemas"]["AnswerForm"];
             /** @description Names the question in traces and reports. */
             id: string;
-            /** @description What of it is looked up, where an instruction on how to answer stands beside it. */
+            /** @description The part to search for, if the text also contains an instruction on how to answer. */
             lookup?: string;
-            /** @description As the method is asked it; an instruction on how to answer is part of it. */
+            /** @description The text that the method receives; it includes any instruction on how to answer. */
             text: string;
         };
         /** @description What one question would cost. */
@@ -3372,7 +3428,7 @@ export interface components {
             columns: string[];
             /**
              * Format: int64
-             * @description Rows that were read, and rows of the table in that document.
+             * @description The number of rows read, and of rows of the table in that document.
              */
             read: number;
             readings: string[];
@@ -3458,53 +3514,53 @@ export interface components {
             /** @enum {string} */
             reason: "too_few_cases";
         };
-        /** @description How an answer of today stands to what people had said of the question before. */
+        /** @description The relation of a current answer to earlier judgments of the question. */
         Recalled: components["schemas"]["KeptVerified"] & {
-            /** @description What became of it. */
+            /** @description The result of the comparison. */
             agreement: components["schemas"]["Agreement"];
-            /** @description Passages that are about the question and that nobody had seen then. */
+            /** @description The number of passages about the question that did not exist at that time. */
             newer: number;
         };
-        /** @description A row of tabular knowledge, with its place. */
+        /** @description A row of tabular knowledge, with its source. */
         Record: {
             /** @description The chunk it was read from. */
             chunk: components["schemas"]["ChunkId"];
-            /** @description What it says, in the order of the schema; a field that it says nothing of is left out. */
+            /** @description Its values, in the order of the schema; fields without a value are left out. */
             fields: components["schemas"]["RecordField"][];
-            /** @description Derived from schema, chunk and key; without a key, from the place in the chunk. */
+            /** @description Derived from schema, chunk and key; without a key, from the position in the chunk. */
             id: components["schemas"]["RecordId"];
-            /** @description A rule of ours, or a model. */
+            /** @description Who read it: a rule, or a model. */
             origin: components["schemas"]["RecordOrigin"];
             /**
              * Format: int32
-             * @description Page, from 1, where the format has pages.
+             * @description Page, from 1, if the format has pages.
              */
             page?: number;
             /** @description Name of its schema. */
             schema: string;
             /** @description The document of the chunk. */
             source: components["schemas"]["SourceId"];
-            /** @description Where it stands in the source's text: its row, its lines, or the words that hold its values. */
+            /** @description Its span in the source's text: its row, its lines, or the words of its values. */
             span: components["schemas"]["Span"];
             /** @description URI of the document: the file as the user named it, and `#record` inside it. */
             uri: string;
         };
-        /** @description What a record says of a field. */
+        /** @description A record's value of a field. */
         RecordField: {
             /** @description Name of the field in its schema. */
             name: string;
-            /** @description As it stands in the source; never empty. */
+            /** @description The value as written in the source; never empty. */
             raw: string;
             value: components["schemas"]["RecordValue"] | null;
         };
         /** @description A record; derived from its schema, its chunk, and its key there. */
         RecordId: string;
         /**
-         * @description Who read a record?
+         * @description Who read a record.
          * @enum {string}
          */
         RecordOrigin: "table" | "lines" | "metadata" | "model";
-        /** @description Where a record stands. */
+        /** @description The place of a record. */
         RecordPlace: {
             /** @description Its chunk. */
             chunk: components["schemas"]["ChunkId"];
@@ -3515,30 +3571,33 @@ export interface components {
              * @description Page, from 1, where the format has pages.
              */
             page?: number;
-            /** @description Where it stands in the document's text. */
+            /** @description Its span in the document's text. */
             span: components["schemas"]["Span"];
             /** @description The document as the user named it. */
             uri: string;
         };
-        /** @description What is wanted of the things of one schema. */
+        /** @description A query over the things of one schema. */
         RecordQuery: {
-            /** @description All of them hold for what is counted. */
+            /** @description The conditions; all must hold. */
             conditions: components["schemas"]["Condition"][];
-            /** @description What is told apart; nothing for one figure about all. At most [`RecordQuery::MOST_GROUPS`]. */
+            /** @description The grouping; empty for one figure about all. At most [`RecordQuery::MOST_GROUPS`]. */
             group: components["schemas"]["Group"][];
-            /** @description Groups at most, after the order; `None` for all. With an order by value, those as large as the last one stay too. */
+            /**
+             * @description The largest number of groups, after the order; `None` for all. With an order by value, those
+             *     equal to the last one stay too.
+             */
             limit: number | null;
-            /** @description What is worked out for each group. */
+            /** @description The measure of each group. */
             measure: components["schemas"]["Measure"];
             /** @description The order of the groups. */
             order: components["schemas"]["Order"];
         };
-        /** @description A value read as its field's type. */
+        /** @description A typed value. */
         RecordValue: {
-            /** @description Words as they stand in the source. */
+            /** @description Text as written in the source. */
             text: string;
         } | {
-            /** @description How much of what. */
+            /** @description A number with its unit. */
             number: components["schemas"]["Quantity"];
         } | {
             /** @description By ISO 8601, as precise as the source: `2010-12-31`, `2010-12` or `2010`. */
@@ -3548,19 +3607,19 @@ export interface components {
             bool: boolean;
         };
         /**
-         * @description Why there is nothing of a model's own.
+         * @description Why there is no model reply.
          * @enum {string}
          */
         RefusalCause: "refused" | "unreadable";
-        /** @description How much a stage was refused, for one cause. */
+        /** @description The number of a stage's refusals for one cause. */
         RefusalCount: {
-            /** @description Why there is nothing. */
+            /** @description Why there is no result. */
             cause: components["schemas"]["RefusalCause"];
-            /** @description Pieces that it asked about in vain. */
+            /** @description The number of refused items. */
             count: number;
-            /** @description One of them, as people know it. */
+            /** @description One of them, by its name for people. */
             label: string;
-            /** @description Why that one was refused. */
+            /** @description The reason for that one. */
             reason: string;
             /** @description The stage that asked. */
             stage: string;
@@ -3574,69 +3633,69 @@ export interface components {
             /** @description Verified answers that hold it or rest on it. */
             verified: number;
         };
-        /** @description Texts that are put in the order in which they fit a query. */
+        /** @description Texts to sort by their relevance to a query. */
         RerankBody: {
             /** @description Texts, or objects with a `text`. */
             documents: Record<string, unknown>[];
-            /** @description `pikerag`, with `@BASE` behind it. */
+            /** @description `pikerag`, followed by `@BASE`. */
             model?: string;
-            /** @description What they are to fit. */
+            /** @description The query. */
             query: string;
-            /** @description Whether the texts come back; no, if it is not said. */
+            /** @description Whether to return the texts; false by default. */
             return_documents?: boolean;
-            /** @description The best so many; all, if none is named. */
+            /** @description The number of best texts to return; all by default. */
             top_n?: number | null;
         };
-        /** @description What Dify sends. */
+        /** @description The request that Dify sends. */
         RetrievalBody: {
-            /** @description The name of the base; empty for the usual one. */
+            /** @description The name of the base; empty for the default one. */
             knowledge_id?: string;
             metadata_condition?: components["schemas"]["MetadataCondition"] | null;
-            /** @description What to look for. */
+            /** @description The search words. */
             query: string;
-            /** @description How many, and how well they must fit. */
+            /** @description How many passages, and the lowest score. */
             retrieval_setting?: components["schemas"]["RetrievalSetting"];
         };
-        /** @description How many, and how well they must fit. */
+        /** @description How many passages, and the lowest score. */
         RetrievalSetting: {
             /**
              * Format: double
-             * @description From 0 to 1, beside the best hit.
+             * @description From 0 to 1, relative to the best hit.
              * @default null
              */
             score_threshold: number | null;
             /**
-             * @description At most so many.
+             * @description The largest number of passages.
              * @default null
              */
             top_k: number | null;
         };
         /**
-         * @description What a call is for. Each role can have a model of its own, and is metered on its own.
+         * @description The purpose of a call. Each role can have its own model, and is metered separately.
          * @enum {string}
          */
         Role: "atomize" | "propose" | "select" | "answer" | "judge" | "summarize" | "tag" | "describe" | "classify" | "know" | "relevant" | "decompose" | "reason" | "grade" | "rewrite" | "extract" | "look";
-        /** @description How a key gets another secret. */
+        /** @description How to rotate a key. */
         RotateBody: {
             /**
              * Format: int64
-             * @description For how many seconds the old secret stays good.
+             * @description How many seconds the old secret stays valid.
              * @default 0
              */
             grace_seconds: number;
         };
         /** @description Calls and tokens of a run. */
         RunCost: {
-            /** @description Those that were really made, and so paid. */
+            /** @description The calls that were really made, and so paid. */
             paid: components["schemas"]["Spent"];
-            /** @description All calls, whether made or read from the ledger: the same when the run is replayed. */
+            /** @description All calls, whether made or read from the ledger: a replay has the same. */
             spent: components["schemas"]["Spent"];
         };
         /** @description One numbered event of a run. */
         RunEvent: components["schemas"]["Event"] & {
-            /** @description Ledger keys of the calls that it rests on, in the order made; those since the event before. */
+            /** @description Ledger keys of its calls, in order; those made since the event before. */
             calls?: string[];
-            /** @description Whether a fork may decide it otherwise. */
+            /** @description Whether a fork may decide it differently. */
             decision?: boolean;
             /**
              * Format: int32
@@ -3656,14 +3715,14 @@ export interface components {
              */
             time: number;
         };
-        /** @description Names a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them. */
+        /** @description Identifies a run within its base: eight letters and digits, as [`RunId::from_bits`] makes them. */
         RunId: string;
         /** @description A run without its events. */
         RunRecord: {
             answer: components["schemas"]["Answer"] | null;
             /**
-             * @description All that was decided otherwise on its way, by the forks that it is a fork of too, in order: with these it can
-             *     be walked again.
+             * @description All changes of decisions, including those of the forks that it is a fork of, in order: they
+             *     make it repeatable.
              */
             changes?: components["schemas"]["Changed"][];
             /** @description What it has cost so far. */
@@ -3673,12 +3732,12 @@ export interface components {
              * @description When it ended; none while it runs.
              */
             ended: number | null;
-            /** @description The chain of causes, where it failed. */
+            /** @description The chain of causes, if it failed. */
             error: string | null;
-            /** @description What the base was filtered by; everything could be seen, where there is nothing. */
+            /** @description The filter on the base; empty if everything was visible. */
             filter?: string[];
             forked: components["schemas"]["ForkPoint"] | null;
-            /** @description Names it within its base. */
+            /** @description Its identifier within its base. */
             id: components["schemas"]["RunId"];
             /** @description Name of the method, such as `kar3-hops`. */
             method: string;
@@ -3700,7 +3759,7 @@ export interface components {
             started: number;
             /** @description Running until `ended`; a run whose process died stays so. */
             state: components["schemas"]["RunState"];
-            /** @description The weights of retrieval that it ran with; null in runs that were kept before weights were. */
+            /** @description The weights of retrieval; null in runs of versions without weights. */
             weights?: unknown;
         };
         /** @description A run with all that happened in it. */
@@ -3709,7 +3768,7 @@ export interface components {
             events: components["schemas"]["RunEvent"][];
         };
         /**
-         * @description How a run stands.
+         * @description The state of a run.
          * @enum {string}
          */
         RunState: "running" | "answered" | "failed" | "cancelled";
@@ -3738,7 +3797,7 @@ export interface components {
             spent: number | null;
         };
         /**
-         * @description What a key may be used for; each includes those before it.
+         * @description The operations that a key allows; each scope includes those before it.
          * @enum {string}
          */
         Scope: "read" | "write" | "admin";
@@ -3747,11 +3806,11 @@ export interface components {
          * @enum {string}
          */
         Search: "auto" | "words" | "meaning" | "atoms" | "hybrid" | "hops" | "layers" | "joined" | "fused";
-        /** @description What was found. */
+        /** @description The result of a search. */
         SearchFound: {
             /** @description Best first. */
             hits: components["schemas"]["Found"][];
-            /** @description What to know besides. */
+            /** @description Notices about this search. */
             notices: components["schemas"]["Notice"][];
         };
         /** @description What to look for, and how. */
@@ -3767,7 +3826,7 @@ export interface components {
             /** @description How many of the hits are reranked; 0 for none. Else as it is set. */
             rerank?: number | null;
         };
-        /** @description A heading with what stands under it; derived from its source and its place in the order. */
+        /** @description A heading with its content; derived from its source and its position. */
         SectionId: string;
         /** @description A file that came over the wire, and is whole. */
         SentFile: {
@@ -3787,19 +3846,19 @@ export interface components {
             hash: string;
             /** @description Derived from `uri`. */
             id: components["schemas"]["SourceId"];
-            /** @description ISO 639-3 code, where it could be told. */
+            /** @description ISO 639-3 code, if the language was detected. */
             language: string | null;
             /** @description Media type, such as `text/html`. */
             media_type: string;
-            /** @description What the document says of itself. */
+            /** @description The document's metadata. */
             metadata: {
                 [key: string]: string;
             };
-            /** @description What a model says of it as a whole, if it was asked. */
+            /** @description A model's summary of the whole document, if one was written. */
             summary?: string;
             /** @description Title, never empty. */
             title: string;
-            /** @description Where it came from: the file's name (see [`crate::file_uri`]), and `#record` inside it. */
+            /** @description Its origin: the file's name (see [`crate::file_uri`]), and `#record` inside it. */
             uri: string;
         };
         /** @description A document; derived from its URI, so that an updated document keeps its identity. */
@@ -3818,7 +3877,7 @@ export interface components {
         Speaker: "person" | "assistant";
         /** @description Calls and tokens by role; the same for a replayed run, whatever was really paid. */
         Spent: {
-            /** @description By role: number of calls and what they used. */
+            /** @description By role: the number of calls and their usage. */
             by_role: {
                 [key: string]: [
                     number,
@@ -3839,18 +3898,18 @@ export interface components {
         };
         /** @description A statement. */
         SqlBody: {
-            /** @description The most rows: 1 to 10,000; 1,000, if none are named. */
+            /** @description The largest number of rows: 1 to 10,000; 1,000 by default. */
             most?: number | null;
             /** @description One `SELECT` over the tables, by their names in SQL. */
             statement: string;
         };
-        /** @description What came of a statement that a person wrote. */
+        /** @description The result of a statement that a person wrote. */
         SqlRows: {
             /** @description Names of the columns. */
             columns: string[];
             /** @description Whether there are more rows. */
             is_cut: boolean;
-            /** @description The rows, at most as many as were asked for. */
+            /** @description The rows, up to the requested limit. */
             rows: components["schemas"]["DataValue"][][];
         };
         /** @description A fact of ours, or words that somebody else wrote. */
@@ -4156,7 +4215,7 @@ export interface components {
             columns: string[];
             /**
              * Format: int64
-             * @description Rows that were read, and rows of the table in that document.
+             * @description The number of rows read, and of rows of the table in that document.
              */
             read: number;
             readings: string[];
@@ -4339,42 +4398,42 @@ export interface components {
          */
         StopReason: "nothing_proposed" | "nothing_found" | "nothing_selected" | "none_helps" | "hop_limit" | "unreadable";
         /**
-         * @description What can be built on top of chunks and atoms, over all documents together.
+         * @description A structure over all documents, built on chunks and atoms.
          * @enum {string}
          */
         Structure: "graph" | "tree" | "tags";
-        /** @description A table with its cells kept. */
+        /** @description A table with its cells. */
         Table: {
             /** @description Column names; empty where the table states none. */
             header: string[];
             /**
-             * @description Where each line of the table stands in the document's text, header first: a chunk may end
+             * @description The span of each line of the table in the document's text, header first: a chunk may end
              *     between two of them, never inside one.
              */
             lines: components["schemas"]["Span"][];
             /** @description Cells by row, without the header; each from left to right. */
             rows: string[][];
         };
-        /** @description A tag that chunks bear: one for all spellings that fold to the same. */
+        /** @description A tag of chunks: one for all spellings that fold to the same. */
         Tag: {
-            /** @description The class that it belongs to; tags of two classes are two, though they sound alike. */
+            /** @description The class that it belongs to; equal tags of two classes are different. */
             class: components["schemas"]["TagClassId"];
             /** @description Derived from class and folded text. */
             id: components["schemas"]["TagId"];
-            /** @description As the chunk has it, or most chunks. */
+            /** @description Its spelling in the chunk, or in most chunks. */
             text: string;
         };
-        /** @description A class of tags: what to look for in chunks and questions. */
+        /** @description A class of tags to search for in chunks and questions. */
         TagClass: {
-            /** @description What belongs to it, in a sentence. */
+            /** @description Its definition, in a sentence. */
             covers: string;
             /** @description Some of its tags. */
             examples: components["schemas"]["TagExample"][];
-            /** @description Derived from the name and the cover that it was made with: renaming keeps it. */
+            /** @description Derived from its first name and cover: renaming keeps it. */
             id: components["schemas"]["TagClassId"];
             /** @description A short name, such as `symptom`; a person may change it. */
             name: string;
-            /** @description Who made it. */
+            /** @description Its author. */
             origin: components["schemas"]["Origin"];
         };
         /** @description A class of tags; derived from the name and the cover it was made with. */
@@ -4409,31 +4468,31 @@ export interface components {
             /** @description Pairs of a reader's word and the documents'. */
             pairs: number;
         };
-        /** @description A tag and how many chunks bear it. */
+        /** @description A tag with the number of its chunks. */
         TagCount: components["schemas"]["Tag"] & {
-            /** @description Chunks that bear it. */
+            /** @description The number of chunks. */
             chunks: number;
         };
         /** @description An example of a class. */
         TagExample: {
-            /** @description The chunk it was taken from: the example goes with it. None where a person gave it. */
+            /** @description The chunk of the example, which is removed with it. `None` if a person gave it. */
             chunk?: components["schemas"]["ChunkId"];
-            /** @description The tag as the chunk or the person has it. */
+            /** @description The tag as the chunk or the person spells it. */
             text: string;
         };
         /** @description A tag; derived from its class and the key of its folded text. */
         TagId: string;
-        /** @description What people say, and what the documents call it. */
+        /** @description A colloquial word and the documents' word for it. */
         TagPair: {
-            /** @description The name of the class that both belong to; empty where nobody said. */
+            /** @description The name of the class of both; empty if unknown. */
             class: string;
             /** @description The word of questions. */
             colloquial: string;
-            /** @description Who paired them. */
+            /** @description Its author. */
             origin: components["schemas"]["Origin"];
             /** @description The word of the documents. */
             professional: string;
-            /** @description Samples that bear it out. */
+            /** @description The number of supporting samples. */
             samples: number;
         };
         /**
@@ -4441,15 +4500,18 @@ export interface components {
          * @enum {string}
          */
         TaskClass: "factual" | "bridging" | "comparative" | "quantitative" | "summarizing" | "predictive" | "creative";
-        /** @description What has to hold for a value. */
+        /** @description A test of a value. */
         Test: {
-            /** @description A text of these very words, whatever their case and accents. */
+            /** @description A text of exactly these words, ignoring case and accents. */
             is: string;
         } | {
-            /** @description A text in which these words stand side by side. */
+            /** @description A text that contains these words in sequence. */
             holds: string;
         } | {
-            /** @description A date that lies wholly between two days, both included, as `2010-01-01`; open where one is missing. */
+            /**
+             * @description A date that lies wholly between two days, both included, as `2010-01-01`; a missing day
+             *     leaves that side open.
+             */
             between: {
                 /** @description The first day. */
                 from: string | null;
@@ -4457,7 +4519,7 @@ export interface components {
                 to: string | null;
             };
         } | {
-            /** @description A number at least this large, in the unit that it comes with. */
+            /** @description A number at least this large, in its unit. */
             at_least: components["schemas"]["Quantity"];
         } | {
             /** @description A number above this. */
@@ -4469,7 +4531,7 @@ export interface components {
             /** @description A number below this. */
             below: components["schemas"]["Quantity"];
         } | {
-            /** @description A yes or a no. */
+            /** @description Yes or no. */
             is_true: boolean;
         };
         /** @description An answer with what led to it. */
@@ -4479,9 +4541,9 @@ export interface components {
             /** @description What happened, in order. */
             trace: components["schemas"]["Event"][];
         };
-        /** @description How well a model did. */
+        /** @description The accuracy of a model. */
         Tried: {
-            /** @description Figures that were foretold and compared. */
+            /** @description The number of compared forecasts. */
             compared: number;
             /**
              * Format: double
@@ -4490,8 +4552,8 @@ export interface components {
             mae: number;
             /**
              * Format: double
-             * @description The same in multiples of the naive model's: of the seasonal one where there are seasons. None where naive made
-             *     no error.
+             * @description The error relative to the naive model's, or to the seasonal naive model's if there are
+             *     seasons. Null if naive made no error.
              */
             mase: number | null;
             /** @description The model. */
@@ -4520,25 +4582,25 @@ export interface components {
             /** @description Why it tells nothing. */
             why: string;
         };
-        /** @description A file that came, or a part of one. */
+        /** @description A file that has arrived, in whole or in part. */
         Uploaded: {
-            /** @description As it was called. */
+            /** @description The name that it was uploaded under. */
             file: string;
             /**
              * Format: int64
-             * @description Bytes of it that are there.
+             * @description Bytes of it that have arrived.
              */
             held: number;
-            /** @description Whether it is whole, and in its place. */
+            /** @description Whether it is complete and stored. */
             is_whole: boolean;
             /**
              * Format: int64
              * @description The job that indexes it.
              */
             job: number | null;
-            /** @description Of an archive: the files that it held. */
+            /** @description Only for an archive: the files that it contained. */
             unpacked?: components["schemas"]["UnpackResponse"];
-            /** @description Of a file that is not whole: what each further piece sends as `?upload=`. */
+            /** @description Only for an incomplete file: the value that each further piece sends as `?upload=`. */
             upload?: string;
         };
         /** @description Tokens used by one or many calls. */
@@ -4559,39 +4621,48 @@ export interface components {
          * @enum {string}
          */
         Verdict: "accept" | "correct" | "reject";
-        /** @description An answer that a person has judged: a node of the layer `D`, derived from the chunks of its grounds. */
+        /**
+         * @description An answer that a person has judged: a node of the layer `D`, derived from the chunks of its
+         *     grounds.
+         */
         Verified: {
             /**
              * Format: int64
-             * @description When, in universal time.
+             * @description The time of the judgment, in universal time.
              */
             at: number;
-            /** @description Who said so. */
+            /** @description The author of the judgment. */
             by: string;
             /** @description The class that the question was answered as. */
             class?: components["schemas"]["TaskClass"];
-            /** @description Every chunk that the judged answer was written from: who may not see one of them does not see this either. */
+            /**
+             * @description Every chunk that the judged answer was written from: a caller must see all of them to see
+             *     this judgment.
+             */
             context?: components["schemas"]["ChunkId"][];
-            /** @description What is right in its place; with [`Judgement::Corrected`] alone. */
+            /** @description The right answer; only with [`Judgement::Corrected`]. */
             correction?: string;
             /** @description The answer that was judged. */
             given: string;
-            /** @description What the right answer rests on, each passage once; empty where it is the person's word alone. */
+            /** @description The sources of the right answer, each passage once; empty if the person named none. */
             grounds: components["schemas"]["Ground"][];
-            /** @description Derived from question, judged answer and author: who judges the same answer again says it anew. */
+            /**
+             * @description Derived from question, judged answer and author: a new judgment of the same answer replaces
+             *     the old one.
+             */
             id: components["schemas"]["VerifiedId"];
-            /** @description What was said of the answer. */
+            /** @description The judgment. */
             judgement: components["schemas"]["Judgement"];
             /** @description The method that gave the judged answer. */
             method?: string;
-            /** @description What else there is to say of it; may be empty. */
+            /** @description A comment; may be empty. */
             note?: string;
             /** @description The question, word for word. */
             question: string;
             /** @description The run that gave it. */
             run?: components["schemas"]["RunId"];
         };
-        /** @description What one person says of one answer to one question; derived from these three. */
+        /** @description A person's judgment of an answer to a question; derived from these three. */
         VerifiedId: string;
         /**
          * @description The path that found a candidate (PIKE-RAG Fig. 11; hop retrieval is ours).
@@ -4610,31 +4681,34 @@ export interface components {
          * @enum {string}
          */
         WithoutModel: "hop_retrieval" | "quotes" | "fails";
-        /** @description What an answer of the levels above facts rests on. */
+        /** @description The evidence of an answer above the level of facts. */
         Worked: {
-            /** @description What kind of question was answered. */
+            /** @description The class of the answered question. */
             class: components["schemas"]["TaskClass"];
-            /** @description What was put side by side. */
+            /** @description The comparison. */
             comparison?: components["schemas"]["Comparison"];
-            /** @description What was reckoned with, where figures were. */
+            /** @description The computed figures, if any. */
             figures?: components["schemas"]["Figures"];
-            /** @description What was foretold. */
+            /** @description The forecast. */
             forecast?: components["schemas"]["Forecast"];
-            /** @description What was foretold of each group, where a question asks for one of each; its series are named. */
+            /**
+             * @description The forecasts of several groups, if the question asks for one of each; their series are
+             *     named.
+             */
             forecasts?: components["schemas"]["Forecast"][];
-            /** @description What was thought of, the best first. */
+            /** @description The ideas, best first. */
             ideas?: components["schemas"]["Idea"][];
-            /** @description What may come next, where that is a kind and no figure. */
+            /** @description The possible next outcomes, if they are categories and not figures. */
             outlook?: components["schemas"]["Outcome"][];
-            /** @description What people had said of the question before; none where nobody did. */
+            /** @description Earlier judgments of answers to the question, if any. */
             recalled?: components["schemas"]["Recalled"];
             /**
-             * @description Why there is no answer, where one was refused: for a question over tables with its readings to choose from. Absent in runs
-             *     of earlier versions.
+             * @description Why the answer was refused; for a question over tables with its readings to choose from.
+             *     Absent in runs of earlier versions.
              */
             refusal?: components["schemas"]["Reason"];
         };
-        /** @description Who wrote an answer. */
+        /** @description The author of an answer. */
         WrittenBy: {
             /** @enum {string} */
             kind: "language_model";
@@ -4649,7 +4723,7 @@ export interface components {
         } | {
             /** @enum {string} */
             kind: "person";
-            /** @description Who it was. */
+            /** @description The person's name. */
             name: string;
         };
     };
@@ -4845,7 +4919,7 @@ export interface operations {
     get_api_v1_bases_base_deletion: {
         parameters: {
             query: {
-                /** @description As it was called when it was sent. */
+                /** @description The name that it was uploaded under. */
                 file: string;
             };
             header?: never;
@@ -5097,9 +5171,12 @@ export interface operations {
     delete_api_v1_bases_base_files: {
         parameters: {
             query: {
-                /** @description As the base calls it. */
+                /** @description The name that the base uses. */
                 file: string;
-                /** @description For good: no byte of it is left in the base, runs that held its text included. Takes a key of scope `admin`. */
+                /**
+                 * @description Forget it: no byte of it is left in the base, including runs that contain its text. Needs a
+                 *     key of scope `admin`.
+                 */
                 forget?: boolean;
             };
             header?: never;
@@ -5131,13 +5208,19 @@ export interface operations {
     put_api_v1_bases_base_files_file: {
         parameters: {
             query?: {
-                /** @description It is kept and not indexed yet: to be estimated first, or together with others (`POST …/index`). */
+                /**
+                 * @description The file is stored but not indexed yet, so that you can estimate it first, or index several
+                 *     files together (`POST …/index`).
+                 */
                 hold?: boolean;
-                /** @description It is a ZIP archive: its files take the place of it, below a folder of its name (`law/…` for `law.zip`). */
+                /**
+                 * @description The file is a ZIP archive: its files are stored in its place, below a folder of its name
+                 *     (`law/…` for `law.zip`).
+                 */
                 unpack?: boolean;
                 /**
-                 * @description Tells its pieces from those of others under the same name: 1 to 64 letters, digits, `-` and `_`, the same with each
-                 *     piece. Where the first piece names none, the reply does.
+                 * @description Separates its pieces from those of other uploads of the same name: 1 to 64 letters, digits,
+                 *     `-` and `_`, the same for each piece. If the first piece names none, the reply does.
                  */
                 upload?: string;
             };
@@ -5183,7 +5266,7 @@ export interface operations {
     get_api_v1_bases_base_forecast: {
         parameters: {
             query?: {
-                /** @description A method by name; `pike`, if none is named. */
+                /** @description A method by name; `pike` by default. */
                 method?: string;
             };
             header?: never;
@@ -5223,11 +5306,11 @@ export interface operations {
     get_api_v1_bases_base_graph: {
         parameters: {
             query: {
-                /** @description An identifier, a document's path or title, the name of an entity. */
+                /** @description An identifier, a document's path or title, or the name of an entity. */
                 of: string;
-                /** @description How many edges away: 1 to 3; 1, if none is named. */
+                /** @description The distance in edges: 1 to 3; 1 by default. */
                 depth?: number;
-                /** @description Nodes at most: 1 to 500; 300, if none is named. */
+                /** @description The largest number of nodes: 1 to 500; 300 by default. */
                 most?: number;
             };
             header?: never;
@@ -5259,7 +5342,7 @@ export interface operations {
     get_api_v1_bases_base_graph_overview: {
         parameters: {
             query?: {
-                /** @description Nodes at most: 1 to 500; 300, if none is named. */
+                /** @description The largest number of nodes: 1 to 500; 300 by default. */
                 most?: number;
             };
             header?: never;
@@ -5422,7 +5505,7 @@ export interface operations {
     get_api_v1_bases_base_original: {
         parameters: {
             query: {
-                /** @description As the base calls it. */
+                /** @description The name that the base uses. */
                 file: string;
             };
             header?: never;
@@ -5483,7 +5566,7 @@ export interface operations {
     get_api_v1_bases_base_records: {
         parameters: {
             query?: {
-                /** @description Those of this schema alone. */
+                /** @description Only records of this schema. */
                 schema?: string;
                 /** @description A condition such as `folder=law`. */
                 filter?: string;
@@ -5517,9 +5600,9 @@ export interface operations {
     get_api_v1_bases_base_runs: {
         parameters: {
             query?: {
-                /** @description The latest so many; 50, if none is named. */
+                /** @description The number of latest runs; 50 by default. */
                 limit?: number;
-                /** @description Without their answers, which are long: `GET …/runs/{run}` has each. */
+                /** @description Omit the answers, which are long: `GET …/runs/{run}` returns each. */
                 brief?: boolean;
             };
             header?: never;
@@ -5740,7 +5823,7 @@ export interface operations {
     delete_api_v1_bases_base_sent: {
         parameters: {
             query?: {
-                /** @description As it was called when it was sent; all that is not in the base, if none is named. */
+                /** @description The name that it was uploaded under; every upload that is not in the base, if absent. */
                 file?: string;
             };
             header?: never;
@@ -5949,7 +6032,7 @@ export interface operations {
     get_api_v1_bases_base_sources_source_pages_page: {
         parameters: {
             query?: {
-                /** @description Pixels of the picture's width: 100 to 4000; 1200, if none is named. */
+                /** @description Width of the picture in pixels: 100 to 4000; 1200 by default. */
                 width?: number;
             };
             header?: never;
@@ -6326,9 +6409,9 @@ export interface operations {
     get_api_v1_bases_base_uploads: {
         parameters: {
             query: {
-                /** @description As it was called when it was sent. */
+                /** @description The name that it was uploaded under. */
                 file: string;
-                /** @description What its pieces were sent with as `?upload=`; without it no piece is found. */
+                /** @description The value of `?upload=` that its pieces used; without it no piece is found. */
                 upload?: string;
             };
             header?: never;
