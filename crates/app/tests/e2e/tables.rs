@@ -76,7 +76,10 @@ fn columns_of_months_are_rows() {
     South  2024-01               15
     South  2024-02                0
     ");
-    let ask = |question: &str| place.run_to(0, &["--offline", "ask", question]).stdout;
+    let ask = |question: &str| {
+        let shown = place.run_to(0, &["--offline", "ask", "--quiet", question]).stdout;
+        shown.trim_start().to_owned()
+    };
     let most = ask("Which plant used most electricity in March 2024?");
     assert!(most.starts_with("North"), "{most}");
     assert!(most.contains("electricity_use_2024.csv"), "{most}");
@@ -144,6 +147,7 @@ fn parquet_files_are_queried() {
     let sums = place.run_to(0, &["--json", "sql", sql]).json();
     let expected = serde_json::json!([["east", 17.75], ["north", 16.75], ["south", 17.25]]);
     assert_eq!(sums["rows"], expected);
-    let asked = place.run_to(0, &["ask", "What is the total amount of orders from the north?"]);
-    assert!(asked.stdout.starts_with("27.65 ("), "{}", asked.stdout);
+    let asked =
+        place.run_to(0, &["ask", "--quiet", "What is the total amount of orders from the north?"]);
+    assert!(asked.stdout.trim_start().starts_with("27.65 ("), "{}", asked.stdout);
 }

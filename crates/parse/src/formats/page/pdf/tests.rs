@@ -348,7 +348,7 @@ fn a_decompression_bomb_is_skipped() {
     bytes.extend(b"\nendstream\nendobj\ntrailer\n<</Root 1 0 R>>");
     let refused = parse("a.pdf", &bytes, &Limits::default(), &NoTools).unwrap_err();
     assert!(
-        matches!(&refused, ParseError::Malformed { reason, .. } if reason.contains("page 1: it unpacks")),
+        matches!(&refused, ParseError::Malformed { reason, .. } if reason.contains("page 1: its drawing instructions exceed")),
         "{refused}"
     );
 }
