@@ -140,14 +140,6 @@ proptest! {
     }
 }
 
-/// A row whose first cell is empty and whose other cells continue those above it.
-#[test]
-fn a_row_of_continued_cells_has_a_place() {
-    let row = "<td rowspan=0 colspan=99999><img alt='x'>";
-    let page = format!("<table><td>{row}<caption><td colspan=3><ul>");
-    survives("a.html", page.as_bytes());
-}
-
 /// Pieces of Office files of any kind.
 const OFFICE: &[&str] = &[
     "<p>",

@@ -189,9 +189,7 @@ impl Grid {
         let mut cells: Vec<Vec<String>> = Vec::new();
         for row in std::iter::once(&header).chain(self.rows.iter().map(|row| &row.slots)) {
             // Writes a cell across the whole row once.
-            let has_text = |slot: &Slot| !slot.text.text.trim().is_empty();
-            let alone =
-                row.first().is_some_and(has_text) && row.iter().skip(1).all(|slot| slot.continues);
+            let alone = row.iter().skip(1).all(|slot| slot.continues);
             let row = row.get(..if alone { row.len().min(1) } else { row.len() }).unwrap_or(row);
             links.push(row.iter().flat_map(|slot| labels(&slot.text)).collect());
             cells.push(row.iter().map(|slot| slot.text.text.clone()).collect());

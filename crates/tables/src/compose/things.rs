@@ -37,12 +37,10 @@ impl Composer<'_> {
             .collect();
         near.sort_unstable();
         for (_, at) in near {
-            let at = self.head_noun(at);
-            let mention = self.unclaimed.get(at)?;
-            let is_thing =
-                |place: &ColumnPlace| !self.scope.is_measure(*place) && !self.is_fixed(*place);
-            let things: Vec<ColumnPlace> =
-                mention.columns.iter().copied().filter(is_thing).collect();
+            // `哪个厂用电最多`: a measure behind a thing is not its head.
+            let head = Some(self.head_noun(at)).filter(|head| !self.things_at(*head).is_empty());
+            let at = head.unwrap_or(at);
+            let things = self.things_at(at);
             let first: Vec<ColumnPlace> =
                 things.iter().copied().filter(|place| place.table == 0).collect();
             match (things.as_slice(), first.as_slice()) {
@@ -55,6 +53,14 @@ impl Composer<'_> {
             }
         }
         None
+    }
+
+    /// The columns of a mention that are no measures and have no fixed value.
+    fn things_at(&self, at: usize) -> Vec<ColumnPlace> {
+        let is_thing =
+            |place: &ColumnPlace| !self.scope.is_measure(*place) && !self.is_fixed(*place);
+        let columns = self.unclaimed.get(at).map(|mention| mention.columns.iter().copied());
+        columns.into_iter().flatten().filter(is_thing).collect()
     }
 
     /// Whether a filter fixes the value of a column.
