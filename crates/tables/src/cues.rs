@@ -107,6 +107,7 @@ pub(crate) enum Occurrence {
 pattern!(SIGNS, r"(?:^|[\s（(])(?:[a-z]{1,3}|0)[+＋−-](?:[\s,.?？，。）)]|$|\p{Han})");
 
 // Two words for what tables write as one.
+pattern!(RUN_OUT, r"\b(?:runs?|ran|running) out\b");
 pattern!(BREAK_DOWN, r"\b(?:break|breaks|broke|broken|breaking) down\b");
 
 impl Cues {
@@ -120,7 +121,8 @@ impl Cues {
     /// The pieces of a question, without any cue.
     fn written(question: &str) -> Self {
         let text = periods::with_complete_dates(question.chars().map(narrow).collect());
-        let text = BREAK_DOWN.replace_all(&text, "breakdown").into_owned();
+        let text = BREAK_DOWN.replace_all(&text, "breakdown");
+        let text = RUN_OUT.replace_all(&text, "expires").into_owned();
         let pieces = pieces(&text);
         let used = vec![false; pieces.len()];
         Self { text, pieces, used, ..Self::default() }

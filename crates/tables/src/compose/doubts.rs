@@ -36,6 +36,7 @@ impl Composer<'_> {
             any(&|plan| self.reckons_with_times_of_day(plan)),
             any(&|plan| self.counts_rows_of_a_thing(plan)),
             any(&|plan| self.counts_rows_of_periods(plan)),
+            any(&|plan| self.is_no_money(plan, &text)),
             self.has_no_rate(reckoning),
             self.leaves_an_event_out(reckoning),
             any(&|plan| self.is_of_an_unnamed_beginning(plan)),
@@ -65,7 +66,7 @@ impl Composer<'_> {
                 .links
                 .columns
                 .iter()
-                .any(|mention| mention.span.start == end && mention.columns.contains(&by));
+                .any(|it| (end..=end + 1).contains(&it.span.start) && it.columns.contains(&by));
             self.links.topic.contains(&end) && !is_measure
         });
         if names_rows {
@@ -183,6 +184,22 @@ impl Composer<'_> {
         HOW_MUCH.iter().any(|words| text.contains(words))
             && plan.measures.is_empty()
             && !plan.show.iter().any(is_amount)
+    }
+
+    /// Money is asked for, and the figure has another unit.
+    fn is_no_money(&self, plan: &TablePlan, text: &str) -> bool {
+        const MONEY: [&str; 7] = ["money", "fees", "dollars", "euros", "费", "钱", "元"];
+        const CURRENCIES: [&str; 8] = ["usd", "eur", "gbp", "jpy", "cny", "万元", "亿元", "keur"];
+        let is_asked = MONEY.iter().any(|word| text.contains(word));
+        let measured = plan.measures.iter().filter_map(|measure| measure.column.as_ref());
+        is_asked
+            && measured.chain(&plan.show).any(|column| {
+                let place = self.scope.place(column).filter(|it| self.scope.is_measure(*it));
+                let unit = place.and_then(|place| self.scope.column(place)?.unit.as_deref());
+                let unit = unit.map(str::to_lowercase);
+                let unit = unit.as_deref().map(|unit| unit_of(unit).unwrap_or(unit));
+                unit.is_some_and(|unit| !CURRENCIES.contains(&unit))
+            })
     }
 
     /// The number of rows of a table that has a row for each thing and period says nothing.

@@ -52,7 +52,7 @@ const EVENTS: &str = "\
 <admitted | admission admitted admit | 入院 住院
 +-discharged | discharge discharged | 出院
 <signed | sign signed signing signature | 签订 签署 签约
--expire expires expired expiring | expiry expire expires expired expiration | 到期 失效 届满
+-expire expires expired expiring | expiry expire expires expired expiration valid | 到期 失效 届满
 <installed | install installed installation | 安装
 ~bought purchased acquired | buy bought purchase purchased acquired acquisition | 购买 购置 采购 购入
 +~sold | sell sold sale | 售出 卖出
