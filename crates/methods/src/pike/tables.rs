@@ -30,7 +30,6 @@ use crate::run::Run;
 
 /// Columns that a message names.
 const NAMED: usize = 100;
-
 /// Readings that a message names.
 const NEAREST: usize = 2;
 
