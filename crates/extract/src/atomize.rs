@@ -13,7 +13,7 @@ use pikerag_prompt::{
 };
 use serde_json::json;
 
-// §A.3: the questions are to be diverse, hence the temperature.
+// §A.3: the questions must be diverse, hence the temperature.
 const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/atomize.md"), 2048).at(0.7);
 
 /// The atoms of a chunk, and the numbers of dropped ones.

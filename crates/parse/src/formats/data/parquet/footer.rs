@@ -225,7 +225,7 @@ mod tests {
         [MAGIC, footer, &length, MAGIC].concat()
     }
 
-    /// A schema of fields that each have so many others within them.
+    /// A schema of fields that each contain this many others.
     fn schema(children: &[u8]) -> Vec<u8> {
         // Version 1; the list; of each field the fifth number. A number that is not negative is written doubled.
         let mut footer = vec![0x15, 2, 0x19, 0xfc, u8::try_from(children.len()).unwrap()];

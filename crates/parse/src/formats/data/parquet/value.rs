@@ -48,7 +48,7 @@ pub(super) enum Kind {
     /// Numbers as they are stored; bytes are text where they read as such.
     Plain,
     Unsigned,
-    /// With so many digits behind the point.
+    /// With this many digits behind the point.
     Decimal(i32),
     Text,
     Date,
@@ -116,7 +116,7 @@ impl Kind {
         }
     }
 
-    /// `None` where the value cannot be told as text; so are those below.
+    /// `None` if the value has no form as text; so in the functions below.
     pub(super) fn int32(self, value: i32) -> Option<Value> {
         match self {
             Self::Unsigned => Some(Value::Bare(value.cast_unsigned().to_string())),
