@@ -135,6 +135,17 @@ fn the_way_from_a_document_leads_down_through_a_filter() {
     );
 }
 
+/// A question about a thing, in one of four ways.
+fn question_about(thing: &str, way: usize) -> String {
+    let ways = [
+        "Who keeps the {}?",
+        "How many orders are there of the {}?",
+        "What is the {}?",
+        "谁保管{}？",
+    ];
+    ways[way].replace("{}", thing)
+}
+
 fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
     let place = Place::new();
     for (number, paper) in papers.iter().enumerate() {
@@ -152,13 +163,7 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
     let serving = place.serve(&["--offline"]);
     // What somebody else asks, sees and says right is there to be found out.
     let thing = papers[about].thing;
-    let question = [
-        "Who keeps the {}?",
-        "How many orders are there of the {}?",
-        "What is the {}?",
-        "谁保管{}？",
-    ][way]
-        .replace("{}", thing);
+    let question = question_about(thing, way);
     let run =
         serving.post("/api/v1/bases/default/ask", &whole, &json!({ "question": question })).json();
     let run = run["run"].as_str().unwrap().to_owned();

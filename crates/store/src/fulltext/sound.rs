@@ -127,7 +127,7 @@ mod tests {
                 filepath: PathBuf::from("x.term"),
             };
             let of_tantivy: Result<(), TantivyError> = Err(opened.into());
-            super::is_of_system(&of_tantivy.context("opening the full-text index").unwrap_err())
+            is_of_system(&of_tantivy.context("opening the full-text index").unwrap_err())
         };
         // EIO, ENOMEM, EACCES, ENFILE, EMFILE; then ENOENT, ENOTDIR, EISDIR.
         for code in [5, 12, 13, 23, 24] {
