@@ -11,13 +11,13 @@ mod web;
 use pikerag_knowledge::{Document, Problem};
 
 use crate::document::file::{Input, TextFile};
-use crate::problems::Problems;
 use crate::{ExternalTools, Format, Limits, NoTools, PagePicture, ParseError, format_of};
 use book::epub;
 use data::{csv, json, parquet, sqlite, xml};
 use mail::eml;
 use office::rtf;
 use page::{image, pdf};
+use pikerag_unpack::Problems;
 use text::{asciidoc, markdown, org, plain, rst, subtitles};
 use web::html;
 

@@ -1,6 +1,6 @@
 //! Turns the bytes of a file into documents (PIKE-RAG §5.1.1, file parsing).
 //!
-//! From the bottom up: `bytes` unpacks and decodes files, `format` detects their format, `document`
+//! From the bottom up: [`pikerag_unpack`] unpacks and decodes files, `format` detects their format, `document`
 //! writes documents, and `formats` has one reader per format and the `match` that selects it. A new
 //! format needs one more [`Format`], one more line there and one more module. [`pikerag_layout`]
 //! handles the layout of pages.
@@ -8,14 +8,11 @@
 //! Every document has a title that is not blank. The spans of its blocks rise, do not overlap, and
 //! lie within the text on character boundaries. The same bytes give the same document.
 
-mod bytes;
 mod document;
-mod error;
 mod external_tools;
 mod format;
 mod formats;
 mod limits;
-mod problems;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -24,17 +21,17 @@ mod test_support;
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
 
-use bytes::archive::Archive;
-use problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::archive::Archive;
 
-pub use bytes::image_header::pixels;
-pub use error::ParseError;
 pub use external_tools::{ExternalTools, NoTools, Unavailable};
 pub use format::Format;
 pub use format::detect::format_of;
 pub use formats::draw;
 pub use limits::Limits;
 pub use pikerag_layout::ocr::RecognizedWord;
+pub use pikerag_unpack::ParseError;
+pub use pikerag_unpack::image_header::pixels;
 
 /// Version of all decisions of this crate; part of the file's recipe, so a change reads files
 /// again.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::test_support::{NAMES, check, packed};
-use crate::{Limits, NoTools, parse};
+use crate::{Limits, NoTools, ParseError, parse};
 
 fn survives(name: &str, bytes: &[u8]) {
     let limits = Limits { max_depth: 8, max_cells: 60, max_records: 20, ..Limits::default() };
@@ -220,3 +220,15 @@ const OFFICE: &[&str] = &[
     "<!--",
     "-->",
 ];
+
+#[test]
+fn errors_cross_a_process_boundary() {
+    let limits = Limits { max_bytes: 9, ..Limits::default() };
+    for bytes in [&b""[..], b"%PDF", b"a\0", b"{", b" ", b"0123456789"] {
+        for name in NAMES {
+            let Err(error) = parse(name, bytes, &limits, &NoTools) else { continue };
+            let json = serde_json::to_string(&error).unwrap();
+            assert_eq!(serde_json::from_str::<ParseError>(&json).unwrap(), error);
+        }
+    }
+}

@@ -10,13 +10,14 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
     ("prompt", &["knowledge", "language"]),
     ("layout", &["knowledge"]),
-    ("parse", &["knowledge", "layout"]),
+    ("unpack", &["knowledge"]),
+    ("parse", &["knowledge", "layout", "unpack"]),
     ("extract", &["knowledge", "language", "prompt"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
@@ -56,6 +57,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "narrate",
     "prompt",
     "layout",
+    "unpack",
     "parse",
     "extract",
     "reason",

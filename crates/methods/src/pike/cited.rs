@@ -1,13 +1,41 @@
-//! Cites places of documents that an answer was computed from.
+//! Builds the answers that the program computes, with citations of the places that they rest on.
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{Check, Chunk, ChunkId, Citation, Context, Span};
+use pikerag_knowledge::{
+    Answer, Check, Chunk, ChunkId, Citation, Context, Event, Span, Worked, WrittenBy,
+};
 
 use crate::ports::{Ports, SolveError};
+use crate::run::Run;
 
 /// Places that are cited, at most.
 const CITED: usize = 40;
+
+/// An answer that the program computed from `places`; the trace gets its text.
+///
+/// # Errors
+/// The base cannot be read.
+pub(super) async fn computed_answer(
+    ports: &Ports,
+    run: &mut Run,
+    (text, rationale): (String, String),
+    places: impl IntoIterator<Item = (ChunkId, Span)>,
+    worked: Worked,
+) -> Result<Answer, SolveError> {
+    let (context, citations) = cited(ports, places).await?;
+    run.push(Event::Answered { answer: text.clone() });
+    Ok(Answer {
+        text,
+        rationale,
+        refused: false,
+        missing: Vec::new(),
+        written_by: WrittenBy::Reckoning,
+        citations,
+        context,
+        worked: Some(Box::new(worked)),
+    })
+}
 
 /// The citations of the first places, in order, with the chunks that contain them. A place whose chunk is gone is left out.
 ///

@@ -1,16 +1,16 @@
-//! How are things counted, summed, ranked and listed? By an engine, over all records of a kind; each figure names the
-//! records that it rests on (PIKE-RAG §3.2, quantitative questions).
+//! Counts, sums, ranks and lists the things of all records of a kind; each figure names the records that it rests on
+//! (PIKE-RAG §3.2, quantitative questions).
 
 use std::collections::HashMap;
 
-use super::cited::cited;
+use super::cited::computed_answer;
 use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
-use pikerag_knowledge::{Answer, Event, Question, TaskClass, Value, Worked, WrittenBy};
+use pikerag_knowledge::{Answer, Event, Question, TaskClass, Value, Worked};
 use pikerag_narrate::{Language, coverage, figure_row, listed, query};
 use pikerag_records::inquiry::{Form, Inquiry};
 
@@ -197,19 +197,8 @@ pub(super) async fn reckoned(
     worked: Worked,
 ) -> Result<Answer, SolveError> {
     let records = worked.figures.iter().flat_map(|figures| &figures.records);
-    let places = records.map(|record| (record.chunk, record.span));
-    let (context, citations) = cited(ports, places).await?;
-    run.push(Event::Answered { answer: text.clone() });
-    Ok(Answer {
-        text,
-        rationale,
-        refused: false,
-        missing: Vec::new(),
-        written_by: WrittenBy::Reckoning,
-        citations,
-        context,
-        worked: Some(Box::new(worked)),
-    })
+    let places: Vec<_> = records.map(|record| (record.chunk, record.span)).collect();
+    computed_answer(ports, run, (text, rationale), places, worked).await
 }
 
 /// What was to be carried on, counted: what is asked for lies within the records.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use pikerag_knowledge::data::{DataTable, PlanRows};
 use pikerag_knowledge::{
     Answer, Chunk, ClassifiedBy, Event, Level, Note, Question, Reason, Role, SourceId, StoreError,
-    TaskClass, Worked, WrittenBy,
+    TaskClass, Worked,
 };
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
 use pikerag_tables::{
@@ -24,7 +24,7 @@ use pikerag_tables::{
 pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
 use self::lead::{Lead, lead};
-use super::cited::cited;
+use super::cited::computed_answer;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -351,10 +351,7 @@ impl Reader {
         let understood: Vec<String> =
             plans.into_iter().map(|plan| plan_words(plan, &tables, language)).collect();
         let first = understood.first().map(String::as_str).unwrap_or_default();
-        let text = match language {
-            Language::English => format!("{} ({first})", lead.text),
-            Language::Chinese => format!("{}（{first}）", lead.text),
-        };
+        let text = with_plan(&lead.text, first, language);
         let understood = understood.join(language.separator());
         Ok(Some(Computed { reading, tables, results, lead, understood, text }))
     }
@@ -368,33 +365,36 @@ impl Reader {
         by: Option<ClassifiedBy>,
     ) -> Result<Answer, SolveError> {
         let Computed { reading, tables, results, lead, understood, text } = computed;
-        let titles: Vec<String> = tables.iter().map(|table| table.title.clone()).collect();
         if let Some(by) = by {
-            let why = Reason::TablesAnswer { tables: titles.clone() };
+            let tables = tables.iter().map(|table| table.title.clone()).collect();
+            let why = Reason::TablesAnswer { tables };
             run.classified(class_of(&reading), by, vec![why.into()])?;
         }
-        run.push(Event::Queried {
-            tables: titles,
-            sql: results.iter().map(|result| result.sql.clone()).collect(),
-            matched: results.iter().map(|result| result.matched).sum(),
-            unused: reading.unused_words.clone(),
-        });
+        queried(run, &tables, &results.iter().collect::<Vec<_>>(), &reading.unused_words);
         if !reading.unused_words.is_empty() {
             run.push(Event::Noted {
                 note: Note::WordsUnused { words: reading.unused_words.clone() }.into(),
             });
         }
-        let (context, citations) = cited(ports, lead.places()).await?;
-        run.push(Event::Answered { answer: text.clone() });
-        Ok(Answer {
-            text,
-            rationale: understood,
-            refused: false,
-            missing: Vec::new(),
-            written_by: WrittenBy::Reckoning,
-            citations,
-            context,
-            worked: Some(Box::new(Worked::of(class_of(&reading)))),
-        })
+        let worked = Worked::of(class_of(&reading));
+        computed_answer(ports, run, (text, understood), lead.places(), worked).await
     }
+}
+
+/// The words of a result with the plan that gives it.
+fn with_plan(lead: &str, plan: &str, language: Language) -> String {
+    match language {
+        Language::English => format!("{lead} ({plan})"),
+        Language::Chinese => format!("{lead}（{plan}）"),
+    }
+}
+
+/// Tells the trace which statements gave which number of rows.
+fn queried(run: &mut Run, tables: &[DataTable], results: &[&PlanRows], unused: &[String]) {
+    run.push(Event::Queried {
+        tables: tables.iter().map(|table| table.title.clone()).collect(),
+        sql: results.iter().map(|result| result.sql.clone()).collect(),
+        matched: results.iter().map(|result| result.matched).sum(),
+        unused: unused.to_vec(),
+    });
 }

@@ -6,9 +6,9 @@ use pikerag_knowledge::{Block, Chunking, Document, Link};
 
 use super::blocks::one_line;
 use super::writing::Writing;
-use crate::bytes::encoding;
-use crate::problems::Problems;
 use crate::{ExternalTools, Format, Limits, ParseError};
+use pikerag_unpack::Problems;
+use pikerag_unpack::encoding;
 
 /// A file whose format is not text.
 pub(crate) struct Input<'a> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::document::blocks::{add_block, one_line};
 use crate::document::file::TextFile;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 const IDS: [&str; 4] = ["id", "_id", "chunk_id", "idx"];
 const TEXTS: [&str; 3] = ["text", "content", "contents"];

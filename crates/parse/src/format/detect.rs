@@ -2,8 +2,8 @@
 
 use super::Format;
 use crate::ParseError;
-use crate::bytes::encoding::{self, Bytes};
-use crate::bytes::{archive, image_header};
+use pikerag_unpack::encoding::{self, Bytes};
+use pikerag_unpack::{archive, image_header};
 
 const LATER: &str =
     "this format comes in a later version; until then, save it as text, Markdown or HTML";

@@ -14,8 +14,8 @@ mod sheets;
 use pikerag_knowledge::{Document, Problem};
 
 use crate::document::file::Input;
-use crate::problems::Problems;
 use crate::{Format, ParseError, format_of};
+use pikerag_unpack::Problems;
 
 /// Reads a file of an Office format; `None` if it has another format.
 pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Option<Document>, ParseError> {

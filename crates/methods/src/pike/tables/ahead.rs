@@ -9,7 +9,7 @@ use pikerag_knowledge::data::{DataTable, PlanRows, TableMeasure, TablePlan};
 use pikerag_knowledge::worked::Forecast;
 use pikerag_knowledge::{
     Answer, ChunkId, ClassifiedBy, Event, Level, Question, Reason, Role, Span, StoreError,
-    TaskClass, Worked, WrittenBy,
+    TaskClass, Worked,
 };
 use pikerag_narrate::{Language, forecast_points, group_forecasts, plan_words, series_rationale};
 use pikerag_prompt::Prompt;
@@ -18,8 +18,8 @@ use pikerag_tables::{Reading, Reckoning, SeriesReading, series_of};
 
 use self::past::{asked, past};
 use super::asked::Try;
-use super::{RIVAL, Reader, is_near, names_of_columns};
-use crate::pike::cited::cited;
+use super::{RIVAL, Reader, is_near, names_of_columns, queried, with_plan};
+use crate::pike::cited::computed_answer;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -280,12 +280,7 @@ async fn answer(
     Forecasts { each: carried, left_out }: Forecasts,
 ) -> Result<Answer, SolveError> {
     let language = Language::of(question.query());
-    run.push(Event::Queried {
-        tables: tables.iter().map(|table| table.title.clone()).collect(),
-        sql: vec![result.sql.clone()],
-        matched: result.matched,
-        unused: Vec::new(),
-    });
+    queried(run, tables, &[&result], &[]);
     for of in carried.values() {
         run.push(Event::Foretold { forecast: of.forecast.clone() });
     }
@@ -301,10 +296,7 @@ async fn answer(
             (group_forecasts(each, left_out, language), String::new())
         }
     };
-    let text = match language {
-        Language::English => format!("{lead} ({understood})"),
-        Language::Chinese => format!("{lead}（{understood}）"),
-    };
+    let text = with_plan(&lead, &understood, language);
     // The latest figures matter most.
     let mut seen = std::collections::HashSet::new();
     let places = result.rows.iter().rev().flat_map(|row| &row.origins);
@@ -312,22 +304,11 @@ async fn answer(
         .map(|origin| (origin.chunk, origin.span))
         .filter(|place| seen.insert(*place))
         .collect();
-    let (context, citations) = cited(ports, places).await?;
     let mut worked = Worked::of(TaskClass::Predictive);
     let mut forecasts: Vec<Forecast> = carried.into_values().map(|of| of.forecast).collect();
     match is_grouped {
         true => worked.forecasts = forecasts,
         false => worked.forecast = forecasts.pop(),
     }
-    run.push(Event::Answered { answer: text.clone() });
-    Ok(Answer {
-        text,
-        rationale,
-        refused: false,
-        missing: Vec::new(),
-        written_by: WrittenBy::Reckoning,
-        citations,
-        context,
-        worked: Some(Box::new(worked)),
-    })
+    computed_answer(ports, run, (text, rationale), places, worked).await
 }

@@ -9,15 +9,15 @@ use pikerag_knowledge::data::{
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::worked::Outcome;
 use pikerag_knowledge::{
-    Answer, ClassifiedBy, Event, Question, Reason, StoreError, TaskClass, Worked, WrittenBy,
+    Answer, ChunkId, ClassifiedBy, Question, Reason, Span, StoreError, TaskClass, Worked,
 };
 use pikerag_narrate::{Language, first_kinds, kinds_rationale, plan_words};
 use pikerag_tables::{Reading, Reckoning};
 
 use super::ahead::Foreseen;
 use super::lead::as_number;
-use super::{Reader, is_near};
-use crate::pike::cited::cited;
+use super::{Reader, is_near, queried, with_plan};
+use crate::pike::cited::computed_answer;
 use crate::pike::predict::{CASES, Cases, KINDS, outlook};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -153,33 +153,14 @@ async fn answer(
     (understood, outlook): (String, Vec<Outcome>),
 ) -> Result<Answer, SolveError> {
     let language = Language::of(question.query());
-    run.push(Event::Queried {
-        tables: tables.iter().map(|table| table.title.clone()).collect(),
-        sql: vec![counted.sql],
-        matched: counted.matched,
-        unused: Vec::new(),
-    });
+    queried(run, tables, &[&counted], &[]);
     let kinds = first_kinds(&outlook, KINDS, language);
-    let text = match language {
-        Language::English => format!("{kinds} ({understood})"),
-        Language::Chinese => format!("{kinds}（{understood}）"),
-    };
+    let text = with_plan(&kinds, &understood, language);
     let trend = outlook.first().map_or(0.0, |outcome| outcome.trend);
     let rationale = kinds_rationale(outlook.iter().map(|it| it.count).sum(), trend, language);
     let origins = counted.rows.iter().flat_map(|row| &row.origins);
-    let (context, citations) =
-        cited(ports, origins.map(|origin| (origin.chunk, origin.span))).await?;
-    run.push(Event::Answered { answer: text.clone() });
+    let places: Vec<(ChunkId, Span)> = origins.map(|origin| (origin.chunk, origin.span)).collect();
     let mut worked = Worked::of(TaskClass::Predictive);
     worked.outlook = outlook;
-    Ok(Answer {
-        text,
-        rationale,
-        refused: false,
-        missing: Vec::new(),
-        written_by: WrittenBy::Reckoning,
-        citations,
-        context,
-        worked: Some(Box::new(worked)),
-    })
+    computed_answer(ports, run, (text, rationale), places, worked).await
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::{BlockKind, Document, Link};
 
-use crate::bytes::archive::{self, Archive};
-use crate::bytes::xml::{Element, Tree, decode};
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
 use crate::document::writing::Writing;
 use crate::formats::web::html;
-use crate::problems::Problems;
 use crate::{Format, ParseError};
+use pikerag_unpack::Problems;
+use pikerag_unpack::archive::{self, Archive};
+use pikerag_unpack::xml::{Element, Tree, decode};
 
 /// The most chapters of one book.
 const MOST_CHAPTERS: usize = 5_000;

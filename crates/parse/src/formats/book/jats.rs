@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::bytes::xml::{Child, Element};
 use crate::document::blocks::one_line;
+use pikerag_unpack::xml::{Child, Element};
 
 /// The article as a page of HTML.
 pub(crate) fn page_of(article: Element) -> String {

@@ -6,7 +6,7 @@ use pikerag_knowledge::{Block, BlockKind, Document, Span, Table};
 use crate::ParseError;
 use crate::document::cells::{named_row, names_columns, split_header};
 use crate::document::file::TextFile;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// The separator between the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::document::blocks::add_block;
 use crate::document::file::TextFile;
 use crate::document::record::{Records, flatten};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// Reads JSON Lines: one record per line. Invalid lines become problems.
 pub(crate) fn read_lines(

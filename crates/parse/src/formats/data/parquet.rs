@@ -17,8 +17,8 @@ use crate::ParseError;
 use crate::document::blocks::one_line;
 use crate::document::file::Input;
 use crate::document::writing::Writing;
-use crate::problems::Problems;
 use leaf::Leaf;
+use pikerag_unpack::Problems;
 use shape::Column;
 
 /// Begins and ends each file.

@@ -10,7 +10,7 @@ use rusqlite::{Connection, MAIN_DB};
 use crate::ParseError;
 use crate::document::file::Input;
 use crate::document::writing::Writing;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// The header bytes of the write and read versions: 1 for a journal, 2 for a separate log.
 const VERSIONS: std::ops::Range<usize> = 18..20;

@@ -4,13 +4,13 @@
 use pikerag_knowledge::{BlockKind, Document};
 
 use crate::ParseError;
-use crate::bytes::xml::{Child, Element, Tree, decode};
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
 use crate::document::writing::Writing;
 use crate::formats::book::jats;
 use crate::formats::web::html;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Child, Element, Tree, decode};
 
 /// The most columns of a table of records.
 const MOST_COLUMNS: usize = 100;

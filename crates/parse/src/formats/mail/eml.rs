@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashSet};
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use pikerag_knowledge::{BlockKind, Document, Problem};
 
-use crate::bytes::image_header;
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
 use crate::document::writing::Writing;
 use crate::formats::text::plain;
 use crate::formats::web::html;
-use crate::problems::Problems;
 use crate::{Format, ParseError};
+use pikerag_unpack::Problems;
+use pikerag_unpack::image_header;
 
 /// The deepest nesting of messages in messages.
 const DEEPEST: usize = 3;

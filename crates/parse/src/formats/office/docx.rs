@@ -15,13 +15,13 @@ use std::collections::HashMap;
 use pikerag_knowledge::{BlockKind, Document};
 
 use crate::ParseError;
-use crate::bytes::xml::{Element, Tree};
 use crate::document::file::Input;
 use crate::document::writing::Writing;
 use crate::formats::office::ooxml::{Package, Relations};
-use crate::problems::Problems;
 use numbering::Numbering;
 use paragraph::Field;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 use styles::Styles;
 
 /// The state of reading a body.

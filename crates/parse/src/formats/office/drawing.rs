@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::BlockKind;
 
-use crate::bytes::xml::{Element, Tree};
 use crate::document::writing::Writing;
 use crate::formats::office::ooxml::Package;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 
 /// The most points of a chart.
 const MOST_POINTS: usize = 100_000;

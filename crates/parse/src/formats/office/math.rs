@@ -1,7 +1,7 @@
 //! Writes formulas of Office on one line, with structure as in `LaTeX` and unchanged letters
 //! (ECMA-376 part 1, §22.1).
 
-use crate::bytes::xml::Element;
+use pikerag_unpack::xml::Element;
 
 /// A formula as text: `a^{2}+\frac{1}{b}`.
 pub(crate) fn linear(formula: Element) -> String {

@@ -13,14 +13,14 @@ use pikerag_knowledge::{Document, Image};
 
 use crate::Format;
 use crate::ParseError;
-use crate::bytes::archive::{Archive, resolve};
-use crate::bytes::image_header::shown_type;
-use crate::bytes::xml::{Event, Events, Tag, Tree, decode};
 use crate::document::blocks::one_line;
 use crate::document::file::Input;
 use crate::document::writing::Writing;
-use crate::problems::Problems;
 use lists::Lists;
+use pikerag_unpack::Problems;
+use pikerag_unpack::archive::{Archive, resolve};
+use pikerag_unpack::image_header::shown_type;
+use pikerag_unpack::xml::{Event, Events, Tag, Tree, decode};
 use styles::Styles;
 
 /// The most bytes of all kept pictures.
@@ -65,7 +65,7 @@ pub(crate) fn read(
         seen: HashSet::new(),
         images_left: LARGEST_IMAGES,
     };
-    for body in root.child("body").into_iter().flat_map(crate::bytes::xml::Element::elements) {
+    for body in root.child("body").into_iter().flat_map(pikerag_unpack::xml::Element::elements) {
         match format {
             Format::Odp => reader.slides(body),
             _ => reader.blocks(body),
@@ -116,7 +116,7 @@ pub(crate) fn metadata(archive: &mut Archive, problems: &mut Problems) -> BTreeM
     let text = decode(&bytes);
     let tree = Tree::read(&text, "meta.xml", problems);
     let meta = tree.root().and_then(|root| root.child("meta"));
-    for element in meta.into_iter().flat_map(crate::bytes::xml::Element::elements) {
+    for element in meta.into_iter().flat_map(pikerag_unpack::xml::Element::elements) {
         let key = match element.name() {
             "initial-creator" => "author",
             "creation-date" => "created",

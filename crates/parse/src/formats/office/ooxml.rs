@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use pikerag_knowledge::Image;
 
 use crate::ParseError;
-use crate::bytes::archive::{Archive, resolve};
-use crate::bytes::image_header::shown_type;
-use crate::bytes::xml::{Tree, decode};
 use crate::document::blocks::one_line;
 use crate::document::file::Input;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::archive::{Archive, resolve};
+use pikerag_unpack::image_header::shown_type;
+use pikerag_unpack::xml::{Tree, decode};
 
 /// The most bytes of one kept picture, and of all of them.
 const LARGEST_IMAGE: usize = 16 << 20;
@@ -108,7 +108,7 @@ impl<'a> Package<'a> {
         let mut metadata = BTreeMap::new();
         let Some(text) = self.part("docProps/core.xml", problems) else { return metadata };
         let tree = Tree::read(&text, "docProps/core.xml", problems);
-        for element in tree.root().into_iter().flat_map(crate::bytes::xml::Element::elements) {
+        for element in tree.root().into_iter().flat_map(pikerag_unpack::xml::Element::elements) {
             let key = match element.name() {
                 "creator" => "author",
                 name @ ("title" | "subject" | "keywords" | "description" | "category"

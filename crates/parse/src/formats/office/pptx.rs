@@ -8,13 +8,13 @@ mod text;
 use pikerag_knowledge::{BlockKind, Document};
 
 use crate::ParseError;
-use crate::bytes::xml::{Element, Tree};
 use crate::document::file::Input;
 use crate::document::writing::{Place, Writing};
 use crate::formats::office::drawing::paragraphs;
 use crate::formats::office::ooxml::{Package, Relations};
-use crate::problems::Problems;
 use comments::Authors;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 use shapes::Frame;
 
 /// The most slides of a file.

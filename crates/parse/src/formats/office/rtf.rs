@@ -11,8 +11,8 @@ use pikerag_knowledge::Document;
 
 use crate::document::blocks::one_line;
 use crate::document::file::Input;
-use crate::problems::Problems;
 use page::{Page, Paragraph};
+use pikerag_unpack::Problems;
 use tokens::{Token, Tokens};
 
 /// Groups nested deeper are read as if they had this depth.

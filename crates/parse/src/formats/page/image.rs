@@ -6,10 +6,10 @@ use pikerag_layout::piece::{Body, LinePlace};
 
 use super::recognize::recognize;
 use crate::ParseError;
-use crate::bytes::image_header;
 use crate::document::file::Input;
 use crate::document::writing::{LinkedText, Writing};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::image_header;
 
 /// Longer sides, in pixels, do not come from a scanner or camera.
 const LONGEST_SIDE: u32 = 65_535;

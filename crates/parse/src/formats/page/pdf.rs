@@ -30,8 +30,8 @@ use pikerag_layout::page;
 use pikerag_layout::piece::{Body, Piece, Sheet};
 
 use crate::document::file::Input;
-use crate::problems::Problems;
 use crate::{ParseError, Unavailable};
+use pikerag_unpack::Problems;
 
 pub(crate) use draw::draw;
 

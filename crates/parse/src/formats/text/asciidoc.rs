@@ -10,7 +10,7 @@ use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
 use crate::document::writing::LinkedText;
 use crate::formats::text::markup::{Header, MarkupBuilder, links};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// Reads sections, lists, tables, blocks, captions and links; attributes and comments are skipped.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {

@@ -15,7 +15,7 @@ use crate::document::blocks::{add_block, one_line, trimmed};
 use crate::document::file::TextFile;
 use crate::document::front_matter;
 use crate::document::links::is_followed;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 use raw_html::RawHtml;
 
 /// Reads Markdown; the title is that of the front matter, else the first heading of level 1.

@@ -8,7 +8,7 @@ use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
 use crate::document::writing::LinkedText;
 use crate::formats::text::markup::{Header, MarkupBuilder, links};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// Reads sections, lists, tables of both kinds, literal blocks and links. The content of directives
 /// is read; comments are skipped.

@@ -13,8 +13,8 @@ use scraper::Node;
 use crate::ParseError;
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
-use crate::problems::Problems;
 use content::Keep;
+use pikerag_unpack::Problems;
 use writer::Writer;
 
 /// A main part with less than this share (1/5) of the page's text is not the main part.

@@ -5,10 +5,10 @@ use pikerag_knowledge::BlockKind;
 use super::Reader;
 use super::paragraph::{After, Para};
 use super::styles::Role;
-use crate::bytes::xml::Element;
 use crate::document::writing::LinkedText;
 use crate::formats::office::drawing;
 use crate::formats::office::ooxml::Picture;
+use pikerag_unpack::xml::Element;
 
 impl<'x> Reader<'_, '_> {
     /// Writes all content of a body, a layout cell, or a text box.

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::bytes::xml::{Element, Tree};
 use crate::formats::office::numerals::format_number;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 
 /// The number of list levels in Word.
 const LEVELS: usize = 9;

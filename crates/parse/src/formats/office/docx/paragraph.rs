@@ -2,9 +2,9 @@
 
 use super::Reader;
 use super::styles::{Role, Style, is_on};
-use crate::bytes::xml::{Child, Element};
 use crate::formats::office::math;
 use crate::formats::office::para::{self, Context};
+use pikerag_unpack::xml::{Child, Element};
 
 /// The deepest nesting of fields that are distinguished.
 const DEEPEST_FIELD: usize = 32;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::bytes::xml::{Element, Tree};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 
 /// The longest chain of styles that are based on each other.
 const LONGEST_CHAIN: usize = 20;

@@ -3,9 +3,9 @@
 use super::Reader;
 use super::paragraph::After;
 use super::styles::is_on;
-use crate::bytes::xml::Element;
 use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
+use pikerag_unpack::xml::Element;
 
 /// A cell with more bytes is a part of the page; its table serves layout.
 const LONGEST_CELL: usize = 4_000;

@@ -5,9 +5,9 @@ use pikerag_knowledge::BlockKind;
 use super::Reader;
 use super::inline::Para;
 use super::table::Flat;
-use crate::bytes::xml::Element;
 use crate::document::grid::RowStyle;
 use crate::document::writing::LinkedText;
+use pikerag_unpack::xml::Element;
 
 impl<'x> Reader<'_, '_> {
     /// Writes all content of a body, a section, a frame or a layout cell.
@@ -188,10 +188,10 @@ impl<'x> Reader<'_, '_> {
 
     /// Writes the texts of an embedded chart or formula; `false` if there are none.
     pub(super) fn object(&mut self, href: &str) -> bool {
-        let name = format!("{}/content.xml", crate::bytes::archive::resolve("", href));
+        let name = format!("{}/content.xml", pikerag_unpack::archive::resolve("", href));
         let Some(bytes) = self.archive.entry(&name, self.problems) else { return false };
-        let text = crate::bytes::xml::decode(&bytes);
-        let tree = crate::bytes::xml::Tree::read(&text, &name, self.problems);
+        let text = pikerag_unpack::xml::decode(&bytes);
+        let tree = pikerag_unpack::xml::Tree::read(&text, &name, self.problems);
         let Some(root) = tree.root() else { return false };
         if root.name() == "math" {
             let words = root.find("annotation").map_or_else(|| root.text(), Element::text);

@@ -1,9 +1,9 @@
 //! Reads the content of an `OpenDocument` paragraph.
 
 use super::Reader;
-use crate::bytes::xml::{Child, Element};
 use crate::formats::office::math;
 use crate::formats::office::para::{self, Context};
+use pikerag_unpack::xml::{Child, Element};
 
 /// A paragraph with its frames, notes and comments.
 pub(super) type Para<'x> = para::Para<Element<'x>>;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::bytes::xml::Element;
+use pikerag_unpack::xml::Element;
 
 const LEVELS: usize = 10;
 

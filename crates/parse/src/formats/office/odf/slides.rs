@@ -4,9 +4,9 @@ use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
 use super::table::Flat;
-use crate::bytes::xml::Element;
 use crate::document::writing::Place;
 use pikerag_layout::order::xy_cut::{Bounds, reading_order};
+use pikerag_unpack::xml::Element;
 
 impl<'x> Reader<'_, '_> {
     /// Writes a presentation, one page per slide.

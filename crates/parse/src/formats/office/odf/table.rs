@@ -1,9 +1,9 @@
 //! Writes `OpenDocument` tables.
 
 use super::Reader;
-use crate::bytes::xml::Element;
 use crate::document::grid::{Grid, RowStyle};
 use crate::document::writing::LinkedText;
+use pikerag_unpack::xml::Element;
 
 /// The most repetitions of a cell.
 const MOST_REPEATS: usize = 100;

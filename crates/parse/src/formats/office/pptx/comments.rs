@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use pikerag_knowledge::BlockKind;
 
-use crate::bytes::xml::{Element, Tree};
 use crate::document::writing::Writing;
 use crate::formats::office::drawing::paragraphs;
 use crate::formats::office::ooxml::{Package, Relations};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Element, Tree};
 
 /// Names of comment authors, by identifier.
 pub(super) struct Authors(HashMap<String, String>);

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use pikerag_knowledge::{Area, BlockKind};
 
 use super::Reader;
-use crate::bytes::xml::Element;
 use crate::document::grid::{Grid, RowStyle};
 use crate::formats::office::drawing;
 use crate::formats::office::ooxml::Picture;
 use pikerag_layout::order::xy_cut::{Bounds, reading_order};
+use pikerag_unpack::xml::Element;
 
 /// English Metric Units per point.
 const EMU: f64 = 12_700.0;

@@ -3,9 +3,9 @@
 use pikerag_knowledge::BlockKind;
 
 use super::Reader;
-use crate::bytes::xml::Element;
 use crate::document::writing::LinkedText;
 use crate::formats::office::math;
+use pikerag_unpack::xml::Element;
 
 impl<'x> Reader<'_, '_> {
     /// Writes a title as a heading on one line.

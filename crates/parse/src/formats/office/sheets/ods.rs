@@ -7,12 +7,12 @@ use pikerag_knowledge::{BlockKind, Document};
 use super::numbers::plain;
 use super::{Cell, CellBudget, LAST, Sheet};
 use crate::ParseError;
-use crate::bytes::archive::Archive;
-use crate::bytes::xml::{Event, Events, Tag};
 use crate::document::file::Input;
 use crate::document::writing::Writing;
 use crate::formats::office::odf;
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::archive::Archive;
+use pikerag_unpack::xml::{Event, Events, Tag};
 
 /// The most declared repetitions of a cell or row with content.
 const MOST_REPEATS: u32 = 1_000;

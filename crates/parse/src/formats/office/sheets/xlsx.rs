@@ -8,12 +8,12 @@ use pikerag_knowledge::{BlockKind, Document};
 use super::numbers::{Shown, built_in, of_code, plain, show};
 use super::{Cell, CellBudget, Sheet};
 use crate::ParseError;
-use crate::bytes::xml::{Event, Events, Tag, Tree};
 use crate::document::file::Input;
 use crate::document::writing::Writing;
 use crate::formats::office::drawing;
 use crate::formats::office::ooxml::{Package, Picture, Relations};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
+use pikerag_unpack::xml::{Event, Events, Tag, Tree};
 
 struct Workbook {
     strings: Vec<String>,
@@ -341,7 +341,7 @@ fn comments(
         for comment in list.into_iter().flat_map(|list| list.all("comment")) {
             let place = comment.attr("ref").unwrap_or_default();
             let text =
-                comment.child("text").map(crate::bytes::xml::Element::text).unwrap_or_default();
+                comment.child("text").map(pikerag_unpack::xml::Element::text).unwrap_or_default();
             // For old programs, Excel puts a notice in any language before the text of a thread.
             let thread = text.strip_prefix("[Threaded comment]");
             let text = thread

@@ -9,7 +9,7 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::bytes::image_header;
+use pikerag_unpack::image_header;
 
 /// The most pixels of a picture: a page of A4 at 500 dots per inch. A progressive JPEG needs six
 /// bytes for each, besides the result.

@@ -8,7 +8,7 @@ use pikerag_knowledge::{Block, BlockKind, Link, Span};
 
 use crate::Limits;
 use crate::formats::web::html::{self, Budget, Passage};
-use crate::problems::Problems;
+use pikerag_unpack::Problems;
 
 /// The HTML blocks of a file. Consecutive blocks are read as one, because a blank line ends a block
 /// inside a table.

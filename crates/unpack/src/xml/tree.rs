@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::{Event, Events, Tag};
-use crate::problems::Problems;
+use crate::Problems;
 
 /// The most nodes of a tree, at about 50 bytes each.
 const MOST_NODES: usize = 3_000_000;
 
 /// A part as a tree, without comments; of alternatives (`mc:AlternateContent`) only the first.
 #[derive(Debug)]
-pub(crate) struct Tree<'t> {
+pub struct Tree<'t> {
     nodes: Vec<Node<'t>>,
 }
 
@@ -30,21 +30,24 @@ enum NodeKind<'t> {
 
 /// An element of a tree, as a view that is cheap to copy.
 #[derive(Clone, Copy)]
-pub(crate) struct Element<'a> {
+pub struct Element<'a> {
     tree: &'a Tree<'a>,
     tag: &'a Tag<'a>,
     first: u32,
 }
 
+/// A node inside an element.
 #[derive(Clone, Copy)]
-pub(crate) enum Child<'a> {
+pub enum Child<'a> {
+    /// An element.
     Element(Element<'a>),
+    /// Text between two tags, or a part of it.
     Text(&'a str),
 }
 
 impl<'t> Tree<'t> {
     /// Reads a part as far as it is readable; problems show `place`.
-    pub(crate) fn read(text: &'t str, place: &str, problems: &mut Problems) -> Self {
+    pub fn read(text: &'t str, place: &str, problems: &mut Problems) -> Self {
         let mut nodes: Vec<Node<'t>> = Vec::new();
         // Open elements with the last child of each.
         let mut open: Vec<(u32, u32)> = Vec::new();
@@ -105,7 +108,7 @@ impl<'t> Tree<'t> {
     }
 
     /// The outermost element; `None` if the text has no element.
-    pub(crate) fn root(&self) -> Option<Element<'_>> {
+    pub fn root(&self) -> Option<Element<'_>> {
         self.element(0)
     }
 
@@ -137,27 +140,28 @@ fn is_named(nodes: &[Node], at: u32, name: &str) -> bool {
 }
 
 impl<'a> Element<'a> {
-    pub(crate) fn name(self) -> &'a str {
+    /// See [`Tag::name`].
+    pub fn name(self) -> &'a str {
         self.tag.name()
     }
 
     /// See [`Tag::attr`].
-    pub(crate) fn attr(self, name: &str) -> Option<Cow<'a, str>> {
+    pub fn attr(self, name: &str) -> Option<Cow<'a, str>> {
         self.tag.attr(name)
     }
 
     /// See [`Tag::number`].
-    pub(crate) fn number<N: std::str::FromStr>(self, name: &str) -> Option<N> {
+    pub fn number<N: std::str::FromStr>(self, name: &str) -> Option<N> {
         self.tag.number(name)
     }
 
     /// See [`Tag::is_on`].
-    pub(crate) fn is_on(self, name: &str) -> bool {
+    pub fn is_on(self, name: &str) -> bool {
         self.tag.is_on(name)
     }
 
     /// Child elements and texts, in order.
-    pub(crate) fn children(self) -> impl Iterator<Item = Child<'a>> {
+    pub fn children(self) -> impl Iterator<Item = Child<'a>> {
         let mut at = self.first;
         std::iter::from_fn(move || {
             if at == 0 {
@@ -170,7 +174,7 @@ impl<'a> Element<'a> {
     }
 
     /// Child elements, in order.
-    pub(crate) fn elements(self) -> impl Iterator<Item = Element<'a>> {
+    pub fn elements(self) -> impl Iterator<Item = Element<'a>> {
         self.children().filter_map(|child| match child {
             Child::Element(element) => Some(element),
             Child::Text(_) => None,
@@ -178,22 +182,22 @@ impl<'a> Element<'a> {
     }
 
     /// Child elements with this name.
-    pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Element<'a>> {
+    pub fn all(self, name: &str) -> impl Iterator<Item = Element<'a>> {
         self.elements().filter(move |element| element.name() == name)
     }
 
     /// The first child element with this name.
-    pub(crate) fn child(self, name: &str) -> Option<Element<'a>> {
+    pub fn child(self, name: &str) -> Option<Element<'a>> {
         self.all(name).next()
     }
 
     /// The first element at the end of a path of names.
-    pub(crate) fn path(self, names: &[&str]) -> Option<Element<'a>> {
+    pub fn path(self, names: &[&str]) -> Option<Element<'a>> {
         names.iter().try_fold(self, |element, name| element.child(name))
     }
 
     /// All elements below it, parents before children.
-    pub(crate) fn descendants(self) -> impl Iterator<Item = Element<'a>> {
+    pub fn descendants(self) -> impl Iterator<Item = Element<'a>> {
         let mut waiting = vec![self.first];
         std::iter::from_fn(move || {
             loop {
@@ -212,7 +216,7 @@ impl<'a> Element<'a> {
     }
 
     /// Elements with this name at any depth, but not inside one another.
-    pub(crate) fn outermost(self, name: &str) -> impl Iterator<Item = Element<'a>> {
+    pub fn outermost(self, name: &str) -> impl Iterator<Item = Element<'a>> {
         let mut waiting = vec![self.first];
         std::iter::from_fn(move || {
             loop {
@@ -229,12 +233,12 @@ impl<'a> Element<'a> {
     }
 
     /// The first element with this name at any depth.
-    pub(crate) fn find(self, name: &str) -> Option<Element<'a>> {
+    pub fn find(self, name: &str) -> Option<Element<'a>> {
         self.descendants().find(|element| element.name() == name)
     }
 
     /// All text in it at any depth, without separators.
-    pub(crate) fn text(self) -> String {
+    pub fn text(self) -> String {
         let mut text = String::new();
         let mut waiting = vec![self.first];
         while let Some(at) = waiting.pop() {

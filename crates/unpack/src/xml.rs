@@ -10,14 +10,14 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event as Raw};
 
-use crate::problems::Problems;
-pub(crate) use tree::{Child, Element, Tree};
+use crate::Problems;
+pub use tree::{Child, Element, Tree};
 
 /// The deepest nesting that is read; it bounds the recursion of code that walks a tree.
 const DEEPEST: usize = 200;
 
 /// The text of a part in any encoding.
-pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let encoding = match bytes {
         [b'<', 0, b'?', 0, ..] => UTF_16LE,
         [0, b'<', 0, b'?', ..] => UTF_16BE,
@@ -37,8 +37,9 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).filter(|found| ![UTF_16LE, UTF_16BE].contains(found))
 }
 
+/// One event of a part, in the order of its text.
 #[derive(Debug)]
-pub(crate) enum Event<'t> {
+pub enum Event<'t> {
     /// The start of an element; an empty element ends with the next event.
     Open(Tag<'t>),
     /// The end of the last open element.
@@ -49,17 +50,17 @@ pub(crate) enum Event<'t> {
 
 /// The start tag of an element.
 #[derive(Clone, Debug)]
-pub(crate) struct Tag<'t>(BytesStart<'t>);
+pub struct Tag<'t>(BytesStart<'t>);
 
 impl Tag<'_> {
     /// The name without its prefix, which every writer may choose.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.0.local_name().into_inner()
     }
 
     /// The value of an attribute. `val` matches any attribute of that name, preferably one without
     /// a prefix; `r:id` matches one with any prefix.
-    pub(crate) fn attr(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub fn attr(&self, name: &str) -> Option<Cow<'_, str>> {
         let (prefixed, name) = name.split_once(':').map_or((false, name), |(_, name)| (true, name));
         let mut best = None;
         let mut attributes = self.0.attributes();
@@ -81,12 +82,12 @@ impl Tag<'_> {
     }
 
     /// The value of an attribute as a number.
-    pub(crate) fn number<N: std::str::FromStr>(&self, name: &str) -> Option<N> {
+    pub fn number<N: std::str::FromStr>(&self, name: &str) -> Option<N> {
         self.attr(name)?.trim().parse().ok()
     }
 
     /// Whether the attribute exists and is not `0`, `false`, `off` or `none`.
-    pub(crate) fn is_on(&self, name: &str) -> bool {
+    pub fn is_on(&self, name: &str) -> bool {
         self.attr(name).is_some_and(|value| !matches!(&*value, "0" | "false" | "off" | "none"))
     }
 }
@@ -96,7 +97,7 @@ fn value<'t>(attribute: &quick_xml::events::attributes::Attribute<'t>) -> Cow<'t
 }
 
 /// The events of a part. Elements that are nested too deep are skipped with their content.
-pub(crate) struct Events<'t> {
+pub struct Events<'t> {
     reader: quick_xml::Reader<&'t [u8]>,
     depth: usize,
     n_deep: usize,
@@ -106,7 +107,8 @@ pub(crate) struct Events<'t> {
 }
 
 impl<'t> Events<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
+    /// Events of the whole text, from its start.
+    pub fn new(text: &'t str) -> Self {
         let mut reader = quick_xml::Reader::from_str(text);
         let config = reader.config_mut();
         config.expand_empty_elements = true;
@@ -115,7 +117,7 @@ impl<'t> Events<'t> {
     }
 
     /// Adds the problems found so far.
-    pub(crate) fn report(&self, place: &str, problems: &mut Problems) {
+    pub fn report(&self, place: &str, problems: &mut Problems) {
         if let Some(fault) = &self.fault {
             problems.add(place, format!("is invalid here, the rest was skipped: {fault}"));
         }
@@ -133,7 +135,7 @@ impl<'t> Events<'t> {
     }
 
     /// Skips the rest of the element that was opened last.
-    pub(crate) fn pass_over(&mut self) {
+    pub fn pass_over(&mut self) {
         let around = self.depth.saturating_sub(1);
         while around < self.depth && self.next().is_some() {}
     }

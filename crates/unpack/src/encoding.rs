@@ -3,19 +3,20 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use crate::ParseError;
-use crate::problems::Problems;
+use crate::{ParseError, Problems};
 
 /// Text with its original encoding, if that is not UTF-8.
 #[derive(Debug)]
-pub(crate) struct Decoded {
-    pub(crate) text: String,
-    pub(crate) encoding: Option<&'static str>,
+pub struct Decoded {
+    /// The text, as UTF-8.
+    pub text: String,
+    /// The name of the original encoding; `None` for UTF-8.
+    pub encoding: Option<&'static str>,
 }
 
 /// The kind of bytes at first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bytes {
+pub enum Bytes {
     /// A byte order mark, or zero bytes in the pattern of UTF-16.
     Utf16(&'static Encoding),
     /// No zero bytes: text in some encoding.
@@ -25,7 +26,7 @@ pub(crate) enum Bytes {
 }
 
 /// Classifies the bytes without decoding them.
-pub(crate) fn kind_of(bytes: &[u8]) -> Bytes {
+pub fn kind_of(bytes: &[u8]) -> Bytes {
     if let Some((encoding, _)) = Encoding::for_bom(bytes).filter(|(found, _)| *found != UTF_8) {
         return Bytes::Utf16(encoding);
     }
@@ -47,7 +48,7 @@ pub(crate) fn kind_of(bytes: &[u8]) -> Bytes {
 
 /// Decodes bytes by their byte order mark, then as UTF-8, then as the file declares, then by a
 /// guess.
-pub(crate) fn decode(
+pub fn decode(
     name: &str,
     bytes: &[u8],
     declared: Option<&'static Encoding>,
@@ -71,7 +72,7 @@ pub(crate) fn decode(
 }
 
 /// The encoding of bytes that are not valid UTF-8.
-pub(crate) fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
+pub fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
     let (mut valid, mut broken) = (0usize, 0usize);
     for chunk in bytes.utf8_chunks() {
         valid += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -90,7 +91,7 @@ pub(crate) fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'stat
 }
 
 /// The encoding that the start of an HTML file declares: `<meta charset=…>` or `encoding="…"`.
-pub(crate) fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+pub fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)).to_ascii_lowercase();
     for key in ["charset", "encoding"] {
         for (at, _) in start.match_indices(key) {

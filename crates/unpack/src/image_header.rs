@@ -24,7 +24,7 @@ pub fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// The media type of a picture of a known kind.
-pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
+pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     const MAGIC: &[(&[u8], &str)] = &[
         (b"\x89PNG\r\n\x1a\n", "image/png"),
         (b"\xff\xd8\xff", "image/jpeg"),
@@ -48,7 +48,7 @@ pub(crate) fn media_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// The media type of a picture that browsers can show.
-pub(crate) fn shown_type(bytes: &[u8]) -> Option<&'static str> {
+pub fn shown_type(bytes: &[u8]) -> Option<&'static str> {
     media_type(bytes).filter(|media_type| *media_type != "image/tiff")
 }
 

@@ -6,15 +6,16 @@ use pikerag_knowledge::Problem;
 /// bad lines does not give a million messages.
 const MOST: usize = 1_000;
 
+/// The problems of one file, in the order of discovery.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     list: Vec<Problem>,
     more: usize,
 }
 
 impl Problems {
     /// Adds a problem; `place` is empty for the file as a whole.
-    pub(crate) fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
+    pub fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
         if self.list.len() < MOST {
             self.list.push(Problem { place: place.into(), reason: reason.into() });
         } else {
@@ -23,12 +24,12 @@ impl Problems {
     }
 
     /// The last problem found; unchanged after the thousandth.
-    pub(crate) fn last(&self) -> Option<&Problem> {
+    pub fn last(&self) -> Option<&Problem> {
         self.list.last()
     }
 
     /// The list, followed by the number of unlisted problems.
-    pub(crate) fn finish(mut self) -> Vec<Problem> {
+    pub fn finish(mut self) -> Vec<Problem> {
         if 0 < self.more {
             let reason = format!("{} more problems are not listed", self.more);
             self.list.push(Problem { place: String::new(), reason });

@@ -9,8 +9,7 @@ use zip::ZipArchive;
 use zip::read::ZipFileEntry;
 
 use super::encoding::guess;
-use crate::ParseError;
-use crate::problems::Problems;
+use crate::{ParseError, Problems};
 
 /// The most entries of an archive; one with more is refused.
 const MOST_ENTRIES: usize = 50_000;
@@ -24,7 +23,7 @@ const MOST_GROWTH: (u64, u64) = (16 << 20, 300);
 const ENTRY: &[u8] = b"PK\x01\x02";
 
 /// An archive with its directory; entries are unpacked on request, within limits.
-pub(crate) struct Archive<'a> {
+pub struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// Names of files, as callers use them, in the order of the directory.
     names: Vec<String>,
@@ -40,11 +39,7 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     /// No directory, an encrypted entry, or a limit is exceeded.
-    pub(crate) fn open(
-        file: &str,
-        bytes: &'a [u8],
-        problems: &mut Problems,
-    ) -> Result<Self, ParseError> {
+    pub fn open(file: &str, bytes: &'a [u8], problems: &mut Problems) -> Result<Self, ParseError> {
         // Counts first, because reading the directory costs memory for each entry.
         let n_entries = bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count();
         if MOST_ENTRIES < n_entries {
@@ -117,18 +112,18 @@ impl<'a> Archive<'a> {
     }
 
     /// Names of all files, in the order of the directory, with `/` between folders.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
     /// Whether an entry has this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
     }
 
     /// Unpacks one entry. `None` if no entry has this name or, as a problem, if it is damaged or
     /// too large. Case may differ.
-    pub(crate) fn entry(&mut self, name: &str, problems: &mut Problems) -> Option<Vec<u8>> {
+    pub fn entry(&mut self, name: &str, problems: &mut Problems) -> Option<Vec<u8>> {
         let place = self.place(name)?;
         let limit = LARGEST_ENTRY.min(self.left);
         let mut file = match self.zip.by_index(place) {
@@ -162,7 +157,7 @@ impl<'a> Archive<'a> {
 
 /// The kind of document that an archive declares in its entry `mimetype` or else in the content
 /// types of its parts; `None` if it declares none.
-pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
+pub fn declared_type(bytes: &[u8]) -> Option<String> {
     if MOST_ENTRIES < bytes.windows(ENTRY.len()).filter(|window| *window == ENTRY).count() {
         return None;
     }
@@ -179,7 +174,7 @@ pub(crate) fn declared_type(bytes: &[u8]) -> Option<String> {
 
 /// Resolves a reference in the file `from`: `../media/a.png` in `ppt/slides/s1.xml` gives
 /// `ppt/media/a.png`. A reference that begins with `/` starts at the root.
-pub(crate) fn resolve(from: &str, reference: &str) -> String {
+pub fn resolve(from: &str, reference: &str) -> String {
     let folder = if reference.starts_with('/') {
         ""
     } else {
@@ -246,7 +241,16 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::test_support::{packed, run};
+
+    /// A ZIP file with these entries.
+    fn packed(entries: &[(&str, &str)]) -> Vec<u8> {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in entries {
+            writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::Write::write_all(&mut writer, content.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
 
     /// The names and contents of an archive, and its problems.
     fn list(bytes: &[u8]) -> String {
@@ -288,7 +292,7 @@ mod tests {
         let bomb = packed(&[("word/document.xml", &" ".repeat(20 << 20))]);
         insta::assert_snapshot!(list(&bomb), @"`a.docx` is an archive whose entry `word/document.xml` grows to 1028 times its size when unpacked: it is not unpacked; if you trust it, open it in its program and save it in parts");
         let many = [b"PK\x03\x04".as_slice(), &ENTRY.repeat(MOST_ENTRIES + 1)].concat();
-        insta::assert_snapshot!(run("a.docx", &many), @"`a.docx` is an archive of 50001 entries, more than the limit of 50000: it is not unpacked; if you trust it, open it in its program and save it in parts");
+        insta::assert_snapshot!(list(&many), @"`a.docx` is an archive of 50001 entries, more than the limit of 50000: it is not unpacked; if you trust it, open it in its program and save it in parts");
     }
 
     #[test]
