@@ -1,5 +1,4 @@
-//! Sentences that a method answers with, where no model writes the answer. A replay compares answers, so these keep their
-//! wording.
+//! Words the answers that no model writes. A replay compares answers, so these keep their wording.
 
 use crate::language::{InWords, Words};
 use crate::reasons::nearest;
@@ -9,23 +8,23 @@ use crate::reasons::nearest;
 pub enum Sentence<'a> {
     /// The documents do not contain the answer, and why.
     Insufficient(&'a str),
-    /// What the answer most likely is.
+    /// The answer that is most likely.
     MostLikely(&'a str),
     /// Knowledge is missing for these steps, a line each.
     MissingKnowledge(&'a str),
-    /// The things are compared side by side, without a conclusion.
+    /// The documents' statements about each thing, side by side, without a conclusion.
     SideBySide,
     /// Whether things are the same.
     IsSame(bool),
-    /// The reply of the model could not be read.
+    /// The model's reply could not be read.
     ReplyUnreadable,
     /// A table may have the answer.
     TableMayAnswer {
-        /// Its title.
+        /// Title of the table.
         table: &'a str,
-        /// Words that were not understood.
+        /// Words of the question that were not understood.
         words: &'a [String],
-        /// How the question reads without them, the nearest first.
+        /// Readings of the question without these words, the nearest first.
         readings: &'a [String],
         /// The statement of each reading.
         statements: &'a [String],
@@ -49,8 +48,8 @@ impl InWords for Sentence<'_> {
                 format!("知识库中的内容不足以回答这个问题。缺少以下步骤所需的知识：\n{steps}"),
             ),
             Self::SideBySide => Words::new(
-                "What the documents tell of each stands side by side; the verdict takes a language model.",
-                "以下并列文档对各项的说法；结论需要语言模型给出。",
+                "Below are the documents' statements about each item; a conclusion needs a language model.",
+                "以下并列各文档对每一项的说明；得出结论需要语言模型。",
             ),
             Self::IsSame(true) => Words::new("Yes", "是"),
             Self::IsSame(false) => Words::new("No", "否"),

@@ -1,4 +1,4 @@
-//! Words plans over typed tables, and what came of them.
+//! Words plans over typed tables and their results.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use pikerag_knowledge::tables::By;
 use crate::language::Language;
 use crate::numbers::{amount, number, with_unit};
 
-/// Values of one filter that are named; of more, their number.
+/// The most values of one filter that are named; the rest are counted.
 const NAMED: usize = 6;
 
-/// A value as people read it, in the unit of its column.
+/// A value with the unit of its column.
 pub fn data_value(value: &DataValue, unit: Option<&str>, language: Language) -> String {
     match value {
         DataValue::Empty => language.either("no value", "无值").to_owned(),
@@ -24,19 +24,19 @@ pub fn data_value(value: &DataValue, unit: Option<&str>, language: Language) -> 
     }
 }
 
-/// A number with all digits that it has.
+/// A number with all its digits.
 fn exact(value: f64) -> String {
     let is_plain = value.fract() != 0.0 && (1e-9..1e15).contains(&value.abs());
     if is_plain { value.to_string() } else { number(value) }
 }
 
-/// A figure worked out of others, without the digits that only the reckoning made.
+/// A computed figure, without the digits that come from floating-point error.
 fn figure(value: f64) -> String {
     let digits = if value.abs() < 0.01 { 1e9 } else { 1e4 };
     exact((value * digits).round() / digits)
 }
 
-/// What a plan works out, in words: `mean of wind in seattle-weather; date in 2014`.
+/// The computation of a plan in words: `mean of wind in seattle-weather; date in 2014`.
 pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) -> String {
     let measured: Vec<String> = plan
         .measures
@@ -60,20 +60,20 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
         let found = tables.iter().find(|found| found.name == table);
         found.map_or_else(|| table.to_owned(), |found| found.title.clone())
     };
-    let mut told = match language {
+    let mut text = match language {
         Language::English => format!("{what} in {}", title(&plan.table)),
         Language::Chinese => format!("{}：{what}", title(&plan.table)),
     };
     for join in &plan.joins {
         let joined = title(&join.to.table);
         let _ = match language {
-            Language::English => write!(told, " with {joined}"),
-            Language::Chinese => write!(told, "，结合 {joined}"),
+            Language::English => write!(text, " with {joined}"),
+            Language::Chinese => write!(text, "，结合 {joined}"),
         };
     }
     for filter in &plan.filters {
-        told.push_str(language.either("; ", "；"));
-        told.push_str(&filter_words(filter, tables, language));
+        text.push_str(language.either("; ", "；"));
+        text.push_str(&filter_words(filter, tables, language));
     }
     let groups: Vec<String> = plan
         .group
@@ -88,19 +88,19 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
     if !groups.is_empty() {
         let groups = groups.join(", ");
         let _ = match language {
-            Language::English => write!(told, "; for each {groups}"),
-            Language::Chinese => write!(told, "；按 {groups} 分组"),
+            Language::English => write!(text, "; for each {groups}"),
+            Language::Chinese => write!(text, "；按 {groups} 分组"),
         };
     }
     if let Some(order) = &plan.order
         && plan.limit.is_some()
     {
-        told.push_str(&order_words(order, tables, language));
+        text.push_str(&order_words(order, tables, language));
     }
-    told
+    text
 }
 
-/// What comes first, and by which column: the measure is named already.
+/// The order, and its column unless that is the measure, which is already named.
 fn order_words(order: &TableOrder, tables: &[DataTable], language: Language) -> String {
     let column = match &order.by {
         OrderBy::Measure => None,
@@ -210,7 +210,7 @@ fn name(column: &ColumnRef, tables: &[DataTable]) -> String {
     find(column, tables).map_or_else(|| column.column.clone(), |found| found.name.clone())
 }
 
-/// The rows of a result: of each its first cell, the others behind it.
+/// The rows of a result: the first cell of each, with the other cells in parentheses.
 pub fn data_rows(
     rows: &[Vec<(DataValue, Option<String>)>],
     all: usize,
@@ -231,7 +231,7 @@ pub fn data_rows(
     crate::figures::listed(&shown, all, language)
 }
 
-/// A figure worked out of two.
+/// A figure computed from two.
 pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language) -> String {
     let (first_shown, second_shown) = (figure(first), figure(second));
     match kind {
@@ -255,12 +255,12 @@ pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language
     }
 }
 
-/// How two figures become one.
+/// The computation of one figure from two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TwoFigures {
     /// The second minus the first.
     Difference,
-    /// By how many percent the second is above the first.
+    /// The rise from the first to the second, in percent of the first.
     Growth,
     /// The first in percent of the second.
     Share,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_what_it_works_out_in_both_languages() {
+    fn a_plan_is_worded_in_both_languages() {
         let text = |text: &str| DataValue::Text(text.to_owned());
         let plan = TablePlan {
             table: "repairs".to_owned(),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_pairs_of_figures_are_told() {
+    fn rows_and_pairs_of_figures_are_worded() {
         let row = vec![
             (DataValue::Text("lathe".to_owned()), None),
             (DataValue::Integer(330), Some("€".to_owned())),

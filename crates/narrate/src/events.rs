@@ -1,4 +1,4 @@
-//! The events of a run.
+//! Words the events of a run.
 
 use pikerag_knowledge::{Candidate, Consulted, Event, FactRead, MappedTag};
 
@@ -9,9 +9,9 @@ use crate::scores::score_parts;
 /// The words of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narration {
-    /// The model's own thoughts before it; empty without.
+    /// The model's thoughts before the event; empty if there are none.
     pub thinking: String,
-    /// What happened, a line each; at least one, unless a model proposed nothing.
+    /// The event, in at least one line, unless a model proposed nothing.
     pub lines: Vec<String>,
     /// Details of the last line.
     pub details: Vec<String>,
@@ -235,8 +235,8 @@ fn tagged(tags: &[MappedTag], query: &str, keywords: &[String], language: Langua
     Narration { lines, ..Narration::default() }
 }
 
-/// What a search found, without its place: score, text, the chunk that an atom leads to, path, parts of the score. `text` is
-/// shown in place of the candidate's own.
+/// A candidate without its rank: score, text, the chunk that an atom leads to, path, parts of the
+/// score. `text` is shown in place of the candidate's text.
 pub fn candidate(candidate: &Candidate, text: &str, language: Language) -> String {
     let parts = match score_parts(&candidate.parts, language) {
         none if none.is_empty() => none,

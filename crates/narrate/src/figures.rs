@@ -1,4 +1,4 @@
-//! Queries over records, their figures, and their coverage.
+//! Words queries over records, their figures, and their coverage.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub fn figure_row(
     language: Language,
 ) -> String {
     let value = amount(value, unit);
-    let unknown = language.either("not told", "未说明");
+    let unknown = language.either("not stated", "未说明");
     let named = |part: &String| if part.is_empty() { unknown.to_owned() } else { part.clone() };
     let key: Vec<String> = key.iter().map(named).collect();
     let key = key.join(language.either(", ", "，"));
@@ -41,20 +41,20 @@ pub fn figure_row(
     }
 }
 
-/// The first items of a list of `all`.
+/// The first items of a list that has `all` items.
 pub fn listed(items: &[String], all: usize, language: Language) -> String {
     let left = all.saturating_sub(items.len());
-    let mut told = items.join(language.separator());
+    let mut text = items.join(language.separator());
     if 0 < left {
         let _ = match language {
-            Language::English => write!(told, "; and {left} more"),
-            Language::Chinese => write!(told, "；另有 {left} 项"),
+            Language::English => write!(text, "; and {left} more"),
+            Language::Chinese => write!(text, "；另有 {left} 项"),
         };
     }
-    told
+    text
 }
 
-/// What was computed, with its conditions: one sentence.
+/// One sentence on the computation and its conditions.
 pub fn query(schema: &str, query: &RecordQuery, is_list: bool, language: Language) -> String {
     let Words { english, chinese } = match &query.measure {
         _ if is_list => Words::new("Listed: things in", "列出："),
@@ -74,24 +74,24 @@ pub fn query(schema: &str, query: &RecordQuery, is_list: bool, language: Languag
         query.group.iter().map(|group| format!("`{}`", group.field)).collect();
     match language {
         Language::English => {
-            let mut told = format!("{english} `{schema}`");
+            let mut text = format!("{english} `{schema}`");
             if !conditions.is_empty() {
-                let _ = write!(told, " where {}", conditions.join(" and "));
+                let _ = write!(text, " where {}", conditions.join(" and "));
             }
             if !groups.is_empty() {
-                let _ = write!(told, ", grouped by {}", groups.join(" and "));
+                let _ = write!(text, ", grouped by {}", groups.join(" and "));
             }
-            told + "."
+            text + "."
         }
         Language::Chinese => {
-            let mut told = format!("{chinese} `{schema}`");
+            let mut text = format!("{chinese} `{schema}`");
             if !conditions.is_empty() {
-                let _ = write!(told, "，条件：{}", conditions.join("，且 "));
+                let _ = write!(text, "，条件：{}", conditions.join("，且 "));
             }
             if !groups.is_empty() {
-                let _ = write!(told, "，按 {} 分组", groups.join("、"));
+                let _ = write!(text, "，按 {} 分组", groups.join("、"));
             }
-            told + "。"
+            text + "。"
         }
     }
 }
@@ -102,7 +102,7 @@ fn measured(english: &str, chinese: &str, field: &str) -> Words {
 
 fn condition_in(condition: &Condition, language: Language) -> String {
     let field = &condition.field;
-    // Chinese words are folded character by character.
+    // Folding puts spaces between Chinese characters.
     let words = |words: &str| {
         let is_spaced = words.chars().any(|c| !is_chinese(c) && c != ' ');
         if is_spaced { words.to_owned() } else { words.replace(' ', "") }
@@ -133,31 +133,31 @@ fn condition_in(condition: &Condition, language: Language) -> String {
     }
 }
 
-/// The bounds of a date, as days. A bound with `~` behind it excludes the day.
+/// The bounds of a date, as days. A bound that ends with `~` excludes the day.
 fn between(field: &str, from: Option<&str>, to: Option<&str>, language: Language) -> String {
     let from = from.map(|day| (day.trim_end_matches('~'), day.ends_with('~')));
     let to = to.map(|day| match day.strip_suffix('~') {
         Some(before) => (next(before), true),
         None => (last_of_month(day), false),
     });
-    let mut told = format!("`{field}`");
+    let mut text = format!("`{field}`");
     if let Some((from, is_after)) = from {
         let (english, chinese) = if is_after { ("is after", "晚于") } else { ("is from", "自") };
-        let _ = write!(told, " {} {from}", language.either(english, chinese));
+        let _ = write!(text, " {} {from}", language.either(english, chinese));
     }
     if let Some((to, is_before)) = to {
-        let (english, chinese) = match (is_before, told.ends_with('`')) {
+        let (english, chinese) = match (is_before, text.ends_with('`')) {
             (true, true) => ("is before", "早于"),
             (true, false) => ("before", "早于"),
             (false, true) => ("is up to", "至"),
             (false, false) => ("to", "至"),
         };
-        let _ = write!(told, " {} {to}", language.either(english, chinese));
+        let _ = write!(text, " {} {to}", language.either(english, chinese));
     }
-    told
+    text
 }
 
-/// The day behind `2015-01-00` or `2018-05-10`, as a bound before that day has them.
+/// The day after `2015-01-00` or `2018-05-10`: bounds that exclude a day give the day before it.
 fn next(before: &str) -> String {
     let mut day = before.to_owned();
     let last = day.pop().and_then(|last| char::from_u32(last as u32 + 1));
@@ -165,7 +165,7 @@ fn next(before: &str) -> String {
     day
 }
 
-/// `2024-02-29` for `2024-02-31`: bounds end each month with its 31st.
+/// `2024-02-29` for `2024-02-31`: bounds end every month with day 31.
 fn last_of_month(day: &str) -> String {
     let month = day.strip_suffix("-31").and_then(|month| {
         let (year, number) = month.split_once('-')?;
@@ -191,14 +191,14 @@ pub fn compared_field(schema: &str, field: &str, language: Language) -> String {
     .of(language)
 }
 
-/// How much a figure covers, and what it leaves out: a sentence each.
+/// One sentence on the coverage of a figure, and one on each reason why things are left out.
 pub fn coverage(coverage: &Coverage, language: Language) -> String {
     let Coverage { documents, with_records, records, things, matched, .. } = coverage;
-    let mut told = Words::new(
+    let mut text = Words::new(
         format!(
-            "{matched} of {things} things match; {} from {with_records} of {} seen.",
+            "{matched} of {things} things match; {} from {with_records} of {}.",
             counted(*records, "record"),
-            counted(*documents, "document"),
+            counted(*documents, "visible document"),
         ),
         format!(
             "{things} 项中有 {matched} 项符合；共 {records} 条记录，来自可见的 {documents} 份文档中的 {with_records} 份。"
@@ -207,8 +207,8 @@ pub fn coverage(coverage: &Coverage, language: Language) -> String {
     for (why, count) in &coverage.without {
         let verb = if *count == 1 { "has" } else { "have" };
         let Words { english, chinese } = why.words();
-        let _ = write!(told.english, " {count} {verb} no such record ({english}).");
-        let _ = write!(told.chinese, "{count} 份没有此类记录（{chinese}）。");
+        let _ = write!(text.english, " {count} {verb} no such record ({english}).");
+        let _ = write!(text.chinese, "{count} 份没有此类记录（{chinese}）。");
     }
     let left_out = [
         (
@@ -229,11 +229,11 @@ pub fn coverage(coverage: &Coverage, language: Language) -> String {
     ];
     for (count, english, chinese) in left_out {
         if 0 < count {
-            let _ = write!(told.english, " {english}: {count}.");
-            let _ = write!(told.chinese, "{chinese}：{count}。");
+            let _ = write!(text.english, " {english}: {count}.");
+            let _ = write!(text.chinese, "{chinese}：{count}。");
         }
     }
-    told.of(language)
+    text.of(language)
 }
 
 #[cfg(test)]

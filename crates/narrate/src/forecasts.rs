@@ -1,4 +1,4 @@
-//! Forecasts: the answer, and the reasons to believe it.
+//! Words forecasts and their rationale.
 
 use std::fmt::Write;
 
@@ -29,22 +29,22 @@ pub fn forecast_points(
     points.collect::<Vec<_>>().join(language.separator())
 }
 
-/// The forecasts of groups, each by its name; `left_out` groups have none.
+/// The forecasts of groups, each with its name, and the number of groups without a forecast.
 pub fn group_forecasts<'a>(
     each: impl Iterator<Item = (&'a str, String)>,
     left_out: usize,
     language: Language,
 ) -> String {
-    let mut told: Vec<String> = each
+    let mut text: Vec<String> = each
         .map(|(group, points)| format!("{group}{}{points}", language.either(" – ", "：")))
         .collect();
     if 0 < left_out {
-        told.push(match language {
+        text.push(match language {
             Language::English => format!("no forecast for {}", counted(left_out, "further group")),
             Language::Chinese => format!("另有 {left_out} 组未作预测"),
         });
     }
-    told.join(language.either("; ", "；"))
+    text.join(language.either("; ", "；"))
 }
 
 /// The past that a forecast continues.
@@ -58,7 +58,7 @@ pub struct Series {
     pub length: usize,
 }
 
-/// The model and its errors, the figures that were left out or filled in, and the assumptions.
+/// The model and its errors, the periods left out or filled in, and the assumptions.
 pub fn series_rationale(forecast: &Forecast, series: &Series, language: Language) -> String {
     let best = forecast.tried.first();
     let error = best.map_or_else(String::new, |tried| number(tried.mae));
@@ -67,7 +67,7 @@ pub fn series_rationale(forecast: &Forecast, series: &Series, language: Language
     let Series { first, last, length } = series;
     let model = forecast.model.words();
     let (compared, models) = (best.map_or(0, |tried| tried.compared), forecast.tried.len());
-    let mut told = Words::new(
+    let mut text = Words::new(
         format!(
             "The series has {length} figures, {first} to {last}. The forecast comes from {}, which had the least error of \
              {models} models in {compared} back-test figures: {error} on average, {scaled} of the naive error.",
@@ -81,8 +81,8 @@ pub fn series_rationale(forecast: &Forecast, series: &Series, language: Language
     );
     let (within, all) = forecast.within;
     if 0 < all {
-        let _ = write!(told.english, " {within} of {all} past figures were within their interval.");
-        let _ = write!(told.chinese, "过去 {all} 个值中有 {within} 个落在当时的区间内。");
+        let _ = write!(text.english, " {within} of {all} past figures were within their interval.");
+        let _ = write!(text.chinese, "过去 {all} 个值中有 {within} 个落在当时的区间内。");
     }
     for (periods, english, chinese) in [
         (
@@ -97,21 +97,21 @@ pub fn series_rationale(forecast: &Forecast, series: &Series, language: Language
         ),
     ] {
         if !periods.is_empty() {
-            let _ = write!(told.english, " {}: {english}.", periods.join(", "));
-            let _ = write!(told.chinese, "{}：{chinese}。", periods.join("、"));
+            let _ = write!(text.english, " {}: {english}.", periods.join(", "));
+            let _ = write!(text.chinese, "{}：{chinese}。", periods.join("、"));
         }
     }
-    told.english.push_str(
+    text.english.push_str(
         " The forecast assumes that the records are complete and that the causes of the past continue. A change of rules, of \
          capacity or of recording would change it, and so would documents that are not in the base.",
     );
-    told.chinese.push_str(
+    text.chinese.push_str(
         "此预测假定记录完整且过去的影响因素不变；规则、能力或记录口径的变化，以及未收入知识库的文档，都会改变结果。",
     );
-    told.of(language)
+    text.of(language)
 }
 
-/// The first kinds of an outlook, each with its share and interval.
+/// The first `most` kinds of an outlook, each with its share and interval.
 pub fn first_kinds(outlook: &[Outcome], most: usize, language: Language) -> String {
     let kinds = outlook.iter().take(most).map(|outcome| {
         let kind = &outcome.kind;

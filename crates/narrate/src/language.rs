@@ -1,4 +1,4 @@
-//! The two languages, and the trait of everything that has words in both.
+//! Defines the two languages, and the trait of facts that have words in both.
 
 use pikerag_knowledge::Statement;
 use pikerag_language::is_chinese;
@@ -14,7 +14,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Chinese where the question contains Chinese characters, else English.
+    /// Chinese if the question contains Chinese characters, else English.
     pub fn of(question: &str) -> Self {
         if question.chars().any(is_chinese) { Self::Chinese } else { Self::English }
     }
@@ -27,18 +27,18 @@ impl Language {
         }
     }
 
-    /// What separates the items of a list of sentences or names.
+    /// The separator of sentences or names in a list.
     pub fn separator(self) -> &'static str {
         self.either("; ", "；")
     }
 
-    /// What separates two sentences.
+    /// The separator of two sentences.
     pub fn space(self) -> &'static str {
         self.either(" ", "")
     }
 }
 
-/// The same in both languages.
+/// One text in both languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     /// In English.
@@ -53,7 +53,7 @@ impl Words {
         Self { english: english.into(), chinese: chinese.into() }
     }
 
-    /// Those of one language.
+    /// The words of one language.
     #[must_use]
     pub fn of(self, language: Language) -> String {
         match language {
@@ -63,7 +63,8 @@ impl Words {
     }
 }
 
-/// A fact with words. One `match` gives both languages, so that a variant without one of them does not compile.
+/// A fact with words. One `match` gives both languages, so a variant that lacks one does not
+/// compile.
 pub trait InWords {
     /// In both languages.
     fn words(&self) -> Words;
@@ -74,7 +75,7 @@ pub trait InWords {
     }
 }
 
-/// Words of a model, or of an earlier version, are shown as they are.
+/// Text of a model or of an earlier version is shown unchanged.
 impl<T: InWords> InWords for Statement<T> {
     fn words(&self) -> Words {
         match self {
@@ -86,6 +87,6 @@ impl<T: InWords> InWords for Statement<T> {
 
 /// Several facts in one line.
 pub fn joined<T: InWords>(facts: &[T], language: Language) -> String {
-    let told: Vec<String> = facts.iter().map(|fact| fact.in_words(language)).collect();
-    told.join(language.separator())
+    let words: Vec<String> = facts.iter().map(|fact| fact.in_words(language)).collect();
+    words.join(language.separator())
 }

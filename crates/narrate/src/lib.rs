@@ -1,4 +1,5 @@
-//! Words typed facts in English and Chinese, with the terms of the glossary; no other crate writes sentences about a run.
+//! Words typed facts in English and Chinese, with the terms of the glossary. No other crate writes
+//! sentences about a run.
 
 mod answers;
 mod data;

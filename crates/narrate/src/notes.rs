@@ -1,4 +1,4 @@
-//! Notes of a run, faults of replies, and the scope of a summary.
+//! Words the notes of a run, the faults of replies, and the scope of a summary.
 
 use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{LeftOut, Note, Quoting};
@@ -200,13 +200,13 @@ pub struct SummaryScope {
     pub passages: usize,
     /// Documents that they are from.
     pub documents: usize,
-    /// Passages of which only a summary was read.
+    /// Passages whose summary was read in place of their text.
     pub summarized: usize,
     /// Passages that were left out, by reason; none is 0.
     pub left_out: Vec<(LeftOut, usize)>,
 }
 
-/// How much text a summary covers: one sentence.
+/// One sentence on how much text a summary covers.
 pub fn summary_scope(scope: &SummaryScope, language: Language) -> String {
     let left: usize = scope.left_out.iter().map(|(_, count)| count).sum();
     let reasons = scope.left_out.iter();
@@ -230,6 +230,6 @@ pub fn summary_scope(scope: &SummaryScope, language: Language) -> String {
     ];
     let counts = [1, *summarized, left];
     let parts = parts.into_iter().zip(counts).filter(|(_, count)| 0 < *count);
-    let told: Vec<String> = parts.map(|(part, _)| part.of(language)).collect();
-    told.join(language.either("; ", "，")) + language.either(".", "。")
+    let shown: Vec<String> = parts.map(|(part, _)| part.of(language)).collect();
+    shown.join(language.either("; ", "，")) + language.either(".", "。")
 }

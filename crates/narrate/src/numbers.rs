@@ -7,7 +7,7 @@ pub fn amount(value: f64, unit: Option<&str>) -> String {
     with_unit(number(value), unit)
 }
 
-/// A number that is written already, with its unit.
+/// A formatted number with its unit.
 pub(crate) fn with_unit(number: String, unit: Option<&str>) -> String {
     match unit {
         Some(unit) if unit.starts_with(['%', '‰', '°']) => format!("{number}{unit}"),

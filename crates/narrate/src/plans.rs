@@ -1,4 +1,4 @@
-//! The steps of a plan, and the use of a verified answer.
+//! Words the steps of a plan and the use of a verified answer.
 
 use pikerag_knowledge::{PlanStep, Recollection};
 

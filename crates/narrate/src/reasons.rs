@@ -1,4 +1,4 @@
-//! Why a question has its class, and why a plan failed.
+//! Words the reasons for a question's class and for the failure of a plan.
 
 use pikerag_knowledge::Reason;
 use pikerag_knowledge::facts::OfferedRecords;
@@ -7,8 +7,8 @@ use pikerag_knowledge::tables::By;
 use crate::language::{InWords, Words};
 use crate::numbers::counted;
 
-/// A run answers with the reasons that end with a full stop, and with those that quote too few words. A replay compares
-/// answers, so these keep their wording.
+/// The answer of a run is a reason that ends with a full stop or that says how few words a passage
+/// covers. A replay compares answers, so these keep their wording.
 impl InWords for Reason {
     #[expect(clippy::too_many_lines, reason = "one match gives every reason its words")]
     fn words(&self) -> Words {
@@ -160,17 +160,17 @@ impl InWords for Reason {
             }
             Self::NoDates { field } => Words::new(
                 format!(
-                    "No record that fits has a date under `{field}`, so there is no series to carry on."
+                    "No matching record has a date under `{field}`, so there is no series to forecast."
                 ),
                 format!("符合条件的记录都没有 `{field}` 日期，无法形成可外推的序列。"),
             ),
             Self::MixedUnits => Words::new(
-                "The figures are measured in different units, which make no one series.",
+                "The figures have different units, so they form no single series.",
                 "数值的单位不一致，无法形成同一序列。",
             ),
             Self::DatesTooFarApart { field } => Words::new(
                 format!(
-                    "The dates under `{field}` lie too far apart to be one series; some of them may be wrong."
+                    "The dates under `{field}` are too far apart for one series; some of them may be wrong."
                 ),
                 format!("`{field}` 的日期相距过远，无法形成序列；其中可能有错误。"),
             ),
@@ -194,19 +194,19 @@ impl InWords for Reason {
             ),
             Self::NoIdeas => read_instead("no agent found an idea", "没有智能体提出想法"),
             Self::NothingToSummarize => {
-                Words::new("nothing was found to summarize", "没有找到可总结的内容")
+                Words::new("the search found nothing to summarize", "没有找到可总结的内容")
             }
             Self::NoSentences => {
-                Words::new("what was found holds no sentences", "找到的内容中没有句子")
+                Words::new("the passages contain no sentences", "找到的内容中没有句子")
             }
             Self::IdeasNeedModel => Words::new(
-                "Ideas take a language model (`reason`), and none is set: `[models.reason]` or `[models.default]` in \
-             pikerag.toml. Without one, ask for the facts, figures and forecasts that ideas would rest on.",
+                "Ideas need a language model (`reason`), and none is set: set `[models.reason]` or `[models.default]` in \
+             pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.",
                 "提出创意需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[models.reason]` 或 `[models.default]`。\
              没有模型时，可以先询问创意所依据的事实、数字和预测。",
             ),
             Self::ForecastNeedsRecords => Words::new(
-                "A forecast needs records with dates of what is asked for, and the base has none that fit. Declare them \
+                "A forecast needs records with dates that match the question, and the base has none. Declare them \
              (`[[records]]`, see `pikerag schema propose`) or add a table that lists them.",
                 "预测需要带日期的相关记录，而知识库中没有符合的记录。请在设置中声明记录（`[[records]]`，参见 `pikerag schema propose`），\
              或加入列出它们的表格。",
@@ -214,7 +214,7 @@ impl InWords for Reason {
             Self::TooFewPeriods { least, known, period } => too_few(*least, *known, *period),
             Self::SeriesHasGaps { periods, missing } => Words::new(
                 format!(
-                    "{missing} of {periods} periods from the first to the last have no figure, so there is no series to carry on. \
+                    "{missing} of {periods} periods from the first to the last have no figure, so there is no series to forecast. \
                      Ask for longer periods."
                 ),
                 format!(
@@ -223,26 +223,26 @@ impl InWords for Reason {
             ),
             Self::TooFarAhead { last, steps, farthest } => Words::new(
                 format!(
-                    "The records end with {last}, {steps} periods before what is asked for; beyond {farthest} nothing can be told."
+                    "The records end with {last}, {steps} periods before the requested one; no forecast goes beyond {farthest} periods."
                 ),
                 format!("记录止于 {last}，距所问时间有 {steps} 期；超过 {farthest} 期无法预测。"),
             ),
             Self::TooFewCases { least, known } => Words::new(
                 format!(
-                    "What comes next is told from {least} cases at least; the records tell of {known}."
+                    "A forecast of the next kind needs at least {least} cases; the records have {known}."
                 ),
-                format!("判断下一次至少需要 {least} 个案例，现有记录只有 {known} 个。"),
+                format!("预测下一次的类别至少需要 {least} 个案例，现有记录只有 {known} 个。"),
             ),
         }
     }
 }
 
-/// The next plan reads the documents.
+/// Words a reason why the next plan reads the documents.
 fn read_instead(english: &str, chinese: &str) -> Words {
     Words::new(format!("{english}, so the documents are read"), format!("{chinese}，因此阅读文档"))
 }
 
-/// Readings with the statements that give their results.
+/// The readings, each with the statement that gives its result, if there is one.
 pub(crate) fn nearest(readings: &[String], statements: &[String]) -> String {
     let statements = statements.iter().map(Some).chain(std::iter::repeat(None));
     let worded = readings.iter().zip(statements).map(|(reading, statement)| match statement {
@@ -252,14 +252,14 @@ pub(crate) fn nearest(readings: &[String], statements: &[String]) -> String {
     worded.collect::<Vec<_>>().join(" | ")
 }
 
-/// A text between two others; nothing where it is empty.
+/// `text` between `before` and `end`; empty if `text` is empty.
 fn after(before: &str, text: &str, end: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{before}{text}{end}") }
 }
 
 fn covered(percent: f64) -> Words {
     Words::new(
-        format!("the best passage holds {percent:.0} % of the question's words"),
+        format!("the best passage contains {percent:.0} % of the question's words"),
         format!("最相符的段落包含问题中 {percent:.0}% 的词"),
     )
 }
@@ -302,7 +302,7 @@ fn too_few(least: usize, known: usize, period: By) -> Words {
     };
     Words::new(
         format!(
-            "A forecast takes figures of at least {least} {english}; the records tell of {known}. Add documents that cover \
+            "A forecast needs figures of at least {least} {english}; the records cover {known}. Add documents that cover \
              more of them, or ask for shorter periods."
         ),
         format!(

@@ -1,10 +1,11 @@
-//! The parts of a score.
+//! Words the parts of a score.
 
 use std::collections::BTreeMap;
 
 use crate::language::Language;
 
-/// Parts of scores, in the order in which they are shown: key, English, Chinese. A part with a known rank is shown with it.
+/// Parts of scores in the order of display: key, English, Chinese. The rank of a part is shown if it
+/// is known.
 const PARTS: [(&str, &str, &str); 24] = [
     ("rerank", "reranker", "重排模型"),
     ("search", "search", "检索"),
@@ -44,15 +45,15 @@ pub fn score_parts(parts: &BTreeMap<String, f32>, language: Language) -> String 
             Some((_, english, chinese)) => language.either(english, chinese).to_owned(),
             None => key.replace('_', " "),
         };
-        let told = match (parts.get(&format!("{key}_rank")), language) {
+        let text = match (parts.get(&format!("{key}_rank")), language) {
             (Some(rank), Language::English) => format!("{name} rank {rank:.0} ({value:.2})"),
             (Some(rank), Language::Chinese) => format!("{name}第 {rank:.0} 名（{value:.2}）"),
             (None, _) => format!("{name} {value:.2}"),
         };
-        shown.push((place.unwrap_or(PARTS.len()), told));
+        shown.push((place.unwrap_or(PARTS.len()), text));
     }
     shown.sort();
-    let shown: Vec<String> = shown.into_iter().map(|(_, told)| told).collect();
+    let shown: Vec<String> = shown.into_iter().map(|(_, text)| text).collect();
     shown.join(language.either(", ", "，"))
 }
 

@@ -1,4 +1,4 @@
-//! Names of classes, paths, criteria and models.
+//! Names classes, paths, criteria and models.
 
 use pikerag_knowledge::worked::{ForecastModel, NoRecord};
 use pikerag_knowledge::{ClassifiedBy, Criterion, JudgedBy, StopReason, TaskClass, Via};

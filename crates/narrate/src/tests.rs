@@ -1,4 +1,4 @@
-//! Every variant of every fact has English and Chinese words.
+//! Tests that every variant of every fact has English and Chinese words.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ use utoipa::PartialSchema;
 
 use crate::{InWords, Language, Narration, Sentence, candidate, coverage, narrate};
 
-/// Stands for everything that documents, models and settings name.
+/// A name from a document, model or settings file.
 const NAMED: &str = "X1";
 
 fn named() -> String {
@@ -30,8 +30,8 @@ fn names() -> Vec<String> {
     vec![named(), named()]
 }
 
-/// English without Chinese characters, and Chinese with some and without English words. Terms that the glossary keeps in
-/// Latin letters are no English words.
+/// Checks that the English has no Chinese characters, and that the Chinese has some and no English
+/// words. Terms that the glossary keeps in Latin letters do not count as English words.
 fn check(shown: impl Debug, in_words: impl Fn(Language) -> String) {
     let english = in_words(Language::English);
     assert!(!english.is_empty() && !english.chars().any(is_chinese), "{shown:?}: {english}");
@@ -57,7 +57,7 @@ fn check(shown: impl Debug, in_words: impl Fn(Language) -> String) {
     );
 }
 
-/// All tags that the schema of an enum names.
+/// All tags in the schema of an enum.
 fn tags<T: PartialSchema>(tag: Option<&str>) -> BTreeSet<String> {
     fn collect(schema: &Value, tag: Option<&str>, found: &mut BTreeSet<String>) {
         let own = match tag {
@@ -77,7 +77,7 @@ fn tags<T: PartialSchema>(tag: Option<&str>) -> BTreeSet<String> {
     found
 }
 
-/// The facts are all variants that the schema names, and each has words.
+/// Checks that the facts include all variants of the schema, and that each has words.
 fn check_all<T: InWords + Serialize + PartialSchema + Debug>(tag: Option<&str>, facts: &[T]) {
     let tag_of = |fact: &T| {
         let fact = to_value(fact).unwrap();
@@ -90,7 +90,7 @@ fn check_all<T: InWords + Serialize + PartialSchema + Debug>(tag: Option<&str>, 
     }
 }
 
-/// All values of an enum without parameters.
+/// Checks all values of an enum without fields.
 fn check_terms<T: InWords + DeserializeOwned + PartialSchema + Debug>() {
     for tag in tags::<T>(None) {
         let term: T = serde_json::from_value(Value::String(tag)).unwrap();
@@ -368,16 +368,16 @@ fn events_have_words() {
     let all = events();
     let tag = |event: &Event| to_value(event).unwrap()["event"].as_str().unwrap().to_owned();
     assert_eq!(all.iter().map(tag).collect::<BTreeSet<_>>(), tags::<Event>(Some("event")));
-    let named_alone = |told: &str| told.trim_start_matches("1. ") == NAMED || told == "X1（X1）";
+    let named_alone = |text: &str| text.trim_start_matches("1. ") == NAMED || text == "X1（X1）";
     for event in &all {
-        let told = |language| {
+        let text = |language| {
             let Narration { lines, details, .. } = narrate(event, language);
             assert!(!lines.is_empty(), "{event:?}");
             [lines, details].concat().join("\n")
         };
-        let chinese = told(Language::Chinese);
+        let chinese = text(Language::Chinese);
         if !named_alone(&chinese) {
-            check(event, told);
+            check(event, text);
         }
         if let Event::Gathered { candidates } = event {
             check(event, |language| candidate(&candidates[0], NAMED, language));
@@ -420,7 +420,7 @@ fn a_coverage_is_worded_in_both_languages() {
     check("coverage", |language| coverage(&counts, language));
     assert_eq!(
         coverage(&counts, Language::English),
-        "4 of 8 things match; 12 records from 5 of 9 documents seen. 1 has no such record (no matching table, line or field, \
+        "4 of 8 things match; 12 records from 5 of 9 visible documents. 1 has no such record (no matching table, line or field, \
          and a model found none in the text). 3 have no such record (no matching table, line or field, and no model reads \
          texts). Left out, because a condition cannot be decided for them: 1. Left out, because they have no value of the \
          measured field: 2. Fields with different values in several records (the first value counts): 3."

@@ -224,7 +224,7 @@ fn figures_tell_what_they_rest_on() {
       62-019  ██████ 3 h
       62-021  ████ 2 h
 
-    Sum: `downtime` in `repair`, grouped by `crane`. 6 of 6 things match; 6 records from 1 of 2 documents seen. 1 has no such record (no matching table, line or field, and no model reads texts). Left out, because they have no value of the measured field: 1.
+    Sum: `downtime` in `repair`, grouped by `crane`. 6 of 6 things match; 6 records from 1 of 2 visible documents. 1 has no such record (no matching table, line or field, and no model reads texts). Left out, because they have no value of the measured field: 1.
 
     [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
@@ -255,7 +255,7 @@ fn figures_tell_what_they_rest_on() {
       cable         ██████████ 1
       gearbox leak  ██████████ 1
 
-    Counted: things in `repair`, grouped by `fault`. The shares are those of 6 cases; the interval is Wilson's. The first kind's share in the later half of them is 0 points higher than in the earlier half. The forecast assumes that future cases are like the recorded ones. 6 of 6 things match; 6 records from 1 of 2 documents seen. 1 has no such record (no matching table, line or field, and no model reads texts).
+    Counted: things in `repair`, grouped by `fault`. The shares are those of 6 cases; the interval is Wilson's. The first kind's share in the later half of them is 0 points higher than in the earlier half. The forecast assumes that future cases are like the recorded ones. 6 of 6 things match; 6 records from 1 of 2 visible documents. 1 has no such record (no matching table, line or field, and no model reads texts).
 
     [1] repairs.csv, bytes 39–118 of its text ✓ “order: R-1; day: 2024-01-03; crane: 40-117; fault: brake wear; downtime: 12.5 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
@@ -285,7 +285,7 @@ fn figures_tell_what_they_rest_on() {
         .run_to(3, &["ask", "--quiet", "How could we reduce the downtime of our cranes?"])
         .stdout;
     insta::assert_snapshot!(refused, @r"
-    Ideas take a language model (`reason`), and none is set: `[models.reason]` or `[models.default]` in pikerag.toml. Without one, ask for the facts, figures and forecasts that ideas would rest on.
+    Ideas need a language model (`reason`), and none is set: set `[models.reason]` or `[models.default]` in pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.
 
     no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
     ");
