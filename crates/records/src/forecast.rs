@@ -1,5 +1,5 @@
-//! How does a series go on? Several models are tried on its own past, from one origin after the other; the one that
-//! erred least carries it on, within an interval as wide as its errors were (PIKE-RAG §5.4, forecasting).
+//! Forecasts a series with the model that has the least error in back-tests on the series, and with an
+//! interval derived from those errors (PIKE-RAG §5.4, forecasting).
 
 mod backtest;
 mod models;
@@ -9,64 +9,65 @@ mod tests;
 use pikerag_knowledge::worked::{ForecastModel, Tried};
 
 use self::backtest::Trials;
-use self::models::{Said, said_by_all};
+use self::models::{Forecasts, forecast_all};
 
-/// Figures that a series must have before it is carried on.
+/// The fewest figures of a series that is forecast.
 pub const LEAST: usize = 5;
-/// The share of cases in which the truth should lie within the interval.
+/// The share of cases in which the truth should be within the interval.
 pub const LEVEL: f64 = 0.8;
-/// Periods ahead, at most.
+/// The most periods ahead.
 pub const FARTHEST: usize = 60;
-/// Of a long series the last figures are looked at.
+/// The most figures used; of a longer series, the last ones.
 const LONGEST: usize = 400;
 
-/// What is carried on.
+/// The past of the series to forecast.
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
-    /// The figures in order, without holes; finite.
+    /// The figures in order, without gaps; finite.
     pub values: &'a [f64],
-    /// Figures of a year; 1 where there are no seasons.
+    /// The number of figures per year; 1 if there are no seasons.
     pub season: usize,
-    /// Whether they count things.
+    /// Whether the figures count things.
     pub is_count: bool,
 }
 
-/// One figure to come.
+/// One forecast figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ahead {
-    /// The likeliest; a whole number of a count.
+    /// The likeliest value; a whole number for a count.
     pub value: f64,
-    /// Where the interval begins; of a count never below 0.
+    /// The lower end of the interval; at least 0 for a count.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
-/// A series carried on.
+/// A forecast of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The model whose figures these are.
+    /// The model that made the figures.
     pub model: ForecastModel,
-    /// One for each step ahead, in order.
+    /// One figure for each step ahead, in order.
     pub ahead: Vec<Ahead>,
-    /// The share of cases that should lie within.
+    /// The share of cases that should be within the interval.
     pub level: f64,
-    /// Every model that was tried, the best first.
+    /// Every tried model, the best first.
     pub tried: Vec<Tried>,
-    /// Of so many figures of the past, so many lay within the interval that would have been told then.
+    /// The number of past figures within the interval that was forecast for them, and the number of
+    /// figures compared.
     pub within: (usize, usize),
 }
 
-/// Too few figures to foretell any.
+/// Too few figures for a forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFew {
-    /// How many there are.
+    /// The number of figures.
     pub known: usize,
-    /// How many there must be.
+    /// The number of figures needed.
     pub needed: usize,
 }
 
-/// Carries a series on for `steps` periods, at most [`FARTHEST`].
+/// Forecasts `steps` periods of a series, at least 1 and at most [`FARTHEST`].
 ///
 /// # Errors
 /// There are fewer than [`LEAST`] figures.
@@ -78,13 +79,13 @@ pub fn forecast(past: Past<'_>, steps: usize) -> Result<Outlook, TooFew> {
     let past = Past { values: past.values.get(from..).unwrap_or_default(), ..past };
     let steps = steps.clamp(1, FARTHEST);
     let trials = Trials::of(past, steps);
-    let said = said_by_all(past, steps);
-    let chosen = choose(&trials, past, &said);
-    // The whole procedure, choice of the model included, as it would have gone from one origin after the other.
+    let forecasts = forecast_all(past, steps);
+    let chosen = choose(&trials, past, &forecasts);
+    // Repeats the whole procedure, with the choice of the model, at each origin.
     let (mut within, mut all) = (0, 0);
-    for (origin, said) in trials.origins().filter(|(origin, _)| LEAST <= *origin) {
+    for (origin, forecasts) in trials.origins().filter(|(origin, _)| LEAST <= *origin) {
         let (before, after) = past.values.split_at_checked(*origin).unwrap_or_default();
-        let then = choose(&trials, Past { values: before, ..past }, said);
+        let then = choose(&trials, Past { values: before, ..past }, forecasts);
         for (ahead, truth) in then.ahead.iter().zip(after) {
             all += 1;
             within += usize::from(ahead.low <= *truth && *truth <= ahead.high);
@@ -93,21 +94,23 @@ pub fn forecast(past: Past<'_>, steps: usize) -> Result<Outlook, TooFew> {
     Ok(Outlook { within: (within, all), ..chosen })
 }
 
-/// What the model says that has erred least so far.
-fn choose(trials: &Trials<'_>, past: Past<'_>, said: &Said) -> Outlook {
-    let test = trials.until(past.values.len(), said);
+/// The forecast of the model with the least error so far.
+fn choose(trials: &Trials<'_>, past: Past<'_>, forecasts: &Forecasts) -> Outlook {
+    let test = trials.until(past.values.len(), forecasts);
     let tried = test.tried();
     let model = tried.first().map_or(ForecastModel::Naive, |best| best.model);
-    let points = said.iter().find(|(of, _)| *of == model).map_or(&[][..], |(_, points)| points);
+    let own = forecasts.iter().find(|(of, _)| *of == model);
+    let points = own.map_or(&[][..], |(_, points)| points);
     let spread = test.spread(model, past, points.len());
-    let ahead = points.iter().zip(&spread).map(|(point, spread)| told(past, *point, *spread));
+    let ahead =
+        points.iter().zip(&spread).map(|(point, spread)| with_interval(past, *point, *spread));
     Outlook { model, ahead: ahead.collect(), level: LEVEL, tried, within: (0, 0) }
 }
 
-/// A figure with its interval, as figures of this kind are.
-fn told(past: Past<'_>, point: f64, spread: f64) -> Ahead {
+/// A figure with its interval, rounded if the series counts things.
+fn with_interval(past: Past<'_>, point: f64, spread: f64) -> Ahead {
     match past.is_count {
-        // Whole numbers, and never below none; the interval is rounded outwards.
+        // Whole numbers of at least 0; the interval is rounded outwards.
         true => Ahead {
             value: point.max(0.0).round(),
             low: (point - spread).floor().max(0.0),

@@ -1,6 +1,6 @@
-//! Which query over records does a question ask for? By rules, in English and Chinese, over the fields and values that
-//! there are; where they do not understand all of it, by a model that sees the schemas (PIKE-RAG §5.4: structuring under
-//! the decomposer's instruction). Either way it is a typed query: the figures are an engine's.
+//! Turns a question into a typed query over records, by rules over the fields and values of the base, in
+//! English and Chinese (PIKE-RAG §5.4: structuring under the decomposer's instruction). A query engine
+//! computes the figures.
 
 mod cues;
 mod fields;
@@ -16,22 +16,22 @@ use pikerag_knowledge::tables::{By, Frame, RecordQuery};
 pub use self::cues::{Cues, Wish};
 use self::reading::Reading;
 
-/// What a question asks of the records of one schema.
+/// A question's query over the records of one schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inquiry {
-    /// The schema, by its place in the list that was given.
+    /// The schema, by its position in the given list.
     pub schema: usize,
-    /// What is to be worked out.
+    /// The query to compute.
     pub query: RecordQuery,
-    /// What kind of answer is wanted.
+    /// The kind of answer wanted.
     pub form: Form,
-    /// Words of the question that had no part in it.
+    /// Words of the question that the query does not explain.
     pub unexplained: Vec<String>,
-    /// How well the question fits the schema: meanings that they share.
+    /// How well the question fits the schema: a score of the meanings they share.
     pub fit: usize,
 }
 
-/// What kind of answer is wanted.
+/// The kind of answer wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Form {
     /// Figures.
@@ -39,46 +39,46 @@ pub enum Form {
     Figures,
     /// The things themselves.
     List,
-    /// A series carried on.
+    /// A forecast of a series.
     Series {
         /// The field of the dates.
         date: String,
         /// The length of a period.
         by: By,
-        /// The last period that is asked for, as a day within; else so many periods ahead.
+        /// The last period wanted, as a day in it; if `None`, `periods` decides.
         until: Option<String>,
-        /// Periods ahead.
+        /// The number of periods ahead.
         periods: usize,
     },
     /// The values of a field that may come next.
     Kinds {
         /// The field.
         field: String,
-        /// The field of the dates, where there is one.
+        /// The field of the dates, if there is one.
         date: Option<String>,
     },
 }
 
-/// Records that can be asked.
+/// Records that a question may query.
 pub struct Source<'a> {
-    /// What they are declared as.
+    /// Their declaration.
     pub schema: &'a RecordSchema,
     /// Their columns and values, unified.
     pub frame: &'a Frame,
-    /// Further words for what they are about: titles of their documents.
+    /// Further words for their subject: the titles of their documents.
     pub titles: &'a BTreeSet<String>,
 }
 
-/// What rules make of a question; `None` where it asks for no figure of these records.
+/// Reads a question by rules; `None` if it asks for no figure of these records.
 pub fn by_rules(cues: &Cues, sources: &[Source<'_>]) -> Option<Inquiry> {
     let readings = sources.iter().enumerate().filter_map(|(at, source)| {
         let reading = Reading::new(cues, source).read()?;
         Some(Inquiry { schema: at, ..reading })
     });
-    // The one that leaves least unexplained; then the one that fits best; then the first.
+    // Prefers the reading with the fewest unexplained words, then the best fit, then the first.
     readings.reduce(|best, next| {
-        let better = next.unexplained.len() < best.unexplained.len()
+        let is_better = next.unexplained.len() < best.unexplained.len()
             || (next.unexplained.len() == best.unexplained.len() && best.fit < next.fit);
-        if better { next } else { best }
+        if is_better { next } else { best }
     })
 }

@@ -1,5 +1,5 @@
-//! Reads records from tables and texts, unifies them, turns questions into typed queries over them, and carries series on
-//! (PIKE-RAG §5.4, knowledge structuring).
+//! Reads records from tables and texts, unifies them, turns questions into typed queries over them, and
+//! forecasts series (PIKE-RAG §5.4, knowledge structuring).
 
 pub mod forecast;
 pub mod inquiry;

@@ -1,6 +1,5 @@
-//! Which typed records does a chunk hold, under schemas that somebody declared? Rows of tables, lines such
-//! as `Name: value` and what a document says of itself are read as they stand; texts by a model
-//! (PIKE-RAG §5.1.2, §5.4).
+//! Reads typed records out of a chunk, under declared schemas (PIKE-RAG §5.1.2, §5.4). Rules read rows of
+//! tables, lines such as `Name: value`, and a document's metadata; a model reads other text.
 
 mod model;
 mod pairs;
@@ -21,8 +20,8 @@ use pikerag_language::units;
 pub use model::{ModelRecords, model_records, records_prompt};
 pub use propose::{propose_by_model, propose_from_columns};
 
-/// The records of a chunk that can be read without a model, in reading order. `source` is the chunk's
-/// document.
+/// The records that rules read in a chunk, in reading order. `source` is the chunk's document. Metadata
+/// is read with the first chunk, if that has no other records.
 pub fn plain_records(schema: &RecordSchema, source: &Source, chunk: &Chunk) -> Vec<Record> {
     if chunk.hidden {
         return Vec::new();
@@ -37,7 +36,7 @@ pub fn plain_records(schema: &RecordSchema, source: &Source, chunk: &Chunk) -> V
     identified(schema, chunk, found)
 }
 
-/// Whether a model should read this chunk for records of a schema, where none stand there plainly.
+/// Whether a model should read this chunk for records of a schema, if rules find none.
 pub fn asks_model(schema: &RecordSchema, chunk: &Chunk) -> bool {
     if !schema.model || chunk.hidden || !matches!(chunk.kind, ChunkKind::Text | ChunkKind::Table) {
         return false;
@@ -46,22 +45,22 @@ pub fn asks_model(schema: &RecordSchema, chunk: &Chunk) -> bool {
         return true;
     }
     let text = format!(" {} {} ", folded(&chunk.full_title()), folded(&chunk.reading_text()));
-    let holds = |word: &String| {
+    let contains = |word: &String| {
         let word = folded(word);
-        // English words from their beginning: `approv` finds `approved`.
+        // Words are compared from their beginning: `approv` finds `approved`.
         !word.is_empty() && text.contains(&format!(" {word}"))
     };
-    schema.words.iter().any(holds)
+    schema.words.iter().any(contains)
 }
 
-/// A record before it has an identity: its place in the source, who read it, what it says.
+/// A record without an identity: its span in the source, its reader and its fields.
 struct Draft {
     span: Span,
     origin: RecordOrigin,
     fields: Vec<RecordField>,
 }
 
-/// The drafts that say what the schema needs, with identities.
+/// The drafts that have what the schema needs, with identities.
 fn identified(schema: &RecordSchema, chunk: &Chunk, drafts: Vec<Draft>) -> Vec<Record> {
     let mut seen: HashMap<String, u32> = HashMap::new();
     let mut records = Vec::with_capacity(drafts.len());
@@ -93,42 +92,45 @@ fn identified(schema: &RecordSchema, chunk: &Chunk, drafts: Vec<Draft>) -> Vec<R
     records
 }
 
-/// The whole key, and more than one field where the schema has more: a lone date is no record.
+/// Whether the fields include the whole key, and two fields if the schema has as many. A lone date is
+/// not a record.
 fn is_record(schema: &RecordSchema, fields: &[RecordField]) -> bool {
-    let says = |name: &String| fields.iter().any(|field| field.name == *name);
-    schema.key.iter().all(says) && schema.fields.len().min(2) <= fields.len()
+    let has = |name: &String| fields.iter().any(|field| field.name == *name);
+    schema.key.iter().all(has) && schema.fields.len().min(2) <= fields.len()
 }
 
-/// What a field says, typed where it can be.
-fn said(field: &Field, raw: &str) -> RecordField {
+/// A field with its text, and with a typed value if the text has one.
+fn read_field(field: &Field, raw: &str) -> RecordField {
     let raw = raw.trim();
     RecordField { name: field.name.clone(), raw: raw.to_owned(), value: values::read(field, raw) }
 }
 
-/// The same below a header that names a unit we know: `downtime (h)`. A unit in the cell goes before it.
-fn said_below(field: &Field, header: &str, raw: &str) -> RecordField {
-    let mut said = said(field, raw);
-    if let Some(Value::Number(number)) = &mut said.value
+/// A field read from a cell. The unit is that of the cell, else a known unit in the header:
+/// `downtime (h)`.
+fn read_cell(field: &Field, header: &str, raw: &str) -> RecordField {
+    let mut read = read_field(field, raw);
+    if let Some(Value::Number(number)) = &mut read.value
         && number.unit.is_none()
     {
         number.unit = unit_of(header);
     }
-    said
+    read
 }
 
-/// The unit behind a column's name, in brackets: `load [t]`, `停机（小时）`; none where it is a remark.
+/// The unit in brackets after a column's name: `load [t]`, `停机（小时）`; none for another remark.
 fn unit_of(header: &str) -> Option<String> {
     named_and_measured(header).map(|(_, unit)| unit.to_owned())
 }
 
-/// A column's name and its unit.
+/// A column's name and its unit, if a known unit follows in brackets.
 fn named_and_measured(header: &str) -> Option<(&str, &str)> {
     let (name, inner) = header.split_at(header.rfind(['(', '[', '（'])?);
     let unit = inner.trim().trim_matches(['(', ')', '[', ']', '（', '）', ' ']);
     units::known(unit).map(|_| (name.trim(), unit))
 }
 
-/// The field that a column, line or metadata key of this name fills, the field's own name first.
+/// The field that a column, line or metadata key of this name fills. Names of fields come before
+/// declared columns.
 fn field_named<'a>(schema: &'a RecordSchema, name: &str) -> Option<&'a Field> {
     let name = folded(name);
     if name.is_empty() {
@@ -141,7 +143,7 @@ fn field_named<'a>(schema: &'a RecordSchema, name: &str) -> Option<&'a Field> {
     })
 }
 
-/// The same for a column, which may name its unit besides.
+/// The field that a column fills. The column's name may contain a unit.
 fn field_of_column<'a>(schema: &'a RecordSchema, header: &str) -> Option<&'a Field> {
     let bare = || field_named(schema, named_and_measured(header)?.0);
     field_named(schema, header).or_else(bare)

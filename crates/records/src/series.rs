@@ -1,5 +1,5 @@
-//! What do the groups of a table say over time? A series without holes: each period from the first to the last, the
-//! ones of which no record tells among them (PIKE-RAG §5.4, knowledge induction).
+//! Turns a table grouped by periods into a series with every period from the first to the last
+//! (PIKE-RAG §5.4, knowledge induction).
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use jiff::civil::Date;
 use pikerag_knowledge::tables::{By, Table};
 use serde::{Deserialize, Serialize};
 
-/// Periods of one series, at most: a wrong date far away makes no endless series.
+/// The most periods of one series, so that one wrong date does not make it endless.
 pub const MOST_PERIODS: usize = 2_000;
 
-/// How long a period is.
+/// The length of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// From January on.
+    /// A calendar year.
     Year,
-    /// Three months.
+    /// A calendar quarter.
     Quarter,
-    /// One month.
+    /// A calendar month.
     Month,
 }
 
 impl Step {
-    /// How a table is grouped for it.
+    /// The grouping of a table into periods of this length.
     pub fn by(self) -> By {
         match self {
             Self::Year => By::Year,
@@ -33,7 +33,7 @@ impl Step {
         }
     }
 
-    /// Periods of a year.
+    /// The number of periods in a year.
     pub fn per_year(self) -> usize {
         self.in_a_year().unsigned_abs() as usize
     }
@@ -50,7 +50,7 @@ impl Step {
 /// A year, quarter or month; shown as `2010`, `2010-Q3`, `2010-07`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Period {
-    /// How long it is.
+    /// Its length.
     pub step: Step,
     /// Periods of that length since the beginning of the year 0.
     pub index: i32,
@@ -73,25 +73,25 @@ impl Period {
         known.then_some(Self { step: Step::Month, index: year * 12 + month - 1 })
     }
 
-    /// The period of that length in which a day lies.
+    /// The period of this length that contains a day.
     pub fn holding(step: Step, day: Date) -> Self {
         let per_year = step.in_a_year();
         let within = (i32::from(day.month()) - 1) * per_year / 12;
         Self { step, index: i32::from(day.year()) * per_year + within }
     }
 
-    /// So many periods later, or earlier.
+    /// The period that is `periods` later; earlier if negative.
     #[must_use]
     pub fn plus(self, periods: i32) -> Self {
         Self { index: self.index.saturating_add(periods), ..self }
     }
 
-    /// Its place in the year, from 0.
+    /// Its position in the year, from 0.
     pub fn season(self) -> usize {
         self.index.rem_euclid(self.step.in_a_year()) as usize
     }
 
-    /// Its first day; the last day that there is where its year is beyond the calendar.
+    /// Its first day; [`Date::MAX`] if its year is beyond the calendar.
     pub fn first_day(self) -> Date {
         let per_year = self.step.in_a_year();
         let year = i16::try_from(self.index.div_euclid(per_year)).unwrap_or(i16::MAX);
@@ -126,15 +126,16 @@ fn whole(count: usize) -> i32 {
 pub struct Series {
     /// The first period.
     pub first: Period,
-    /// By period in order; `None` where nothing is known: of a count there always is, if only 0.
+    /// By period, in order; `None` if nothing is known. A count is always known, even if it is 0.
     pub values: Vec<Option<f64>>,
-    /// The things behind each figure, by their places in the frame.
+    /// The things behind each figure, by their positions in the frame.
     pub things: Vec<Vec<usize>>,
-    /// Whether the figures are whole numbers of things, which never are negative.
+    /// Whether the figures count things: whole numbers, not negative.
     pub is_count: bool,
-    /// What figures are measured in; none for counts.
+    /// The unit of the figures; none for counts.
     pub unit: Option<String>,
-    /// Periods at the beginning and the end that were left out because the records cover a part of them only.
+    /// Periods at the beginning and the end that were left out because the records cover only a part
+    /// of them.
     pub partial: Vec<Period>,
 }
 
@@ -144,12 +145,12 @@ impl Series {
         self.first.plus(whole(self.values.len()) - 1)
     }
 
-    /// Periods in order, each with its figure.
+    /// The periods in order, each with its figure.
     pub fn points(&self) -> impl Iterator<Item = (Period, Option<f64>)> {
         self.values.iter().enumerate().map(|(place, value)| (self.first.plus(whole(place)), *value))
     }
 
-    /// The series up to a period, that included; what came of it is as if nothing later were known.
+    /// The series up to and including a period, as if nothing later were known.
     #[must_use]
     pub fn until(&self, last: Period) -> Self {
         let kept = usize::try_from(last.index - self.first.index + 1).unwrap_or(0);
@@ -164,16 +165,16 @@ impl Series {
 /// Why there is no series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSeries {
-    /// No group has a period.
+    /// No group names a period.
     Nothing,
-    /// The figures are measured in different units.
+    /// The figures have different units.
     Units,
-    /// From first to last there are more than [`MOST_PERIODS`].
+    /// There are more than [`MOST_PERIODS`] from the first to the last.
     TooLong,
 }
 
-/// The series of a table that is grouped by periods, and by nothing else. `is_count`: periods without a group have the
-/// figure 0, else none.
+/// The series of a table that is grouped by periods alone. If `is_count`, periods without a group have
+/// the figure 0, else none.
 ///
 /// # Errors
 /// See [`NoSeries`].
@@ -212,34 +213,37 @@ pub fn series(table: &Table, is_count: bool) -> Result<Series, NoSeries> {
     Ok(Series { first, values, things, is_count, unit, partial: Vec::new() })
 }
 
-/// How far the rows behind a series cover its periods.
+/// How the rows behind a series are spread over its periods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Covered {
-    /// The first day of a row, and the last; `None` where rows tell no days.
+    /// The first and the last day of the rows; `None` if the rows have no days.
     pub days: Option<(Date, Date)>,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: usize,
-    /// How many are in each period of the series, in order.
+    /// The number of rows in each period of the series, in order.
     pub by_period: Vec<usize>,
 }
 
-/// Periods are regular where their numbers of rows differ by no more than this share: days of months, months of years.
+/// Periods are regular if their numbers of rows differ by at most this share, as days of months and
+/// months of years do.
 const ALIKE: f64 = 0.15;
-/// A period with less than this share of the rows of others is short.
+/// A period is short if it has less than this share of the rows of every other period.
 const WHOLE: f64 = 0.9;
-/// Days without a row that end a period early, in multiples of the usual time from row to row.
+/// The gap without rows from which a short period counts as partial, in multiples of the usual time
+/// between rows.
 const GAPS: f64 = 1.5;
-/// Days without a row that have a smaller probability than this are no chance.
+/// A gap without rows is not chance if its probability is smaller than this.
 const UNLIKELY: f64 = 0.01;
 
 impl Covered {
-    /// The days of rows, without what is in each period.
+    /// The coverage by days alone, without the rows of each period. `None` without days.
     pub fn of(days: &[Date]) -> Option<Self> {
         let days_of_rows = (*days.iter().min()?, *days.iter().max()?);
         Some(Self { days: Some(days_of_rows), rows: days.len(), by_period: Vec::new() })
     }
 
-    /// Whether the rows cover a period at an end of the series in part. `outer` are the days from its outer end to the nearest row.
+    /// Whether the rows cover only a part of the period `at`, which is the first or the last. `outer`
+    /// gives the days from its outer end to the nearest row.
     fn is_partial(&self, outer: impl Fn((Date, Date)) -> f64, at: usize) -> bool {
         let inner = self.by_period.get(1..self.by_period.len().saturating_sub(1));
         let inner = inner.unwrap_or_default();
@@ -249,11 +253,11 @@ impl Covered {
         let is_regular = 2 <= inner.len() && most - least <= ALIKE * most;
         let is_short = is_regular && own < WHOLE * least;
         let Some(days) = self.days else { return is_short };
-        // So many rows are usual on the days without one.
+        // The rows that are usual in as many days as lack them.
         let usual = self.rows as f64 / days_between(days.0, days.1).max(1.0) * outer(days);
         let mean = inner.iter().sum::<usize>() as f64 / inner.len().max(1) as f64;
         let has_fewer = inner.is_empty() || own < WHOLE * mean;
-        // Of a Poisson process: none at all has the probability e^-usual.
+        // A Poisson process has no row at all with probability e^-usual.
         let is_unlikely = (-usual).exp() < UNLIKELY;
         (is_unlikely && has_fewer) || (GAPS < usual && is_short)
     }
@@ -263,8 +267,8 @@ fn days_between(from: Date, to: Date) -> f64 {
     f64::from(from.until(to).map_or(0, |span| span.get_days()))
 }
 
-/// Leaves out the first and the last period of a series where the rows cover a part of them only, as far as that can be told
-/// from their days.
+/// Leaves out the first and the last period of a series if the rows seem to cover only a part of them.
+/// At least two periods stay.
 #[must_use]
 pub fn without_partial(mut series: Series, covered: &Covered) -> Series {
     let at_end = series.values.len().saturating_sub(1);
@@ -285,7 +289,8 @@ pub fn without_partial(mut series: Series, covered: &Covered) -> Series {
     series
 }
 
-/// The first and the last day of a date: of `2013`, `2013-Q3`, `2013-07`, `2013-07-05` or `2013-07-05 14:30`.
+/// The first and the last day of a date such as `2013`, `2013-Q3`, `2013-07`, `2013-07-05` or
+/// `2013-07-05 14:30`.
 pub fn days_of(date: &str) -> Option<(Date, Date)> {
     if let Some(day) = date.get(..DAY).and_then(day) {
         return Some((day, day));
@@ -294,10 +299,10 @@ pub fn days_of(date: &str) -> Option<(Date, Date)> {
     Some((period.first_day(), period.last_day()))
 }
 
-/// Characters of a date that is precise to the day.
+/// Bytes of a date that is precise to the day.
 const DAY: usize = 10;
 
-/// The day of a date that is precise to the day.
+/// The day of a date that is precise to the day; else `None`.
 pub fn day(iso: &str) -> Option<Date> {
     iso.parse().ok()
 }
@@ -321,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_a_period_too() {
+    fn gaps_become_periods() {
         let quarters = table(&[("2010-Q4", 3.0), ("2011-Q2", 1.0), ("", 9.0)]);
         let counted = series(&quarters, true).unwrap();
         let shown: Vec<String> =
@@ -334,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_that_is_not_over_is_left_out() {
+    fn an_unfinished_year_is_left_out() {
         let years = series(&table(&[("2010", 12.0), ("2011", 12.0), ("2012", 5.0)]), true).unwrap();
         let monthly = |until: i8| {
             let before = (0..24).map(|n| date(2010 + n / 12, (n % 12 + 1) as i8, 15));
@@ -348,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_with_fewer_rows_than_each_other_is_left_out() {
+    fn a_period_with_fewer_rows_than_every_other_is_left_out() {
         let years = table(&[("2010", 1.0), ("2011", 1.0), ("2012", 1.0), ("2013", 1.0)]);
         let years = series(&years, false).unwrap();
         let partial = |last: Date, months: usize| {
@@ -360,9 +365,9 @@ mod tests {
             without_partial(years.clone(), &covered).partial
         };
         assert_eq!(partial(date(2013, 9, 1), 9), [Period::of("2013").unwrap()]);
-        // The last row stands for all of December.
+        // The last row covers all of December.
         assert_eq!(partial(date(2013, 12, 1), 12), []);
-        // Many rows of each first day of a month: the last month is whole.
+        // Many rows on the first day of each month: the last month is whole.
         let months: Vec<String> = (1..=12).map(|month| format!("2010-{month:02}")).collect();
         let months: Vec<(&str, f64)> = months.iter().map(|month| (month.as_str(), 1.0)).collect();
         let covered = Covered {
@@ -371,7 +376,7 @@ mod tests {
             by_period: vec![9; 12],
         };
         assert_eq!(without_partial(series(&table(&months), true).unwrap(), &covered).partial, []);
-        // Without days, as many rows as in other periods are a whole one.
+        // Without days, a period with as many rows as the others is whole.
         let covered = |last| Covered { days: None, rows: 45, by_period: vec![12, 12, 12, last] };
         assert_eq!(without_partial(years.clone(), &covered(9)).partial.len(), 1);
         assert_eq!(without_partial(years, &covered(12)).partial, []);
@@ -379,7 +384,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn labels_read_back_and_days_lie_in_their_periods(
+        fn labels_round_trip_and_periods_contain_their_days(
             year in 1..3000_i16, month in 1..13_i8, day in 1..29_i8,
             step in prop::sample::select(vec![Step::Year, Step::Quarter, Step::Month]),
         ) {
@@ -394,7 +399,7 @@ mod tests {
         }
 
         #[test]
-        fn any_label_is_survived(label in "\\PC{0,12}") {
+        fn no_label_panics(label in "\\PC{0,12}") {
             let _ = Period::of(&label);
             let _ = day(&label);
         }

@@ -1,5 +1,5 @@
-//! Which things do records tell of? Records with one key are one thing, whichever documents list it; what they say is
-//! put together, and where they contradict each other that is told (PIKE-RAG §5.4, knowledge structuring).
+//! Unifies records with the same key into one thing, across documents, and lists their contradictions
+//! (PIKE-RAG §5.4, knowledge structuring).
 
 use std::collections::HashMap;
 
@@ -10,33 +10,34 @@ use pikerag_language::fold::folded;
 use pikerag_language::units::{self, Unit};
 use serde::{Deserialize, Serialize};
 
-/// The things of one schema, and what was noticed on the way.
+/// The things of one schema, with their conflicts and unreadable values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unified {
-    /// The things; their records are places in the list that was given.
+    /// The things; their records are positions in the given list.
     pub frame: Frame,
-    /// Where records of one thing contradict each other; the first one stands.
+    /// Contradictions between records of one thing; the first value counts.
     pub conflicts: Vec<Conflict>,
-    /// Values that could not be read as their field's type, by field: they are in no figure.
+    /// The number of values that could not be read as their field's type, by field. No figure uses
+    /// them.
     pub untyped: Vec<(String, usize)>,
 }
 
-/// Two records of one thing that say different things of a field.
+/// Two records of one thing with different values of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     /// Name of the field.
     pub field: String,
-    /// The record that stands, by its place in the list.
+    /// The record whose value counts, by its position in the list.
     pub stands: usize,
-    /// The other one.
+    /// The other record, by its position in the list.
     pub other: usize,
 }
 
-/// Puts records together that tell of one thing. They come in the order in which they are believed: of two that
-/// contradict each other the first stands. Without a key in the schema each record is a thing of its own; so is one
-/// that says nothing of some field of the key.
+/// Unifies the records of one thing. Records come in order of trust: of two that contradict each other,
+/// the first counts. Each record is its own thing if the schema has no key, or if the record lacks a
+/// field of the key.
 ///
-/// Numbers of one field that are measured in units of one kind are brought to the unit that most of them have.
+/// Numbers of one field are converted to the unit that most of them have, if their units are compatible.
 pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
     let columns: Vec<Column> = schema
         .fields
@@ -60,15 +61,15 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
         let Some(thing) = unified.frame.things.get_mut(at) else { continue };
         thing.records.push(place);
         for (column, field) in schema.fields.iter().enumerate() {
-            let Some(said) = record.field(&field.name) else { continue };
-            let Some(value) = &said.value else {
+            let Some(given) = record.field(&field.name) else { continue };
+            let Some(value) = &given.value else {
                 if let Some(count) = untyped.get_mut(column) {
                     *count += 1;
                 }
                 continue;
             };
             let value = match value {
-                Value::Text(said) => Value::Text(one_name(field, said).to_owned()),
+                Value::Text(text) => Value::Text(one_name(field, text).to_owned()),
                 value => in_unit(value.clone(), units.get(column).and_then(Option::as_ref)),
             };
             let folded = folded(&value.to_string());
@@ -76,7 +77,7 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
             match held {
                 None => *held = Some(Cell { value, folded, record: place }),
                 Some(held) if agrees(held, &value, &folded) => {
-                    // A day is more than its year.
+                    // A day is more precise than its year.
                     if let (Value::Date(known), Value::Date(more)) = (&held.value, &value)
                         && known.len() < more.len()
                     {
@@ -96,17 +97,17 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
     unified
 }
 
-/// The value that stands for all that mean the same in this field; itself where it is not declared to mean what others do.
+/// The first of the values declared as the same in this field; `value` itself if it is not among any.
 pub fn one_name<'a>(field: &'a Field, value: &'a str) -> &'a str {
-    let said = folded(value);
-    let same = field.same.iter().find(|same| same.iter().any(|other| folded(other) == said));
+    let wanted = folded(value);
+    let same = field.same.iter().find(|same| same.iter().any(|other| folded(other) == wanted));
     same.and_then(|same| same.first()).map_or(value, String::as_str)
 }
 
 fn key(schema: &RecordSchema, record: &Record) -> Option<Vec<String>> {
     let words = |name: &String| {
-        let said = record.field(name)?;
-        let shown = said.value.as_ref().map_or_else(|| said.raw.clone(), ToString::to_string);
+        let given = record.field(name)?;
+        let shown = given.value.as_ref().map_or_else(|| given.raw.clone(), ToString::to_string);
         let shown = schema.field(name).map_or(shown.as_str(), |field| one_name(field, &shown));
         Some(folded(shown)).filter(|words| !words.is_empty())
     };
@@ -122,7 +123,7 @@ fn agrees(held: &Cell, value: &Value, folded: &str) -> bool {
                 && (a.unit == b.unit || a.unit.is_none() || b.unit.is_none())
         }
         (Value::Date(a), Value::Date(b)) => a.starts_with(b.as_str()) || b.starts_with(a.as_str()),
-        // A longer text about the same thing contradicts nobody who says less in the same words.
+        // A longer text that contains the other one does not contradict it.
         (Value::Text(_), Value::Text(_)) => {
             let (a, b) = (format!(" {} ", held.folded), format!(" {folded} "));
             a.contains(&b) || b.contains(&a)
@@ -131,7 +132,7 @@ fn agrees(held: &Cell, value: &Value, folded: &str) -> bool {
     }
 }
 
-/// By field: the unit that its numbers are told in; none where they have no unit that we know.
+/// By field, the unit that most of its numbers have; none if they have no known unit.
 fn usual_units(schema: &RecordSchema, records: &[Record]) -> Vec<Option<Unit>> {
     let of_field = |name: &str| {
         let found =
@@ -155,8 +156,8 @@ fn usual_units(schema: &RecordSchema, records: &[Record]) -> Vec<Option<Unit>> {
 fn in_unit(value: Value, usual: Option<&Unit>) -> Value {
     match (value, usual) {
         (Value::Number(Quantity { amount, unit: Some(unit) }), Some(usual)) => {
-            let told = units::known(&unit).and_then(|own| own.amount_in(*usual, amount));
-            Value::Number(match told {
+            let converted = units::known(&unit).and_then(|own| own.amount_in(*usual, amount));
+            Value::Number(match converted {
                 Some(amount) => Quantity { amount, unit: Some(usual.shown.to_owned()) },
                 None => Quantity { amount, unit: Some(unit) },
             })
@@ -230,19 +231,19 @@ mod tests {
         let frame = &unified.frame;
         assert_eq!(frame.things.len(), 2);
         assert_eq!(frame.things[0].records, [0, 1, 3]);
-        // More precise, and two hours either way.
+        // The more precise date counts; 2 h and 120 min agree.
         assert_eq!(frame.cell(0, "day").unwrap().value, Value::Date("2024-05-06".to_owned()));
         assert_eq!(unified.untyped, [("day".to_owned(), 1)]);
-        // The second one said the day.
+        // The day comes from the second record.
         let conflict = |field: &str, stands| Conflict { field: field.to_owned(), stands, other: 3 };
         assert_eq!(unified.conflicts, [conflict("day", 1), conflict("took", 0)]);
         let took = |thing| frame.cell(thing, "took").unwrap().value.to_string();
         assert_eq!((took(0), took(1)), ("2 h".to_owned(), "1.5 h".to_owned()));
     }
 
-    /// In another language, and as the key: told by the first of those that are declared to mean the same.
+    /// Values declared as the same become the first of them, in another language and in the key.
     #[test]
-    fn what_means_the_same_is_one_value() {
+    fn values_declared_as_the_same_are_one() {
         let records =
             [record("brake wear", "2024", (2.0, "h")), record("制动器磨损", "2024", (2.0, "h"))];
         let mut schema = schema(&[]);
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_each_is_a_thing_of_its_own() {
+    fn without_a_key_each_record_is_its_own_thing() {
         let records = [record("LB-3", "2024", (2.0, "h")), record("LB-3", "2024", (2.0, "h"))];
         assert_eq!(unify(&schema(&[]), &records).frame.things.len(), 2);
         assert_eq!(unify(&schema(&["part", "day"]), &records).frame.things.len(), 1);

@@ -1,5 +1,5 @@
-//! What would each model say? Simple ones, which are hard to beat on short series, and smoothing with and without
-//! seasons from a library.
+//! Forecasts with each model: simple ones, which are hard to beat on short series, and a library's
+//! smoothing with and without seasons.
 
 use augurs_core::{Fit, Predict};
 use augurs_ets::AutoETS;
@@ -9,13 +9,14 @@ use pikerag_knowledge::worked::ForecastModel;
 
 use super::Past;
 
-/// What each model says of the next figures.
-pub(super) type Said = Vec<(ForecastModel, Vec<f64>)>;
+/// The next figures by each model.
+pub(super) type Forecasts = Vec<(ForecastModel, Vec<f64>)>;
 
-/// Figures that smoothing is fitted to, at least.
+/// The fewest figures that smoothing is fitted to.
 const SMOOTHED: usize = 4;
 
-/// The models that can say something of a past of this length; the combination, which is made of them, first.
+/// The models that can forecast from a past of this length. The first is the combination, which is the
+/// mean of the others.
 fn fitting(past: Past<'_>) -> Vec<ForecastModel> {
     let mut fitting = vec![ForecastModel::Combination, ForecastModel::Naive];
     let has_seasons = 1 < past.season && 2 * past.season <= past.values.len();
@@ -32,29 +33,29 @@ fn fitting(past: Past<'_>) -> Vec<ForecastModel> {
     fitting
 }
 
-/// What each fitting model says of the next `steps` figures, always that many, in the order of [`fitting`]; as the naive
-/// one where it says nothing.
-pub(super) fn said_by_all(past: Past<'_>, steps: usize) -> Said {
-    let (mut said, mut sums): (Said, _) = (Vec::new(), vec![0.0; steps]);
+/// Exactly `steps` next figures by each fitting model, in the order of [`fitting`]. A model that fails
+/// gives the naive figures.
+pub(super) fn forecast_all(past: Past<'_>, steps: usize) -> Forecasts {
+    let (mut forecasts, mut sums): (Forecasts, _) = (Vec::new(), vec![0.0; steps]);
     for model in fitting(past) {
         if model != ForecastModel::Combination {
-            said.push((model, said_by(model, past, steps)));
+            forecasts.push((model, forecast_by(model, past, steps)));
         }
     }
-    for (_, points) in &said {
+    for (_, points) in &forecasts {
         for (sum, point) in sums.iter_mut().zip(points) {
-            *sum += point / said.len() as f64;
+            *sum += point / forecasts.len() as f64;
         }
     }
-    said.insert(0, (ForecastModel::Combination, sums));
-    said
+    forecasts.insert(0, (ForecastModel::Combination, sums));
+    forecasts
 }
 
-fn said_by(model: ForecastModel, past: Past<'_>, steps: usize) -> Vec<f64> {
+fn forecast_by(model: ForecastModel, past: Past<'_>, steps: usize) -> Vec<f64> {
     let values = past.values;
     let last = values.last().copied().unwrap_or_default();
-    let said = match model {
-        // Made of the others.
+    let points = match model {
+        // The combination is computed from the others.
         ForecastModel::Naive | ForecastModel::Combination => None,
         ForecastModel::SeasonalNaive => seasonal_naive(past, steps),
         ForecastModel::Mean => {
@@ -68,10 +69,10 @@ fn said_by(model: ForecastModel, past: Past<'_>, steps: usize) -> Vec<f64> {
         ForecastModel::Smoothing => smoothed(values, steps),
         ForecastModel::Seasonal => deseasonalized(past, steps),
     };
-    let sensible = |said: &Vec<f64>| {
-        said.len() == steps && said.iter().all(|value| value.is_finite() && value.abs() < 1e15)
+    let is_sensible = |points: &Vec<f64>| {
+        points.len() == steps && points.iter().all(|value| value.is_finite() && value.abs() < 1e15)
     };
-    said.filter(sensible).unwrap_or_else(|| vec![last; steps])
+    points.filter(is_sensible).unwrap_or_else(|| vec![last; steps])
 }
 
 fn seasonal_naive(past: Past<'_>, steps: usize) -> Option<Vec<f64>> {
@@ -96,7 +97,7 @@ fn deseasonalized(past: Past<'_>, steps: usize) -> Option<Vec<f64>> {
     Some(fitted.predict(steps, None).ok()?.point)
 }
 
-/// Nothing is to be fitted to figures that are all the same.
+/// Whether all figures are the same, so that nothing can be fitted to them.
 fn is_constant(values: &[f64]) -> bool {
     values.windows(2).all(|pair| matches!(pair, [a, b] if a.total_cmp(b).is_eq()))
 }

@@ -1,4 +1,4 @@
-//! Is what goes on plainly carried on plainly, and does the interval hold?
+//! Tests that plain patterns continue and that the interval holds.
 
 use proptest::prelude::*;
 
@@ -9,12 +9,12 @@ fn counts(values: &[f64]) -> Past<'_> {
 }
 
 #[test]
-fn too_little_is_said() {
+fn too_few_figures_are_refused() {
     assert_eq!(forecast(counts(&[1.0, 2.0, 3.0]), 1), Err(TooFew { known: 3, needed: 5 }));
 }
 
 #[test]
-fn a_line_goes_on_as_a_line() {
+fn a_line_continues() {
     let values: Vec<f64> = (0..12).map(|n| 10.0 + 3.0 * f64::from(n)).collect();
     let outlook = forecast(Past { values: &values, season: 1, is_count: false }, 2).unwrap();
     let points: Vec<f64> = outlook.ahead.iter().map(|ahead| ahead.value.round()).collect();
@@ -23,7 +23,7 @@ fn a_line_goes_on_as_a_line() {
 }
 
 #[test]
-fn seasons_come_again() {
+fn seasons_repeat() {
     let year = [5.0, 20.0, 40.0, 10.0];
     let values: Vec<f64> = (0..20).map(|n| year[n % 4] + (n / 4) as f64).collect();
     let outlook = forecast(Past { values: &values, season: 4, is_count: true }, 4).unwrap();
@@ -34,9 +34,9 @@ fn seasons_come_again() {
     assert!(outlook.tried.iter().any(|tried| tried.model == ForecastModel::SeasonalNaive));
 }
 
-/// Approvals of ten years as they are counted in a public table: nothing is tuned on them.
+/// Yearly counts of approvals from a public table, on which nothing is tuned.
 #[test]
-fn every_model_is_told_beside_naive() {
+fn every_model_is_compared_with_naive() {
     let values = [22.0, 28.0, 36.0, 26.0, 39.0, 46.0, 20.0, 46.0];
     let outlook = forecast(counts(&values), 1).unwrap();
     let shown: Vec<String> = outlook
@@ -68,7 +68,7 @@ fn every_model_is_told_beside_naive() {
     "#);
 }
 
-/// Draws of a Poisson process: the truth lies within as often as said, or more.
+/// For draws of a Poisson process, the truth is within the interval about as often as its level.
 #[test]
 fn the_interval_holds() {
     let (mut within, mut all) = (0, 0);
@@ -100,7 +100,7 @@ fn the_interval_holds() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_series_is_survived(
+    fn no_series_panics(
         values in prop::collection::vec(prop_oneof![-1e6..1e6, Just(0.0), Just(1.0)], 0..40),
         season in prop::sample::select(vec![1_usize, 4, 12]),
         is_count in any::<bool>(),

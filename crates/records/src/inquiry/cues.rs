@@ -1,5 +1,5 @@
-//! Which words of a question say what is to be worked out? Counting, summing, ranking, telling apart, looking ahead;
-//! English and Chinese. What they are about stands beside them, and is compared with fields elsewhere.
+//! Finds the words of a question that ask for counts, sums, rankings, groups and forecasts, in English and
+//! Chinese. `reading` compares the words around them with fields.
 
 use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::By;
@@ -9,52 +9,52 @@ use regex::Captures;
 
 use pikerag_language::pattern;
 
-/// What the words of a question ask for, before anybody knows of which records.
+/// The computation that a question asks for, before its records are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cues {
-    /// The stretches of time that it names.
+    /// The periods of time that it names.
     pub stretches: Vec<Stretch>,
-    /// The question without them, and without what the cues were read from.
+    /// The question without these periods and without the words of the cues.
     pub rest: String,
-    /// What is worked out; none where the question asks for no figure.
+    /// The figure or list wanted; `None` if the question asks for neither.
     pub wish: Option<Wish>,
-    /// What is told apart.
+    /// The groups to distinguish.
     pub groups: Vec<GroupCue>,
-    /// The most, or the least, of what is told apart; and how many of them.
+    /// Whether the greatest or the least groups are wanted, and how many of them.
     pub rank: Option<Rank>,
-    /// Whether something is asked for that has not happened yet.
+    /// The time to come that the question asks about, if it does.
     pub ahead: Option<Ahead>,
-    /// Numbers that something is to be compared with.
+    /// Numbers that a field is compared with.
     pub bounds: Vec<Bound>,
-    /// Whether words such as `total` stand in it.
+    /// Whether it contains words such as `total`.
     pub is_total: bool,
-    /// Whether it asks for what no rule of ours works out: shares, differences.
+    /// Whether it asks for figures that no rule computes, such as shares and differences.
     pub is_beyond: bool,
 }
 
-/// What is worked out, with the words that say of what.
+/// The figure or list wanted, with the words for the things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// How many.
+    /// The number of these things.
     Count(String),
-    /// In all.
+    /// A total.
     Sum,
-    /// On average.
+    /// An average.
     Mean,
     /// The greatest number.
     Greatest,
     /// The least number.
     Least,
-    /// Which ones.
+    /// A list of these things.
     List(String),
 }
 
-/// What is told apart.
+/// A group to distinguish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupCue {
-    /// Stretches of time.
+    /// Periods of time.
     Time(By),
-    /// What these words name.
+    /// The field that these words name.
     Named(String),
 }
 
@@ -65,25 +65,25 @@ pub struct Rank {
     pub limit: Option<usize>,
 }
 
-/// What lies ahead.
+/// The time to come that a question asks about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
-    /// The length of the periods, where the question says so.
+    /// The length of the periods, if the question gives it.
     pub by: Option<By>,
-    /// How many of them.
+    /// The number of periods.
     pub periods: Option<usize>,
-    /// Whether words of the future stand in it; else a date alone could tell.
-    pub is_said: bool,
+    /// Whether the question contains words of the future.
+    pub has_future_words: bool,
 }
 
-/// A number that something is compared with.
+/// A number that a field is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     pub is_least: bool,
     /// Whether the number itself is included.
     pub included: bool,
     pub than: Quantity,
-    /// The words around it.
+    /// The words around the number.
     pub about: String,
 }
 
@@ -178,7 +178,7 @@ impl Cues {
         cues
     }
 
-    /// Takes what a pattern finds out of the rest; `keeps` leaves its first group in place.
+    /// Removes the first match of a pattern from the rest. If `keeps`, its first group stays in place.
     fn take(&mut self, pattern: &Regex, keeps: bool) -> Option<Vec<Option<String>>> {
         let found = pattern.captures(&self.rest)?;
         let groups: Vec<Option<String>> = found
@@ -187,7 +187,7 @@ impl Cues {
             .map(|group| group.map(|held| held.as_str().trim().to_owned()))
             .collect();
         let whole = found.get(0)?.range();
-        let kept = kept(&found).filter(|_| keeps).unwrap_or_default();
+        let kept = first_group(&found).filter(|_| keeps).unwrap_or_default();
         self.rest.replace_range(whole, &format!(" {kept} "));
         Some(groups)
     }
@@ -195,7 +195,7 @@ impl Cues {
     fn look_ahead(&mut self) {
         let mut ahead = Ahead::default();
         if NEXT_KIND.is_match(&self.rest) && !NEXT.is_match(&self.rest) {
-            ahead.is_said = true;
+            ahead.has_future_words = true;
             self.rest = LIKELY.replace_all(&self.rest, " ").into_owned();
         }
         if let Some(found) = NEXT.captures(&self.rest) {
@@ -203,7 +203,7 @@ impl Cues {
             let count = [1, 3, 5].into_iter().find_map(get);
             let unit = [2, 4, 6, 7].into_iter().find_map(get).unwrap_or_default();
             ahead.by = Some(period(unit));
-            // A bare `next years` or 未来几年: three.
+            // `next few years`, or 未来 with a unit and no number, means three.
             let is_several = count.is_some_and(|count| count == "several" || count == "few");
             let is_plural = get(6).is_some() && count.is_none();
             ahead.periods = match count.and_then(small_number) {
@@ -211,17 +211,17 @@ impl Cues {
                 None if is_several || is_plural => Some(3),
                 None => Some(1),
             };
-            ahead.is_said = true;
+            ahead.has_future_words = true;
             let whole = found.get(0).map(|whole| whole.range());
             if let Some(whole) = whole {
                 self.rest.replace_range(whole, " ");
             }
         }
         if FUTURE.is_match(&self.rest) {
-            ahead.is_said = true;
+            ahead.has_future_words = true;
             self.rest = FUTURE.replace_all(&self.rest, " ").into_owned();
         }
-        if ahead.is_said {
+        if ahead.has_future_words {
             self.ahead = Some(ahead);
         }
     }
@@ -277,11 +277,11 @@ impl Cues {
     fn group(&mut self) {
         while let Some(found) = self.take(&TIME_GROUP, false) {
             let unit = found.into_iter().flatten().next().unwrap_or_default();
-            self.tell_apart(GroupCue::Time(period(&unit)));
+            self.add_group(GroupCue::Time(period(&unit)));
         }
         if let Some(found) = self.take(&WHICH_TIME, false) {
             let unit = found.into_iter().flatten().next().unwrap_or_default();
-            self.tell_apart(GroupCue::Time(period(&unit)));
+            self.add_group(GroupCue::Time(period(&unit)));
         }
         for pattern in [&*GROUP_EN, &*GROUP_ZH] {
             let named: Vec<String> = pattern
@@ -289,12 +289,12 @@ impl Cues {
                 .filter_map(|found| Some(found.get(1)?.as_str().trim().to_owned()))
                 .collect();
             for words in named {
-                self.tell_apart(GroupCue::Named(words));
+                self.add_group(GroupCue::Named(words));
             }
         }
-        // 每家, 各: no words of their own.
+        // The grouping words 每家 and 各 have no meaning of their own.
         self.rest = GROUP_ZH.replace_all(&self.rest, " $1").into_owned();
-        // Which company had the most? Which has the longest?
+        // `Which company had the most?`, `Which crane had the longest standstill?`
         let is_superlative =
             self.rank.is_some() || GREATEST.is_match(&self.rest) || LEAST.is_match(&self.rest);
         let is_next = self.ahead.is_some();
@@ -302,13 +302,13 @@ impl Cues {
             for pattern in [&*WHICH_EN, &*WHICH_ZH] {
                 if let Some(found) = pattern.captures(&self.rest).and_then(|found| found.get(1)) {
                     let words = found.as_str().trim().to_owned();
-                    self.tell_apart(GroupCue::Named(words));
+                    self.add_group(GroupCue::Named(words));
                 }
             }
         }
     }
 
-    fn tell_apart(&mut self, cue: GroupCue) {
+    fn add_group(&mut self, cue: GroupCue) {
         let is_empty = matches!(&cue, GroupCue::Named(words) if words.is_empty());
         if !is_empty && !self.groups.contains(&cue) {
             self.groups.push(cue);
@@ -340,7 +340,7 @@ impl Cues {
             self.wish = Some(Wish::Sum);
             return;
         }
-        // `Which fault comes next?` asks for one of them.
+        // `Which fault comes next?` asks for one of the groups.
         if self.ahead.is_some() && !self.groups.is_empty() {
             return;
         }
@@ -356,8 +356,8 @@ impl Cues {
     }
 }
 
-/// What of a match is left in the text: its first group.
-fn kept(found: &Captures<'_>) -> Option<String> {
+/// The first group of a match, which stays in the text.
+fn first_group(found: &Captures<'_>) -> Option<String> {
     found.iter().skip(1).flatten().next().map(|group| group.as_str().to_owned())
 }
 
@@ -386,7 +386,7 @@ mod tests {
 
     use super::*;
 
-    fn told(question: &str) -> String {
+    fn described(question: &str) -> String {
         let cues = Cues::of(question);
         let mut shown = format!("{:?}", cues.wish);
         if !cues.groups.is_empty() {
@@ -426,7 +426,7 @@ mod tests {
             "How many repairs took more than 12.5 hours?",
             "Who designed the KX-40?",
         ]
-        .map(told)
+        .map(described)
         .to_vec();
         insta::assert_snapshot!(shown.join("\n"), @r#"
         Some(Count("drugs were approved"))
@@ -459,7 +459,7 @@ mod tests {
             "超过12小时的维修有多少次？",
             "KX-40是谁设计的？",
         ]
-        .map(told)
+        .map(described)
         .to_vec();
         insta::assert_snapshot!(shown.join("\n"), @r#"
         Some(Count("药物"))
@@ -479,7 +479,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_question_is_survived(text in "(\\PC|how many |more than 5|多少|每年|next 2 years|top 3){0,12}") {
+        fn no_question_panics(text in "(\\PC|how many |more than 5|多少|每年|next 2 years|top 3){0,12}") {
             let _ = Cues::of(&text);
         }
     }

@@ -1,5 +1,5 @@
-//! Which fields and values of the records does a question name? Words are compared by stem and by meaning, in either
-//! language; values by their words.
+//! Finds the fields and values that a question names. Words are compared by stem and by meaning, across
+//! English and Chinese; values by their words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,11 +12,11 @@ use pikerag_language::lexicon::{concepts, meaning};
 use pikerag_language::units;
 use pikerag_language::{is_chinese, is_stop_word, stem};
 
-/// Words of a value that is looked for in a question, at most.
+/// The most words of a value that is sought in a question.
 const LONGEST_VALUE: usize = 12;
 
-/// How well a field's names fit some words: the meanings and stems that they share, and what share of the field's own
-/// name that is.
+/// How well a field's names fit some words: the number of meanings and stems they share, and its share of
+/// the name's own.
 fn fit(field: &Field, words: &BTreeSet<String>) -> (usize, f64) {
     let names = std::iter::once(&field.name).chain(&field.columns);
     let fits = names.map(|name| {
@@ -27,7 +27,7 @@ fn fit(field: &Field, words: &BTreeSet<String>) -> (usize, f64) {
     fits.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).unwrap_or_default()
 }
 
-/// The field that words name best, among those of a type; `None` where they name none.
+/// The field that words name best, among the fields that `suits` accepts; `None` if they name none.
 pub(super) fn named<'a>(
     schema: &'a RecordSchema,
     words: &str,
@@ -41,7 +41,7 @@ pub(super) fn named<'a>(
         .map(|(.., field)| field)
 }
 
-/// What the things of a schema are called: its name, its description, its key.
+/// The words for the things of a schema, from its name, its description and its key.
 pub(super) fn names_of_things(schema: &RecordSchema) -> BTreeSet<String> {
     let mut names = concepts(&schema.name);
     names.extend(concepts(&schema.description));
@@ -62,14 +62,14 @@ pub(super) fn names_of_things(schema: &RecordSchema) -> BTreeSet<String> {
 pub(super) struct Word {
     /// Without case and accents.
     folded: String,
-    /// As it stands.
+    /// As written.
     raw: String,
-    /// Whether something has explained it.
+    /// Whether a field, value or condition explains it.
     pub(super) is_explained: bool,
     is_first: bool,
 }
 
-/// The words of a question, the Chinese ones character by character.
+/// The words of a question; Chinese text is split into characters.
 pub(super) fn words_of(rest: &str) -> Vec<Word> {
     let word = |(at, token): (usize, Token<'_>)| Word {
         raw: token.raw.to_owned(),
@@ -80,8 +80,8 @@ pub(super) fn words_of(rest: &str) -> Vec<Word> {
     tokens(rest).into_iter().enumerate().map(word).collect()
 }
 
-/// Conditions that values of text fields named in the question make; their words are explained by it. The longest values
-/// first; a word that stands inside values is a condition that they hold it.
+/// Conditions from the values of text fields that the question names; marks their words as explained.
+/// Longer values come first. Whole values give `Is`, parts of values give `Holds`.
 pub(super) fn conditions(
     schema: &RecordSchema,
     frame: &Frame,
@@ -120,7 +120,7 @@ pub(super) fn conditions(
     found.into_iter().map(|(_, condition)| condition).collect()
 }
 
-/// Words by their stems: a question names `gearbox leaks` where a record has `gearbox leak`.
+/// The stems of words, so that `gearbox leaks` in a question matches `gearbox leak` in a record.
 fn stems(run: &[Word]) -> String {
     run.iter().map(|word| stem(&word.folded)).collect::<Vec<_>>().join(" ")
 }
@@ -129,7 +129,7 @@ fn stems_of(folded: &[&str]) -> String {
     folded.iter().map(|word| stem(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether words can name a value, and not a field or nothing at all.
+/// Whether words can name a value: they are not too short, and not the words for a field or a thing.
 fn can_be_value(schema: &RecordSchema, run: &[Word]) -> bool {
     let edge = |word: Option<&Word>| word.is_some_and(|word| is_stop_word(&word.folded));
     if edge(run.first()) || edge(run.last()) {
@@ -140,7 +140,7 @@ fn can_be_value(schema: &RecordSchema, run: &[Word]) -> bool {
     if characters < 2 {
         return false;
     }
-    // `drug` and 药物 say what is counted; a name in capitals is a value all the same.
+    // `drug` and 药物 are the things counted, but a capitalized name is a value.
     let raw: String = run
         .iter()
         .map(|word| word.raw.as_str())
@@ -157,12 +157,12 @@ fn can_be_value(schema: &RecordSchema, run: &[Word]) -> bool {
     is_name || !is_term
 }
 
-/// What words stand for: a field, and the words as its values have them.
+/// By stems, a field and the words in the spelling of its values.
 type Named<'a> = HashMap<String, (&'a str, String)>;
-/// How many things have these words, by their stems, the place of the field, and the words themselves.
+/// The number of things with these words, by stems, position of the field, and words.
 type Counts = BTreeMap<(String, usize, String), usize>;
 
-/// Every value of a text field by its stems, with the field that has most things of it.
+/// Every value of a text field by its stems, with the field in which most things have it.
 fn whole_values<'a>(schema: &'a RecordSchema, frame: &Frame) -> Named<'a> {
     let mut counts = Counts::new();
     for at in text_fields(schema) {
@@ -172,21 +172,21 @@ fn whole_values<'a>(schema: &'a RecordSchema, frame: &Frame) -> Named<'a> {
                 *counts.entry((stems_of(&words), at, cell.folded.clone())).or_default() += 1;
             }
         }
-        // What means the same names the value that stands for it.
+        // Values declared as the same name the first of them.
         for same in schema.fields.get(at).map_or(&[][..], |field| &field.same) {
-            let Some(told) = same.first().map(|first| folded(first)) else { continue };
-            let own = stems_of(&told.split(' ').collect::<Vec<_>>());
-            let Some(count) = counts.get(&(own, at, told.clone())).copied() else { continue };
+            let Some(name) = same.first().map(|first| folded(first)) else { continue };
+            let own = stems_of(&name.split(' ').collect::<Vec<_>>());
+            let Some(count) = counts.get(&(own, at, name.clone())).copied() else { continue };
             for other in same.iter().skip(1).map(|other| folded(other)) {
                 let stems = stems_of(&other.split(' ').collect::<Vec<_>>());
-                counts.insert((stems, at, told.clone()), count);
+                counts.insert((stems, at, name.clone()), count);
             }
         }
     }
     most(schema, counts)
 }
 
-/// Every run of the question's words that stands inside values, with the field that has most things of it.
+/// Every run of the question's words that is part of values, with the field in which most things have it.
 fn parts_of_values<'a>(schema: &'a RecordSchema, frame: &Frame, words: &[Word]) -> Named<'a> {
     let mut runs: BTreeSet<String> = BTreeSet::new();
     for length in 1..=LONGEST_VALUE.min(words.len()) {
@@ -215,7 +215,7 @@ fn text_fields(schema: &RecordSchema) -> impl Iterator<Item = usize> {
     fields.filter(|(_, field)| field.kind == FieldType::Text).map(|(at, _)| at)
 }
 
-/// By stems, the field and the words with the highest count; of equal ones the first.
+/// By stems, the field and the words with the highest count; the first of equal ones.
 fn most(schema: &RecordSchema, counts: Counts) -> Named<'_> {
     let mut best: HashMap<String, (usize, String, usize)> = HashMap::new();
     for ((stems, at, words), count) in counts {
@@ -230,7 +230,8 @@ fn most(schema: &RecordSchema, counts: Counts) -> Named<'_> {
     best.into_iter().filter_map(named).collect()
 }
 
-/// A yes or no that the question names by its field: interchangeable ones, those that are not.
+/// Conditions from yes-or-no fields that the question names: `interchangeable ones`, `not interchangeable`.
+/// Marks their words as explained.
 pub(super) fn truths(schema: &RecordSchema, words: &mut [Word]) -> Vec<Condition> {
     const NOT: [&str; 7] = ["not", "non", "without", "不", "非", "未", "无"];
     let mut found = Vec::new();
@@ -262,12 +263,12 @@ pub(super) fn truths(schema: &RecordSchema, words: &mut [Word]) -> Vec<Condition
     found
 }
 
-/// Words that nothing explains: not what the records are called, not a field, not what every question is made of.
+/// The content words that are neither explained, nor known, nor usual in questions.
 pub(super) fn unexplained(known: &BTreeSet<String>, words: &[Word]) -> Vec<String> {
-    // Chinese words are longer than a character: those side by side are looked at together.
+    // Chinese words are longer than a character, so unexplained neighbours are joined.
     let mut found = Vec::new();
     let mut run = String::new();
-    let tell = |run: &mut String, found: &mut Vec<String>| {
+    let add_unknown = |run: &mut String, found: &mut Vec<String>| {
         let text = std::mem::take(run);
         let words = pikerag_language::content_words(&text);
         let is_known = |word: &str| {
@@ -279,13 +280,13 @@ pub(super) fn unexplained(known: &BTreeSet<String>, words: &[Word]) -> Vec<Strin
                 || word.chars().count() < 2 && word.chars().all(is_chinese)
         };
         for word in &words {
-            // Chinese words are listed with the shorter ones inside them.
+            // `content_words` lists Chinese words with the shorter ones inside them.
             let is_part =
                 |other: &String| other.len() > word.len() && other.contains(word.as_str());
             let is_known =
                 is_known(word) || words.iter().any(|other| is_part(other) && is_known(other));
-            // The longer word, of words inside each other, says it.
-            let is_inside = found.iter().any(|held: &String| held.contains(word));
+            // Of words inside each other, only the longer one is listed.
+            let is_inside = found.iter().any(|listed: &String| listed.contains(word));
             if !is_known && !is_inside {
                 found.push(word.clone());
             }
@@ -293,7 +294,7 @@ pub(super) fn unexplained(known: &BTreeSet<String>, words: &[Word]) -> Vec<Strin
     };
     for word in words {
         if word.is_explained {
-            tell(&mut run, &mut found);
+            add_unknown(&mut run, &mut found);
             continue;
         }
         let chinese = word.folded.chars().all(is_chinese);
@@ -305,11 +306,11 @@ pub(super) fn unexplained(known: &BTreeSet<String>, words: &[Word]) -> Vec<Strin
             run.push(' ');
         }
     }
-    tell(&mut run, &mut found);
+    add_unknown(&mut run, &mut found);
     found
 }
 
-/// Stems of words that questions about figures are made of.
+/// Stems of words that are usual in questions about figures.
 const USUAL: &str = "\
     list give show tell name find count number mani much total all each everi per year month quarter differ \
     distinct record document file accord base data tabl regist got get had have receiv were made happen occur \
@@ -324,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_named_in_either_language() {
+    fn fields_are_found_in_either_language() {
         let schema: RecordSchema = serde_json::from_str(
             r#"{"name": "drug_approval", "fields": [
                 {"name": "drug"}, {"name": "approved", "type": "date", "columns": ["approval_date"]},

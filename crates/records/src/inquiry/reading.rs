@@ -1,5 +1,5 @@
-//! What do the cues of a question mean for the records of one schema? Its measure, its groups, its conditions, and the
-//! words that had no part in any of them.
+//! Reads the cues of a question as a query over the records of one schema: measure, groups, conditions, and
+//! unexplained words.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use pikerag_language::units;
 use super::cues::{Cues, GroupCue, Wish};
 use super::{Form, Inquiry, Source, fields};
 
-/// One question held against the records of one schema.
+/// One question compared with the records of one schema.
 pub(super) struct Reading<'a> {
     cues: &'a Cues,
     source: &'a Source<'a>,
@@ -70,18 +70,18 @@ impl<'a> Reading<'a> {
         Some(Inquiry { schema: 0, query: self.query, form, unexplained, fit: self.fit })
     }
 
-    /// A measure, its groups, its stretch of time.
+    /// Reads a measure, its groups and its period of time.
     fn figures(&mut self, wish: &Wish) -> Option<Form> {
         self.groups(None);
         let form = match wish {
             Wish::List(thing) => {
-                // `Which drugs …?` lists what the records are of, and nothing else.
+                // `Which drugs …?` lists only the things of the records.
                 let named = concepts(thing);
                 let things = fields::names_of_things(self.source.schema);
                 if named.is_disjoint(&things) && named.is_disjoint(self.source.titles) {
                     return None;
                 }
-                // One thing is a fact; what is listed fulfils a condition.
+                // A list has no groups.
                 self.query.group.clear();
                 Form::List
             }
@@ -126,7 +126,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// How many of what: of the things themselves, of the values of a field, or how much of a number.
+    /// Reads a count as a count of things, as a count of a field's values, or as the sum of a number.
     fn counted(&mut self, thing: &str) -> Option<Measure> {
         let schema = self.source.schema;
         let is_different =
@@ -160,13 +160,13 @@ impl<'a> Reading<'a> {
                 self.fit += 2;
                 Some(Measure::Different(field.name.clone()))
             }
-            // Words that name nothing of these records are not counted by them.
+            // The words name nothing in these records, so the records do not count it.
             _ if shared == 0 && named.is_disjoint(self.source.titles) && self.fit == 0 => None,
             _ => Some(Measure::Count),
         }
     }
 
-    /// How many hours of downtime: the number that is measured in this unit.
+    /// The number field with this unit: `how many hours of downtime`.
     fn amount(&self, thing: &str) -> Option<String> {
         let unit = units::known(thing.split_whitespace().next()?)?;
         let is_number = |kind| kind == FieldType::Number;
@@ -180,7 +180,7 @@ impl<'a> Reading<'a> {
         Some(field.name.clone())
     }
 
-    /// `time`: the length of periods that is told otherwise.
+    /// Reads the groups. With `time`, the caller sets the length of the periods and time cues are skipped.
     fn groups(&mut self, time: Option<By>) {
         for cue in &self.cues.groups {
             let group = match cue {
@@ -203,7 +203,7 @@ impl<'a> Reading<'a> {
     }
 
     fn group_named(&self, words: &str) -> Option<Group> {
-        // The words behind `per` begin with the field's name; in Chinese they may run on.
+        // The words after `per` begin with the field's name. Chinese text may continue without a space.
         let words: Vec<&str> = words.split_whitespace().take(2).collect();
         let words = words.join(" ");
         let field = fields::named(self.source.schema, &words, |kind| {
@@ -215,7 +215,7 @@ impl<'a> Reading<'a> {
     fn rank(&mut self, wish: &Wish) {
         let order = |greatest: bool| if greatest { Order::Greatest } else { Order::Least };
         if self.query.group.is_empty() {
-            // `Which crane had the longest standstill?` is about the crane, if it is a field; else about the thing.
+            // `Which crane had the longest standstill?` ranks cranes only if `crane` is a field.
             return;
         }
         if let Some(rank) = self.cues.rank {
@@ -227,7 +227,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The field of the dates that the question means.
+    /// The date field that the question names; else the first one.
     fn date(&self) -> Option<String> {
         let is_date = |kind| kind == FieldType::Date;
         let named = fields::named(self.source.schema, &self.cues.rest, is_date);
@@ -235,8 +235,9 @@ impl<'a> Reading<'a> {
         Some(named.or_else(first)?.name.clone())
     }
 
-    /// The stretch of time; `None` where the records have no dates to hold against it.
-    fn stretch(&mut self, tells_apart: bool) -> Option<()> {
+    /// Reads the period of time as a condition, and, if `splits`, groups by several periods. `None` if
+    /// there is a period but no date field.
+    fn stretch(&mut self, splits: bool) -> Option<()> {
         let stretches = &self.cues.stretches;
         let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
             return Some(());
@@ -251,9 +252,8 @@ impl<'a> Reading<'a> {
         let to = stretches.iter().all(|stretch| stretch.to.is_some());
         let to =
             to.then(|| stretches.iter().filter_map(|stretch| stretch.to.clone()).max()).flatten();
-        if first != last && tells_apart && !self.query.group.iter().any(|group| group.field == date)
-        {
-            // 2016 and 2017: each for itself.
+        if first != last && splits && !self.query.group.iter().any(|group| group.field == date) {
+            // `2016 and 2017` asks for a figure of each.
             let whole_years = stretches.iter().all(|stretch| {
                 let ends = |day: &Option<String>, end: &str| {
                     day.as_ref().is_some_and(|day| day.ends_with(end))
@@ -267,7 +267,7 @@ impl<'a> Reading<'a> {
         Some(())
     }
 
-    /// Numbers that a field is held against.
+    /// Reads the numbers that a field is compared with.
     fn bounds(&mut self) {
         for bound in &self.cues.bounds {
             let is_number = |kind| kind == FieldType::Number;
@@ -298,7 +298,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The unit that a field's numbers have; of the first that has one.
+    /// The unit of a field's first number that has one.
     fn unit_of(&self, field: &str) -> Option<String> {
         let frame = self.source.frame;
         (0..frame.things.len()).find_map(|thing| match &frame.cell(thing, field)?.value {
@@ -307,16 +307,16 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// What is compared, in the unit of the field; as it is where it has none, or none that we know.
+    /// A number converted to the unit of the field; the amount stays if either unit is unknown.
     fn in_unit_of(&self, field: &str, than: &Quantity) -> Quantity {
         let own = self.unit_of(field);
-        let told =
+        let units =
             than.unit.as_deref().and_then(units::known).zip(own.as_deref().and_then(units::known));
-        let amount = told.and_then(|(said, own)| said.amount_in(own, than.amount));
+        let amount = units.and_then(|(given, own)| given.amount_in(own, than.amount));
         Quantity { amount: amount.unwrap_or(than.amount), unit: own }
     }
 
-    /// A series to carry on, or kinds that may come next.
+    /// Reads a series to forecast, or kinds that may come next.
     fn look_ahead(&mut self) -> Option<Form> {
         let ahead = self.cues.ahead.clone().unwrap_or_default();
         let kinds = self.cues.groups.iter().find_map(|cue| match cue {
@@ -358,7 +358,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How long a stretch is, as a period.
+/// The length of a period of time, as a grouping.
 fn length(stretch: &Stretch) -> By {
     let month =
         |day: &Option<String>| day.as_ref().and_then(|day| day.get(5..7)?.parse::<u32>().ok());

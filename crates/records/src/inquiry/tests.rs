@@ -1,4 +1,4 @@
-//! Are questions understood, in either language, and is what is not understood told?
+//! Tests that questions are read in both languages, and that unexplained words are reported.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -48,7 +48,7 @@ fn frame(schema: &RecordSchema) -> Frame {
     Frame { columns, things }
 }
 
-fn told(question: &str) -> String {
+fn described(question: &str) -> String {
     let schema: RecordSchema = serde_json::from_str(SCHEMA).unwrap();
     let (frame, titles) = (frame(&schema), BTreeSet::new());
     let source = Source { schema: &schema, frame: &frame, titles: &titles };
@@ -106,7 +106,7 @@ fn english() {
         "Who supervises Hall 3?",
         "When was crane 40-117 repaired?",
     ]
-    .map(told)
+    .map(described)
     .to_vec();
     insta::assert_snapshot!(shown.join("\n"), @r"
     Count where day Between { from: (2024-01-01), to: (2024-12-31) }
@@ -154,7 +154,7 @@ fn chinese() {
         "木星有多少颗卫星？",
         "谁负责三号楼？",
     ]
-    .map(told)
+    .map(described)
     .to_vec();
     insta::assert_snapshot!(shown.join("\n"), @r"
     Count where day Between { from: (2024-01-01), to: (2024-12-31) }

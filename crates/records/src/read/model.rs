@@ -1,4 +1,4 @@
-//! Which records does a text hold? A model fills in the schema, and only what stands in the text counts.
+//! Lets a model fill in a schema from a text, and keeps only values that occur in the text.
 
 use pikerag_knowledge::{
     Account, ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span,
@@ -6,27 +6,27 @@ use pikerag_knowledge::{
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, titled};
 use serde_json::{Map, Value, json};
 
-use super::{Draft, field_named, identified, is_record, said};
+use super::{Draft, field_named, identified, is_record, read_field};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
-/// Records read from one reply, at most.
+/// The most records read from one reply.
 const MOST: usize = 200;
 
-/// What a model read in a chunk, and what of it was dropped.
+/// The records that a model read in a chunk, and the counts of dropped values and records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRecords {
     /// The records, in the model's order; may be empty.
     pub records: Vec<Record>,
-    /// Values that do not stand in the chunk, and were dropped.
+    /// Values that were dropped because they are not in the chunk.
     pub invented: usize,
-    /// Records that were left without what the schema needs, and were dropped.
+    /// Records that were dropped because they lack fields that the schema needs.
     pub incomplete: usize,
 }
 
-/// The records of a chunk's text: one call, two where the first reply cannot be read.
+/// The records of a chunk's text. Costs one call, or two if the first reply cannot be read.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// The model fails, or its replies cannot be read.
 pub async fn model_records(
     model: &dyn ChatModel,
     schema: &RecordSchema,
@@ -40,10 +40,10 @@ pub async fn model_records(
     Ok(checked(schema, chunk, &reply.0))
 }
 
-/// The prompt that [`model_records`] would send, for estimates.
+/// The prompt that [`model_records`] sends, for estimates.
 ///
 /// # Errors
-/// Never, unless our template is broken.
+/// The template is broken.
 pub fn records_prompt(schema: &RecordSchema, chunk: &Chunk) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
     let (kind, example) = (described(schema), example(schema));
@@ -91,7 +91,8 @@ pub(super) fn read(
     Filled::read(reply).map(|filled| checked(schema, chunk, &filled.0))
 }
 
-/// Only values that the chunk or its title holds, and only whole records of them.
+/// The records that keep the schema's needs after values are dropped that are in neither the chunk nor
+/// its title.
 fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) -> ModelRecords {
     let mut made = ModelRecords::default();
     let place = Places::of(chunk);
@@ -100,21 +101,21 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
         let mut span: Option<Span> = None;
         let mut fields = Vec::new();
         for field in &schema.fields {
-            let told = item.iter().find(|(name, _)| {
+            let filled = item.iter().find(|(name, _)| {
                 field_named(schema, name).is_some_and(|named| named.name == field.name)
             });
-            let Some(raw) = told.and_then(|(_, value)| word(value)) else { continue };
+            let Some(raw) = filled.and_then(|(_, value)| word(value)) else { continue };
             match place.find(&raw) {
                 Found::At(at) => {
                     let around = span.get_or_insert(at);
                     around.start = around.start.min(at.start);
                     around.end = around.end.max(at.end);
-                    // As it stands there, whatever the model made of its case.
-                    let stands =
+                    // The text of the chunk, whose case the model may have changed.
+                    let original =
                         chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
-                    fields.push(said(field, stands.unwrap_or(&raw)));
+                    fields.push(read_field(field, original.unwrap_or(&raw)));
                 }
-                Found::InTitle => fields.push(said(field, &raw)),
+                Found::InTitle => fields.push(read_field(field, &raw)),
                 Found::Nowhere => made.invented += 1,
             }
         }
@@ -123,7 +124,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
             continue;
         }
         let span = span.unwrap_or(chunk.span);
-        // The same record told twice is one.
+        // A repeated record counts once.
         if !drafts.iter().any(|held| held.fields == fields) {
             drafts.push(Draft { span, origin: RecordOrigin::Model, fields });
         }
@@ -132,7 +133,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     made
 }
 
-/// A value as a word; nothing where the model says that there is none.
+/// A value as text; `None` if the model reports that there is none.
 fn word(value: &Value) -> Option<String> {
     let word = match value {
         Value::String(text) => text.trim().to_owned(),
@@ -150,11 +151,11 @@ enum Found {
     Nowhere,
 }
 
-/// The chunk's characters without case and white space, each with its place.
+/// The chunk's characters without case and white space, each with its position.
 struct Places<'a> {
     chunk: &'a Chunk,
     squeezed: String,
-    /// Where each byte of `squeezed` comes from in the chunk's text: start and end of the character.
+    /// By byte of `squeezed`, start and end of its character in the chunk's text.
     from: Vec<(usize, usize)>,
     title: String,
 }
@@ -196,7 +197,7 @@ struct Filled(Vec<Map<String, Value>>);
 
 impl Reply for Filled {
     fn schema() -> Option<Schema> {
-        // The fields differ with each declaration; what is not asked for is left out when read.
+        // The fields differ by declaration; others are dropped when the reply is read.
         None
     }
 

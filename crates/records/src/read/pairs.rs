@@ -1,14 +1,13 @@
-//! Which records stand as names with values? In lines such as `Name: value`, and in what a document says
-//! of itself.
+//! Reads records from lines such as `Name: value` and from a document's metadata.
 
 use pikerag_knowledge::{Chunk, RecordField, RecordOrigin, RecordSchema, Source, Span};
 
-use super::{Draft, field_named, said};
+use super::{Draft, field_named, read_field};
 
-/// A longer name, in characters, begins a sentence.
+/// The most characters of a name; a longer one is part of a sentence.
 const LONGEST_NAME: usize = 60;
 
-/// The records of a text's lines. A field that is named again begins the next record.
+/// The records in a text's lines. A repeated field begins the next record.
 pub(super) fn from_lines(schema: &RecordSchema, chunk: &Chunk) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let mut open: Option<Draft> = None;
@@ -19,20 +18,20 @@ pub(super) fn from_lines(schema: &RecordSchema, chunk: &Chunk) -> Vec<Draft> {
         let Some((name, value)) = pair(line) else { continue };
         let Some(field) = field_named(schema, name) else { continue };
         let span = Span { start: at, end: at + line.trim_end().len() };
-        let again = |draft: &Draft| draft.fields.iter().any(|held| held.name == field.name);
-        if open.as_ref().is_some_and(again) {
+        let has_field = |draft: &Draft| draft.fields.iter().any(|held| held.name == field.name);
+        if open.as_ref().is_some_and(has_field) {
             drafts.extend(open.take());
         }
         let draft =
             open.get_or_insert(Draft { span, origin: RecordOrigin::Lines, fields: Vec::new() });
-        draft.fields.push(said(field, value));
+        draft.fields.push(read_field(field, value));
         draft.span.end = span.end;
     }
     drafts.extend(open);
     drafts.into_iter().map(|draft| in_order(schema, draft)).collect()
 }
 
-/// Name and value of a line, without the marks of lists and of bold print.
+/// Name and value of a line, without the marks of lists and of bold text.
 pub(super) fn pair(line: &str) -> Option<(&str, &str)> {
     let marks = |c: char| c.is_whitespace() || matches!(c, '*' | '-' | '•' | '>' | '_' | '`' | '|');
     let line = line.trim().trim_start_matches(marks);
@@ -44,7 +43,7 @@ pub(super) fn pair(line: &str) -> Option<(&str, &str)> {
     fits.then_some((name, value))
 }
 
-/// The record that a document's own fields are, its title among them.
+/// The record in a document's metadata and title.
 pub(super) fn from_metadata(
     schema: &RecordSchema,
     source: &Source,
@@ -54,13 +53,13 @@ pub(super) fn from_metadata(
         return None;
     }
     let mut fields: Vec<RecordField> = Vec::new();
-    let told = source.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in told.chain([("title", source.title.as_str())]) {
+    let pairs = source.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in pairs.chain([("title", source.title.as_str())]) {
         let Some(field) = field_named(schema, name).filter(|_| !value.trim().is_empty()) else {
             continue;
         };
         if !fields.iter().any(|held| held.name == field.name) {
-            fields.push(said(field, value));
+            fields.push(read_field(field, value));
         }
     }
     let draft = Draft { span: chunk.span, origin: RecordOrigin::Metadata, fields };

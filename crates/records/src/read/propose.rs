@@ -1,5 +1,5 @@
-//! Which schema would fit? Proposed from the columns of tables, their types told from the values; or by a
-//! model that has read some of the texts. A proposal is a draft for a person to edit, never used by itself.
+//! Proposes schemas from the columns of tables, or by a model that reads some of the texts. A proposal is
+//! a draft for a person to edit.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,13 @@ use pikerag_language::fold::folded;
 use super::values;
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/schema.md"), 2048);
-/// Of ten values, how many must be of a type.
+/// The number of values in ten that must be of a type.
 const TENTHS: usize = 9;
-/// Values that a type is told from, at most.
+/// The most values that decide a type.
 const SAMPLE: usize = 500;
 
-/// A schema for things with these columns, each with values of it; `None` where fewer than two columns
-/// have any values.
+/// A schema for things with these columns, each given with its values; `None` if fewer than two columns
+/// have values. The first text column with a different value in each row becomes the key.
 pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Option<RecordSchema> {
     let mut fields: Vec<Field> = Vec::new();
     let mut key = Vec::new();
@@ -36,8 +36,8 @@ pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Op
         let sample = filled.get(..filled.len().min(SAMPLE)).unwrap_or_default();
         let (kind, order) = type_of(&name, sample);
         let different: HashSet<&&str> = filled.iter().collect();
-        let tells_apart = filled.len() == values.len() && different.len() == filled.len();
-        if key.is_empty() && kind == FieldType::Text && tells_apart && 1 < filled.len() {
+        let is_unique = filled.len() == values.len() && different.len() == filled.len();
+        if key.is_empty() && kind == FieldType::Text && is_unique && 1 < filled.len() {
             key.push(name.clone());
         }
         fields.push(Field { name, kind, columns: Vec::new(), order, same: Vec::new() });
@@ -55,10 +55,11 @@ pub fn propose_from_columns(name: &str, columns: &[(String, Vec<String>)]) -> Op
     })
 }
 
-/// Schemas that a model sees in these chunks: one call, two where the first reply cannot be read.
+/// Schemas that a model proposes for these chunks. Costs one call, or two if the first reply cannot be
+/// read.
 ///
 /// # Errors
-/// The model's; an unreadable reply too.
+/// The model fails, or its replies cannot be read.
 pub async fn propose_by_model(
     model: &dyn ChatModel,
     chunks: &[Chunk],
@@ -69,8 +70,8 @@ pub async fn propose_by_model(
         .map(|chunk| format!("{}\n{}", one_line(&chunk.full_title()), chunk.reading_text()))
         .collect();
     let texts = quiet_headings(&shown.join("\n\n"));
-    let said: RawReply = ask(model, &PROMPT, &[("texts", texts.as_str())], account).await?;
-    Ok(said.0)
+    let reply: RawReply = ask(model, &PROMPT, &[("texts", texts.as_str())], account).await?;
+    Ok(reply.0)
 }
 
 /// The name of a field or schema: words joined by `_`.
@@ -79,7 +80,7 @@ fn field_name(header: &str) -> String {
     words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
 }
 
-/// What nearly all of these values are.
+/// The type of nearly all of these values, and the order of their dates.
 fn type_of(name: &str, sample: &[&str]) -> (FieldType, DayOrder) {
     let mostly = |kind: FieldType, order: DayOrder| {
         let field =
@@ -90,7 +91,7 @@ fn type_of(name: &str, sample: &[&str]) -> (FieldType, DayOrder) {
     let usual = DayOrder::default();
     let digits = |value: &&&str| value.chars().all(|c| c.is_ascii_digit());
     let bare = sample.iter().filter(digits).count();
-    // `1` and `0` count; a bare `2010` is a year only where the name says so.
+    // Bare `1` and `0` are numbers; a bare `2010` is a year only if the column's name says so.
     if bare < sample.len() && mostly(FieldType::Bool, usual) {
         return (FieldType::Bool, usual);
     }
@@ -104,7 +105,7 @@ fn type_of(name: &str, sample: &[&str]) -> (FieldType, DayOrder) {
     (FieldType::Text, usual)
 }
 
-/// Day first where a first number says so, and no second one says otherwise.
+/// Day first if a first number can only be a day and no second number can only be a day.
 fn order_of(sample: &[&str]) -> DayOrder {
     let mut order = DayOrder::default();
     for value in sample {
@@ -126,7 +127,7 @@ impl Reply for RawReply {
         None
     }
 
-    /// What cannot be declared is left out.
+    /// Leaves out schemas that cannot be declared.
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["schemas"])?;
         let Some(Value::Array(list)) = object.get("schemas") else {
@@ -138,12 +139,12 @@ impl Reply for RawReply {
             let Ok(name) = text(item, "name") else { continue };
             let mut fields: Vec<Field> = Vec::new();
             let listed = item.get("fields").and_then(Value::as_array);
-            for told in listed.into_iter().flatten() {
-                let field = match told {
+            for entry in listed.into_iter().flatten() {
+                let field = match entry {
                     Value::String(name) => Some((name.clone(), String::new())),
-                    _ => text(told, "name")
+                    _ => text(entry, "name")
                         .ok()
-                        .map(|name| (name, text(told, "type").unwrap_or_default())),
+                        .map(|name| (name, text(entry, "type").unwrap_or_default())),
                 };
                 let Some((name, kind)) = field else { continue };
                 let name = field_name(&name);
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_from_values() {
+    fn values_decide_types() {
         let column = |header: &str, values: &[&str]| {
             (header.to_owned(), values.iter().map(|value| (*value).to_owned()).collect())
         };
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_proposes_what_can_be_declared() {
+    fn proposals_that_cannot_be_declared_are_dropped() {
         let reply = r#"{"schemas": [{"name": "Lease", "description": "A lease", "key": ["Tenant", "x"],
             "fields": [{"name": "Tenant", "type": "text"}, {"name": "Rent", "type": "number (EUR)"}, "Begins", {"type": "date"}]},
             {"name": "empty", "fields": []}, 5]}"#;

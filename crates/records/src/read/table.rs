@@ -1,15 +1,15 @@
-//! Which records are the rows of a table?
+//! Reads the rows of a table as records.
 
 use pikerag_knowledge::records::Field;
 use pikerag_knowledge::{Chunk, RecordOrigin, RecordSchema, Span, Table};
 
-use super::{Draft, field_of_column, said_below};
+use super::{Draft, field_of_column, read_cell};
 
-/// A record for each row, where the header names what the schema needs.
+/// One record for each row, if the header names the fields that the schema needs; else none.
 pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Vec<Draft> {
     let mut columns: Vec<Option<&Field>> = Vec::with_capacity(table.header.len());
     for name in &table.header {
-        // A field is filled by one column: the first that is called so.
+        // One column fills a field: the first with its name.
         let field = field_of_column(schema, name);
         let taken = |field: &&Field| !columns.iter().flatten().any(|held| held.name == field.name);
         columns.push(field.filter(taken));
@@ -19,7 +19,7 @@ pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Ve
     if !enough || !schema.key.iter().all(named) {
         return Vec::new();
     }
-    // The header has a line of its own where it stands in this chunk.
+    // The header has its own line only if it is in this chunk.
     let header_lines = table.lines.len().saturating_sub(table.rows.len());
     let mut drafts = Vec::with_capacity(table.rows.len());
     for (place, row) in table.rows.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(super) fn records(schema: &RecordSchema, chunk: &Chunk, table: &Table) -> Ve
                 .position(|column| column.is_some_and(|held| held.name == field.name));
             let cell = at.and_then(|at| Some((table.header.get(at)?, row.get(at)?.trim())));
             if let Some((header, cell)) = cell.filter(|(_, cell)| !cell.is_empty()) {
-                fields.push(said_below(field, header, cell));
+                fields.push(read_cell(field, header, cell));
             }
         }
         let line = table.lines.get(header_lines + place).copied();

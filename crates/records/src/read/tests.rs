@@ -1,4 +1,4 @@
-//! Tables, lines, metadata and texts, read under small schemas.
+//! Tests that tables, lines, metadata and texts are read under small schemas.
 
 use pikerag_knowledge::{Chunk, DocumentGraph, Record, RecordSchema};
 use pikerag_parse::{Limits, NoTools, parse};
@@ -46,14 +46,14 @@ fn plain(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn rows_are_records_where_they_stand() {
+fn rows_are_records_with_their_spans() {
     let csv = "Brand name,company,Approval date,Dose\nAda,A,12/31/2010,\"1,200 mg\"\nBea,B,soon,\n,C,1/1/2011,5\n";
     insta::assert_snapshot!(plain("a.csv", csv), @r#"
     table drug=Ada approved=2010-12-31 dose=1200 mg < "Brand name: Ada; company: A; Approval date: 12/31/2010; Dose: 1,200 mg"
     table drug=Bea approved="soon"? < "Brand name: Bea; company: B; Approval date: soon"
     "#);
     insta::assert_snapshot!(plain("a.md", "# 清单\n\n| 药品 | 批准日期 |\n|---|---|\n| 甲 | 2010年12月31日 |\n"), @r#"table drug=甲 approved=2010-12-31 < "| 甲 | 2010年12月31日 |""#);
-    // The unit of a header, unless the cell has one of its own; a remark in brackets is none.
+    // The unit of the header applies unless the cell has one; a remark in brackets is not a unit.
     insta::assert_snapshot!(plain("a.csv", "drug,Dose (mg)\nAda,1200\nBea,2 g\n"), @r#"
     table drug=Ada dose=1200 mg < "drug: Ada; Dose (mg): 1200"
     table drug=Bea dose=2 g < "drug: Bea; Dose (mg): 2 g"
@@ -62,7 +62,7 @@ fn rows_are_records_where_they_stand() {
     table drug=甲 dose=5 毫克 < "| 甲 | 5 |"
     "#);
     assert_eq!(plain("a.csv", "drug,dose (per day)\nA,5\n"), "");
-    // No column that tells records apart, or nothing besides it.
+    // The key column is missing, or there is no other column.
     assert_eq!(plain("a.csv", "company,dose\nA,5\n"), "");
     assert_eq!(plain("a.csv", "drug,company\nA,5\n"), "");
 }
@@ -80,9 +80,9 @@ fn lines_and_metadata_are_records_too() {
     insta::assert_snapshot!(plain("a.md", front), @r##"metadata drug=Ada approved=2010-12-31 < "# Ada\n\nA drug.""##);
 }
 
-/// What a model says counts where it stands in the text, and as it stands there.
+/// A model's value counts only if it is in the text, and in the spelling of the text.
 #[test]
-fn a_model_may_not_invent() {
+fn values_that_are_not_in_the_text_are_dropped() {
     let text = "# Ada\n\nAda was approved on 31 December\n2010. Bea (12 mg) came later.\n";
     let graph = graph("a.md", text);
     let reply = r#"{"records": [
@@ -105,7 +105,7 @@ fn a_model_may_not_invent() {
 }
 
 #[test]
-fn a_model_is_asked_where_its_words_stand() {
+fn a_model_reads_only_chunks_with_the_schemas_words() {
     let graph = graph("a.md", "It was Approved in 2010. 批准日期不明。");
     let asks = |words: &str| {
         let json = format!(r#"{{"name": "a", "fields": [{{"name": "x"}}], "words": {words}}}"#);

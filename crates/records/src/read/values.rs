@@ -1,15 +1,15 @@
-//! What does a cell say, as a value of its field's type? Numbers with thousands separators and units,
-//! dates in the customary spellings, yes and no; English and Chinese.
+//! Reads a cell as a value of its field's type: numbers with thousands separators and units, dates in
+//! common spellings, yes and no; in English and Chinese.
 
 use jiff::civil;
 use pikerag_knowledge::Value;
 use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
 use pikerag_language::{chinese_digit, chinese_number, month_named, quantity};
 
-/// Longer cells, in bytes, are no number, date or truth value.
+/// The most bytes of a number, date or truth value.
 const LONGEST: usize = 80;
 
-/// Reads what stands in a cell; `None` where it is no value of the field's type.
+/// Reads a cell; `None` if it has no value of the field's type.
 pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
     let raw = raw.trim();
     if raw.is_empty() || (LONGEST < raw.len() && field.kind != FieldType::Text) {
@@ -25,7 +25,7 @@ pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
     }
 }
 
-/// Full-width signs as the narrow ones that they stand for.
+/// Replaces full-width characters by narrow ones, and white space by spaces.
 fn narrow(text: &str) -> String {
     let narrow = |c: char| match c {
         c if c.is_whitespace() => ' ',
@@ -45,7 +45,7 @@ fn truth(raw: &str) -> Option<bool> {
     NO.contains(&word.as_str()).then_some(false)
 }
 
-/// A day, month or year as ISO 8601 writes it.
+/// A day, month or year in ISO 8601.
 fn date(text: &str, order: DayOrder) -> Option<String> {
     let text = chinese_digits(without_time(text.trim()));
     let mut numbers: Vec<&str> = Vec::new();
@@ -114,7 +114,8 @@ fn from_numbers(numbers: &[&str], order: DayOrder, separator: Option<char>) -> O
         }
         [a, b, year] => {
             let (year, a, b): (i16, i8, i8) = (year_of(year)?, a.parse().ok()?, b.parse().ok()?);
-            // A number above 12 is a day; `31.12.2010` has the day first wherever it is written.
+            // A number above 12 is a day; a date with dots, such as `31.12.2010`, has the day first in
+            // every order.
             let day_first = match (12 < a, 12 < b) {
                 (true, _) => true,
                 (_, true) => false,
@@ -127,7 +128,7 @@ fn from_numbers(numbers: &[&str], order: DayOrder, separator: Option<char>) -> O
     }
 }
 
-/// A year of four digits, or of two: up to 68 in this century, as POSIX has it.
+/// A year of four digits, or of two, of which 00 to 68 are in this century, as in POSIX.
 fn year_of(digits: &str) -> Option<i16> {
     let year: i16 = digits.parse().ok()?;
     match digits.len() {
@@ -137,7 +138,7 @@ fn year_of(digits: &str) -> Option<i16> {
     }
 }
 
-/// What may stand in a date and says nothing.
+/// Whether a word may be in a date without a meaning for it.
 fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 19] = [
         "of", "the", "st", "nd", "rd", "th", "on", "mon", "tue", "wed", "thu", "fri", "sat", "sun",
@@ -147,7 +148,7 @@ fn is_filler(word: &str) -> bool {
     FILLERS.contains(&word.as_str()) || word.ends_with("day")
 }
 
-/// A date without the time of day behind it.
+/// A date without the time of day that follows it.
 fn without_time(text: &str) -> &str {
     let Some(colon) = text.find(':') else { return text };
     let before = text.get(..colon).unwrap_or_default();
@@ -331,7 +332,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cell_is_survived(raw in "\\PC{0,40}", like in "[0-9./,年月 -]{0,14}") {
+        fn no_cell_panics(raw in "\\PC{0,40}", like in "[0-9./,年月 -]{0,14}") {
             for kind in [FieldType::Text, FieldType::Number, FieldType::Date, FieldType::Bool] {
                 shown(kind, &raw);
                 shown(kind, &like);
