@@ -399,7 +399,7 @@ mod tests {
         insta::assert_snapshot!(lacking(Lacking::TagModel), @"tags need a chat model; see `pikerag doctor`");
         insta::assert_snapshot!(
             file(&FileError::TooLarge { bytes: 3 << 19, most: 1 << 20 }),
-            @"it has 1.5 MiB, and more than 1 MiB are not read; raise `limits.file_mib`, or split it"
+            @"it has 1.5 MiB, over the limit of 1 MiB; raise `limits.file_mib`, or split it"
         );
     }
 }

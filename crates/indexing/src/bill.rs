@@ -1,4 +1,4 @@
-//! What will indexing take? Calls and tokens by role, added up stage by stage.
+//! Adds up the calls and tokens of indexing by role, stage by stage.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,42 +10,42 @@ use utoipa::ToSchema;
 use super::error::FileError;
 use super::plan::Available;
 
-/// What indexing would take. Tokens are estimates; calls are exact but for chunks that a model ends, reports
-/// and the tree.
+/// The calls and tokens that indexing needs. Tokens are estimates. Calls are exact, except for chunks
+/// that a model ends, community reports and the tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct Estimate {
-    /// Files that would be read, new or changed.
+    /// New or changed files, which indexing would read.
     pub files: usize,
-    /// Files that are in the base already, unchanged.
+    /// Unchanged files, which are already in the base.
     pub unchanged: usize,
     /// Files that cannot be read, with the reason.
     #[schema(value_type = Vec<(String, String)>)]
     pub unreadable: Vec<(String, FileError)>,
-    /// Chunks in the files that would be read, and those left to do from before.
+    /// Chunks in the files to read, and chunks pending from earlier runs.
     pub chunks: usize,
-    /// Calls to chat models, each counted once: what is asked again is not foreseen.
+    /// Calls to chat models; repeated calls are not included.
     pub calls: usize,
-    /// Tokens of their prompts and replies.
+    /// Tokens of the prompts and replies of these calls.
     pub usage: Usage,
-    /// The same by role: each may have a model, and a price, of its own.
+    /// The tokens by role; each role may have its own model and price.
     pub by_role: BTreeMap<Role, Usage>,
     /// Tokens to embed; 0 without an embedder.
     pub embedded_tokens: u64,
 }
 
-/// An estimate as it grows.
+/// An estimate while stages add to it.
 #[derive(Default)]
 pub(crate) struct Bill {
     pub(crate) estimate: Estimate,
-    /// Chunks that entities are found in: community reports hang on how many there are.
+    /// Chunks from which entities are extracted; they decide the number of community reports.
     pub(crate) graph_chunks: usize,
-    /// Tokens that the tree of summaries will stand on.
+    /// Tokens of the chunks under the tree of summaries.
     pub(crate) tree_tokens: u64,
-    /// The first chunks, up to `sampled` of them: tag classes are found there.
+    /// The first chunks, up to `sampled` of them, in which tag classes are found.
     pub(crate) sample: Vec<Chunk>,
     pub(crate) sampled: usize,
     embeds: bool,
-    met: HashSet<ChunkId>,
+    counted: HashSet<ChunkId>,
     embedded: HashSet<ChunkId>,
 }
 
@@ -54,23 +54,23 @@ impl Bill {
         Self { embeds: available.embedder, ..Self::default() }
     }
 
-    /// Counts a chunk that waits in the base, once.
-    pub(crate) fn meet(&mut self, chunk: Option<ChunkId>) {
+    /// Counts a pending chunk of the base, once.
+    pub(crate) fn add_pending(&mut self, chunk: Option<ChunkId>) {
         if let Some(chunk) = chunk {
-            self.estimate.chunks += usize::from(self.met.insert(chunk));
+            self.estimate.chunks += usize::from(self.counted.insert(chunk));
         }
     }
 
-    /// Whether a chunk of a file was not met before; its document counts it.
+    /// Whether a chunk of a file is counted for the first time. Its document adds it to the estimate.
     pub(crate) fn is_new(&mut self, chunk: ChunkId) -> bool {
-        self.met.insert(chunk)
+        self.counted.insert(chunk)
     }
 
     pub(crate) fn call(&mut self, role: Role, prompt_tokens: u64, completion_tokens: u64) {
         self.calls(role, 1, Usage { prompt_tokens, completion_tokens });
     }
 
-    /// Adds calls of a role and their tokens in all.
+    /// Adds calls of a role and the sum of their tokens.
     pub(crate) fn calls(&mut self, role: Role, calls: usize, usage: Usage) {
         self.estimate.calls += calls;
         self.estimate.usage += usage;
@@ -84,7 +84,7 @@ impl Bill {
         }
     }
 
-    /// Adds a chunk's own text to what is embedded, once.
+    /// Adds a chunk's text to the tokens to embed, once.
     pub(crate) fn embed_chunk(&mut self, chunk: &Chunk) {
         if self.embedded.insert(chunk.id) {
             self.embed(estimate_tokens(&chunk.reading_text()));

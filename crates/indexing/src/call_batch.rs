@@ -1,5 +1,5 @@
-//! How are many model calls made at a time? Each result is stored as soon as it is there, in small
-//! batches; once the run has to end, no call begins, and those under way are waited for: they are paid.
+//! Makes several model calls at a time and stores results in small batches as they arrive. Once the run must
+//! end, no call begins; calls in flight are awaited because they are paid.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,49 +17,50 @@ use super::outcome::{Progress, Report};
 use super::pending::Pieces;
 use super::tools::Watch;
 
-/// Results stored in one transaction, at most.
+/// The most results stored in one transaction.
 const STORED: usize = 64;
 
-/// What is done, how much of it there is, and how many calls may be under way.
+/// The name of the results, the number of pieces, and the most calls in flight.
 #[derive(Clone, Copy)]
 pub(crate) struct CallBatch<'a> {
     pub(crate) name: &'static str,
     pub(crate) total: usize,
     pub(crate) at_once: usize,
     pub(crate) watch: Watch<'a>,
-    /// Where refusals are noted.
+    /// The base in which refusals are noted.
     pub(crate) base: &'a dyn KnowledgeWriter,
 }
 
-/// Whose call it is.
+/// The piece of a call.
 pub(crate) struct Named {
-    /// As people know it.
+    /// Its name, as shown to people.
     pub(crate) label: String,
-    /// Where a refusal is noted.
+    /// The place where a refusal is noted.
     pub(crate) place: Place,
 }
 
-/// What becomes of a piece that a model refuses.
+/// The handling of a piece that a model refuses.
 pub(crate) enum Place {
-    /// Rules stand in, and it is asked for again on request, under each of these.
+    /// Rules are used instead, and a retry may be requested under each of these marks.
     Marked(Vec<(Stage, NodeId)>),
-    /// It is done without.
+    /// The run continues without it.
     Dispensable,
-    /// Nothing stands in: the call has failed.
+    /// It has no replacement, so the call counts as failed.
     Needed,
 }
 
-/// The calls of a batch, which go on while results are stored. A call that fails to hand on its result finds that storing
-/// has ended, and storing then says why.
+/// The calls of a batch, which run while results are stored. A call cannot pass on its result only if
+/// storing has ended, and storing returns the reason.
 pub(crate) type Calling<'a> = BoxFuture<'a, ()>;
 
-/// What came of the calls of a batch, as it comes.
+/// The results of a batch, as they arrive.
 pub(crate) struct Results<'a, T, R> {
     batch: CallBatch<'a>,
     ready: ReadyChunks<mpsc::Receiver<Result<Made<T, R>, StoreError>>>,
     name: Box<dyn Fn(&T) -> Named + Send + Sync + 'a>,
     ending: Arc<AtomicBool>,
-    /// What was noted and not stored, because a kill came between, is asked for again.
+    /// Whether refusals are noted. A piece that was noted but not stored, because the process was killed
+    /// in between, is asked for again.
     any_noted: bool,
     done: usize,
 }
@@ -68,8 +69,8 @@ pub(crate) struct Results<'a, T, R> {
 type Made<T, R> = (T, Result<R, AskError>);
 
 impl<'a> CallBatch<'a> {
-    /// Asks for each item, in no order: one slow call holds up none. `name` says whose a call is that fails. Drive both
-    /// parts together by [`finish`].
+    /// Asks about each piece, in no order, so that a slow call delays no other. `name` gives the piece of a
+    /// failed call. Drive both parts together by [`finish`].
     ///
     /// # Errors
     /// The base cannot be read.
@@ -94,7 +95,7 @@ impl<'a> CallBatch<'a> {
                     Ok(_) if ends.load(Ordering::Relaxed) => None,
                     Ok(item) => {
                         let (item, result) = ask(item).await;
-                        // At once: what waits to be stored may be followed by calls that nobody could record.
+                        // Set before the result is stored, because further calls could no longer be recorded.
                         if result.as_ref().is_err_and(ends_the_run) {
                             ends.store(true, Ordering::Relaxed);
                         }
@@ -115,8 +116,8 @@ impl<'a> CallBatch<'a> {
 }
 
 impl<T, R> Results<'_, T, R> {
-    /// The next results to store; `None` in place of a reply that the model did not give: it refused, or its replies stayed
-    /// unreadable. Calls that failed are booked in the report. `None` after the last.
+    /// The next results to store; `None` after the last. A reply is `None` if the model refused or its
+    /// replies could not be read. Failed calls are noted in the report.
     ///
     /// # Errors
     /// The base cannot be read or written.
@@ -125,11 +126,11 @@ impl<T, R> Results<'_, T, R> {
         report: &mut Report,
     ) -> Result<Option<Vec<(T, Option<R>)>>, StoreError> {
         if 0 < self.done {
-            self.tell();
+            self.report_progress();
         }
         loop {
             let Some(ready) = self.ready.next().await else { return Ok(None) };
-            let mut came = Vec::with_capacity(ready.len());
+            let mut answers = Vec::with_capacity(ready.len());
             let (mut refused, mut answered) = (Vec::new(), Vec::new());
             for result in ready {
                 let (item, result) = result?;
@@ -138,39 +139,39 @@ impl<T, R> Results<'_, T, R> {
                 match result {
                     Ok(reply) => {
                         answered.extend(named.places().filter(|_| self.any_noted));
-                        came.push((item, Some(reply)));
+                        answers.push((item, Some(reply)));
                     }
                     Err(error) => match refusals(&named, &error, report) {
                         Some(noted) => {
                             refused.extend(noted);
-                            came.push((item, None));
+                            answers.push((item, None));
                         }
-                        None => blame(&named.label, &error, report),
+                        None => note_failed_call(&named.label, &error, report),
                     },
                 }
             }
             self.ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
             if !refused.is_empty() || !answered.is_empty() {
-                // Before what stands in for it: a refusal is never taken for a reply.
+                // Before its replacement is stored, so that a refusal is not taken for a reply.
                 self.batch.base.put_refusals(refused, answered).await?;
             }
-            if !came.is_empty() {
-                return Ok(Some(came));
+            if !answers.is_empty() {
+                return Ok(Some(answers));
             }
-            self.tell();
+            self.report_progress();
         }
     }
 
-    fn tell(&self) {
+    fn report_progress(&self) {
         let CallBatch { name, total, watch, .. } = self.batch;
         watch(Progress::Stage { name, done: self.done, total });
     }
 }
 
-/// Makes the calls of a batch while `storing` takes their results, to the end of both.
+/// Makes the calls of a batch while `storing` stores their results, until both end.
 ///
 /// # Errors
-/// Those of `storing`.
+/// `storing` fails.
 pub(crate) async fn finish(
     calling: Calling<'_>,
     storing: impl Future<Output = Result<(), StoreError>>,
@@ -188,11 +189,11 @@ impl Named {
     }
 }
 
-/// What to note of a piece that the model did not give anything for; `None` where its call has failed.
+/// The notes on a piece for which the model gave no reply; `None` if its call failed.
 fn refusals(named: &Named, error: &AskError, report: &mut Report) -> Option<Vec<Refusal>> {
     let (cause, reason) = match error {
         AskError::Unreadable { reason, .. } => {
-            tracing::warn!(of = named.label, %reason, "a reply stayed unreadable");
+            tracing::warn!(of = named.label, %reason, "a reply could not be read");
             (RefusalCause::Unreadable, reason.to_string())
         }
         AskError::Model { source: ModelError::Refused { .. }, .. } => {
@@ -214,8 +215,8 @@ fn refusals(named: &Named, error: &AskError, report: &mut Report) -> Option<Vec<
     Some(noted.collect())
 }
 
-/// Notes a call that failed, and whether the run has to end with it.
-pub(crate) fn blame(label: &str, error: &AskError, report: &mut Report) {
+/// Notes a failed call, and stops the run if no further call can succeed.
+pub(crate) fn note_failed_call(label: &str, error: &AskError, report: &mut Report) {
     if ends_the_run(error) {
         let by = match error {
             AskError::Model { source, .. } => Some(source),

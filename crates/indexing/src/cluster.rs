@@ -1,47 +1,48 @@
-//! Which texts belong together by meaning? Soft clusters of vectors: a Gaussian mixture over the main
-//! axes, the number of clusters by the Bayesian information criterion, and what is too long for one prompt
-//! is clustered again within (RAPTOR §3).
+//! Clusters texts by meaning: fits a Gaussian mixture to vectors on their main axes, and chooses the number
+//! of clusters by the Bayesian information criterion. A text may be in several clusters. Clusters too long
+//! for one prompt are split again (RAPTOR §3).
 //!
-//! Differs from RAPTOR: the main axes (PCA) take the place of UMAP, and each axis has its own variance
-//! instead of full covariances: both are small, exact and the same on every run.
+//! Differs from RAPTOR: it uses main axes (PCA) instead of UMAP, and one variance per axis instead of full
+//! covariances. Both are small, exact and the same on every run.
 
 use pikerag_knowledge::Seeded;
 
-/// How to cluster.
+/// The parameters of clustering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Params {
-    /// Axes that vectors are reduced to (RAPTOR: 10).
+    /// The number of axes that vectors are reduced to (RAPTOR: 10).
     pub(crate) axes: usize,
-    /// Clusters that a set is split into, at most (RAPTOR: 50).
-    pub(crate) most: usize,
-    /// A node belongs to each cluster that claims it with this probability (RAPTOR: 0.1).
-    pub(crate) claim: f64,
-    /// Tokens of a cluster, at most (RAPTOR: 3500); only a node that is longer on its own has more.
+    /// The most clusters of one split (RAPTOR: 50).
+    pub(crate) max_clusters: usize,
+    /// A node belongs to each cluster of at least this probability (RAPTOR: 0.1).
+    pub(crate) min_probability: f64,
+    /// The most tokens of a cluster (RAPTOR: 3500). Only a single longer node has more.
     pub(crate) tokens: u64,
-    /// So few nodes make one cluster if their tokens fit.
-    pub(crate) few: usize,
+    /// Up to this many nodes make one cluster if their tokens fit.
+    pub(crate) few_nodes: usize,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { axes: 10, most: 50, claim: 0.1, tokens: 3500, few: 10 }
+        Self { axes: 10, max_clusters: 50, min_probability: 0.1, tokens: 3500, few_nodes: 10 }
     }
 }
 
-/// Times that the mixture is fitted anew, and rounds that find the axes.
+/// The most rounds of fitting the mixture.
 const ROUNDS: usize = 40;
+/// The rounds of finding the axes.
 const AXIS_ROUNDS: usize = 12;
-/// Worse numbers of clusters in a row after which no larger one is tried.
+/// The number of consecutive failures to improve after which no larger number of clusters is tried.
 const WORSE: usize = 3;
-/// Splits within splits, at most.
+/// The most levels of splits.
 const DEPTH: usize = 12;
-/// No cluster is narrower than this part of the whole, squared.
+/// The least variance of a cluster, as a share of the mean variance of all points.
 const NARROWEST: f64 = 1e-3;
 
 type Point = Vec<f64>;
 
-/// Groups of nodes, each by place and in order. A node is in at least one of them; in several where it is
-/// between them.
+/// Groups of nodes, each a sorted list of positions. A node is in at least one group, and in several if it
+/// is between them.
 pub(crate) fn clusters(
     vectors: &[Vec<f32>],
     tokens: &[u64],
@@ -66,7 +67,7 @@ fn split(
 ) {
     let size = |nodes: &[usize]| -> u64 { nodes.iter().filter_map(|at| tokens.get(*at)).sum() };
     let fits = size(nodes) <= params.tokens;
-    if nodes.len() < 2 || (fits && nodes.len() <= params.few) {
+    if nodes.len() < 2 || (fits && nodes.len() <= params.few_nodes) {
         found.extend((!nodes.is_empty()).then(|| nodes.to_vec()));
         return;
     }
@@ -76,13 +77,13 @@ fn split(
         .map(|vector| vector.iter().map(|x| f64::from(*x)).collect())
         .collect();
     let points = reduced(&points, params.axes.min(nodes.len() - 1), random);
-    let mixture = fitting(&points, params.most.min(nodes.len() / 2).max(1), random);
+    let mixture = best_fit(&points, params.max_clusters.min(nodes.len() / 2).max(1), random);
     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); mixture.parts.len()];
     for (at, point) in nodes.iter().zip(&points) {
-        let claims = mixture.claims(point);
-        let most = claims.iter().copied().fold(0.0, f64::max);
-        for (group, claim) in groups.iter_mut().zip(claims) {
-            if params.claim.min(most) <= claim {
+        let probabilities = mixture.probabilities(point);
+        let most = probabilities.iter().copied().fold(0.0, f64::max);
+        for (group, probability) in groups.iter_mut().zip(probabilities) {
+            if params.min_probability.min(most) <= probability {
                 group.push(*at);
             }
         }
@@ -103,7 +104,7 @@ fn split(
     }
 }
 
-/// What no mixture splits is cut along its first axis into pieces that fit.
+/// Cuts nodes that no mixture splits along their first axis, into pieces that fit.
 fn cut(
     tokens: &[u64],
     params: Params,
@@ -130,7 +131,7 @@ fn cut(
     found.extend((!piece.is_empty()).then_some(piece));
 }
 
-/// The points along the axes on which they differ most (principal components, by orthogonal iteration).
+/// The points on the axes on which they differ most (principal components, by orthogonal iteration).
 fn reduced(points: &[Point], axes: usize, random: &mut Seeded) -> Vec<Point> {
     let width = points.first().map_or(0, Vec::len);
     let mut mean = vec![0.0; width];
@@ -158,13 +159,13 @@ fn reduced(points: &[Point], axes: usize, random: &mut Seeded) -> Vec<Point> {
     centred.iter().map(|point| basis.iter().map(|axis| dot(point, axis)).collect()).collect()
 }
 
-/// Makes axes unit vectors at right angles; those that the others cover already go.
+/// Makes axes orthogonal unit vectors, and drops those that depend on the others.
 fn orthonormal(basis: &mut Vec<Point>) {
     let mut done: Vec<Point> = Vec::with_capacity(basis.len());
     for mut axis in std::mem::take(basis) {
-        for held in &done {
-            let along = dot(&axis, held);
-            add(&mut axis, held, -along);
+        for other in &done {
+            let along = dot(&axis, other);
+            add(&mut axis, other, -along);
         }
         let length = dot(&axis, &axis).sqrt();
         if 1e-9 < length {
@@ -213,7 +214,7 @@ struct Mixture {
 
 impl Mixture {
     /// The probability of each part for a point.
-    fn claims(&self, point: &[f64]) -> Vec<f64> {
+    fn probabilities(&self, point: &[f64]) -> Vec<f64> {
         let logs: Vec<f64> = self.parts.iter().map(|part| part.log_density(point)).collect();
         let all = log_sum(&logs);
         logs.into_iter().map(|log| (log - all).exp()).collect()
@@ -227,7 +228,7 @@ impl Mixture {
         points.iter().map(of).sum()
     }
 
-    /// Bayesian information criterion: lower is better.
+    /// The Bayesian information criterion; lower is better.
     fn bic(&self, points: &[Point]) -> f64 {
         let axes = points.first().map_or(0, Vec::len);
         let free = self.parts.len() * (2 * axes + 1) - 1;
@@ -240,8 +241,8 @@ fn log_sum(logs: &[f64]) -> f64 {
     most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
 }
 
-/// The mixture of at most `most` parts that fits best.
-fn fitting(points: &[Point], most: usize, random: &mut Seeded) -> Mixture {
+/// The best mixture of at most `most` parts.
+fn best_fit(points: &[Point], most: usize, random: &mut Seeded) -> Mixture {
     let mut best = fit(points, 1, random);
     let mut least = best.bic(points);
     let (mut parts, mut worse) = (1, 0);
@@ -261,7 +262,7 @@ fn fitting(points: &[Point], most: usize, random: &mut Seeded) -> Mixture {
     best
 }
 
-/// Expectation maximisation from well separated beginnings.
+/// Fits a mixture by expectation maximisation, from well-separated starting points.
 fn fit(points: &[Point], parts: usize, random: &mut Seeded) -> Mixture {
     let axes = points.first().map_or(0, Vec::len);
     let whole = spread(points, &vec![1.0; points.len()], axes);
@@ -271,17 +272,18 @@ fn fit(points: &[Point], parts: usize, random: &mut Seeded) -> Mixture {
     let share = 1.0 / parts as f64;
     let begin = |mean: Point| Part { share, mean, variance: variance.clone() };
     let mut mixture =
-        Mixture { parts: beginnings(points, parts, random).into_iter().map(begin).collect() };
+        Mixture { parts: starting_points(points, parts, random).into_iter().map(begin).collect() };
     let mut before = f64::NEG_INFINITY;
     for _ in 0..ROUNDS {
-        let claims: Vec<Vec<f64>> = points.iter().map(|point| mixture.claims(point)).collect();
+        let probabilities: Vec<Vec<f64>> =
+            points.iter().map(|point| mixture.probabilities(point)).collect();
         for (at, part) in mixture.parts.iter_mut().enumerate() {
             let weights: Vec<f64> =
-                claims.iter().map(|claims| claims.get(at).copied().unwrap_or_default()).collect();
-            let claimed: f64 = weights.iter().sum();
-            if 1e-6 < claimed {
+                probabilities.iter().map(|of| of.get(at).copied().unwrap_or_default()).collect();
+            let total: f64 = weights.iter().sum();
+            if 1e-6 < total {
                 *part = spread(points, &weights, axes);
-                part.share = claimed / points.len() as f64;
+                part.share = total / points.len() as f64;
                 part.variance.iter_mut().for_each(|variance| *variance = variance.max(floor));
             }
         }
@@ -309,8 +311,8 @@ fn spread(points: &[Point], weights: &[f64], axes: usize) -> Part {
     Part { share: 1.0, mean, variance }
 }
 
-/// Points far from each other (k-means++).
-fn beginnings(points: &[Point], parts: usize, random: &mut Seeded) -> Vec<Point> {
+/// Points that are far from each other (k-means++).
+fn starting_points(points: &[Point], parts: usize, random: &mut Seeded) -> Vec<Point> {
     let mut far = vec![f64::INFINITY; points.len()];
     let mut next = (random.bits() % points.len().max(1) as u64) as usize;
     let mut chosen: Vec<Point> = Vec::with_capacity(parts);
@@ -340,8 +342,8 @@ mod tests {
 
     use super::*;
 
-    /// Points around each of three corners, one after the other.
-    fn three_heaps(n: usize) -> Vec<Vec<f32>> {
+    /// Points around three corners in turn.
+    fn three_groups(n: usize) -> Vec<Vec<f32>> {
         let mut random = Seeded::new(1);
         let corners = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
         let near = |corner: &[f32; 4], random: &mut Seeded| {
@@ -351,20 +353,20 @@ mod tests {
     }
 
     #[test]
-    fn heaps_are_told_apart() {
-        let found = clusters(&three_heaps(30), &[10; 30], Params::default(), 7);
+    fn separate_groups_are_found() {
+        let found = clusters(&three_groups(30), &[10; 30], Params::default(), 7);
         assert_eq!(found.len(), 3, "{found:?}");
         for group in &found {
             assert!(group.iter().all(|at| at % 3 == group[0] % 3), "{found:?}");
         }
-        assert_eq!(found, clusters(&three_heaps(30), &[10; 30], Params::default(), 7));
+        assert_eq!(found, clusters(&three_groups(30), &[10; 30], Params::default(), 7));
     }
 
     #[test]
-    fn few_nodes_are_one_cluster_and_none_are_none() {
-        assert_eq!(clusters(&three_heaps(4), &[10; 4], Params::default(), 7), [[0, 1, 2, 3]]);
+    fn few_nodes_are_one_cluster() {
+        assert_eq!(clusters(&three_groups(4), &[10; 4], Params::default(), 7), [[0, 1, 2, 3]]);
         assert_eq!(clusters(&[], &[], Params::default(), 7), Vec::<Vec<usize>>::new());
-        // What is too long for one prompt is parted even where nothing tells it apart.
+        // Equal nodes are split if they are too long for one prompt.
         let same = vec![vec![1.0, 0.0]; 6];
         let found = clusters(&same, &[1000; 6], Params::default(), 7);
         assert_eq!(found, [vec![0, 1, 2], vec![3, 4, 5]]);
@@ -373,7 +375,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Every node is in a group, and groups fit into a prompt unless one node alone does not.
+        /// Every node is in a group, and every group fits into a prompt, unless it is a single longer node.
         #[test]
         fn any_vectors_are_grouped(
             nodes in prop::collection::vec((prop::collection::vec(-1.0_f32..1.0, 5), 0_u64..3000), 0..40),

@@ -1,5 +1,5 @@
-//! How do texts get their vectors? Set by set, many at a time, each batch stored as it comes; and, while a
-//! model writes atoms, of these at once.
+//! Makes the vectors of texts, set by set, with several calls at a time, and stores each batch at once. While
+//! a model writes atoms, it also embeds these.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,37 +12,39 @@ use pikerag_knowledge::{
     Stage, StoreError, TextToEmbed, Vector, VectorSet, error_chain,
 };
 
-use super::fresh::Fresh;
+use super::fresh::NewAtom;
 use super::outcome::{Progress, Report};
 use super::parts::Chunks;
 use super::stage::Job;
 
-/// What this makes, in the words that people read.
+/// The name of this stage's results, as shown to people.
 pub(crate) const NAME: &str = "vectors";
 
-/// Makes vectors while atoms are made: of all chunks, and of atoms as they come, in full batches.
-/// Returns how many, and what was refused. The first call that fails ends it; [`embed`] tries again, and reports.
-pub(crate) async fn follow(
+/// Makes vectors while atoms are made: of all chunks, and of atoms as they arrive, in full batches.
+/// Returns their number and the refused texts. The first failed call ends it; [`embed`] tries again and
+/// reports.
+pub(crate) async fn embed_new_atoms(
     job: &Job<'_>,
-    fresh: mpsc::Receiver<Fresh>,
+    new_atoms: mpsc::Receiver<NewAtom>,
 ) -> Result<Report, StoreError> {
     let (tools, params) = (job.tools, job.plan.params);
     let mut report = Report::default();
     let Some(embedding) = Embedding::of(job).await? else { return Ok(report) };
     let embedder = embedding.embedder;
-    // Sentences get theirs with their chunks, once all are there.
+    // Sentences are embedded with their chunks, once all of them are stored.
     let with_chunks = embedder.reads_parts() && params.atoms.contains(&AtomKind::Sentence);
-    let silent = Job { watch: &|_| (), fresh: None, ..*job };
+    let silent = Job { watch: &|_| (), new_atoms: None, ..*job };
     if !with_chunks
         && let Err(error) = embed_set(&silent, &embedding, VectorSet::Chunks, &mut report).await?
     {
         return recordable(error).map(|()| report);
     }
-    let is_ours = |atom: &Fresh| future::ready(!with_chunks || atom.kind != AtomKind::Sentence);
-    let calls = fresh.filter(is_ours).chunks(params.embed_batch.max(1)).map(|batch| async move {
-        let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
-        (batch, embedder.embed(&texts).await)
-    });
+    let is_ours = |atom: &NewAtom| future::ready(!with_chunks || atom.kind != AtomKind::Sentence);
+    let calls =
+        new_atoms.filter(is_ours).chunks(params.embed_batch.max(1)).map(|batch| async move {
+            let texts: Vec<String> = batch.iter().map(|atom| atom.text.clone()).collect();
+            (batch, embedder.embed(&texts).await)
+        });
     let mut results = std::pin::pin!(calls.buffered(params.embeds_in_flight.max(1)));
     while let Some((batch, vectors)) = results.next().await {
         let vectors = match vectors {
@@ -61,8 +63,8 @@ pub(crate) async fn follow(
     Ok(report)
 }
 
-/// An error after which it may be tried again: what can be had is put on record. Otherwise it would be paid
-/// for again each time.
+/// Fails if the ledger cannot record calls, because each try would be paid again. Other errors can be tried
+/// again.
 fn recordable(error: ModelError) -> Result<(), StoreError> {
     match error {
         ModelError::Ledger { source } => Err(*source),
@@ -70,10 +72,10 @@ fn recordable(error: ModelError) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the vectors that are missing, of every layer, up to the first call that fails: that ends the run.
+/// Makes the missing vectors of every layer, up to the first failed call, which ends the run.
 pub(crate) async fn embed(job: &Job<'_>, report: &mut Report) -> Result<(), StoreError> {
-    // Every kind of atom that the base holds, not only those made now: a search never meets the
-    // vectors of two embedders.
+    // Every kind of atom in the base, not only those of this run, so that all vectors come from one
+    // embedder.
     let kinds = [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement].map(VectorSet::Atoms);
     let others = [
         VectorSet::Chunks,
@@ -85,7 +87,7 @@ pub(crate) async fn embed(job: &Job<'_>, report: &mut Report) -> Result<(), Stor
     let Some(embedding) = Embedding::of(job).await? else { return Ok(()) };
     for set in others.into_iter().chain(kinds) {
         if let Err(error) = embed_set(job, &embedding, set, report).await? {
-            stopped_by(&error, report);
+            note_stop(&error, report);
             return Ok(());
         }
     }
@@ -93,12 +95,12 @@ pub(crate) async fn embed(job: &Job<'_>, report: &mut Report) -> Result<(), Stor
 }
 
 /// Notes that a model's error ends the run.
-pub(crate) fn stopped_by(error: &ModelError, report: &mut Report) {
+pub(crate) fn note_stop(error: &ModelError, report: &mut Report) {
     report.stop(error_chain(error), Some(error));
 }
 
-/// Makes the missing vectors of one set, up to the first call that fails. A text that the embedder refuses is noted
-/// and left out, until it is asked for again.
+/// Makes the missing vectors of one set, up to the first failed call. A text that the embedder refuses is
+/// noted and left out until a retry is requested.
 pub(crate) async fn embed_set(
     job: &Job<'_>,
     embedding: &Embedding<'_>,
@@ -127,7 +129,7 @@ pub(crate) async fn embed_set(
     let (made, results) = mpsc::channel(in_flight);
     let calling = calls.buffered(in_flight).map(Ok).forward(made);
     let storing = async {
-        // Its own: when storing ends early, so does the channel, and with it the calls.
+        // Owns the receiver, so that the channel and the calls end if storing ends early.
         let mut results = results;
         while let Some(result) = results.next().await {
             let (texts, of_sentences) = match result? {
@@ -142,7 +144,7 @@ pub(crate) async fn embed_set(
                 }
             }
             report.vectors += vectors.len() + of_sentences.len();
-            // First: a chunk that has its vector is done.
+            // Before the chunks, because a chunk with a vector counts as done.
             if !of_sentences.is_empty() {
                 let sentences = VectorSet::Atoms(AtomKind::Sentence);
                 tools.base.put_vectors(sentences, embedder.name(), of_sentences).await?;
@@ -158,7 +160,7 @@ pub(crate) async fn embed_set(
         }
         Ok(Ok(()))
     };
-    // Sending fails only where storing has ended, and then that says why.
+    // Sending fails only after storing has ended, and storing returns the reason.
     future::join(calling, storing).await.1
 }
 
@@ -177,29 +179,29 @@ fn missing<'a>(
     .boxed()
 }
 
-/// An embedder, what it has refused before, and whether it takes any text at all: one that takes none is set up
-/// wrongly, and that is no matter of the texts.
+/// An embedder, the texts it has refused, and whether it accepts any text. One that accepts none is
+/// misconfigured, so the texts are not at fault.
 pub(crate) struct Embedding<'a> {
     embedder: &'a dyn Embedder,
     stage: Stage,
     refused: HashSet<NodeId>,
-    takes_any: Mutex<Option<bool>>,
+    accepts_any: Mutex<Option<bool>>,
 }
 
 impl<'a> Embedding<'a> {
-    /// `None` without an embedder.
+    /// The embedder of a run; `None` if there is none.
     pub(crate) async fn of(job: &Job<'a>) -> Result<Option<Self>, StoreError> {
         let Some(embedder) = job.tools.embedder.as_deref() else { return Ok(None) };
         let stage = Stage::embed(embedder.name());
         let refusals = job.tools.base.refusals().await?.into_iter();
         let ours = refusals.filter(|refusal| refusal.stage == stage);
         let refused = ours.map(|refusal| refusal.node).collect();
-        Ok(Some(Self { embedder, stage, refused, takes_any: Mutex::default() }))
+        Ok(Some(Self { embedder, stage, refused, accepts_any: Mutex::default() }))
     }
 }
 
 impl Embedding<'_> {
-    /// What became of the texts of a set, and the vectors of the sentences that were read with them.
+    /// The vectors or errors of a set's texts, and the vectors of the sentences read with them.
     async fn of_batch(
         &self,
         base: &dyn KnowledgeWriter,
@@ -211,10 +213,10 @@ impl Embedding<'_> {
             let chunks = Chunks::of(base, nodes, texts).await?;
             match self.embedder.embed_parted(&chunks.texts).await {
                 Ok(vectors) => {
-                    let (wholes, sentences) = chunks.apart(vectors);
+                    let (wholes, sentences) = chunks.split_vectors(vectors);
                     return Ok(Ok((wholes.into_iter().map(Ok).collect(), sentences)));
                 }
-                // Some text is in the way: by themselves the others have their vectors.
+                // Some text is refused: the others are embedded separately below.
                 Err(ModelError::Refused { .. } | ModelError::Broken { .. }) => {}
                 Err(error) => return Ok(Err(error)),
             }
@@ -222,8 +224,8 @@ impl Embedding<'_> {
         Ok(self.each(texts).await.map(|vectors| (vectors, Vec::new())))
     }
 
-    /// A vector for each text, or why it has none: a batch that is refused, or whose vectors cannot be used, is halved
-    /// until the texts are found that it is for. Fails where every call would.
+    /// A vector or an error for each text. A batch that is refused, or whose vectors cannot be used, is
+    /// halved until the refused texts are found. Fails if every call would fail.
     fn each<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Embedded>, ModelError>> {
         Box::pin(async move {
             if texts.is_empty() {
@@ -232,7 +234,7 @@ impl Embedding<'_> {
             match self.embedder.embed(texts).await {
                 Ok(vectors) => Ok(vectors.into_iter().map(Ok).collect()),
                 Err(error @ (ModelError::Refused { .. } | ModelError::Broken { .. }))
-                    if self.takes_any().await =>
+                    if self.accepts_any().await =>
                 {
                     if texts.len() == 1 {
                         return Ok(vec![Err(error)]);
@@ -247,14 +249,14 @@ impl Embedding<'_> {
         })
     }
 
-    /// Whether a word that nobody objects to gets its vector; asked once.
-    async fn takes_any(&self) -> bool {
-        let mut known = self.takes_any.lock().await;
+    /// Whether the embedder accepts a harmless word; asked once.
+    async fn accepts_any(&self) -> bool {
+        let mut known = self.accepts_any.lock().await;
         match *known {
             Some(known) => known,
             None => {
-                let takes = self.embedder.embed(&["text".to_owned()]).await.is_ok();
-                *known.insert(takes)
+                let accepts = self.embedder.embed(&["text".to_owned()]).await.is_ok();
+                *known.insert(accepts)
             }
         }
     }
@@ -262,7 +264,7 @@ impl Embedding<'_> {
 
 type Embedded = Result<Vector, ModelError>;
 
-/// Each text with its node and what became of it.
+/// Each text with its node, and with its vector or error.
 fn with_texts(
     nodes: Vec<NodeId>,
     texts: Vec<String>,
@@ -272,7 +274,7 @@ fn with_texts(
     with_text.map(|((node, text), vector)| (node, text, vector)).collect()
 }
 
-/// What to note of a text that has no vector; people know it by how it begins.
+/// The note on a text without a vector; its label is the beginning of the text.
 fn refusal(stage: &Stage, node: NodeId, text: &str, error: &ModelError) -> Refusal {
     const CHARACTERS: usize = 60;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

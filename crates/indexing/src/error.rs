@@ -1,54 +1,54 @@
-//! Why was a file not indexed?
+//! Defines the reasons why a file cannot be indexed.
 
 use pikerag_parse::ParseError;
 use serde::{Serialize, Serializer};
 
 const MIB: f64 = 1_048_576.0;
 
-/// Why a file cannot be read. As JSON it is its text.
+/// Why a file cannot be read. Its JSON form is its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum FileError {
-    /// The system does not let us.
+    /// The operating system refuses access.
     #[error("it cannot be read: {reason}")]
     Unreadable { reason: String },
-    /// It has no file.
+    /// No file has this path.
     #[error("there is no such file")]
     Missing,
-    /// A folder without any file that could be read.
-    #[error("it is a folder that holds no file")]
+    /// The folder contains no file that can be read.
+    #[error("it is a folder without files")]
     EmptyFolder,
-    /// Its name is no text.
+    /// Its name is not text.
     #[error("its name is not UTF-8")]
     NotUtf8,
-    /// A folder, a link, a pipe, a device.
-    #[error("it is no file, but a link, a folder or a device")]
+    /// It is a folder, a link, a pipe or a device.
+    #[error("it is a link, a folder or a device, not a file")]
     NotRegular,
-    /// Larger than is allowed; nothing of it was read.
-    #[error("it has {:.1} MiB, and more than {} MiB are not read", *bytes as f64 / MIB, most >> 20)]
+    /// It is larger than the limit; nothing was read.
+    #[error("it has {:.1} MiB, over the limit of {} MiB", *bytes as f64 / MIB, most >> 20)]
     TooLarge { bytes: u64, most: u64 },
-    /// What it holds, unpacked, is larger than is allowed.
-    #[error("what it holds unfolds to more than {most} MiB")]
+    /// Its unpacked content is larger than the limit.
+    #[error("its content unpacks to more than {most} MiB")]
     Unfolds { most: u64 },
-    /// It was given up after this time.
+    /// Reading was stopped after this time.
     #[error("reading it took longer than {seconds} s")]
     TooSlow { seconds: u64 },
-    /// It was given up after this processor time.
+    /// Reading was stopped after this processor time.
     #[error("reading it took more than {seconds} s of processor time")]
     TooMuchWork { seconds: u64 },
-    /// It needs more memory than is allowed.
+    /// Reading needs more memory than the limit.
     #[error("reading it needs more than {mib} MiB of memory")]
     TooMuchMemory { mib: u64 },
     /// The parser ended without a result.
-    #[error("the parser failed on it ({reason}); nothing of it was kept")]
+    #[error("the parser failed on it ({reason}); nothing was stored")]
     Crashed { reason: String },
-    /// The parser could not be started, or not be heard.
+    /// The parser could not be started, or its output could not be read.
     #[error("the parser cannot be used: {reason}")]
     NoParser { reason: String },
-    /// The parser has read it, and found nothing to keep.
+    /// The parser read it and found nothing to store.
     #[error(transparent)]
     Refused(#[from] ParseError),
-    /// Its documents hold no text.
+    /// Its documents contain no text.
     #[error("it holds no text")]
     NoText,
 }

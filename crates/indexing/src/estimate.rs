@@ -1,5 +1,5 @@
-//! What would indexing cost? Counted before anything is paid, from the very prompts that would be
-//! sent: the stages that run say what waits for them, and what is new.
+//! Estimates the cost of indexing before any call, from the prompts that would be sent. Each stage counts its
+//! pending pieces and its work on new files.
 
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{document_graph, enhanced_forecast};
@@ -20,9 +20,8 @@ use crate::stages::tags::sought_classes;
 use crate::table::running;
 use crate::tools::FileReader;
 
-/// Estimates indexing of `files` with who is there, without storing anything and without any call. Chunks
-/// that the base holds already, and what was made of them, cost nothing again; the structures that it holds
-/// are brought up to date.
+/// Estimates the indexing of `files` with the available models, without storing anything and without any
+/// call. Stored chunks and their results cost nothing again. Structures of the base are updated.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -37,7 +36,7 @@ pub async fn estimate(
     forecast(base, reader, files, &Plan { params, available, wanted }).await
 }
 
-/// The same under a plan.
+/// Estimates the indexing of `files` under a plan.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -50,7 +49,7 @@ pub(crate) async fn forecast(
     let stages = running(plan);
     let mut bill = pending(base, plan, &stages).await?;
     let classes = sought_classes(base, &plan.params.tags).await?;
-    // By owned paths: so the compiler can tell that the future is `Send`.
+    // Owned paths let the compiler prove that the future is `Send`.
     let parsing = stream::iter(files.to_vec())
         .map(|path| async move {
             let parsed = parsed(base, reader, &path, plan).await;
@@ -79,7 +78,7 @@ pub(crate) async fn forecast(
     Ok(closed(bill, &stages))
 }
 
-/// Estimates what is left to do for what the base holds already, with who is there.
+/// Estimates the pending work of the base, with the available models.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -91,7 +90,7 @@ pub async fn left(
     left_to_do(base, &Plan { params, available, wanted: wanted(Some(base), params).await? }).await
 }
 
-/// The structures that are wanted now or were wanted before.
+/// The structures that this run or an earlier one requested.
 async fn wanted(
     base: Option<&dyn KnowledgeWriter>,
     params: &Params,
@@ -104,7 +103,7 @@ async fn wanted(
     Ok(wanted)
 }
 
-/// The same under a plan.
+/// Estimates the pending work of the base under a plan.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -137,7 +136,7 @@ fn closed(mut bill: Bill, stages: &Running<'_>) -> Estimate {
     bill.estimate
 }
 
-/// A file's documents; `None` where the base holds them as they are.
+/// A file's documents; `None` if the base already has them.
 async fn parsed(
     base: Option<&dyn KnowledgeWriter>,
     reader: &dyn FileReader,
@@ -158,7 +157,7 @@ async fn parsed(
     Ok(Some(reader.parse(path).await.map(|read| read.parsed)))
 }
 
-/// A document's chunks; where a model will end them, about those, and what it will cost is added.
+/// A document's chunks. If a model will cut them, the chunks are estimated and its cost is added.
 async fn graph_of(
     bill: &mut Bill,
     path: &str,
@@ -177,12 +176,13 @@ async fn graph_of(
     }
 }
 
-/// Whether the base holds a chunk. What cannot be read is not taken for new.
-async fn holds(base: &dyn KnowledgeWriter, chunk: ChunkId) -> Result<bool, StoreError> {
+/// Whether the base has a chunk. Fails if the base cannot be read, so that stored chunks do not count as
+/// new.
+async fn has_chunk(base: &dyn KnowledgeWriter, chunk: ChunkId) -> Result<bool, StoreError> {
     Ok(!base.chunks(&[chunk]).await?.is_empty())
 }
 
-/// Adds what a document will take: of its chunks, those that the base does not hold.
+/// Adds the cost of a document, for its chunks that the base does not have.
 async fn count(
     bill: &mut Bill,
     base: Option<&dyn KnowledgeWriter>,
@@ -194,10 +194,10 @@ async fn count(
     let mut new: Vec<&Chunk> = Vec::new();
     for chunk in graph.chunks.iter().filter(|chunk| !chunk.hidden) {
         let is_stored = match base {
-            Some(base) => holds(base, chunk.id).await?,
+            Some(base) => has_chunk(base, chunk.id).await?,
             None => false,
         };
-        // What is stored is done, or waits and was counted.
+        // A stored chunk is done, or is pending and already counted.
         if bill.is_new(chunk.id) && !is_stored {
             new.push(chunk);
         }
@@ -214,7 +214,7 @@ async fn count(
         let mut is_searchable = chunk.is_searchable();
         for (row, stage) in stages {
             match row.part {
-                // A figure without words is found by what is said of it.
+                // A figure without words is searched by its description.
                 Part::Descriptions => is_searchable |= stage.count_new(&new, bill),
                 _ if is_searchable => drop(stage.count_new(&new, bill)),
                 _ => {}

@@ -1,5 +1,5 @@
-//! How do files become a knowledge base? They are read, then the stages of the table run (`indexing`); each
-//! resumes where it was left, and no paid step is done twice.
+//! Indexes files: reads them, then runs the stages of the table. Each stage resumes where it stopped, and no
+//! paid step is repeated.
 
 mod learn;
 mod moved;
@@ -25,7 +25,7 @@ use crate::table::running;
 use crate::tools::{Tools, Watch};
 use crate::{embed, fresh};
 
-/// Indexes files: all that is new or changed ([`read_files`]), then all that an earlier run left undone ([`build`]).
+/// Indexes files: reads new and changed files ([`read_files`]), then runs all pending stages ([`build`]).
 ///
 /// # Errors
 /// The base cannot be written.
@@ -42,10 +42,10 @@ pub async fn ingest(
     build(tools, params, watch, report).await
 }
 
-/// Brings all files that are new or changed into the base, as chunks. No embedder is needed for that.
+/// Stores all new and changed files in the base, as chunks. Needs no embedder.
 ///
-/// A file that fails is named in the report, and the rest go on. A budget that is spent, or a model
-/// that refuses, ends the run early; what is done stays.
+/// If a file fails, the report names it and the run continues. A spent budget, or an error that concerns
+/// every call, ends the run early; finished work is kept.
 ///
 /// # Errors
 /// The base cannot be written.
@@ -62,15 +62,15 @@ pub async fn read_files(
     let available = tools.available();
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
-    moved::follow(tools, params, &mut report).await?;
+    moved::delete_moved(tools, params, &mut report).await?;
     Ok(report)
 }
 
-/// Makes all that chunks still wait for, those of this run and of earlier ones, and adds to what reading reported. On a base
-/// of which some files alone are pending, structures over all documents stay as they are.
+/// Runs all pending stages, for chunks of this run and of earlier ones, and adds to the report of reading.
+/// If the base limits the pending work to some files, structures over all documents stay unchanged.
 ///
-/// A piece that fails is named in the report, and the rest go on. A budget that is spent, or a model
-/// that refuses, ends the run early; what is done stays.
+/// If a piece fails, the report names it and the run continues. A spent budget, or an error that concerns
+/// every call, ends the run early; finished work is kept.
 ///
 /// # Errors
 /// The base cannot be written.
@@ -97,17 +97,17 @@ pub async fn build(
     if report.stopped.is_none() && running(&plan).iter().any(|(row, _)| row.role.is_some()) {
         watch(Progress::Bill(left_to_do(tools.base.as_ref(), &plan).await?));
     }
-    let job = Job { tools, plan: &plan, watch, fresh: None };
+    let job = Job { tools, plan: &plan, watch, new_atoms: None };
     let _ = run(&job, Part::Descriptions, &mut report).await?;
-    // Vectors are made while the model is at work: what waits for the one seldom waits for the other.
-    let (offer, texts) = fresh::channel();
-    let offering = Job { fresh: Some(offer), ..job };
-    let atomizing = atomize(offering, &mut report);
-    let (atomized, followed) = join(atomizing, embed::follow(&job, texts)).await;
+    // Vectors are made while the chat model works, because the two seldom wait for the same resource.
+    let (sender, new_atoms) = fresh::channel();
+    let sending = Job { new_atoms: Some(sender), ..job };
+    let atomizing = atomize(sending, &mut report);
+    let (atomized, embedded) = join(atomizing, embed::embed_new_atoms(&job, new_atoms)).await;
     atomized?;
-    report.join_vectors(followed?);
-    // What is still without. Also after a budget was spent: local vectors cost nothing, and remote
-    // ones know the budget.
+    report.join_vectors(embedded?);
+    // Makes the missing vectors, even if the budget is spent: local vectors cost nothing, and remote
+    // embedders respect the budget.
     let _ = run(&job, Part::Vectors, &mut report).await?;
     let _ = run(&job, Part::Tables, &mut report).await?;
     if report.stopped.is_none() {
@@ -128,7 +128,7 @@ pub async fn build(
         } else if job.plan.lacking(structure).is_some()
             && !known.iter().any(|wanted| wanted.structure == structure)
         {
-            // Nothing of it is there: later runs, which do not ask for it, need not be told each time.
+            // No part of it exists, so later runs that do not request it need not report it.
             tools.base.change_structure(structure, StructureChange::Unwanted).await?;
         }
         let _ = run(&job, Part::Vectors, &mut report).await?;
@@ -137,7 +137,8 @@ pub async fn build(
     Ok(report)
 }
 
-/// Atoms of each kind in the order asked for. Whoever makes vectors of them hears of the end.
+/// Makes atoms of each kind in the requested order. Takes the job, so that the channel of new atoms closes
+/// at the end.
 async fn atomize(job: Job<'_>, report: &mut Report) -> Result<(), StoreError> {
     for kind in &job.plan.params.atoms {
         let _ = run(&job, Part::Atoms(*kind), report).await?;
@@ -145,16 +146,16 @@ async fn atomize(job: Job<'_>, report: &mut Report) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Runs the stages of a part in the table's order. `Break`: one of them ended it.
+/// Runs the stages of a part in the table's order. `Break`: one of them ended the part.
 async fn run(
     job: &Job<'_>,
     part: Part,
     report: &mut Report,
 ) -> Result<ControlFlow<()>, StoreError> {
     for (row, stage) in running(job.plan) {
-        // What stopped the run before would stop it again. What asks nobody goes on.
-        let stopped = report.stopped.is_some() && row.role.is_some();
-        if row.part == part && !stopped && stage.run(row, job, report).await?.is_break() {
+        // A stopped run makes no further calls; stages without a model continue.
+        let is_stopped = report.stopped.is_some() && row.role.is_some();
+        if row.part == part && !is_stopped && stage.run(row, job, report).await?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

@@ -1,16 +1,16 @@
-//! Which entities belong together? Communities by the Leiden algorithm (Traag, Waltman and van Eck,
-//! 2019) on modularity: move nodes, refine, aggregate, again; and the hierarchy that GraphRAG makes of
-//! it by splitting what is too large. A pure function: the same graph and seed, the same communities.
+//! Finds communities by the Leiden algorithm (Traag, Waltman and van Eck, 2019) on modularity: it moves
+//! nodes, refines, aggregates and repeats. Like GraphRAG, it splits large communities into a hierarchy. The
+//! same graph and seed give the same communities.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pikerag_knowledge::Seeded;
 
-/// How random the refinement is (θ in the paper).
+/// The randomness of the refinement (θ in the paper).
 const THETA: f64 = 0.01;
-/// Passes over the whole graph; each begins with what the last one found.
+/// The most passes over the whole graph; each begins with the communities of the last one.
 const PASSES: usize = 10;
-/// Gains below this are rounding errors.
+/// The least gain; smaller ones are rounding errors.
 const LEAST_GAIN: f64 = 1e-12;
 
 /// A weighted undirected graph over the nodes `0 … n - 1`.
@@ -18,15 +18,15 @@ const LEAST_GAIN: f64 = 1e-12;
 pub(crate) struct Graph {
     /// Neighbours of each node with the weight of the edge; no node is its own neighbour.
     neighbours: Vec<Vec<(usize, f64)>>,
-    /// Weight inside each node: what it stands for may have had edges within.
+    /// Weight inside each node: a node of an aggregate contains the edges of its community.
     inside: Vec<f64>,
     /// Sum of the weights at each node, those inside counted twice.
     strength: Vec<f64>,
 }
 
 impl Graph {
-    /// The graph of these edges; edges between the same nodes add up. Edges that lead nowhere or weigh
-    /// nothing are left out.
+    /// The graph of these edges. Weights of edges between the same nodes add up. Edges to unknown nodes and
+    /// edges without a positive, finite weight are left out.
     pub(crate) fn new(nodes: usize, edges: &[(usize, usize, f64)]) -> Self {
         let mut sums: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         let mut inside = vec![0.0; nodes];
@@ -51,7 +51,7 @@ impl Graph {
         Self { neighbours, inside, strength }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.neighbours.len()
     }
@@ -140,20 +140,20 @@ pub(crate) fn leiden(graph: &Graph, seed: u64) -> Vec<usize> {
 fn one_pass(graph: &Graph, start: &[usize], random: &mut Seeded) -> Vec<usize> {
     let mut graph = graph.clone();
     let mut community = start.to_vec();
-    // Which node of the current aggregate each original node is in.
-    let mut stands_in: Vec<usize> = (0..graph.len()).collect();
+    // By original node, the node of the current aggregate that contains it.
+    let mut node_of: Vec<usize> = (0..graph.len()).collect();
     loop {
         community = move_nodes(&graph, &community, random);
         let refined = refine(&graph, &community, random);
         let (refined, count) = numbered(&refined);
         if count == graph.len() {
-            return stands_in.iter().map(|node| at(&community, *node)).collect();
+            return node_of.iter().map(|node| at(&community, *node)).collect();
         }
         let mut above = vec![0; count];
         for (node, part) in refined.iter().enumerate() {
             set(&mut above, *part, at(&community, node));
         }
-        for node in &mut stands_in {
+        for node in &mut node_of {
             *node = at(&refined, *node);
         }
         graph = graph.aggregate(&refined, count);
@@ -161,12 +161,12 @@ fn one_pass(graph: &Graph, start: &[usize], random: &mut Seeded) -> Vec<usize> {
     }
 }
 
-/// Moves nodes to the neighbouring community that gains most, until none gains by moving. Only the
-/// neighbours of what moved are looked at again.
+/// Moves each node to the neighbouring community with the greatest gain, until no move gains. Only the
+/// neighbours of moved nodes are visited again.
 pub(crate) fn move_nodes(graph: &Graph, start: &[usize], random: &mut Seeded) -> Vec<usize> {
     let total = graph.total();
     let (mut community, _) = numbered(start);
-    // One spare number for each node: a community of its own.
+    // One number more than nodes, so that a node can always leave for an empty community.
     let mut strength = vec![0.0; graph.len() + 1];
     let mut size = vec![0_usize; graph.len() + 1];
     for (node, own) in community.iter().enumerate() {
@@ -176,9 +176,9 @@ pub(crate) fn move_nodes(graph: &Graph, start: &[usize], random: &mut Seeded) ->
     let mut empty: BTreeSet<usize> =
         size.iter().enumerate().filter(|(_, size)| **size == 0).map(|(at, _)| at).collect();
     let mut queue: VecDeque<usize> = random.shuffled(graph.len()).into();
-    let mut waits = vec![true; graph.len()];
+    let mut is_queued = vec![true; graph.len()];
     while let Some(node) = queue.pop_front() {
-        set(&mut waits, node, false);
+        set(&mut is_queued, node, false);
         let (own, own_strength) = (at(&community, node), at(&graph.strength, node));
         let mut towards: BTreeMap<usize, f64> = BTreeMap::new();
         for (other, weight) in graph.neighbours(node) {
@@ -213,8 +213,8 @@ pub(crate) fn move_nodes(graph: &Graph, start: &[usize], random: &mut Seeded) ->
             }
         }
         for (other, _) in graph.neighbours(node) {
-            if at(&community, *other) != best && !at(&waits, *other) {
-                set(&mut waits, *other, true);
+            if at(&community, *other) != best && !at(&is_queued, *other) {
+                set(&mut is_queued, *other, true);
                 queue.push_back(*other);
             }
         }
@@ -222,8 +222,8 @@ pub(crate) fn move_nodes(graph: &Graph, start: &[usize], random: &mut Seeded) ->
     community
 }
 
-/// Splits communities into well connected parts: nodes that are alone join a part of their community
-/// that they have an edge to, at random in favour of what gains most.
+/// Splits communities into well-connected parts. A single node joins a neighbouring part of its community
+/// at random; parts with more gain are more likely.
 fn refine(graph: &Graph, community: &[usize], random: &mut Seeded) -> Vec<usize> {
     let total = graph.total();
     let mut whole: BTreeMap<usize, f64> = BTreeMap::new();
@@ -243,10 +243,10 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Seeded) -> Vec<usize>
     }
     for node in random.shuffled(graph.len()) {
         let (own, own_strength) = (at(community, node), at(&graph.strength, node));
-        let well = |strength: f64, outward: f64| {
+        let is_well_connected = |strength: f64, outward: f64| {
             strength * (whole_of(own) - strength) / total <= outward + LEAST_GAIN
         };
-        if !at(&alone, node) || !well(own_strength, at(&outward, node)) {
+        if !at(&alone, node) || !is_well_connected(own_strength, at(&outward, node)) {
             continue;
         }
         let mut towards: BTreeMap<usize, f64> = BTreeMap::new();
@@ -258,11 +258,11 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Seeded) -> Vec<usize>
         let mut choices = Vec::new();
         for (to, weight) in towards {
             let gain = weight - own_strength * at(&strength, to) / total;
-            if 0.0 <= gain && well(at(&strength, to), at(&outward, to)) {
+            if 0.0 <= gain && is_well_connected(at(&strength, to), at(&outward, to)) {
                 choices.push((to, weight, gain));
             }
         }
-        let Some((to, weight)) = favouring(random, &choices, total) else { continue };
+        let Some((to, weight)) = draw_by_gain(random, &choices, total) else { continue };
         set(&mut part, node, to);
         set(&mut alone, to, false);
         set(&mut alone, node, false);
@@ -273,8 +273,9 @@ fn refine(graph: &Graph, community: &[usize], random: &mut Seeded) -> Vec<usize>
     part
 }
 
-/// One of (community, weight, gain), by `exp(gain / θ)`; gains as shares of the whole.
-fn favouring(
+/// Draws one of (community, weight, gain) with probability proportional to `exp(gain / θ)`, with gains as
+/// shares of the total weight.
+fn draw_by_gain(
     random: &mut Seeded,
     choices: &[(usize, f64, f64)],
     total: f64,
@@ -292,7 +293,7 @@ fn favouring(
     choices.last().map(|(to, weight, _)| (*to, *weight))
 }
 
-/// Splits communities that are not connected: that never lowers modularity.
+/// Splits communities that are not connected, which does not lower modularity.
 fn connected_parts(graph: &Graph, community: &[usize]) -> Vec<usize> {
     let mut part = vec![usize::MAX; graph.len()];
     let mut next = 0;
@@ -316,7 +317,7 @@ fn connected_parts(graph: &Graph, community: &[usize]) -> Vec<usize> {
     part
 }
 
-/// Communities numbered from 0 in the order of their first nodes, and how many there are.
+/// Communities numbered from 0 in the order of their first nodes, and their number.
 fn numbered(community: &[usize]) -> (Vec<usize>, usize) {
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut named = Vec::with_capacity(community.len());
@@ -332,32 +333,32 @@ fn numbered(community: &[usize]) -> (Vec<usize>, usize) {
 pub(crate) struct Branch {
     /// 0 for the communities of the whole graph, 1 for their parts, …
     pub(crate) level: u8,
-    /// The place, in the list, of the community that it is a part of; that one comes before.
+    /// The position in the list of its parent community, which comes before it.
     pub(crate) parent: Option<usize>,
     /// Its nodes, in order.
     pub(crate) nodes: Vec<usize>,
 }
 
-/// Communities of the whole graph, and of each one with more than `largest` nodes the communities
-/// within, down to those that nothing can split: parents before their parts.
+/// Communities of the whole graph, and the communities within each one of more than `largest` nodes, until
+/// nothing splits. Parents come before their parts.
 ///
-/// What is within a community depends on its own nodes and edges alone.
+/// The communities within another depend only on its nodes and edges.
 pub(crate) fn hierarchy(graph: &Graph, largest: usize, seed: u64) -> Vec<Branch> {
     let mut branches: Vec<Branch> = Vec::new();
-    let mut waiting: VecDeque<(u8, Option<usize>, Vec<usize>)> = VecDeque::new();
-    waiting.push_back((0, None, (0..graph.len()).collect()));
-    while let Some((level, parent, nodes)) = waiting.pop_front() {
+    let mut queue: VecDeque<(u8, Option<usize>, Vec<usize>)> = VecDeque::new();
+    queue.push_back((0, None, (0..graph.len()).collect()));
+    while let Some((level, parent, nodes)) = queue.pop_front() {
         let within = graph.part(&nodes);
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (place, community) in leiden(&within, seed).into_iter().enumerate() {
             groups.entry(community).or_default().push(at(&nodes, place));
         }
         if parent.is_some() && groups.len() < 2 {
-            continue; // Nothing can split it.
+            continue; // It does not split.
         }
         for nodes in groups.into_values() {
             if largest < nodes.len() && level < u8::MAX {
-                waiting.push_back((level + 1, Some(branches.len()), nodes.clone()));
+                queue.push_back((level + 1, Some(branches.len()), nodes.clone()));
             }
             branches.push(Branch { level, parent, nodes });
         }
@@ -399,7 +400,7 @@ mod tests {
 
     use super::*;
 
-    /// Zachary's karate club (1977): who met whom outside of it.
+    /// Zachary's karate club (1977): the members who met outside the club.
     const KARATE: [(usize, usize); 78] = [
         (0, 1),
         (0, 2),
@@ -487,14 +488,14 @@ mod tests {
 
     /// The best partition known has four communities and a modularity of 0.4198.
     #[test]
-    fn the_karate_club_falls_apart_as_it_did() {
+    fn the_karate_club_splits_as_it_did() {
         for seed in 0..20 {
             let community = leiden(&karate(), seed);
             let found = modularity(&karate(), &community);
             assert!((0.41..0.4199).contains(&found), "{seed}: {found}");
         }
         let community = leiden(&karate(), 0);
-        // The two sides of the quarrel: the instructor's and the administrator's.
+        // The instructor's side and the administrator's side.
         assert_ne!(community[0], community[33]);
         assert_eq!(community[0], community[1]);
         assert_eq!(community[32], community[33]);
@@ -503,14 +504,14 @@ mod tests {
     #[test]
     fn large_communities_are_split_within() {
         let branches = hierarchy(&karate(), 10, 0);
-        assert_holds(&karate(), &branches, 10);
+        assert_is_hierarchy(&karate(), &branches, 10);
         assert!(branches.iter().any(|branch| branch.level == 1), "{branches:?}");
         assert_eq!(hierarchy(&Graph::default(), 10, 0), []);
         assert_eq!(hierarchy(&Graph::new(1, &[]), 10, 0).len(), 1);
     }
 
     #[test]
-    fn what_falls_into_parts_is_found_in_parts() {
+    fn unconnected_parts_are_communities() {
         let graph =
             Graph::new(6, &[(0, 1, 2.0), (1, 2, 1.0), (3, 4, 1.0), (4, 3, 1.0), (5, 9, 1.0)]);
         assert_eq!(leiden(&graph, 7), [0, 0, 0, 1, 1, 2]);
@@ -524,8 +525,9 @@ mod tests {
         })
     }
 
-    /// Parts make up their parent, level 0 makes up the graph, and each community is connected.
-    fn assert_holds(graph: &Graph, branches: &[Branch], largest: usize) {
+    /// Checks that parts make up their parent, that level 0 makes up the graph, and that each community is
+    /// connected.
+    fn assert_is_hierarchy(graph: &Graph, branches: &[Branch], largest: usize) {
         let gathered = |parent: Option<usize>| {
             let parts = branches.iter().filter(|branch| branch.parent == parent);
             let mut nodes: Vec<usize> = parts.flat_map(|branch| branch.nodes.clone()).collect();
@@ -545,7 +547,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_graph_is_parted_well(graph in graphs(), seed in any::<u64>()) {
+        fn any_graph_gets_valid_communities(graph in graphs(), seed in any::<u64>()) {
             let community = leiden(&graph, seed);
             prop_assert_eq!(&community, &leiden(&graph, seed));
             prop_assert_eq!(community.len(), graph.len());
@@ -555,12 +557,12 @@ mod tests {
             // Louvain's first step from the same start.
             let moved = move_nodes(&graph, &alone, &mut Seeded::new(seed));
             prop_assert!(modularity(&graph, &moved) <= quality + 1e-9);
-            assert_holds(&graph, &hierarchy(&graph, 4, seed), 4);
+            assert_is_hierarchy(&graph, &hierarchy(&graph, 4, seed), 4);
         }
 
-        /// Names do not matter: parts that share no edge are parted.
+        /// Parts of a graph that share no edge share no community.
         #[test]
-        fn two_graphs_side_by_side_do_not_mix(graph in graphs(), seed in any::<u64>()) {
+        fn unconnected_graphs_do_not_mix(graph in graphs(), seed in any::<u64>()) {
             let n = graph.len();
             let mut edges = Vec::new();
             for (node, list) in graph.neighbours.iter().enumerate() {

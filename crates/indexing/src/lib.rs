@@ -1,5 +1,5 @@
-//! Builds the knowledge base from files: `ingest` runs the stages of one table, `estimate` counts beforehand what they
-//! will take, `waiting` what is left to do.
+//! Builds the knowledge base from files: `ingest` runs the stages of one table, `estimate` counts their
+//! calls and tokens beforehand, and `waiting` lists pending work.
 
 mod bill;
 mod call_batch;

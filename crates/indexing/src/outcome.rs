@@ -1,4 +1,4 @@
-//! What does indexing tell of itself? How far it has come, what came of each file, and of all of them.
+//! Defines the progress of indexing, the outcome of each file, and the report of a run.
 
 use pikerag_knowledge::{ModelError, Problem, PutReport};
 use serde::Serialize;
@@ -8,40 +8,40 @@ use super::bill::Estimate;
 use super::error::FileError;
 use super::plan::Lacking;
 
-/// Failures and refusals that a report lists one by one.
+/// The most failures, and the most refusals, that a report lists.
 const LISTED: usize = 10;
 
-/// How far indexing has come; for progress bars.
+/// The progress of indexing, for progress bars.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Files are read, several at a time: told before the first, and as each is done.
+    /// Files are read, several at a time. Sent before the first, and after each.
     Reading {
-        /// Files done.
+        /// Finished files.
         done: usize,
-        /// Files in all.
+        /// All files.
         total: usize,
     },
-    /// All files are read; this is what the model calls will take. Sent before the first of them.
+    /// The estimate of the model calls, sent before the first of them.
     Bill(Estimate),
-    /// A stage has done `done` of `total` pieces.
+    /// A stage has finished `done` of `total` pieces.
     Stage {
-        /// What it makes, in people's words: `atomic questions`, `vectors`, …
+        /// The name of its results, as shown to people: `atomic questions`, `vectors`, …
         name: &'static str,
-        /// Pieces done.
+        /// Finished pieces.
         done: usize,
-        /// Pieces in all; 0 where nobody knows.
+        /// All pieces; 0 if their number is unknown.
         total: usize,
     },
 }
 
-/// What came of a file.
+/// The result of indexing a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = FileOutcome)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
     /// Read and stored.
     Stored {
-        // What that changed.
+        // The changes.
         #[serde(flatten)]
         #[schema(inline)]
         #[expect(
@@ -52,94 +52,96 @@ pub enum Outcome {
         /// Documents in the file.
         documents: usize,
     },
-    /// The same bytes under the same settings: nothing to do.
+    /// The bytes and the settings have not changed, so nothing was done.
     Unchanged,
-    /// A model call failed or was too dear while the file was cut into chunks: the next run goes on with
-    /// it. What an earlier version of it gave is kept.
+    /// A model call failed or was too expensive while the file was cut into chunks. The next run
+    /// continues with the file. The results of its earlier version are kept.
     Waiting {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Left out; what an earlier version of it gave is kept.
+    /// Left out; the results of its earlier version are kept.
     Failed {
-        /// Why.
+        /// The reason.
         #[schema(value_type = String)]
         reason: FileError,
     },
 }
 
-/// What came of an indexing run.
+/// The result of an indexing run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = IndexReport)]
 pub struct Report {
-    /// By file, in the order given.
+    /// The outcome of each file, in the given order.
     pub files: Vec<(String, Outcome)>,
-    /// Files whose bytes are known by another name now: (old name, new name).
+    /// Renamed or moved files: (old name, new name).
     pub moved: Vec<(String, String)>,
-    /// What parsers could not read inside files that were stored: (file, problem).
+    /// Parts of stored files that parsers could not read: (file, problem).
     pub problems: Vec<(String, Problem)>,
-    /// Chunks atomized in this run; one that became two kinds of atoms counts twice.
+    /// Chunks atomized in this run; a chunk with two kinds of atoms counts twice.
     pub atomized: usize,
-    /// Atoms of all kinds made of them.
+    /// Atoms of all kinds made from these chunks.
     pub atoms: usize,
     /// Questions dropped because they repeat another.
     pub duplicates: usize,
     /// Questions dropped because they name nothing.
     pub pronouns: usize,
-    /// Chunks whose questions stayed unreadable: their sentences serve instead.
+    /// Chunks whose questions could not be read; their sentences are used instead.
     pub unreadable: usize,
     /// Chunks whose entities and relations were found in this run.
     pub extracted: usize,
-    /// Chunks, communities and clusters for which the model's reply stayed unreadable: names and
-    /// sentences serve instead.
+    /// Chunks, communities and clusters for which the model's reply could not be read. Names and
+    /// sentences are used instead.
     pub unextracted: usize,
     /// Typed records read in this run, by rule and by model.
     pub records: usize,
-    /// Values of them that could not be read as their field's type: kept as they stand.
+    /// Values that could not be read as their field's type; their text is kept.
     pub untyped_values: usize,
-    /// Values that a model gave and that do not stand in the text: dropped.
+    /// Values from a model that were dropped because they are not in the text.
     pub invented_values: usize,
-    /// Chunks whose reply stayed unreadable when a model was asked for records: they have none.
+    /// Chunks without records because the model's reply could not be read.
     pub unread_records: usize,
-    /// Community reports written in this run, and sentences that stand for them.
+    /// Community reports written in this run, including sentences used in place of reports.
     pub reports: usize,
     /// Summaries of the tree written in this run, on all levels.
     pub summaries: usize,
-    /// Ends of chunks, or their summaries, that a model did not give: there the structure decided.
+    /// Ends of chunks, descriptions and tags that a model did not give. Structure or no result is used
+    /// instead.
     pub undecided: usize,
-    /// Tables and documents summed up, and figures described, in this run.
+    /// Tables and documents summarized, and figures described, in this run.
     pub described: usize,
-    /// Chunks looked through for tags in this run.
+    /// Chunks searched for tags in this run.
     pub tagged: usize,
-    /// Tags found in them; what two chunks bear counts twice.
+    /// Tags found in these chunks; a tag of two chunks counts twice.
     pub tags: usize,
-    /// What kept structures from being built.
+    /// Reasons why structures could not be built.
     #[schema(value_type = Vec<String>)]
     pub lacking: Vec<Lacking>,
-    /// What kept structures of earlier runs from being brought up to date: they stay as they are.
+    /// Reasons why structures of earlier runs could not be updated. These structures stay unchanged.
     #[schema(value_type = Vec<String>)]
     pub stale: Vec<Lacking>,
-    /// Chunks whose call failed; the next run tries them again: (chunk, reason), the first few.
+    /// The first chunks whose call failed, which the next run tries again: (chunk, reason).
     pub failed: Vec<(String, String)>,
-    /// Calls that failed in all; those that ended the run are not among them.
+    /// All failed calls, except those that ended the run.
     pub failures: usize,
-    /// What models refused in this run, one by one, and rules stand in for: (piece, reason), the first few.
+    /// The first pieces that models refused in this run, for which rules are used instead: (piece,
+    /// reason).
     pub refusals: Vec<(String, String)>,
-    /// Refused in all. They are asked for again on request.
+    /// All refused pieces. pikerag asks for them again on request.
     pub refused: usize,
     /// Vectors made in this run, of every layer.
     pub vectors: usize,
-    /// Why the run ended early, if it did; the next run goes on from there.
+    /// Why the run ended early, if it did. The next run continues from there.
     #[schema(required)]
     pub stopped: Option<String>,
     /// Whether it ended because the budget was spent.
     pub over_budget: bool,
-    /// Whether it ended because nobody answered where a model is served.
+    /// Whether it ended because a model's endpoint was unreachable.
     pub out_of_reach: bool,
 }
 
 impl Report {
-    /// Files left out; those that wait for a model are not among them.
+    /// The number of files left out, without those that wait for a model.
     pub fn failed_files(&self) -> usize {
         self.files.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed { .. })).count()
     }
@@ -158,29 +160,29 @@ impl Report {
         }
     }
 
-    /// Adds what was done for vectors beside this.
+    /// Adds the vectors and refusals of a report made in parallel.
     pub(crate) fn join_vectors(&mut self, other: Self) {
         self.vectors += other.vectors;
         self.refused += other.refused;
-        let room = LISTED.saturating_sub(self.refusals.len());
-        self.refusals.extend(other.refusals.into_iter().take(room));
+        let left = LISTED.saturating_sub(self.refusals.len());
+        self.refusals.extend(other.refusals.into_iter().take(left));
     }
 
-    /// Notes why the run ends early; of several reasons the first.
-    pub(crate) fn stop(&mut self, told: String, by: Option<&ModelError>) {
+    /// Notes why the run ends early; the first reason is kept.
+    pub(crate) fn stop(&mut self, reason: String, by: Option<&ModelError>) {
         self.over_budget |= matches!(by, Some(ModelError::OverBudget { .. }));
         if self.stopped.is_none() {
             self.out_of_reach = matches!(by, Some(ModelError::Unreachable { .. }));
-            self.stopped = Some(told);
+            self.stopped = Some(reason);
         }
     }
 
-    /// Whether all that was asked for is in the base, as models made it.
+    /// Whether the base has everything requested, made by models.
     pub fn is_whole(&self) -> bool {
         self.is_complete() && self.refused == 0
     }
 
-    /// The same where rules may stand in for what models refused.
+    /// Whether the base has everything requested, even if rules replaced refused replies.
     pub fn is_complete(&self) -> bool {
         let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
         let nothing_failed = self.failed_files() == 0

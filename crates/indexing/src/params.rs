@@ -1,38 +1,39 @@
-//! What is indexing asked for?
+//! Defines the parameters of indexing.
 
 use pikerag_extract::ChunkParams;
 use pikerag_knowledge::{AtomKind, RecordSchema, Structure, TagClass};
 use serde::{Deserialize, Serialize};
 
-/// How to index. What needs a model that is not there is done by rule, or left out (`plan.rs`).
+/// The parameters of indexing. Without the model it needs, a stage runs by rules or is left out
+/// (`plan.rs`).
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// How large chunks may be, in tokens; other sizes read every file again.
+    /// The sizes of chunks, in tokens. With other sizes, every file is read again.
     pub chunks: ChunkParams,
-    /// Who decides where they end; another choice reads every file again.
+    /// The way chunks are cut. With another one, every file is read again.
     pub chunk_by: ChunkBy,
-    /// What a model says in short, besides text that it cuts.
+    /// The tables and documents that a model summarizes, besides the chunks that it cuts.
     pub summarize: Vec<Summarized>,
-    /// Whether a model that sees describes figures.
+    /// Whether a vision model describes figures.
     pub describe: bool,
-    /// What is known of tags beforehand.
+    /// The parameters of tags.
     pub tags: TagParams,
-    /// Which atoms to make, in this order. Questions and statements need a model.
+    /// The kinds of atoms to make, in this order. Questions and statements need a model.
     pub atoms: Vec<AtomKind>,
-    /// What to build over all documents together. What was built once is kept up to date by every
-    /// later run.
+    /// The structures to build over all documents. Every later run keeps them up to date.
     pub with: Vec<Structure>,
-    /// What is kept up no longer, though earlier runs or `with` ask for it; what there is stays as it is.
+    /// The structures to stop maintaining, even if `with` or earlier runs request them. Existing data is
+    /// kept.
     pub without: Vec<Structure>,
-    /// Which records to read: exactly these are in the base afterwards.
+    /// The records to read. Afterwards the base contains no records of other schemas.
     pub records: Vec<RecordSchema>,
-    /// Files on record that are gone from disk. Where this run meets the same bytes under another name, they have
-    /// moved, and what the base holds under the old name goes.
+    /// Recorded files that are missing on disk. If this run finds the same bytes under another name, the
+    /// file has moved, and the base deletes its data under the old name.
     pub gone: Vec<String>,
-    /// Files on record that have another name now: (old name, new name). Where this run reads the new one, what the
-    /// base holds under the old one goes.
+    /// Recorded files that have been renamed: (old name, new name). If this run reads the new one, the base
+    /// deletes the data under the old name.
     pub renamed: Vec<(String, String)>,
-    /// Files that are parsed at a time; 0 counts as 1.
+    /// Files parsed at a time; 0 counts as 1.
     pub parsers: usize,
     /// Model calls in flight; 0 counts as 1.
     pub in_flight: usize,
@@ -64,38 +65,38 @@ impl Default for Params {
     }
 }
 
-/// Who decides where chunks end?
+/// The way chunks are cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChunkBy {
-    /// The document's structure, and the size.
+    /// By the document's structure and the size.
     #[default]
     Structure,
-    /// A model, within a range of sizes (PIKE-RAG §5.2.1); the structure where there is none.
+    /// By a model, within a range of sizes (PIKE-RAG §5.2.1); by structure if there is no model.
     Model {
         /// The fewest tokens of a chunk; above [`ChunkParams::max_tokens`] it counts as that.
         min_tokens: u64,
     },
 }
 
-/// What a model says in short.
+/// The things that a model may summarize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Summarized {
-    /// What each table shows.
+    /// Each table.
     Tables,
-    /// What each document is about.
+    /// Each document.
     Sources,
 }
 
-/// What is known of tags beforehand.
+/// The parameters of tags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TagParams {
     /// Classes that a person declares.
     pub classes: Vec<TagClass>,
-    /// Whether classes are looked for in the documents where some are declared; where there is none they
-    /// are.
+    /// Whether a model also finds classes in the documents if some are declared. If none are, it always
+    /// does.
     pub find: bool,
-    /// How many chunks are looked at for that; 0 counts as 1.
+    /// The number of chunks in which classes are sought; 0 counts as 1.
     pub sample: usize,
 }
 
@@ -105,7 +106,7 @@ impl Default for TagParams {
     }
 }
 
-/// The settings that decide what a file becomes: under others, it is read again.
+/// The settings and versions that decide how a file is read. If they change, it is read again.
 pub fn recipe(params: &Params) -> String {
     let by_structure = format!(
         "parse {} extract {} chunk {}/{}",

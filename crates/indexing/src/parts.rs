@@ -1,4 +1,4 @@
-//! Where do a chunk's sentences stand in what an embedder sees of it? So that it reads them once.
+//! Locates a chunk's sentences in its text, so that an embedder reads text and sentences in one call.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,15 +8,16 @@ use pikerag_knowledge::{
     PartedVectors, StoreError, Vector,
 };
 
-/// Texts of chunks with those of their sentences that stand in them.
+/// Texts of chunks with the spans of their sentences.
 pub(crate) struct Chunks {
     pub(crate) texts: Vec<Parted>,
-    /// By text, the atoms that its parts are.
+    /// By text, the atoms of its parts.
     atoms: Vec<Vec<AtomId>>,
 }
 
 impl Chunks {
-    /// Sentences that do not stand in the text as they are, are left to be embedded by themselves.
+    /// Locates the sentences of these chunks. Sentences that do not occur in the text are left out; they
+    /// are embedded separately.
     pub(crate) async fn of(
         base: &dyn KnowledgeWriter,
         nodes: &[NodeId],
@@ -38,8 +39,11 @@ impl Chunks {
         Ok(parted)
     }
 
-    /// The vectors of the texts in order, and those of the sentences.
-    pub(crate) fn apart(self, vectors: Vec<PartedVectors>) -> (Vec<Vector>, Vec<NodeVector>) {
+    /// Splits vectors into those of the texts, in order, and those of the sentences.
+    pub(crate) fn split_vectors(
+        self,
+        vectors: Vec<PartedVectors>,
+    ) -> (Vec<Vector>, Vec<NodeVector>) {
         let mut wholes = Vec::with_capacity(vectors.len());
         let mut sentences = Vec::new();
         for (PartedVectors { whole, parts }, atoms) in vectors.into_iter().zip(self.atoms) {
@@ -53,7 +57,7 @@ impl Chunks {
     }
 }
 
-/// Where a sentence first stands in a text that may have other white space between its words.
+/// The first occurrence of a sentence in a text, whose white space between words may differ.
 fn place_of(sentence: &str, text: &str) -> Option<Range<usize>> {
     let first = sentence.chars().next()?;
     text.match_indices(first).find_map(|(start, _)| {
@@ -77,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_is_found_whatever_space_is_in_it() {
+    fn sentences_are_found_across_white_space() {
         let text = "Title\nIt is so. 一二三。\n It  is\nlate.  Ends";
         for (sentence, found) in [
             ("It is so.", Some("It is so.")),

@@ -1,21 +1,21 @@
-//! Lists what is pending for a stage: chunks without its mark, by identifier, looked up page by page.
+//! Lists the pending chunks of a stage, which lack its mark, by identifier and page by page.
 
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, ChunkSet, KnowledgeWriter, Stage, StoreError};
 
-/// Chunks looked up at a time.
+/// Chunks read at a time.
 pub(crate) const PAGE: usize = 512;
 
-/// Pieces in order, looked up as they are needed.
+/// Pieces in order, read as they are needed.
 pub(crate) type Pieces<'a, T> = BoxStream<'a, Result<T, StoreError>>;
 
-/// What waits for a stage.
+/// The pending work of a stage.
 pub(crate) struct Waiting<'a, T> {
-    /// At most so many pieces come.
+    /// The most pieces that will come.
     pub(crate) total: usize,
     pub(crate) pieces: Pieces<'a, T>,
-    /// Chunks that wait as well, and that there is nothing to ask about.
+    /// Pending chunks that need no call.
     pub(crate) passed: Vec<ChunkId>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Waiting<'a, Chunk> {
     }
 }
 
-/// What `read` makes of these, in order, so many at a time.
+/// The results of `read` for these keys, in order, `size` keys at a time.
 pub(crate) fn paged<'a, K: Clone + Send + 'a, T: Send + 'a>(
     keys: &[K],
     size: usize,
@@ -44,7 +44,7 @@ pub(crate) fn paged<'a, K: Clone + Send + 'a, T: Send + 'a>(
         .boxed()
 }
 
-/// All chunks that wait for a mark, by identifier.
+/// All chunks without a mark, by identifier.
 pub(crate) async fn all_pending(
     base: &dyn KnowledgeWriter,
     mark: &Stage,
@@ -59,7 +59,7 @@ pub(crate) async fn all_pending(
     }
 }
 
-/// The same for chunks of one kind.
+/// All chunks of one kind without a mark, by identifier.
 pub(crate) async fn all_pending_of(
     base: &dyn KnowledgeWriter,
     mark: &Stage,
@@ -75,7 +75,7 @@ pub(crate) async fn all_pending_of(
     }
 }
 
-/// Every chunk that can be searched, by identifier: no chunk is ever marked with this stage.
+/// The first searchable chunks, by identifier, up to `limit`. No chunk has the mark used here.
 pub(crate) async fn all_chunks(
     base: &dyn KnowledgeWriter,
     limit: usize,

@@ -1,4 +1,4 @@
-//! What is wanted, and who is there to do it? All that decides which stages run, and for which files.
+//! Decides which stages run and which files are read, from the parameters and the available models.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::params::{ChunkBy, Params, recipe};
 
-/// Who is there for what rules cannot do. What lacks its model is done by rules, or left out.
+/// The available models. Without its model, a stage runs by rules or is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Available {
     /// Roles that have a chat model.
@@ -24,24 +24,24 @@ impl Available {
     }
 }
 
-/// What a run of indexing has before it.
+/// The plan of an indexing run.
 pub(crate) struct Plan<'a> {
     pub(crate) params: &'a Params,
     pub(crate) available: &'a Available,
-    /// The structures to build, those of earlier runs as well, in this order.
+    /// The structures to build, including those of earlier runs, in this order.
     pub(crate) wanted: Vec<Structure>,
 }
 
-/// What keeps a structure from being built.
+/// Why a structure cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lacking {
-    /// No embedder, or nobody who writes summaries.
+    /// There is no embedder, or no model for summaries.
     #[error("the tree of summaries needs an embedder and a chat model")]
     TreeModels,
-    /// Nobody who finds tags.
+    /// There is no model for tags.
     #[error("tags need a chat model")]
     TagModel,
-    /// Nothing to find tags of.
+    /// There are no classes of tags.
     #[error("no tag classes were found in the documents, and none are declared")]
     TagClasses,
 }
@@ -61,10 +61,10 @@ impl Plan<'_> {
         self.wanted.contains(&structure)
     }
 
-    /// What keeps a structure from being built; `None` where nothing does.
+    /// Why a structure cannot be built; `None` if it can.
     pub(crate) fn lacking(&self, structure: Structure) -> Option<Lacking> {
         match structure {
-            Structure::Graph => None, // Names and sentences serve.
+            Structure::Graph => None, // Names and sentences need no model.
             Structure::Tree if self.available.embedder && self.has(Role::Summarize) => None,
             Structure::Tree => Some(Lacking::TreeModels),
             Structure::Tags if self.has(Role::Tag) => None,
@@ -72,7 +72,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The range of sizes within which a model ends chunks; `None` where structure does.
+    /// The range of sizes within which a model cuts chunks; `None` if structure does.
     pub(crate) fn cut_by_model(&self) -> Option<EnhanceParams> {
         let max_tokens = self.params.chunks.max_tokens;
         match self.params.chunk_by {
@@ -83,12 +83,12 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a model should end chunks, and there is none.
+    /// Whether a model should cut chunks and there is none.
     pub(crate) fn lacks_cutter(&self) -> bool {
         self.params.chunk_by != ChunkBy::Structure && !self.has(Role::Summarize)
     }
 
-    /// What a file's reading is recorded under.
+    /// The recipe that is recorded for a file.
     pub(crate) fn recipe(&self) -> String {
         match self.lacks_cutter() {
             true => recipe(&Params { chunk_by: ChunkBy::Structure, ..self.params.clone() }),
@@ -96,9 +96,9 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a file would be read as the base has it on record.
+    /// Whether the base already has a file as this run would read it.
     pub(crate) fn is_read(&self, known: &FileRecord, hash: &str) -> bool {
-        // What a model has cut once stays so where there is none today.
+        // Chunks cut by a model stay valid if there is no model now.
         let stays = self.lacks_cutter() && known.recipe == recipe(self.params);
         known.hash == hash && (stays || known.recipe == self.recipe())
     }

@@ -1,5 +1,5 @@
-//! What is a stage of indexing? What waits for it in the base, how a model is asked about it, how the
-//! reply is stored with its mark, and what all that will take.
+//! Defines a stage of indexing: its pending pieces in the base, its calls, the storing of replies with marks,
+//! and its estimate.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use pikerag_prompt::{AskError, Prompt, Prose, ask_about};
 
 use super::bill::Bill;
 use super::call_batch::{CallBatch, Named, Place, finish};
-use super::fresh::Offer;
+use super::fresh::AtomSender;
 use super::outcome::{Progress, Report};
 use super::pending::{PAGE, Waiting};
 use super::plan::Plan;
@@ -22,41 +22,41 @@ use super::tools::{Tools, Watch};
 
 /// A row of the table of stages.
 pub(crate) struct Row {
-    /// What it makes, in the words that people read.
+    /// The name of its results, as shown to people.
     pub(crate) name: &'static str,
-    /// How its marks in the base begin and end; two empty texts where it leaves none.
+    /// The beginning and the end of its marks in the base; two empty texts if it leaves none.
     pub(crate) mark: (&'static str, &'static str),
-    /// Whose model is asked: without that model it does not run. `None`: rules do it.
+    /// The role of its model, without which it does not run. `None`: it runs by rules.
     pub(crate) role: Option<Role>,
     pub(crate) part: Part,
-    /// Whether it is wanted; with a model for its role, it then runs.
+    /// Whether the plan wants it. It then runs if its role has a model.
     pub(crate) wanted: fn(&Plan<'_>) -> bool,
-    /// The stage itself; several where it is done once for each of several declarations.
+    /// The stage; one for each declaration if there are several.
     pub(crate) stages: for<'a> fn(&'a Plan<'a>) -> Stages<'a>,
 }
 
 pub(crate) type Stages<'a> = Vec<Box<dyn Stage + 'a>>;
 
-/// Which part of a run a stage belongs to.
+/// The part of a run that a stage belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What is said of tables, figures and documents: chunks are found by it.
+    /// Descriptions of tables, figures and documents, which are searched.
     Descriptions,
     Atoms(AtomKind),
-    /// After atoms, and again after each structure.
+    /// Vectors: after atoms, and again after each structure.
     Vectors,
     Tables,
     Records,
     Structure(Structure),
 }
 
-/// What every stage of a run works with.
+/// The context of every stage of a run.
 pub(crate) struct Job<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) watch: Watch<'a>,
-    /// Takes atoms to whoever makes vectors meanwhile, if anybody does.
-    pub(crate) fresh: Option<Offer>,
+    /// Sends new atoms to the embedder, if one runs beside the stage.
+    pub(crate) new_atoms: Option<AtomSender>,
 }
 
 impl<'a> Job<'a> {
@@ -68,13 +68,13 @@ impl<'a> Job<'a> {
         self.tools.models.of(row.role?)
     }
 
-    /// Calls for `total` pieces of what the row makes.
+    /// A batch of calls for the `total` pieces of a row.
     pub(crate) fn calls(&self, row: &Row, total: usize) -> CallBatch<'a> {
         let at_once = self.plan.params.in_flight;
         CallBatch { name: row.name, total, at_once, watch: self.watch, base: self.base() }
     }
 
-    /// Pages of chunks that nobody is asked about, each with what tells that it is done.
+    /// Pages of chunks that need no model, each with a function that reports it done.
     pub(crate) fn pages<'c>(
         &'c self,
         row: &'c Row,
@@ -82,43 +82,43 @@ impl<'a> Job<'a> {
     ) -> impl Iterator<Item = (&'c [ChunkId], impl FnOnce() + Send + 'c)> + Send + 'c {
         pending.chunks(PAGE).enumerate().map(move |(nth, page)| {
             let done = nth * PAGE + page.len();
-            (page, move || self.tell(row, done, pending.len()))
+            (page, move || self.report_progress(row, done, pending.len()))
         })
     }
 
-    pub(crate) fn tell(&self, row: &Row, done: usize, total: usize) {
+    pub(crate) fn report_progress(&self, row: &Row, done: usize, total: usize) {
         (self.watch)(Progress::Stage { name: row.name, done, total });
     }
 }
 
-/// What came of a stage. `Break`: what comes after it in its part cannot be done now.
+/// The result of a stage. `Break`: the later stages of its part cannot run now.
 pub(crate) type Ran = Result<ControlFlow<()>, StoreError>;
 pub(crate) type Done = Result<(), StoreError>;
 
 /// A stage of indexing.
 #[async_trait]
 pub(crate) trait Stage: Send + Sync {
-    /// Does what waits for it in the base.
+    /// Processes its pending pieces in the base.
     ///
     /// # Errors
-    /// The base cannot be read or written. What a model's call fails of is in the report.
+    /// The base cannot be read or written. Failed calls are noted in the report.
     async fn run(&self, row: &Row, job: &Job<'_>, report: &mut Report) -> Ran;
 
-    /// Counts what waits for it in the base, if there is one.
+    /// Counts its pending pieces in the base, if there is one.
     async fn count_pending(&self, _base: Option<&dyn KnowledgeWriter>, _bill: &mut Bill) -> Done {
         Ok(())
     }
 
-    /// Counts what it will do with something that is not in the base yet; whether it will do anything.
+    /// Counts its work on a document or chunk that is not in the base yet; returns whether there is any.
     fn count_new(&self, _new: &New<'_>, _bill: &mut Bill) -> bool {
         false
     }
 
-    /// Counts what hangs together over all that was counted.
+    /// Counts the work that depends on everything counted before.
     fn count_rest(&self, _bill: &mut Bill) {}
 }
 
-/// What is not in the base yet.
+/// A document or chunk that is not in the base yet.
 pub(crate) enum New<'a> {
     Document {
         graph: &'a DocumentGraph,
@@ -131,10 +131,10 @@ pub(crate) enum New<'a> {
 pub(crate) struct NewChunk<'a> {
     pub(crate) chunk: &'a Chunk,
     pub(crate) source: &'a Source,
-    /// What a reader sees of the document's text, with white space for the rest.
+    /// The document's visible text, with white space in place of the rest.
     pub(crate) text: &'a str,
     pub(crate) image: Option<&'a Image>,
-    /// The classes that tags will be looked for in.
+    /// The classes whose tags will be sought.
     pub(crate) classes: &'a [TagClass],
 }
 
@@ -147,12 +147,12 @@ impl New<'_> {
     }
 }
 
-/// What one call is about.
+/// The subject of one call.
 pub(crate) trait Piece: Send + Sync {
-    /// Whose call it was, where one failed.
+    /// The name shown if its call fails.
     fn label(&self) -> String;
 
-    /// The chunk that it counts as, if it is one.
+    /// Its chunk, if it has one.
     fn chunk(&self) -> Option<ChunkId> {
         None
     }
@@ -169,19 +169,19 @@ impl Piece for Chunk {
 }
 
 pub(crate) type Found<'a, T> = Result<Waiting<'a, T>, StoreError>;
-/// Pieces with what was said of them; `None` stands for what the model did not give.
-pub(crate) type Came<S> = Vec<(<S as ByPiece>::Piece, Option<<S as ByPiece>::Reply>)>;
+/// Pieces with their replies; `None` if the model gave none.
+pub(crate) type Answers<S> = Vec<(<S as ByPiece>::Piece, Option<<S as ByPiece>::Reply>)>;
 
-/// A stage that asks a model about piece after piece: the loop over them is the same for all.
+/// A stage that asks a model about each piece; all such stages share one loop.
 #[async_trait]
 pub(crate) trait ByPiece: Send + Sync {
     type Piece: Piece;
     type Reply: Send;
 
-    /// What waits for it in the base.
+    /// Its pending pieces in the base.
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Self::Piece>;
 
-    /// The piece that something new will be; `None` where it is not for this stage.
+    /// The piece that a new document or chunk will be; `None` if this stage skips it.
     fn piece_of(&self, new: &New<'_>) -> Option<Self::Piece>;
 
     async fn ask(
@@ -190,13 +190,13 @@ pub(crate) trait ByPiece: Send + Sync {
         piece: &Self::Piece,
     ) -> Result<Self::Reply, AskError>;
 
-    /// What a piece is marked by once it is done: each stage, and the node.
+    /// The marks of a finished piece, each with its node.
     fn marks(&self, piece: &Self::Piece) -> Vec<(Mark, NodeId)>;
 
     /// Stores pieces with their marks.
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done;
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done;
 
-    /// Marks chunks that wait, and that there is nothing to ask about.
+    /// Marks pending chunks that need no call.
     async fn pass(&self, _base: &dyn KnowledgeWriter, _passed: Vec<ChunkId>) -> Done {
         Ok(())
     }
@@ -223,8 +223,8 @@ impl<S: ByPiece> Stage for S {
         };
         let (calling, mut results) = job.calls(row, total).begin(pieces, ask, name).await?;
         let storing = async {
-            while let Some(came) = results.next(report).await? {
-                self.store(job, came, report).await?;
+            while let Some(answers) = results.next(report).await? {
+                self.store(job, answers, report).await?;
             }
             Ok(())
         };
@@ -237,7 +237,7 @@ impl<S: ByPiece> Stage for S {
         let mut pieces = self.pending(base).await?.pieces;
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
-            bill.meet(piece.chunk());
+            bill.add_pending(piece.chunk());
             self.forecast(&piece, bill);
         }
         Ok(())
@@ -252,7 +252,7 @@ impl<S: ByPiece> Stage for S {
     }
 }
 
-/// A model whose calls are noted as made of a chunk.
+/// A model whose calls record their chunk as their origin.
 struct About<'a> {
     model: &'a dyn ChatModel,
     chunk: Option<ChunkId>,
@@ -279,11 +279,11 @@ impl ChatModel for About<'_> {
     }
 }
 
-/// What a model says to a prompt in its own words, beside pictures (`data:` URLs) where there are any.
+/// Asks a model for prose, with pictures (`data:` URLs) if there are any.
 ///
 /// # Errors
 /// See [`AskError`].
-pub(crate) async fn said(
+pub(crate) async fn ask_prose(
     model: &dyn ChatModel,
     prompt: &Prompt,
     inputs: &[(&str, String)],
@@ -291,10 +291,10 @@ pub(crate) async fn said(
 ) -> Result<String, AskError> {
     let inputs = borrowed(inputs);
     let reply = ask_about::<Prose>(model, prompt, &inputs, images, &mut Account::default()).await;
-    reply.map(|Prose(said)| said)
+    reply.map(|Prose(text)| text)
 }
 
-/// Tokens of a prompt, about; 0 only where the template is broken.
+/// An estimate of a prompt's tokens; 0 only if the template is broken.
 pub(crate) fn prompt_tokens(prompt: &Prompt, inputs: &[(&str, String)]) -> u64 {
     let prompt = prompt.render(&borrowed(inputs)).unwrap_or_default();
     pikerag_language::estimate_tokens(&prompt)

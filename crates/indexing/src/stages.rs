@@ -1,5 +1,5 @@
-//! How does each stage ask, read, store and forecast? One file for those that belong together; the table
-//! (`table.rs`) says which of them run.
+//! Contains the stages of indexing, related ones in one file. The table (`table.rs`) decides which of them
+//! run.
 
 pub(crate) mod atoms;
 pub(crate) mod communities;

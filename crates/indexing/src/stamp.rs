@@ -1,11 +1,12 @@
-//! Is a structure over all documents still that of what the base holds?
+//! Computes the stamp of a structure over all documents, which shows whether it is up to date.
 
 use pikerag_knowledge::id::content_id;
 use pikerag_knowledge::{KnowledgeWriter, Role, StoreError, Structure};
 
 use super::plan::Plan;
 
-/// What a structure is built from: while that stays the same, there is nothing to do.
+/// A text of the inputs that a structure is built from. While it stays the same, the structure is up to
+/// date.
 pub(crate) async fn stamp(
     base: &dyn KnowledgeWriter,
     plan: &Plan<'_>,

@@ -1,5 +1,5 @@
-//! Which stages has indexing, in which order, and when does each of them run? The one table that `ingest`
-//! and `estimate` walk.
+//! Lists the stages of indexing in order, with the conditions under which they run, for `ingest` and
+//! `estimate`.
 
 use pikerag_knowledge::{AtomKind, Role, Stage as Mark, Structure};
 
@@ -19,7 +19,7 @@ use super::stages::tags::{DeclaredClasses, FoundClasses, Tags};
 use super::stages::tree::Tree;
 use super::stages::vectors::Vectors;
 
-/// Every stage, each part in the order in which it runs.
+/// Every stage; within a part, in the order in which they run.
 static TABLE: [Row; 20] = [
     Row {
         name: "table summaries",
@@ -190,8 +190,7 @@ fn boxed<'a>(stage: impl Stage + 'a) -> Box<dyn Stage + 'a> {
     Box::new(stage)
 }
 
-/// The stages that run under a plan, in their order, each with its row: those that are wanted, less those
-/// whose model is not there.
+/// The stages that run under a plan, in order, each with its row: wanted ones whose model is available.
 pub(crate) fn running<'a>(plan: &'a Plan<'a>) -> Vec<(&'static Row, Box<dyn Stage + 'a>)> {
     let mut running = Vec::new();
     for row in &TABLE {
@@ -202,13 +201,13 @@ pub(crate) fn running<'a>(plan: &'a Plan<'a>) -> Vec<(&'static Row, Box<dyn Stag
     running
 }
 
-/// What a stage's mark in the base is called where people read it; itself where no stage leaves it.
+/// The name of a stage's mark, as shown to people; the mark itself if no stage leaves it.
 pub fn mark_in_words(mark: &str) -> &str {
-    let leaves = |row: &&Row| {
+    let has_mark = |row: &&Row| {
         let (begin, end) = row.mark;
         !begin.is_empty() && mark.starts_with(begin) && mark.ends_with(end)
     };
-    match TABLE.iter().find(leaves) {
+    match TABLE.iter().find(has_mark) {
         Some(row) => row.name,
         None if Mark(mark.to_owned()).is_of_vectors() => embed::NAME,
         None => mark,
@@ -227,7 +226,7 @@ mod tests {
         serde_json::from_str(r#"{"name": "tag:x", "fields": []}"#).unwrap()
     }
 
-    /// The names of all that runs where everything is wanted.
+    /// The names of the stages that run if everything is wanted.
     fn names(available: &Available) -> String {
         let params = Params {
             summarize: vec![Summarized::Tables, Summarized::Sources],
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_its_model_is_left_out_or_done_by_rule() {
+    fn stages_without_their_model_are_left_out_or_run_by_rules() {
         insta::assert_snapshot!(names(&Available::all()), @r"
         table summaries
         figure descriptions
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_has_its_words() {
+    fn every_mark_has_a_name() {
         for (mark, words) in [
             (Mark::atomize(AtomKind::Question), "atomic questions"),
             (Mark::atomize(AtomKind::Statement), "atomic statements"),

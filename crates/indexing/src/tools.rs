@@ -1,4 +1,4 @@
-//! What does indexing work with?
+//! Defines the tools of indexing: the base, the file reader and the models.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::error::FileError;
 use super::outcome::Progress;
 use super::plan::Available;
 
-/// Opens files for indexing, by the names that the base knows them by: in the product a limited child process, in
-/// tests a table.
+/// Opens files for indexing, by their names in the base. The product uses a limited child process, tests
+/// a table.
 #[async_trait]
 pub trait FileReader: Send + Sync {
     /// BLAKE3 of the file's bytes, in hexadecimal.
@@ -20,15 +20,15 @@ pub trait FileReader: Send + Sync {
     /// The file cannot be read, or is larger than allowed.
     async fn hash(&self, path: &str) -> Result<String, FileError>;
 
-    /// The file's documents, and the hash of the very bytes that they were read from: the file may be another by
-    /// the time that it is looked at again.
+    /// The file's documents, and the hash of the bytes that they were read from. The file may have
+    /// changed since [`Self::hash`].
     ///
     /// # Errors
-    /// Nothing could be read from it.
+    /// Nothing can be read from the file.
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError>;
 }
 
-/// What was read of a file at one time.
+/// The content of a file at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadFile {
     /// BLAKE3 of its bytes, in hexadecimal.
@@ -37,16 +37,16 @@ pub struct ReadFile {
     pub parsed: Parsed,
 }
 
-/// What indexing works with.
+/// The tools of indexing.
 #[derive(Clone)]
 pub struct Tools {
-    /// Where all is read from and written to; each write is one transaction.
+    /// The base to read and write; each write is one transaction.
     pub base: Arc<dyn KnowledgeWriter>,
     /// Hashes and parses files.
     pub reader: Arc<dyn FileReader>,
-    /// Chat models by role; where a role has none, rules serve or the stage is left out.
+    /// Chat models by role. A stage whose role has no model runs by rules or is left out.
     pub models: ChatModels,
-    /// Makes vectors; without it, search is by words alone, and no tree grows.
+    /// Makes vectors. Without it, search compares words alone and no tree is built.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
@@ -61,5 +61,5 @@ impl Tools {
     }
 }
 
-/// Is told of progress between calls in flight: it must be quick.
+/// Receives progress between calls in flight, so it must be fast.
 pub type Watch<'a> = &'a (dyn Fn(Progress) + Send + Sync);

@@ -1,4 +1,4 @@
-//! What is left to do? The chunks that wait for each stage that the next run would run, told by their marks.
+//! Counts the pending chunks of each stage of the next run, by their marks.
 
 use pikerag_knowledge::{
     Backlog, ChunkKind, ChunkSet, KnowledgeWriter, RecordsBy, Stage, StoreError, Structure, Wanted,
@@ -10,9 +10,9 @@ use crate::plan::{Available, Plan};
 use crate::stamp::stamp;
 use crate::table::running;
 
-/// The stages that chunks and documents wait for, in the order in which they run, each with how many; also where
-/// none of them was ever begun. Vectors leave no marks and are not among them, nor is what belongs to a structure:
-/// for that, [`stale`].
+/// The stages with pending chunks or documents, in the order in which they run, each with their number.
+/// Stages that never began are included. Vectors leave no marks and are not included; neither are
+/// structures, which [`stale`] lists.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -35,7 +35,7 @@ pub async fn waiting(
                     let sources = base.sources(Which::All).await?;
                     sources.iter().filter(|source| source.summary.is_none()).count()
                 }
-                // Others that leave no marks belong to structures, which are built as a whole.
+                // Other stages without marks on chunks belong to structures, which are built as a whole.
                 None if !stage.is_of_chunks() => 0,
                 None => base.pending(&stage, ChunkSet::Searchable, None, usize::MAX).await?.len(),
             };
@@ -47,8 +47,8 @@ pub async fn waiting(
     Ok(waiting)
 }
 
-/// The structures that the next run would build, or build anew, because of what changed since; those whose models are
-/// missing are not among them. `embedder`: the name of the one that there is.
+/// The structures that the next run would build or rebuild because their inputs changed, without those
+/// whose models are missing. `embedder`: the name of the available embedder.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -72,7 +72,7 @@ pub async fn stale(
     Ok(stale)
 }
 
-/// How the marks of the stages that would run begin and end.
+/// The beginnings and ends of the marks of the stages that would run.
 fn begins(plan: &Plan<'_>) -> Vec<(&'static str, &'static str)> {
     running(plan)
         .into_iter()
@@ -81,7 +81,7 @@ fn begins(plan: &Plan<'_>) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The stages whose marks begin and end so.
+/// The stages whose marks have this beginning and end.
 async fn stages(
     base: &dyn KnowledgeWriter,
     params: &Params,
@@ -106,7 +106,7 @@ async fn stages(
     })
 }
 
-/// The kind of chunks that a stage is for, where it is not for all.
+/// The kind of chunks that a stage processes; `None` if it processes all.
 fn kind(begin: &str) -> Option<ChunkKind> {
     [ChunkKind::Table, ChunkKind::Figure].into_iter().find(|kind| Stage::describe(*kind).0 == begin)
 }

@@ -1842,33 +1842,33 @@ export interface components {
             model?: string;
         };
         /**
-         * @description What indexing would take. Tokens are estimates; calls are exact but for chunks that a model ends, reports
-         *     and the tree.
+         * @description The calls and tokens that indexing needs. Tokens are estimates. Calls are exact, except for chunks
+         *     that a model ends, community reports and the tree.
          */
         Estimate: {
-            /** @description The same by role: each may have a model, and a price, of its own. */
+            /** @description The tokens by role; each role may have its own model and price. */
             by_role: {
                 [key: string]: components["schemas"]["Usage"];
             };
-            /** @description Calls to chat models, each counted once: what is asked again is not foreseen. */
+            /** @description Calls to chat models; repeated calls are not included. */
             calls: number;
-            /** @description Chunks in the files that would be read, and those left to do from before. */
+            /** @description Chunks in the files to read, and chunks pending from earlier runs. */
             chunks: number;
             /**
              * Format: int64
              * @description Tokens to embed; 0 without an embedder.
              */
             embedded_tokens: number;
-            /** @description Files that would be read, new or changed. */
+            /** @description New or changed files, which indexing would read. */
             files: number;
-            /** @description Files that are in the base already, unchanged. */
+            /** @description Unchanged files, which are already in the base. */
             unchanged: number;
             /** @description Files that cannot be read, with the reason. */
             unreadable: [
                 string,
                 string
             ][];
-            /** @description Tokens of their prompts and replies. */
+            /** @description Tokens of the prompts and replies of these calls. */
             usage: components["schemas"]["Usage"];
         };
         /** @description What indexing would cost. */
@@ -2524,26 +2524,26 @@ export interface components {
              */
             retry_refused: boolean;
         };
-        /** @description What came of an indexing run. */
+        /** @description The result of an indexing run. */
         IndexReport: {
-            /** @description Chunks atomized in this run; one that became two kinds of atoms counts twice. */
+            /** @description Chunks atomized in this run; a chunk with two kinds of atoms counts twice. */
             atomized: number;
-            /** @description Atoms of all kinds made of them. */
+            /** @description Atoms of all kinds made from these chunks. */
             atoms: number;
-            /** @description Tables and documents summed up, and figures described, in this run. */
+            /** @description Tables and documents summarized, and figures described, in this run. */
             described: number;
             /** @description Questions dropped because they repeat another. */
             duplicates: number;
             /** @description Chunks whose entities and relations were found in this run. */
             extracted: number;
-            /** @description Chunks whose call failed; the next run tries them again: (chunk, reason), the first few. */
+            /** @description The first chunks whose call failed, which the next run tries again: (chunk, reason). */
             failed: [
                 string,
                 string
             ][];
-            /** @description Calls that failed in all; those that ended the run are not among them. */
+            /** @description All failed calls, except those that ended the run. */
             failures: number;
-            /** @description By file, in the order given. */
+            /** @description The outcome of each file, in the given order. */
             files: [
                 string,
                 ({
@@ -2574,20 +2574,20 @@ export interface components {
                     reason: string;
                 }
             ][];
-            /** @description Values that a model gave and that do not stand in the text: dropped. */
+            /** @description Values from a model that were dropped because they are not in the text. */
             invented_values: number;
-            /** @description What kept structures from being built. */
+            /** @description Reasons why structures could not be built. */
             lacking: string[];
-            /** @description Files whose bytes are known by another name now: (old name, new name). */
+            /** @description Renamed or moved files: (old name, new name). */
             moved: [
                 string,
                 string
             ][];
-            /** @description Whether it ended because nobody answered where a model is served. */
+            /** @description Whether it ended because a model's endpoint was unreachable. */
             out_of_reach: boolean;
             /** @description Whether it ended because the budget was spent. */
             over_budget: boolean;
-            /** @description What parsers could not read inside files that were stored: (file, problem). */
+            /** @description Parts of stored files that parsers could not read: (file, problem). */
             problems: [
                 string,
                 {
@@ -2601,37 +2601,43 @@ export interface components {
             pronouns: number;
             /** @description Typed records read in this run, by rule and by model. */
             records: number;
-            /** @description What models refused in this run, one by one, and rules stand in for: (piece, reason), the first few. */
+            /**
+             * @description The first pieces that models refused in this run, for which rules are used instead: (piece,
+             *     reason).
+             */
             refusals: [
                 string,
                 string
             ][];
-            /** @description Refused in all. They are asked for again on request. */
+            /** @description All refused pieces. pikerag asks for them again on request. */
             refused: number;
-            /** @description Community reports written in this run, and sentences that stand for them. */
+            /** @description Community reports written in this run, including sentences used in place of reports. */
             reports: number;
-            /** @description What kept structures of earlier runs from being brought up to date: they stay as they are. */
+            /** @description Reasons why structures of earlier runs could not be updated. These structures stay unchanged. */
             stale: string[];
-            /** @description Why the run ended early, if it did; the next run goes on from there. */
+            /** @description Why the run ended early, if it did. The next run continues from there. */
             stopped: string | null;
             /** @description Summaries of the tree written in this run, on all levels. */
             summaries: number;
-            /** @description Chunks looked through for tags in this run. */
+            /** @description Chunks searched for tags in this run. */
             tagged: number;
-            /** @description Tags found in them; what two chunks bear counts twice. */
+            /** @description Tags found in these chunks; a tag of two chunks counts twice. */
             tags: number;
-            /** @description Ends of chunks, or their summaries, that a model did not give: there the structure decided. */
+            /**
+             * @description Ends of chunks, descriptions and tags that a model did not give. Structure or no result is used
+             *     instead.
+             */
             undecided: number;
             /**
-             * @description Chunks, communities and clusters for which the model's reply stayed unreadable: names and
-             *     sentences serve instead.
+             * @description Chunks, communities and clusters for which the model's reply could not be read. Names and
+             *     sentences are used instead.
              */
             unextracted: number;
-            /** @description Chunks whose reply stayed unreadable when a model was asked for records: they have none. */
+            /** @description Chunks without records because the model's reply could not be read. */
             unread_records: number;
-            /** @description Chunks whose questions stayed unreadable: their sentences serve instead. */
+            /** @description Chunks whose questions could not be read; their sentences are used instead. */
             unreadable: number;
-            /** @description Values of them that could not be read as their field's type: kept as they stand. */
+            /** @description Values that could not be read as their field's type; their text is kept. */
             untyped_values: number;
             /** @description Vectors made in this run, of every layer. */
             vectors: number;

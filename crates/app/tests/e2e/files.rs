@@ -50,7 +50,7 @@ fn bad_files_are_named_and_good_ones_go_in() {
         ("in/deep.json", "recursion limit"),
         ("in/empty.txt", "empty"),
         ("in/gone.md", "no such file"),
-        ("in/large.txt", "it has 1.2 MiB, and more than 1 MiB are not read"),
+        ("in/large.txt", "it has 1.2 MiB, over the limit of 1 MiB"),
         ("in/old.docx", "Word"),
         ("in/report.pdf", "PDF"),
     ]);

@@ -153,7 +153,7 @@ fn nothing_to_read_makes_no_base_and_is_said() {
     let ran = place.run_to(3, &["index", "nofolder"]);
     assert!(ran.stderr.contains("nofolder: there is no such file"), "{}", ran.stderr);
     let ran = place.run_to(3, &["index", "empty"]);
-    assert!(ran.stderr.contains("empty: it is a folder that holds no file"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("empty: it is a folder without files"), "{}", ran.stderr);
     assert!(!place.path(".pikerag").exists());
 }
 

@@ -1,6 +1,5 @@
-//! Which words of readers stand for which of the documents? Learned from questions whose answers are
-//! known: tags of the question, tags of the chunks that answer it, and a model that pairs them
-//! (PIKE-RAG §5.2.2, Fig. 7).
+//! Learns which words of readers mean which words of the documents, from questions with known answers. A
+//! model pairs the tags of a question with those of the chunks that answer it (PIKE-RAG §5.2.2, Fig. 7).
 
 use std::collections::HashMap;
 
@@ -18,38 +17,39 @@ use crate::call_batch::{CallBatch, Named, Place, finish};
 use crate::outcome::Report;
 use crate::tools::{Tools, Watch};
 
-/// Chunks that a sample's answer is looked for in: of one document, and in all.
+/// The chunks of one document in which a sample's answer is sought.
 const OF_SOURCE: usize = 64;
+/// The chunks in which it is sought if the sample names no documents.
 const FOUND: usize = 8;
-/// Chunks whose tags a question's tags are paired with.
+/// The most chunks whose tags are paired with a question's tags.
 const ANSWERING: usize = 4;
 
-/// A question whose answer is known.
+/// A question with a known answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The question, as a reader asks it.
     pub question: String,
-    /// Its right answers: any of them, found in a chunk, makes the chunk one that answers.
+    /// Its right answers. A chunk that contains any of them answers it.
     pub answers: Vec<String>,
-    /// The documents that answer it: URIs, file names or record identifiers. Without any, the base is
-    /// searched for the answer.
+    /// The documents that answer it: URIs, file names or record identifiers. If there are none, the base
+    /// is searched for the answer.
     pub supporting: Vec<String>,
 }
 
-/// What came of learning, with what stood in its way.
+/// The result of learning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
-    /// Samples looked at, those without a result included; calls that failed are not.
+    /// Processed samples, including those without a result, but not those whose calls failed.
     pub samples: usize,
     /// Samples for which no chunk of the base was found.
     pub unanswered: usize,
-    /// Samples for which a reply stayed unreadable.
+    /// Samples for which a reply could not be read.
     pub unreadable: usize,
-    /// Pairs borne out by samples, each sample counted.
+    /// Pairs that samples support, counted once for each sample.
     pub pairs: usize,
-    /// Samples whose calls failed; the next run tries them again: (question, reason), the first few.
+    /// The first samples whose calls failed, which the next run tries again: (question, reason).
     pub failed: Vec<(String, String)>,
-    /// Samples whose calls failed in all.
+    /// All samples whose calls failed.
     pub failures: usize,
     /// Why the run ended early, if it did.
     pub stopped: Option<String>,
@@ -57,8 +57,8 @@ pub struct Learned {
     pub over_budget: bool,
 }
 
-/// Learns pairs from samples, `in_flight` of them at a time: up to three calls for each, and one for each
-/// chunk that has no tags yet. The same sample twice is one sample.
+/// Learns pairs from samples, `in_flight` of them at a time. Each costs up to three calls, and one for each
+/// chunk without tags. Repeated samples count once.
 ///
 /// # Errors
 /// The base cannot be read or written.
@@ -85,9 +85,9 @@ pub async fn learn(
     let samples = stream::iter(samples.into_iter().map(Ok)).boxed();
     let (calling, mut results) = batch.begin(samples, ask, name).await?;
     let storing = async {
-        while let Some(came) = results.next(&mut report).await? {
+        while let Some(answers) = results.next(&mut report).await? {
             let mut pairs = Vec::new();
-            for (_, found) in came {
+            for (_, found) in answers {
                 learned.samples += 1;
                 match found {
                     Some(Ok(Some(found))) => pairs.extend(found),
@@ -109,7 +109,7 @@ pub async fn learn(
     Ok(learned)
 }
 
-/// The pairs that a sample bears out; `None` where no chunk answers it.
+/// The pairs that a sample supports; `None` if no chunk answers it.
 async fn pairs_of(
     base: &dyn KnowledgeWriter,
     model: &dyn ChatModel,
@@ -166,7 +166,7 @@ async fn pairs_of(
     Ok(Ok(Some(pairs)))
 }
 
-/// A pair with its keys; `None` where one side holds no word.
+/// A pair with its keys; `None` if one side contains no word.
 pub fn keyed_pair(
     colloquial: &str,
     professional: &str,
@@ -188,7 +188,7 @@ pub fn keyed_pair(
     })
 }
 
-/// Sources by their URI and by every tail of it that a file name or record identifier could be.
+/// Sources by their URI and by each of its tails that may be a file name or a record identifier.
 async fn sources_by_name(
     base: &dyn KnowledgeWriter,
 ) -> Result<HashMap<String, SourceId>, StoreError> {
@@ -206,8 +206,8 @@ async fn sources_by_name(
     Ok(by_name)
 }
 
-/// The chunks that answer a sample: those of its documents that hold an answer, else their first ones;
-/// without documents, those found by its words that hold an answer.
+/// The chunks that answer a sample. With documents: their chunks that contain an answer, else their first
+/// chunk. Without documents: the chunks found by its words that contain an answer.
 async fn answering(
     base: &dyn KnowledgeWriter,
     by_name: &HashMap<String, SourceId>,
@@ -219,7 +219,7 @@ async fn answering(
             let of_source = base.first_chunks(*source, OF_SOURCE).await?;
             let first = of_source.first().cloned();
             let before = chunks.len();
-            chunks.extend(of_source.into_iter().filter(|chunk| holds_answer(chunk, sample)));
+            chunks.extend(of_source.into_iter().filter(|chunk| has_answer(chunk, sample)));
             if chunks.len() == before {
                 chunks.extend(first);
             }
@@ -230,13 +230,13 @@ async fn answering(
         let found = base.matching_chunks(&words, FOUND).await?;
         let ids: Vec<ChunkId> = found.into_iter().map(|found| found.item).collect();
         chunks = base.chunks(&ids).await?;
-        chunks.retain(|chunk| holds_answer(chunk, sample));
+        chunks.retain(|chunk| has_answer(chunk, sample));
     }
     chunks.truncate(ANSWERING);
     Ok(chunks)
 }
 
-fn holds_answer(chunk: &Chunk, sample: &Sample) -> bool {
+fn has_answer(chunk: &Chunk, sample: &Sample) -> bool {
     let text = chunk.searched_text().to_lowercase();
     sample.answers.iter().any(|answer| {
         let answer = answer.trim().to_lowercase();

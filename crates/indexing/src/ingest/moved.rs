@@ -1,5 +1,4 @@
-//! Which files have only moved? Those that are gone, and whose bytes are in the base under another name now; and
-//! those that are called otherwise: they are not to be found twice.
+//! Deletes the data of moved and renamed files under their old names, so that no file is found twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,9 +8,9 @@ use crate::outcome::{Outcome, Report};
 use crate::params::Params;
 use crate::tools::Tools;
 
-/// Drops what the base holds of each file whose bytes this run has met under another name, or whose new name it has
-/// read. Before the stages that follow: nothing is made of it once more.
-pub(super) async fn follow(
+/// Deletes the data of each missing file whose bytes this run found under another name, and of each
+/// renamed file whose new name it read. Runs before the stages, so that they process nothing twice.
+pub(super) async fn delete_moved(
     tools: &Tools,
     params: &Params,
     report: &mut Report,

@@ -1,7 +1,6 @@
-//! How do files become chunks in the base? As many at a time as there are parsers where structure decides,
-//! as many as there are calls in flight where a model does, each document from front to back, and put into
-//! the base when all its chunks are there. A killed run finds the calls that were paid in the ledger and
-//! repeats none.
+//! Reads files into chunks and stores each file once all its chunks are cut. As many files are read at a time
+//! as there are parsers, or as calls in flight if a model cuts chunks. After a kill, the ledger has the
+//! paid calls, so none is repeated.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,19 +12,19 @@ use pikerag_knowledge::{
 use pikerag_prompt::AskError;
 use tokio::sync::Semaphore;
 
-use crate::call_batch::{blame, ends_the_run};
+use crate::call_batch::{ends_the_run, note_failed_call};
 use crate::error::FileError;
 use crate::estimate::forecast;
 use crate::outcome::{Outcome, Progress, Report};
 use crate::plan::Plan;
 use crate::tools::{ReadFile, Tools, Watch};
 
-/// Files that are begun before the first of them is done, where no model is asked: behind one that takes
-/// long, others are read.
+/// Files begun before the first of them is finished, if no model is asked, so that a slow file does not
+/// delay others.
 const BEGUN: usize = 64;
 
-/// Reads and stores all files that are new or changed. Once the run has to end, no call begins; files
-/// that no model is needed for are read all the same.
+/// Reads and stores all new and changed files. Once the run must end, no call begins; files that need no
+/// model are still read.
 pub(super) async fn read_all(
     tools: &Tools,
     files: &[String],
@@ -33,22 +32,22 @@ pub(super) async fn read_all(
     watch: Watch<'_>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    // The model that ends chunks, and its range of sizes; `None` where structure does.
+    // The model that cuts chunks, and its range of sizes; `None` if structure does.
     let cutter = tools.models.of(Role::Summarize).zip(plan.cut_by_model());
     if cutter.is_some() {
-        // Said before the first call. The later stages say theirs again, once the chunks are known.
+        // Sent before the first call. Later stages send their own estimate once the chunks are known.
         let base = Some(tools.base.as_ref());
         watch(Progress::Bill(forecast(base, tools.reader.as_ref(), files, plan).await?));
     } else if plan.lacks_cutter() {
         tracing::warn!("no chat model for `summarize`: chunks are cut by structure");
     }
-    // Each permit is a parser, with one file at a time.
+    // Each permit is a parser, which reads one file at a time.
     let parsers = Semaphore::new(plan.params.parsers.clamp(1, Semaphore::MAX_PERMITS));
     let ending = AtomicBool::new(false);
     let (done, total) = (AtomicUsize::new(0), files.len());
     watch(Progress::Reading { done: 0, total });
     let (ending, parsers, done) = (&ending, &parsers, &done);
-    // By owned paths: so the compiler can tell that the future is `Send`.
+    // Owned paths let the compiler prove that the future is `Send`.
     let reading = stream::iter(files.to_vec()).map(|path| async move {
         let result = store_file(tools, &path, plan, cutter, ending, parsers).await;
         watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
@@ -64,7 +63,7 @@ pub(super) async fn read_all(
         report.problems.extend(read.problems.into_iter().map(|problem| (path.clone(), problem)));
         report.undecided += read.undecided;
         if let Some(error) = &read.stopped_by {
-            blame(&path, error, report);
+            note_failed_call(&path, error, report);
         }
         ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
         report.files.push((path, read.outcome));
@@ -72,14 +71,14 @@ pub(super) async fn read_all(
     Ok(())
 }
 
-/// The model that ends chunks, within a range of sizes.
+/// The model that cuts chunks, and its range of sizes.
 type Cutter<'a> = (&'a dyn ChatModel, EnhanceParams);
 
 struct Read {
     outcome: Outcome,
     problems: Vec<Problem>,
     undecided: usize,
-    /// The failed call that keeps it waiting.
+    /// The failed call because of which the file waits.
     stopped_by: Option<AskError>,
 }
 
@@ -111,14 +110,15 @@ async fn store_file(
         }
     }
     if cutter.is_some() && ending.load(Ordering::Relaxed) {
-        return Ok(Read::as_outcome(waiting("the run had ended before it")));
+        return Ok(Read::as_outcome(waiting("the run ended before this file")));
     }
-    // Never closed; in the order of asking.
+    // The semaphore is never closed, and grants permits in the order of requests.
     let parser = parsers.acquire().await.ok();
     let read_file = tools.reader.parse(path).await;
-    // Where structure decides, what was parsed is stored before the next file is: it may be large.
+    // If structure cuts chunks, the permit is kept until the file is stored, because parsed files may be
+    // large.
     let _parser = cutter.is_none().then_some(parser);
-    // The hash of what was parsed: the file may have changed since it was looked at.
+    // The hash of the parsed bytes: the file may have changed since it was hashed.
     let ReadFile { hash, parsed } = match read_file {
         Ok(read_file) => read_file,
         Err(error) => return Ok(Read::failed(error)),

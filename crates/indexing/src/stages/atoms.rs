@@ -1,5 +1,5 @@
-//! What can a chunk be found by, besides its own words? Atomic questions and statements that a model
-//! writes, or its sentences (KAR³ §3.3, Table 13).
+//! Makes the atoms by which a chunk is found: questions and statements that a model writes, or its sentences
+//! (KAR³ §3.3, Table 13).
 
 use std::ops::ControlFlow;
 
@@ -15,20 +15,21 @@ use pikerag_language::{estimate_tokens, sentences};
 use pikerag_prompt::AskError;
 
 use crate::bill::Bill;
-use crate::fresh::Fresh;
+use crate::fresh::NewAtom;
 use crate::outcome::Report;
 use crate::pending::{Waiting, all_pending};
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage};
+use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Ran, Row, Stage};
 
-/// Questions that a model writes per sentence, and tokens per question with its quotes and comma.
-/// From the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
+/// Questions that a model writes per sentence, and tokens per question with its quotes and comma. Derived
+/// from the paper's costs: KAR³ Tables 10–12 count about as many reply tokens as content tokens.
 const QUESTIONS_PER_SENTENCE: f64 = 1.3;
 const TOKENS_PER_QUESTION: u64 = 16;
-/// Statements that a model writes per sentence, and tokens per token of text: each names its subject anew.
+/// Statements that a model writes per sentence, and tokens of statements per token of text, because each
+/// repeats its subject.
 const STATEMENTS_PER_SENTENCE: f64 = 1.5;
 const STATED: f64 = 1.4;
 
-/// Questions or statements, which a model writes.
+/// Atoms that a model writes.
 #[derive(Clone, Copy)]
 pub(crate) enum Written {
     Questions,
@@ -69,9 +70,9 @@ impl ByPiece for Written {
         vec![(Mark::atomize(self.kind()), chunk.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        let mut atoms = Vec::with_capacity(came.len());
-        for (chunk, made) in came {
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        let mut atoms = Vec::with_capacity(answers.len());
+        for (chunk, made) in answers {
             let found = read(&chunk, self.kind(), made, report);
             atoms.push(InChunk { chunk: chunk.id, found });
         }
@@ -101,7 +102,7 @@ impl ByPiece for Written {
     }
 }
 
-/// Each sentence as it stands.
+/// The sentences of chunks, unchanged.
 pub(crate) struct Sentences;
 
 #[async_trait]
@@ -119,22 +120,22 @@ impl Stage for Sentences {
     }
 }
 
-/// The atoms to store for a chunk; an unreadable reply gives its sentences instead.
+/// The atoms to store for a chunk: those of the reply, or its sentences if the reply could not be read.
 fn read(chunk: &Chunk, kind: AtomKind, made: Option<Atomized>, report: &mut Report) -> Vec<Atom> {
     let Some(made) = made else {
         report.unreadable += 1;
-        let in_their_place = |atom: Atom| {
+        let as_kind = |atom: Atom| {
             let id = AtomId::of(atom.chunk, kind.as_str(), &atom.text);
             Atom { id, kind, ..atom }
         };
-        return sentence_atoms(chunk).into_iter().map(in_their_place).collect();
+        return sentence_atoms(chunk).into_iter().map(as_kind).collect();
     };
     report.duplicates += made.duplicates;
     report.pronouns += made.pronouns;
     made.atoms
 }
 
-/// Stores atoms, then offers them to whoever makes vectors; who has no room finds them in the base.
+/// Stores atoms, then sends them to the embedder, which reads those beyond its capacity from the base.
 async fn store(
     job: &Job<'_>,
     kind: AtomKind,
@@ -143,14 +144,14 @@ async fn store(
 ) -> Result<(), StoreError> {
     report.atomized += atoms.len();
     report.atoms += atoms.iter().map(|atoms| atoms.found.len()).sum::<usize>();
-    let listening = job.fresh.as_ref().filter(|offer| !offer.is_closed());
-    let fresh: Vec<Fresh> = match listening {
-        Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(Fresh::of).collect(),
+    let sender = job.new_atoms.as_ref().filter(|sender| !sender.is_closed());
+    let new_atoms: Vec<NewAtom> = match sender {
+        Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(NewAtom::of).collect(),
         None => Vec::new(),
     };
     job.base().put_chunk_results(ChunkResults::Atoms(Mark::atomize(kind), atoms)).await?;
-    if let Some(offer) = listening {
-        offer.send(fresh);
+    if let Some(sender) = sender {
+        sender.send(new_atoms);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Which entities belong together? Communities of the graph, and of these again, found anew after every
-//! change; what the graph's words did not change stays as it is (GraphRAG §3.1.4).
+//! Finds communities of related entities, and communities within them, again after every change. A community
+//! keeps its report while its content stays the same (GraphRAG §3.1.4).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,18 +12,18 @@ use pikerag_knowledge::{Community, CommunityId, EntityId, Outline, SaidKey};
 use crate::outcome::Report;
 use crate::stage::{Job, Ran, Row, Stage};
 
-/// Larger communities are split (GraphRAG's `max_cluster_size`).
+/// The most members of a community that is not split (GraphRAG's `max_cluster_size`).
 const LARGEST: usize = 10;
-/// Seed of the communities; part of what makes two bases alike.
+/// The seed of the communities, fixed so that equal documents give equal bases.
 const SEED: u64 = 0xDEAD_BEEF;
 
-/// Communities of all entities that are related.
+/// The communities of all related entities.
 pub(crate) struct Communities;
 
 #[async_trait]
 impl Stage for Communities {
     async fn run(&self, _row: &Row, job: &Job<'_>, report: &mut Report) -> Ran {
-        // Communities of half a graph would be paid for twice.
+        // The reports on communities of a partial graph would be paid for twice.
         if report.stopped.is_some() {
             return Ok(ControlFlow::Break(()));
         }
@@ -37,7 +37,8 @@ impl Stage for Communities {
     }
 }
 
-/// The communities of a graph, parents before their parts. Entities without any relation are in none.
+/// The communities of a graph, parents before their parts, without entities that have no relation. A
+/// community's identifier depends on its members, its relations and their descriptions.
 fn communities(outline: &Outline) -> Vec<Community> {
     let mut ends: Vec<EntityId> =
         outline.relations.iter().flat_map(|relation| [relation.subject, relation.object]).collect();
@@ -51,7 +52,7 @@ fn communities(outline: &Outline) -> Vec<Community> {
             edges.push((*a, *b, relation.weight));
         }
     }
-    let said: HashMap<EntityId, SaidKey> =
+    let descriptions: HashMap<EntityId, SaidKey> =
         outline.entities.iter().map(|entity| (entity.id, entity.said)).collect();
     let mut related: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
     for (at, relation) in outline.relations.iter().enumerate() {
@@ -64,7 +65,7 @@ fn communities(outline: &Outline) -> Vec<Community> {
         let within: HashSet<EntityId> = members.iter().copied().collect();
         let mut parts: Vec<u64> = Vec::new();
         for member in &members {
-            parts.extend([member.0, said.get(member).copied().unwrap_or_default().0]);
+            parts.extend([member.0, descriptions.get(member).copied().unwrap_or_default().0]);
             for at in related.get(member).into_iter().flatten() {
                 if let Some(relation) = outline.relations.get(*at)
                     && within.contains(&relation.object)

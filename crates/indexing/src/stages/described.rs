@@ -1,5 +1,5 @@
-//! What do tables show, what can be seen on figures? One call each; what a model says is stored as what it
-//! says, and found by (PIKE-RAG §5.1.2).
+//! Describes tables and figures, with one call each. Descriptions are stored as text by a model and are
+//! searched (PIKE-RAG §5.1.2).
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use super::shown::{Shown, shown};
 use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::{PAGE, Waiting, all_pending_of, paged};
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, prompt_tokens, said};
+use crate::stage::{Answers, ByPiece, Done, Found, Job, New, ask_prose, prompt_tokens};
 
 const TABLE: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/table.md"), 512);
 const FIGURE: Prompt = Prompt::new(Role::Describe, include_str!("prompts/figure.md"), 1024);
 
-/// Tokens of replies, about.
+/// Tokens of replies, estimated.
 const TABLE_REPLY: u64 = 70;
 const FIGURE_REPLY: u64 = 200;
-/// Tokens of a picture: one of ordinary size at high detail. What endpoints count lies between about 85
-/// (at low detail) and 1,500; some small models count more.
+/// Tokens of a picture of ordinary size at high detail. Endpoints count from about 85 (at low detail) to
+/// 1,500; some small models count more.
 const IMAGE: u64 = 1000;
 
-/// Summaries of tables, in one sentence or two, which are searched beside their cells.
+/// Summaries of tables in one to three sentences, which are searched with their cells.
 pub(crate) struct Tables;
 
 #[async_trait]
@@ -53,15 +53,15 @@ impl ByPiece for Tables {
     }
 
     async fn ask(&self, model: &dyn ChatModel, shown: &Shown) -> Result<String, AskError> {
-        said(model, &TABLE, &table_inputs(shown), &[]).await
+        ask_prose(model, &TABLE, &table_inputs(shown), &[]).await
     }
 
     fn marks(&self, shown: &Shown) -> Vec<(Mark, NodeId)> {
         vec![(Mark::describe(ChunkKind::Table), shown.chunk.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        store(job, ChunkKind::Table, came, report).await
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        store(job, ChunkKind::Table, answers, report).await
     }
 
     fn forecast(&self, shown: &Shown, bill: &mut Bill) {
@@ -70,7 +70,7 @@ impl ByPiece for Tables {
     }
 }
 
-/// What can be seen on figures. So many pictures are held at a time: they are large.
+/// Descriptions of figures. The number limits the pictures in memory, because they are large.
 pub(crate) struct Figures(pub(crate) usize);
 
 #[async_trait]
@@ -83,7 +83,8 @@ impl ByPiece for Figures {
         let (mut ids, mut passed) = (Vec::new(), Vec::new());
         for page in all_pending_of(base, &Mark::describe(kind), kind).await?.chunks(self.0.max(1)) {
             for (id, image) in page.iter().zip(base.figures(page).await?) {
-                if image.as_ref().is_some_and(is_seen) { &mut ids } else { &mut passed }.push(*id);
+                if image.as_ref().is_some_and(is_supported) { &mut ids } else { &mut passed }
+                    .push(*id);
             }
         }
         let total = ids.len();
@@ -105,7 +106,7 @@ impl ByPiece for Figures {
     fn piece_of(&self, new: &New<'_>) -> Option<Shown> {
         match new {
             New::Chunk(new)
-                if new.chunk.kind == ChunkKind::Figure && new.image.is_some_and(is_seen) =>
+                if new.chunk.kind == ChunkKind::Figure && new.image.is_some_and(is_supported) =>
             {
                 Some(Shown::of_new(new))
             }
@@ -115,21 +116,21 @@ impl ByPiece for Figures {
 
     async fn ask(&self, model: &dyn ChatModel, shown: &Shown) -> Result<String, AskError> {
         let images: Vec<String> = shown.image.iter().map(Image::data_url).collect();
-        said(model, &FIGURE, &figure_inputs(shown), &images).await
+        ask_prose(model, &FIGURE, &figure_inputs(shown), &images).await
     }
 
     fn marks(&self, shown: &Shown) -> Vec<(Mark, NodeId)> {
         vec![(Mark::describe(ChunkKind::Figure), shown.chunk.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        store(job, ChunkKind::Figure, came, report).await
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        store(job, ChunkKind::Figure, answers, report).await
     }
 
-    /// Figures without a picture that a model could see wait no longer.
+    /// Marks figures without a picture in a supported format as done.
     async fn pass(&self, base: &dyn KnowledgeWriter, passed: Vec<ChunkId>) -> Done {
-        let unsaid = passed.into_iter().map(|chunk| InChunk { chunk, found: None }).collect();
-        base.put_chunk_results(ChunkResults::Summaries(Mark::describe(ChunkKind::Figure), unsaid))
+        let none = passed.into_iter().map(|chunk| InChunk { chunk, found: None }).collect();
+        base.put_chunk_results(ChunkResults::Summaries(Mark::describe(ChunkKind::Figure), none))
             .await
     }
 
@@ -148,22 +149,22 @@ fn figure_inputs(shown: &Shown) -> [(&'static str, String); 3] {
     shown.inputs("caption", &shown.chunk.text)
 }
 
-/// Formats that vision models take.
-fn is_seen(image: &Image) -> bool {
+/// Whether vision models support the picture's format.
+fn is_supported(image: &Image) -> bool {
     ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&image.media_type.as_str())
 }
 
 async fn store(
     job: &Job<'_>,
     kind: ChunkKind,
-    came: Vec<(Shown, Option<String>)>,
+    answers: Vec<(Shown, Option<String>)>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let mut made = Vec::with_capacity(came.len());
-    for (shown, said) in came {
+    let mut made = Vec::with_capacity(answers.len());
+    for (shown, reply) in answers {
         report.described += 1;
-        report.undecided += usize::from(said.is_none());
-        made.push(InChunk { chunk: shown.chunk.id, found: said.map(|said| one_line(&said)) });
+        report.undecided += usize::from(reply.is_none());
+        made.push(InChunk { chunk: shown.chunk.id, found: reply.map(|reply| one_line(&reply)) });
     }
     job.base().put_chunk_results(ChunkResults::Summaries(Mark::describe(kind), made)).await
 }

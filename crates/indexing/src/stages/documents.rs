@@ -1,4 +1,4 @@
-//! What are documents about? One call each, from their beginning.
+//! Summarizes documents from their beginning, with one call each.
 
 use std::collections::HashSet;
 
@@ -14,20 +14,20 @@ use pikerag_prompt::{AskError, Prompt, one_line, quiet_headings};
 use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::Waiting;
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Piece, prompt_tokens, said};
+use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Piece, ask_prose, prompt_tokens};
 
 const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/source.md"), 512);
 
-/// Chunks of a document that its summary is made from, and characters of all of them.
+/// The most chunks, and the most characters of them, from which a document's summary is made.
 const FIRST: usize = 24;
 const CONTENT: usize = 6000;
-/// Tokens of a reply, about.
+/// Tokens of a reply, estimated.
 const REPLY: u64 = 90;
 
-/// What documents are about.
+/// The summaries of documents.
 pub(crate) struct Documents;
 
-/// A document and the beginning of what stands in it; never empty.
+/// A document and the beginning of its content, which is not empty.
 pub(crate) struct Document {
     source: Source,
     content: String,
@@ -76,26 +76,26 @@ impl ByPiece for Documents {
 
     fn piece_of(&self, new: &New<'_>) -> Option<Document> {
         let New::Document { graph, .. } = new else { return None };
-        let seen = graph.chunks.iter().filter(|chunk| !chunk.hidden);
-        let first: Vec<Chunk> = seen.take(FIRST).cloned().collect();
+        let visible = graph.chunks.iter().filter(|chunk| !chunk.hidden);
+        let first: Vec<Chunk> = visible.take(FIRST).cloned().collect();
         Document::of(graph.source.clone(), &first)
     }
 
     async fn ask(&self, model: &dyn ChatModel, document: &Document) -> Result<String, AskError> {
-        said(model, &PROMPT, &document.inputs(), &[]).await
+        ask_prose(model, &PROMPT, &document.inputs(), &[]).await
     }
 
     fn marks(&self, document: &Document) -> Vec<(Mark, NodeId)> {
         vec![(Mark::summarize_sources(), document.source.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        let mut made = Vec::with_capacity(came.len());
-        for (Document { source, .. }, said) in came {
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        let mut made = Vec::with_capacity(answers.len());
+        for (Document { source, .. }, reply) in answers {
             report.described += 1;
-            report.undecided += usize::from(said.is_none());
-            // Nothing said is said too: it is not asked for again.
-            let summary = said.map_or_else(String::new, |said| one_line(&said));
+            report.undecided += usize::from(reply.is_none());
+            // A missing reply is stored as an empty summary, so it is not requested again.
+            let summary = reply.map_or_else(String::new, |reply| one_line(&reply));
             made.push(SourceSummary { source: source.id, hash: source.hash, summary });
         }
         job.base().put_texts(ModelTexts::Sources(made)).await
@@ -107,25 +107,25 @@ impl ByPiece for Documents {
     }
 }
 
-/// Whether a document is one of these files, or lies in one: `file#name`.
+/// Whether a document is one of these files, or is inside one: `file#name`.
 fn is_of(uri: &str, files: &HashSet<&str>) -> bool {
     let containers = uri.match_indices('#').filter_map(|(at, _)| uri.get(..at));
     containers.chain([uri]).any(|file| files.contains(file))
 }
 
-/// The beginning of a document: of each chunk of text its summary, where there is one; else the words of
-/// the chunk. What is said of tables and figures may be said later or never, and is left out.
+/// The beginning of a document: for each chunk of text its summary if there is one, else its text.
+/// Descriptions of tables and figures are left out because they may come later or not at all.
 fn beginning(chunks: &[Chunk]) -> String {
     let mut content = String::new();
     let mut left = CONTENT;
     for chunk in chunks {
-        let said = match chunk.kind {
+        let text = match chunk.kind {
             ChunkKind::Table | ChunkKind::Figure => chunk.text.as_str(),
             _ => chunk.summary.as_deref().unwrap_or(&chunk.text),
         };
-        let said: String = said.trim().chars().take(left).collect();
-        left = left.saturating_sub(said.chars().count());
-        content.push_str(&quiet_headings(&said));
+        let text: String = text.trim().chars().take(left).collect();
+        left = left.saturating_sub(text.chars().count());
+        content.push_str(&quiet_headings(&text));
         content.push('\n');
         if left == 0 {
             break;

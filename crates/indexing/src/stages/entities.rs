@@ -1,5 +1,5 @@
-//! How do chunks become entities and relations? Chunk by chunk, by a model or by proper names; then what
-//! many chunks say of one of them is put together (GraphRAG §3.1).
+//! Extracts entities and relations chunk by chunk, by a model or by proper names, and shortens long
+//! descriptions (GraphRAG §3.1).
 
 use std::ops::ControlFlow;
 
@@ -17,19 +17,19 @@ use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::{Waiting, all_pending};
 use crate::stage::{
-    ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage, prompt_tokens, said,
+    Answers, ByPiece, Done, Found, Job, New, Piece, Ran, Row, Stage, ask_prose, prompt_tokens,
 };
 
-/// More tokens are said of an entity or relation: they are put together by a model.
+/// The most tokens of descriptions of an entity or relation; a model shortens longer ones.
 const LONG: u64 = 600;
-/// Tokens of entities and relations that a model lists per token of text; with its JSON, about as much.
+/// Tokens of entities and relations that a model lists per token of text, with their JSON, estimated.
 const EXTRACTED: f64 = 1.0;
-/// Tokens of a description, about.
+/// Tokens of a description, estimated.
 const DESCRIPTION: u64 = 200;
 
 const DESCRIBE: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/describe.md"), 512);
 
-/// What a model finds in chunks.
+/// Entities and relations that a model extracts from chunks.
 pub(crate) struct Entities;
 
 #[async_trait]
@@ -54,9 +54,9 @@ impl ByPiece for Entities {
         vec![(Mark::extract(ExtractBy::Model), chunk.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        let mut found = Vec::with_capacity(came.len());
-        for (chunk, read) in came {
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        let mut found = Vec::with_capacity(answers.len());
+        for (chunk, read) in answers {
             report.extracted += 1;
             report.unextracted += usize::from(read.is_none());
             let found_here = read.unwrap_or_else(|| extract_names(&chunk));
@@ -75,7 +75,7 @@ impl ByPiece for Entities {
     }
 }
 
-/// Proper names, related where they stand in one sentence.
+/// Proper names in chunks, related if they are in one sentence.
 pub(crate) struct Names;
 
 #[async_trait]
@@ -95,7 +95,7 @@ impl Stage for Names {
     }
 }
 
-/// What is said of entities and relations, put together where that is long.
+/// Short descriptions of entities and relations whose descriptions are long.
 pub(crate) struct LongDescriptions;
 
 impl Piece for LongDescription {
@@ -110,7 +110,7 @@ impl ByPiece for LongDescriptions {
     type Reply = String;
 
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, LongDescription> {
-        // No script has more than a token to a byte.
+        // A byte is at most one token in every script.
         let mut long = base.long_descriptions(LONG as usize).await?;
         let mut refused = base.refusals().await?;
         refused.retain(|refusal| refusal.stage == Mark::describe_entities());
@@ -121,22 +121,22 @@ impl ByPiece for LongDescriptions {
         Ok(Waiting { total, pieces, passed: Vec::new() })
     }
 
-    /// How much will be said of one entity is known when it is said.
+    /// The length of an entity's descriptions is known only after extraction.
     fn piece_of(&self, _new: &New<'_>) -> Option<LongDescription> {
         None
     }
 
     async fn ask(&self, model: &dyn ChatModel, long: &LongDescription) -> Result<String, AskError> {
-        said(model, &DESCRIBE, &long_inputs(long), &[]).await
+        ask_prose(model, &DESCRIBE, &long_inputs(long), &[]).await
     }
 
     fn marks(&self, long: &LongDescription) -> Vec<(Mark, NodeId)> {
         vec![(Mark::describe_entities(), long.node)]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, _report: &mut Report) -> Done {
-        let made = came.into_iter().filter_map(|(long, said)| {
-            Some(ShortDescription { node: long.node, made_from: long.key(), text: said? })
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, _report: &mut Report) -> Done {
+        let made = answers.into_iter().filter_map(|(long, reply)| {
+            Some(ShortDescription { node: long.node, made_from: long.key(), text: reply? })
         });
         job.base().put_texts(ModelTexts::Descriptions(made.collect())).await
     }
@@ -147,6 +147,6 @@ impl ByPiece for LongDescriptions {
 }
 
 fn long_inputs(long: &LongDescription) -> [(&'static str, String); 2] {
-    let listed: Vec<String> = long.said.iter().map(|said| format!("- {said}")).collect();
+    let listed: Vec<String> = long.said.iter().map(|text| format!("- {text}")).collect();
     [("name", quiet_headings(&long.name)), ("descriptions", quiet_headings(&listed.join("\n")))]
 }

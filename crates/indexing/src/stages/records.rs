@@ -1,5 +1,5 @@
-//! How do chunks become typed records? First what stands plainly in tables, lines and metadata; then, with
-//! a model, what texts say. A changed declaration is read again, and nothing else.
+//! Reads typed records from chunks: first by rules from tables, lines and metadata, then by a model from
+//! texts. Only changed declarations are read again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -18,12 +18,12 @@ use pikerag_records::{ModelRecords, asks_model, model_records, plain_records, re
 use crate::bill::Bill;
 use crate::outcome::Report;
 use crate::pending::{PAGE, Waiting, all_pending};
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Ran, Row, Stage};
+use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Ran, Row, Stage};
 
 /// Tokens of records that a model reads per token of text.
 const RECORDED: f64 = 0.3;
 
-/// What stands plainly under a schema.
+/// Reads the records of a schema by rules.
 pub(crate) struct Plain<'a>(pub(crate) &'a RecordSchema);
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Stage for Plain<'_> {
             let chunks = job.base().chunks(page).await?;
             let found = plain(job.base(), self.0, &chunks).await?;
             for InChunk { found, .. } in &found {
-                book(report, found);
+                count_records(report, found);
             }
             job.base()
                 .put_chunk_results(ChunkResults::Records(mark.clone(), self.0.hash(), found))
@@ -46,7 +46,7 @@ impl Stage for Plain<'_> {
     }
 }
 
-/// What a model reads under a schema, in chunks where nothing stands plainly.
+/// Reads the records of a schema by a model, in chunks where rules find none.
 pub(crate) struct InTexts<'a>(pub(crate) &'a RecordSchema);
 
 #[async_trait]
@@ -66,8 +66,8 @@ impl ByPiece for InTexts<'_> {
                 }
             }
         }
-        let kept: HashSet<ChunkId> = asked.iter().copied().collect();
-        let passed = pending.into_iter().filter(|id| !kept.contains(id)).collect();
+        let to_ask: HashSet<ChunkId> = asked.iter().copied().collect();
+        let passed = pending.into_iter().filter(|id| !to_ask.contains(id)).collect();
         Ok(Waiting { passed, ..Waiting::chunks(base, &asked) })
     }
 
@@ -86,14 +86,14 @@ impl ByPiece for InTexts<'_> {
         vec![(Mark::records(self.0, RecordsBy::Model), chunk.id.into())]
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        let mut found = Vec::with_capacity(came.len());
-        for (chunk, read) in came {
-            // An unreadable reply gives no record, and is not asked for again.
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        let mut found = Vec::with_capacity(answers.len());
+        for (chunk, read) in answers {
+            // An unreadable reply gives no record; the chunk is not asked about again.
             report.unread_records += usize::from(read.is_none());
             let read = read.unwrap_or_default();
             report.invented_values += read.invented;
-            book(report, &read.records);
+            count_records(report, &read.records);
             found.push(InChunk { chunk: chunk.id, found: read.records });
         }
         let mark = Mark::records(self.0, RecordsBy::Model);
@@ -119,7 +119,7 @@ impl ByPiece for InTexts<'_> {
     }
 }
 
-/// What stands plainly in these chunks, chunk by chunk in their order.
+/// The records that rules read in these chunks, in the order of the chunks.
 async fn plain(
     base: &dyn KnowledgeBase,
     schema: &RecordSchema,
@@ -138,7 +138,7 @@ async fn plain(
     Ok(chunks.iter().map(read).collect())
 }
 
-fn book(report: &mut Report, records: &[Record]) {
+fn count_records(report: &mut Report, records: &[Record]) {
     report.records += records.len();
     let fields = records.iter().flat_map(|record| &record.fields);
     report.untyped_values += fields.filter(|field| field.value.is_none()).count();

@@ -1,5 +1,5 @@
-//! What does a model see of a community, and what does it say of it? Entities and relations by degree
-//! within a budget; where there are too many, the reports on its parts come first (GraphRAG §3.1.5).
+//! Writes the report on a community from its entities and relations, by degree and within a budget. If they
+//! exceed it, the reports on its parts come first (GraphRAG §3.1.5).
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,18 +14,18 @@ use pikerag_prompt::{
 };
 use serde_json::json;
 
-/// Tokens of entities, relations and reports that one report is made from.
+/// The most tokens of entities, relations and reports in the prompt of one report.
 const BUDGET: u64 = 8000;
-/// Tokens of sentences that stand for a report, and names that stand for its title.
+/// The most tokens of sentences used in place of a report, and the names used in place of its title.
 const QUOTED: u64 = 300;
 const NAMES: usize = 3;
 
 const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/report.md"), 2048);
 
-/// Writes the report on a community; one call, two where the first reply cannot be read.
+/// Writes the report on a community. Costs one call, or two if the first reply cannot be read.
 ///
 /// # Errors
-/// The model's; inside, the base's.
+/// The model fails, or, in the inner result, the base cannot be read.
 pub(crate) async fn write(
     base: &dyn KnowledgeBase,
     model: &dyn ChatModel,
@@ -42,11 +42,11 @@ pub(crate) async fn write(
         ("entities", shown.entities.as_str()),
         ("relations", shown.relations.as_str()),
     ];
-    let said: RawReply = ask(model, &PROMPT, &inputs, &mut Account::default()).await?;
-    Ok(Ok(Report { model: Some(model.name().to_owned()), ..said.0 }))
+    let reply: RawReply = ask(model, &PROMPT, &inputs, &mut Account::default()).await?;
+    Ok(Ok(Report { model: Some(model.name().to_owned()), ..reply.0 }))
 }
 
-/// The sentences of a community in place of a report: what is said of its relations, then of its
+/// The sentences used in place of a report: descriptions of the community's relations, then of its
 /// entities.
 pub(crate) async fn quoted(
     base: &dyn KnowledgeBase,
@@ -68,7 +68,7 @@ pub(crate) async fn quoted(
     Ok(Report { title: names.join(", "), summary: sentences.join(" "), ..Report::default() })
 }
 
-/// What is in a community: entities by degree, relations by the degrees of their ends.
+/// The content of a community: entities by degree, relations by the degrees of their ends.
 struct Within {
     entities: Vec<Entity>,
     relations: Vec<Relation>,
@@ -96,7 +96,7 @@ impl Within {
         }
         let degree = |id: EntityId| degrees.get(&id).copied().unwrap_or_default();
         entities.sort_by_key(|entity| (std::cmp::Reverse(degree(entity.id)), entity.id));
-        // Stable: of equals the heavier comes first, as the base lists them.
+        // The sort is stable, so heavier relations come first among equals, as the base lists them.
         relations.sort_by_key(|relation| {
             std::cmp::Reverse(degree(relation.subject) + degree(relation.object))
         });
@@ -117,7 +117,7 @@ impl Within {
             reports = parts.iter().filter_map(|part| Some(part.report.as_ref()?.text())).collect();
             keep_within(&mut reports, &mut left);
         }
-        // Relations say more than entities: they get up to two thirds.
+        // Relations get up to two thirds of the budget because they contain more than entities.
         let share = left * 2 / 3;
         let mut for_relations = share;
         keep_within(&mut relations, &mut for_relations);
@@ -141,7 +141,7 @@ fn tokens(lines: &[String]) -> u64 {
     lines.iter().map(|line| estimate_tokens(line)).sum()
 }
 
-/// Keeps the first lines that fit, and counts them off.
+/// Keeps the first lines that fit into the budget, and subtracts their tokens from it.
 fn keep_within(lines: &mut Vec<String>, left: &mut u64) {
     let mut kept = 0;
     for line in lines.iter() {
@@ -180,7 +180,8 @@ impl Reply for RawReply {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["summary", "title"])?;
         let summary = text(&object, "summary")?;
-        let rating = text(&object, "rating").ok().and_then(|said| said.trim().parse::<f64>().ok());
+        let rating =
+            text(&object, "rating").ok().and_then(|rating| rating.trim().parse::<f64>().ok());
         let mut findings = texts(&object, "findings").unwrap_or_default();
         if let Some(serde_json::Value::Array(items)) = object.get("findings") {
             findings = items.iter().filter_map(finding).collect();
@@ -198,18 +199,18 @@ impl Reply for RawReply {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
 
-/// A finding as a sentence, or as GraphRAG has it: a summary with its explanation.
+/// A finding: a sentence, or a summary with its explanation as in GraphRAG.
 fn finding(item: &serde_json::Value) -> Option<String> {
     match item {
-        serde_json::Value::String(said) => Some(one_line(said)),
+        serde_json::Value::String(sentence) => Some(one_line(sentence)),
         other => {
-            let part = |key| text(other, key).ok().filter(|said| !said.is_empty());
+            let part = |key| text(other, key).ok().filter(|part| !part.is_empty());
             let parts: Vec<String> =
                 [part("summary"), part("explanation")].into_iter().flatten().collect();
             (!parts.is_empty()).then(|| one_line(&parts.join(": ")))
         }
     }
-    .filter(|said| !said.is_empty())
+    .filter(|finding| !finding.is_empty())
 }
 
 #[cfg(test)]
@@ -217,13 +218,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_in_two_dresses() {
-        let said = r#"{"title": "T", "summary": "S", "rating": "11", "findings": ["one", {"summary": "two", "explanation": "why"}, 3, ""]}"#;
-        let report = RawReply::read(said).unwrap().0;
+    fn findings_are_read_in_both_forms() {
+        let reply = r#"{"title": "T", "summary": "S", "rating": "11", "findings": ["one", {"summary": "two", "explanation": "why"}, 3, ""]}"#;
+        let report = RawReply::read(reply).unwrap().0;
         assert!(report.title == "T" && 9.9 < report.rating);
         assert_eq!(report.findings, ["one", "two: why"]);
-        let middling = RawReply::read(r#"{"summary": "S"}"#).unwrap().0.rating;
-        assert!((middling - 5.0).abs() < 1e-9);
+        let unrated = RawReply::read(r#"{"summary": "S"}"#).unwrap().0.rating;
+        assert!((unrated - 5.0).abs() < 1e-9);
         assert!(RawReply::read(r#"{"title": "T"}"#).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! What is said of each community? A report that a model writes, parts before wholes; without a model, the
-//! sentences of the community (GraphRAG §3.1.5).
+//! Reports on each community: a model writes the reports, parts before wholes; without a model, sentences are
+//! used (GraphRAG §3.1.5).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -18,13 +18,13 @@ use crate::outcome::Report;
 use crate::pending::PAGE;
 use crate::stage::{Job, Ran, Row, Stage};
 
-/// Community reports per chunk, and tokens of their prompts and replies: how many there will be is known
-/// when the graph is.
+/// Community reports per chunk, and tokens of their prompts and replies, estimated because the graph is not
+/// known yet.
 const REPORTS_PER_CHUNK: f64 = 0.4;
 const REPORT: Usage = Usage { prompt_tokens: 1500, completion_tokens: 400 };
 
-/// Reports that a model writes, level by level from the deepest: large communities are reported on by the
-/// reports of their parts.
+/// Reports that a model writes, level by level from the deepest, because reports on large communities use
+/// the reports on their parts.
 pub(crate) struct Reports;
 
 /// A community with its parts.
@@ -52,15 +52,15 @@ impl Stage for Reports {
             let pieces = stream::iter(wholes).boxed();
             let (calling, mut results) = job.calls(row, total).begin(pieces, ask, name).await?;
             let storing = async {
-                while let Some(came) = results.next(report).await? {
-                    let mut reports = Vec::with_capacity(came.len());
-                    for ((community, _), written) in came {
+                while let Some(answers) = results.next(report).await? {
+                    let mut reports = Vec::with_capacity(answers.len());
+                    for ((community, _), written) in answers {
                         let written = match written {
                             Some(written) => written?,
                             None => {
                                 report.unextracted += 1;
                                 let quoted = quoted(base, &community).await?;
-                                // Asked for: it is not asked for again.
+                                // Names the model, so that the report is not requested again.
                                 Written { model: Some(model.name().to_owned()), ..quoted }
                             }
                         };
@@ -88,12 +88,12 @@ impl Stage for Reports {
     }
 }
 
-/// Whether no model has reported on it.
+/// Whether no model has reported on a community.
 fn is_unwritten(community: &Community) -> bool {
     community.report.as_ref().is_none_or(|report| report.model.is_none())
 }
 
-/// The communities of a level that a model can report on now.
+/// The communities of a level without a report by a model, whose parts all have reports.
 async fn unwritten(base: &dyn KnowledgeBase, level: u8) -> Result<Vec<Whole>, StoreError> {
     let all = base.communities(Which::All).await?;
     let mut parts: HashMap<CommunityId, Vec<Community>> = HashMap::new();
@@ -105,7 +105,7 @@ async fn unwritten(base: &dyn KnowledgeBase, level: u8) -> Result<Vec<Whole>, St
     let mut wholes = Vec::new();
     for community in all.into_iter().filter(is_unwritten).filter(|found| found.level == level) {
         let parts = parts.remove(&community.id).unwrap_or_default();
-        // Half of the parts would make another report than all of them.
+        // Reports on only some of the parts would give another report.
         if parts.iter().all(|part| part.report.is_some()) {
             wholes.push((community, parts));
         }
@@ -113,7 +113,7 @@ async fn unwritten(base: &dyn KnowledgeBase, level: u8) -> Result<Vec<Whole>, St
     Ok(wholes)
 }
 
-/// Sentences in place of reports.
+/// Sentences used in place of reports.
 pub(crate) struct Quotations;
 
 #[async_trait]
@@ -131,7 +131,7 @@ impl Stage for Quotations {
             job.base().put_texts(ModelTexts::Reports(reports)).await?;
             report.reports += page.len();
             done += page.len();
-            job.tell(row, done, missing.len());
+            job.report_progress(row, done, missing.len());
         }
         Ok(ControlFlow::Continue(()))
     }

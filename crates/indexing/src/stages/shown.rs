@@ -1,14 +1,14 @@
-//! What stands around a table or figure? What a model is shown of it, without what no reader sees.
+//! Collects the visible text around a table or figure for a prompt.
 
 use pikerag_knowledge::{Chunk, ChunkId, ChunksOf, Image, KnowledgeBase, SourceId, StoreError};
 use pikerag_prompt::{one_line, quiet_headings};
 
 use crate::stage::{NewChunk, Piece};
 
-/// Characters of the text before and behind a table or figure that a model is shown.
+/// The most characters of text before, and after, a table or figure in a prompt.
 const AROUND: usize = 300;
 
-/// A chunk and what stands around it.
+/// A chunk and the text around it.
 pub(crate) struct Shown {
     pub(crate) chunk: Chunk,
     pub(crate) before: String,
@@ -32,7 +32,7 @@ impl Shown {
         Self { chunk: new.chunk.clone(), before, after, image: new.image.cloned() }
     }
 
-    /// Title, surroundings, and under `name` the chunk's own words.
+    /// The inputs of a prompt: title, surrounding text, and under `name` the chunk's own text.
     pub(crate) fn inputs(&self, name: &'static str, own: &str) -> [(&'static str, String); 3] {
         let around = [self.before.as_str(), "…", self.after.as_str()].join("\n");
         [
@@ -43,13 +43,13 @@ impl Shown {
     }
 }
 
-/// These chunks, in order, with what stands around them.
+/// These chunks, in order, with the text around them.
 pub(crate) async fn shown(
     base: &dyn KnowledgeBase,
     ids: &[ChunkId],
 ) -> Result<Vec<Shown>, StoreError> {
     let mut chunks: Vec<(usize, Chunk)> = base.chunks(ids).await?.into_iter().enumerate().collect();
-    // By document: each text is read once.
+    // Sorted by document, so that each text is read once.
     chunks.sort_by_key(|(place, chunk)| (chunk.source, *place));
     let mut text = (None, String::new());
     let mut all = Vec::with_capacity(chunks.len());
@@ -64,8 +64,8 @@ pub(crate) async fn shown(
     Ok(all.into_iter().map(|(_, shown)| shown).collect())
 }
 
-/// A document's text with white space in place of what no reader sees: a prompt shows what stands around
-/// a table, and hidden words must not tell a model what to say of it.
+/// A document's text with white space in place of hidden parts, because hidden words must not instruct a
+/// model through the text around a table.
 async fn visible_text(base: &dyn KnowledgeBase, source: SourceId) -> Result<String, StoreError> {
     let ids = base
         .chunks_of(ChunksOf::Sources(&[source]), usize::MAX)
@@ -76,21 +76,21 @@ async fn visible_text(base: &dyn KnowledgeBase, source: SourceId) -> Result<Stri
     Ok(only(&base.source_text(source).await?, &base.chunks(&ids).await?))
 }
 
-/// A text with white space in place of all that is in none of these chunks; hidden ones do not count.
+/// A text with white space in place of everything outside these chunks and inside hidden ones.
 pub(crate) fn only(text: &str, chunks: &[Chunk]) -> String {
-    let mut seen = String::with_capacity(text.len());
+    let mut visible = String::with_capacity(text.len());
     for chunk in chunks.iter().filter(|chunk| !chunk.hidden) {
         // Chunks may overlap.
-        let start = chunk.span.start.max(seen.len());
+        let start = chunk.span.start.max(visible.len());
         let Some(part) = text.get(start..chunk.span.end) else { continue };
-        seen.extend(std::iter::repeat_n(' ', start - seen.len()));
-        seen.push_str(part);
+        visible.extend(std::iter::repeat_n(' ', start - visible.len()));
+        visible.push_str(part);
     }
-    seen.extend(std::iter::repeat_n(' ', text.len().saturating_sub(seen.len())));
-    seen
+    visible.extend(std::iter::repeat_n(' ', text.len().saturating_sub(visible.len())));
+    visible
 }
 
-/// What stands before and behind a chunk, each on one line.
+/// The text before and after a chunk, each on one line.
 fn around(text: &str, chunk: &Chunk) -> (String, String) {
     let before = text.get(..chunk.span.start).unwrap_or_default();
     let from = before.char_indices().rev().nth(AROUND - 1).map_or(0, |(at, _)| at);

@@ -1,5 +1,5 @@
-//! Makes typed tables of the tables and records in documents: finds which rows belong together, then writes each table whose
-//! rows changed again as a whole.
+//! Makes typed tables from the tables and records in documents: assigns rows to tables, then rewrites each
+//! table whose rows changed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -44,15 +44,15 @@ async fn shapes(
     let records: BTreeSet<SourceId> =
         chunks.iter().filter(|chunk| is_record(chunk)).map(|chunk| chunk.source).collect();
     let records: Vec<SourceId> = records.into_iter().collect();
-    let mut telling = HashSet::new();
+    let mut with_metadata = HashSet::new();
     if !records.is_empty() {
         let sources = base.sources(Which::Of(&records)).await?;
-        let telling_ones = sources.iter().filter(|source| !source.metadata.is_empty());
-        telling.extend(telling_ones.map(|source| source.id));
+        let found = sources.iter().filter(|source| !source.metadata.is_empty());
+        with_metadata.extend(found.map(|source| source.id));
     }
     let shape = |chunk: &Chunk| match &chunk.table {
         Some(table) => TableShape::of_header(&table.header),
-        None if is_record(chunk) && telling.contains(&chunk.source) => {
+        None if is_record(chunk) && with_metadata.contains(&chunk.source) => {
             TableShape::of_record(&chunk.uri)
         }
         None => None,
@@ -60,7 +60,7 @@ async fn shapes(
     Ok(chunks.iter().map(|chunk| InChunk { chunk: chunk.id, found: shape(chunk) }).collect())
 }
 
-/// Whether it is the first chunk of one of several documents of a file.
+/// Whether this is the first chunk of one of several documents in a file.
 fn is_record(chunk: &Chunk) -> bool {
     chunk.table.is_none() && chunk.ordinal == 0 && TableShape::of_record(&chunk.uri).is_some()
 }

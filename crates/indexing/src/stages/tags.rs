@@ -1,5 +1,5 @@
-//! How do chunks get their tags? Classes are declared, or found once in a sample; then every chunk is
-//! looked through for the classes it was not looked through for yet (PIKE-RAG §5.2.2, Fig. 7).
+//! Tags chunks: classes are declared, or found once in a sample; then each chunk is searched for tags of the
+//! classes that it was not searched for yet (PIKE-RAG §5.2.2, Fig. 7).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -27,18 +27,19 @@ use crate::outcome::Report;
 use crate::params::TagParams;
 use crate::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
 use crate::plan::Lacking;
-use crate::stage::{ByPiece, Came, Done, Found, Job, New, Piece, Ran, Row, Stage};
+use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Piece, Ran, Row, Stage};
 
-/// Tokens of a tag in a reply, with its JSON, and of a text that has one.
+/// Tokens of a tag in a reply, with its JSON, and tokens of text per tag.
 const TAG: u64 = 14;
 const TEXT_PER_TAG: u64 = 40;
-/// Tokens of a factor with its JSON, and of the call that generalises them, besides the factors.
+/// Tokens of a factor with its JSON, and tokens of prompt and reply of the call that generalises the
+/// factors, without the factors.
 const FACTOR: u64 = 16;
 const GENERALISE: (u64, u64) = (220, 450);
-/// Factors of a passage, about.
+/// Factors per passage, estimated.
 const FACTORS: u64 = 6;
 
-/// The classes that a person declares.
+/// Stores the classes that a person declares.
 pub(crate) struct DeclaredClasses<'a>(pub(crate) &'a TagParams);
 
 #[async_trait]
@@ -54,7 +55,7 @@ fn keyed(class: TagClass) -> Option<KeyedClass> {
     Some(KeyedClass { key: tag_key(&class.name)?, class })
 }
 
-/// Classes that a model finds in a sample: its key factors, generalised.
+/// Finds classes by a model that generalises the key factors of a sample.
 pub(crate) struct FoundClasses<'a>(pub(crate) &'a TagParams);
 
 #[async_trait]
@@ -65,7 +66,7 @@ impl Stage for FoundClasses<'_> {
             find_classes(row, job, report).await?;
         }
         if report.stopped.is_some() || failures < report.failures {
-            return Ok(ControlFlow::Break(())); // Classes of half a sample would be others.
+            return Ok(ControlFlow::Break(())); // A part of the sample would give other classes.
         }
         if job.base().tag_classes().await?.classes.is_empty() {
             report.lacking.push(Lacking::TagClasses);
@@ -111,7 +112,7 @@ impl Stage for FoundClasses<'_> {
     }
 }
 
-/// Whether classes have to be looked for: once, unless a person has seen to it.
+/// Whether classes must be sought: once, unless a person dropped or declared some.
 async fn is_sought(base: &dyn TagReader, params: &TagParams) -> Result<bool, StoreError> {
     let TagClasses { classes, any_dropped } = base.tag_classes().await?;
     if any_dropped {
@@ -123,10 +124,10 @@ async fn is_sought(base: &dyn TagReader, params: &TagParams) -> Result<bool, Sto
     })
 }
 
-/// Step 1: key factors of a sample, generalised into classes.
+/// Step 1: finds the key factors of a sample and generalises them into classes.
 async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(), StoreError> {
     let (Some(model), base) = (job.model(row), job.base()) else { return Ok(()) };
-    // Identifiers are hashes: the first ones are a fair sample, and the same one in every run.
+    // Identifiers are hashes, so the first ones are a fair sample, and the same in every run.
     let sample = all_chunks(base, job.plan.params.tags.sample.max(1)).await?;
     let sample = base.chunks(&sample).await?;
     let batches: Vec<Vec<Chunk>> = sample.chunks(FACTORED).map(<[Chunk]>::to_vec).collect();
@@ -144,8 +145,8 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     let batches = stream::iter(batches.into_iter().map(Ok)).boxed();
     let (calling, mut results) = calls.begin(batches, ask, name).await?;
     let storing = async {
-        while let Some(came) = results.next(report).await? {
-            for (_, found) in came {
+        while let Some(answers) = results.next(report).await? {
+            for (_, found) in answers {
                 report.undecided += usize::from(found.is_none());
                 factors.extend(found.unwrap_or_default());
             }
@@ -156,7 +157,7 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     if report.stopped.is_some() || failures < report.failures || factors.is_empty() {
         return Ok(());
     }
-    // Batches come as they are ready; the prompt must not depend on that.
+    // Batches arrive in any order; the prompt must not depend on it.
     factors.sort_by(|a, b| (a.chunk, &a.text).cmp(&(b.chunk, &b.text)));
     let known = base.tag_classes().await?.classes;
     let (known, factors) = (&known, &factors);
@@ -166,8 +167,8 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     let once = stream::iter([Ok(())]).boxed();
     let (calling, mut results) = calls.begin(once, ask, name).await?;
     let storing = async {
-        while let Some(came) = results.next(report).await? {
-            for ((), found) in came {
+        while let Some(answers) = results.next(report).await? {
+            for ((), found) in answers {
                 report.undecided += usize::from(found.is_none());
                 let classes = found.unwrap_or_default().into_iter().filter_map(keyed);
                 base.edit_tags(TagEdit::AddClasses(classes.collect())).await?;
@@ -178,10 +179,10 @@ async fn find_classes(row: &Row, job: &Job<'_>, report: &mut Report) -> Result<(
     finish(calling, storing).await
 }
 
-/// Step 2: the tags of every chunk.
+/// Step 2: finds the tags of every chunk.
 pub(crate) struct Tags<'a>(pub(crate) &'a TagParams);
 
-/// A chunk, and the classes that it is looked through for.
+/// A chunk, and the classes that it was not searched for yet.
 pub(crate) struct Untagged {
     chunk: Chunk,
     classes: Vec<TagClass>,
@@ -205,7 +206,7 @@ impl ByPiece for Tags<'_> {
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Untagged> {
         let mut classes = base.tag_classes().await?.classes;
         if classes.is_empty() {
-            // Only an estimate comes here without any: a run has found some, or stopped.
+            // Only an estimate has no classes here: a run has found some, or stopped.
             classes = sought_classes(None, self.0).await?;
         }
         let mut missing: BTreeMap<ChunkId, Vec<usize>> = BTreeMap::new();
@@ -248,9 +249,9 @@ impl ByPiece for Tags<'_> {
         untagged.classes.iter().map(of).collect()
     }
 
-    async fn store(&self, job: &Job<'_>, came: Came<Self>, report: &mut Report) -> Done {
-        let mut found = Vec::with_capacity(came.len());
-        for (Untagged { chunk, classes }, tags) in came {
+    async fn store(&self, job: &Job<'_>, answers: Answers<Self>, report: &mut Report) -> Done {
+        let mut found = Vec::with_capacity(answers.len());
+        for (Untagged { chunk, classes }, tags) in answers {
             report.tagged += 1;
             report.undecided += usize::from(tags.is_none());
             let tags = tags.unwrap_or_default();
@@ -268,8 +269,8 @@ impl ByPiece for Tags<'_> {
     }
 }
 
-/// The classes that new chunks will be looked through for: those of the base, then those that are declared
-/// besides; where none are known yet, some that are as long as those that will be found.
+/// The classes that new chunks will be searched for: those of the base, then other declared ones. If none
+/// are known yet, returns placeholders as long as the classes that a model will find.
 pub(crate) async fn sought_classes(
     base: Option<&dyn KnowledgeWriter>,
     params: &TagParams,
@@ -284,12 +285,12 @@ pub(crate) async fn sought_classes(
         }
     }
     if classes.is_empty() {
-        classes = stand_ins();
+        classes = placeholders();
     }
     Ok(classes)
 }
 
-fn stand_ins() -> Vec<TagClass> {
+fn placeholders() -> Vec<TagClass> {
     let example = || TagExample { text: "an example".to_owned(), chunk: None };
     let class = |name: String| {
         let covers = "what belongs to this class of tags, said in one sentence of some length";

@@ -1,8 +1,8 @@
-//! How does a tree of summaries grow above the chunks? Clusters by meaning, a summary of each, clusters of
-//! these, until one is left (RAPTOR §3). A summary whose children did not change stays as it is.
+//! Builds a tree of summaries above the chunks: clusters by meaning, a summary of each, clusters of these,
+//! until one is left (RAPTOR §3). A summary is kept while its children stay the same.
 //!
-//! Differs from RAPTOR: clusters as `crate::cluster` says; and ten nodes or fewer make one
-//! cluster, where RAPTOR would leave them without a summary.
+//! Differs from RAPTOR in its clusters (`crate::cluster`). Ten nodes or fewer make one cluster; RAPTOR would
+//! leave them without a summary.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -19,20 +19,20 @@ use pikerag_prompt::{Prompt, quiet_headings};
 
 use crate::bill::Bill;
 use crate::call_batch::{Named, Place, finish};
-use crate::embed::{Embedding, embed_set, stopped_by};
+use crate::embed::{Embedding, embed_set, note_stop};
 use crate::outcome::Report;
 use crate::pending::{PAGE, all_chunks};
-use crate::stage::{Done, Job, New, Ran, Row, Stage, said};
+use crate::stage::{Done, Job, New, Ran, Row, Stage, ask_prose};
 
-/// Levels above the chunks, at most.
+/// The most levels above the chunks.
 const LEVELS: u8 = 5;
-/// Seed of the clusters; part of what makes two bases alike.
+/// The seed of the clusters, fixed so that equal documents give equal bases.
 const SEED: u64 = 224;
-/// Characters of one child that a summary is made from; only a chunk that is a whole cluster has more.
+/// The most characters of one child in a prompt. Only a chunk that is a cluster by itself has more.
 const SHOWN: usize = 16_000;
-/// Characters of each child that stand for a summary which the model did not give.
+/// Characters of each child that are used if the model gives no summary.
 const BEGINNING: usize = 200;
-/// Tokens that one summary is made from, above chunks and above summaries alike.
+/// Tokens of chunks per summary, estimated over all levels.
 const SUMMARIZED: f64 = 1800.0;
 const SUMMARY: Usage = Usage { prompt_tokens: 1900, completion_tokens: 200 };
 
@@ -41,7 +41,7 @@ const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/summar
 /// The tree of summaries.
 pub(crate) struct Tree;
 
-/// Something that a summary may be made from.
+/// A chunk or summary from which a summary may be made.
 #[derive(Clone)]
 struct Node {
     child: Child,
@@ -59,7 +59,7 @@ impl Stage for Tree {
             let (with_vector, groups) = grouped(base, level, nodes).await?;
             nodes = with_vector;
             if nodes.len() <= groups.len() {
-                break; // Nothing belongs together.
+                break; // No nodes belong together.
             }
             let summaries = planned(level, &nodes, &groups);
             let ids: Vec<SummaryId> = summaries.iter().map(|summary| summary.id).collect();
@@ -68,12 +68,12 @@ impl Stage for Tree {
             if let Some(embedding) = &embedding
                 && let Err(error) = embed_set(job, embedding, VectorSet::Summaries, report).await?
             {
-                stopped_by(&error, report);
+                note_stop(&error, report);
                 return Ok(ControlFlow::Break(()));
             }
             let made = base.summaries(&ids).await?;
             if made.len() < ids.len() {
-                return Ok(ControlFlow::Break(())); // Calls failed: the next run goes on from here.
+                return Ok(ControlFlow::Break(())); // Calls failed: the next run continues from here.
             }
             let node = |made: Summary| Node { child: Child::Summary(made.id), text: made.text };
             nodes = made.into_iter().map(node).collect();
@@ -85,7 +85,7 @@ impl Stage for Tree {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// How much of a tree is left to grow is known when it is grown; one that was never begun is all left.
+    /// Counts the whole tree if it was never begun. The rest of a begun tree is unknown until it is built.
     async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
         let Some(base) = base else { return Ok(()) };
         if base.summary().await?.summaries != 0 {
@@ -93,7 +93,7 @@ impl Stage for Tree {
         }
         for page in all_chunks(base, usize::MAX).await?.chunks(PAGE) {
             for chunk in base.chunks(page).await? {
-                bill.meet(Some(chunk.id));
+                bill.add_pending(Some(chunk.id));
                 count(&chunk, bill);
             }
         }
@@ -137,7 +137,8 @@ async fn leaves(base: &dyn KnowledgeWriter) -> Result<Vec<Node>, StoreError> {
     Ok(nodes.into_iter().map(|(_, node)| node).collect())
 }
 
-/// Which nodes belong together, by place. Those without a vector, which their embedder refused, hang on no summary.
+/// The nodes with a vector, and groups of them by position. Nodes that the embedder refused have no vector
+/// and no summary.
 async fn grouped(
     base: &dyn KnowledgeWriter,
     level: u8,
@@ -153,7 +154,7 @@ async fn grouped(
         tracing::warn!(
             left_out = before - nodes.len(),
             level,
-            "nodes without a vector hang on no summary"
+            "nodes without a vector have no summary"
         );
     }
     let tokens: Vec<u64> = nodes.iter().map(|node| estimate_tokens(&node.text)).collect();
@@ -183,7 +184,7 @@ fn planned(level: u8, nodes: &[Node], groups: &[Vec<usize>]) -> Vec<Summary> {
     summaries
 }
 
-/// Writes the summaries that are missing, many at a time.
+/// Writes the missing summaries, with several calls at a time.
 async fn write(
     row: &Row,
     job: &Job<'_>,
@@ -201,8 +202,8 @@ async fn write(
     let calls = job.calls(row, summaries.len());
     let ask = |summary: Summary| async move {
         let inputs = [("content", content(texts, &summary.children))];
-        let said = said(model, &PROMPT, &inputs, &[]).await;
-        (summary, said)
+        let reply = ask_prose(model, &PROMPT, &inputs, &[]).await;
+        (summary, reply)
     };
     let name = |summary: &Summary| Named {
         label: format!("summary {}", summary.id),
@@ -211,12 +212,12 @@ async fn write(
     let pieces = stream::iter(summaries.into_iter().map(Ok)).boxed();
     let (calling, mut results) = calls.begin(pieces, ask, name).await?;
     let storing = async {
-        while let Some(came) = results.next(report).await? {
-            let mut made = Vec::with_capacity(came.len());
-            for (summary, said) in came {
+        while let Some(answers) = results.next(report).await? {
+            let mut made = Vec::with_capacity(answers.len());
+            for (summary, reply) in answers {
                 report.summaries += 1;
-                report.unextracted += usize::from(said.is_none());
-                let text = said.unwrap_or_else(|| beginning(texts, &summary.children));
+                report.unextracted += usize::from(reply.is_none());
+                let text = reply.unwrap_or_else(|| beginning(texts, &summary.children));
                 made.push(Summary { text, ..summary });
             }
             base.put_texts(ModelTexts::Clusters(made)).await?;
@@ -235,7 +236,7 @@ fn content(texts: &HashMap<Child, &str>, children: &[Child]) -> String {
     blocks.join("\n\n")
 }
 
-/// What stands for a summary that the model did not give: the beginning of each child.
+/// The beginning of each child, used if the model gives no summary.
 fn beginning(texts: &HashMap<Child, &str>, children: &[Child]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for child in children {

@@ -1,4 +1,4 @@
-//! Which texts have no vector yet? Those of every layer, whatever made them.
+//! Makes the missing vectors of every layer.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use crate::embed::embed;
 use crate::outcome::Report;
 use crate::stage::{Job, New, Ran, Row, Stage};
 
-/// Vectors of all that is searched by meaning.
+/// The vectors of all texts that are searched by meaning.
 pub(crate) struct Vectors;
 
 #[async_trait]
@@ -21,7 +21,7 @@ impl Stage for Vectors {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Counts a new chunk's own text and a document's titles; what others make, they count.
+    /// Counts a new chunk's text and a document's titles. Other stages count the texts that they make.
     fn count_new(&self, new: &New<'_>, bill: &mut Bill) -> bool {
         match new {
             New::Chunk(new) => bill.embed_chunk(new.chunk),
@@ -32,7 +32,7 @@ impl Stage for Vectors {
     }
 }
 
-/// Tokens of what is embedded of a document and its sections, besides chunks.
+/// Tokens to embed for a document and its sections, without chunks.
 fn titles(graph: &DocumentGraph) -> u64 {
     let title = estimate_tokens(&graph.source.title);
     let headings = graph.sections.iter().map(|section| title + estimate_tokens(&section.heading));
