@@ -1,5 +1,5 @@
-//! Forecasts a series with the model that has the least error in back-tests on the series, and with an
-//! interval derived from those errors (PIKE-RAG §5.4, forecasting).
+//! Forecasts a series with the model of least error in back-tests on it. The interval comes from those
+//! errors (PIKE-RAG §5.4, forecasting).
 
 mod backtest;
 mod models;
