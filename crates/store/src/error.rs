@@ -1,36 +1,36 @@
-//! How do library errors become store errors? With the operation named.
+//! Turns errors of libraries into store errors that name the failed operation.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use pikerag_knowledge::StoreError;
 
-/// Causes of a [`StoreError::Failed`] that somebody can do something about.
+/// Causes of a [`StoreError::Failed`] that a caller can act on.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "each field appears in its variant's message")]
 pub enum BaseProblem {
-    /// The base can be asked and not changed.
+    /// The base can be read but not changed.
     #[error("{folder} cannot be written")]
     ReadOnly { folder: PathBuf },
-    /// Another process is at work for longer than one waits.
+    /// Another process kept the file for longer than the caller waits.
     #[error("another process holds {path}")]
     Busy { path: PathBuf },
-    /// What was forgotten is out of the base, and a state of before is still read.
+    /// The base no longer holds the forgotten content, but a reader still uses an earlier state.
     #[error(
-        "what was forgotten is out of {path} but not overwritten yet: a question, search or export that began before still \
-         reads it"
+        "{path} no longer contains the forgotten content, but its bytes are not overwritten yet: an earlier \
+         question, search or export still reads them"
     )]
     StillRead { path: PathBuf },
-    /// Something was forgotten after what is to be kept was read: it may hold that.
-    #[error("something was forgotten meanwhile in {folder}")]
+    /// Content was forgotten after the caller had read it, so the data to be stored may contain it.
+    #[error("content of {folder} was forgotten in the meantime, so the result was not stored")]
     Forgotten { folder: PathBuf },
-    /// There is a base already.
-    #[error("there is a knowledge base in {folder} already, and it was left as it is")]
+    /// The folder already contains a base.
+    #[error("{folder} already contains a knowledge base, which was not changed")]
     Exists { folder: PathBuf },
-    /// A backup is to be written over something else.
-    #[error("{path} is there already, and was left as it is")]
+    /// A backup would replace another file.
+    #[error("{path} already exists and was not changed")]
     FileThere { path: PathBuf },
-    /// A database is not whole.
+    /// A database is damaged.
     #[error("{path} is damaged: {}", faults.join("; "))]
     DamagedDatabase { path: PathBuf, faults: Vec<String> },
 }
@@ -47,8 +47,8 @@ impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> Context<T> for Result
     }
 }
 
-/// Whether the system did not do what was asked (no descriptor or memory is free, a disk fails): then nothing is known of
-/// what a file holds, and it is not damaged.
+/// Whether the operating system refused the operation (no free descriptor or memory, a failing
+/// disk). The file's content is then unknown, so the file does not count as damaged.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     let is_of_form = matches!(
         error.kind(),
@@ -57,7 +57,7 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
     error.raw_os_error().is_some() && !is_of_form
 }
 
-/// Whether no descriptor is free, of this process or of the machine.
+/// Whether this process or the machine has no free descriptor.
 pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     /// `ENFILE` and `EMFILE`, on all systems that we run on.
     const CODES: [i32; 2] = [23, 24];

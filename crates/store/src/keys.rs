@@ -14,14 +14,15 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use self::opening::Opened;
 use crate::error::{BaseProblem, Context};
-use crate::sqlite::Who;
+use crate::sqlite::ProcessIdentity;
 
-/// A database of keys. It is made with the first key; a file of keys of an older version beside it is taken over once.
+/// A database of keys, created with the first key. It imports a key file of an older version beside
+/// it, once.
 pub struct KeysDatabase {
     path: PathBuf,
-    /// The file of keys of older versions.
+    /// The key file of older versions.
     older: PathBuf,
-    who: Who,
+    who: ProcessIdentity,
     opened: Mutex<Option<Arc<Opened>>>,
 }
 
@@ -33,12 +34,12 @@ impl KeysDatabase {
         Self {
             older: path.with_extension("json"),
             path,
-            who: Who::this_process(),
+            who: ProcessIdentity::this_process(),
             opened: Mutex::default(),
         }
     }
 
-    /// Where it is.
+    /// The path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -53,7 +54,8 @@ impl KeysDatabase {
         };
         match (&*opened, file) {
             (Some(held), Some(file)) if held.file == file => return Ok(Some(Arc::clone(held))),
-            // Removed under us: what it held is not what others see now.
+            // The file was removed while it was open, so this connection no longer shows what
+            // others see.
             (Some(_), None) => {
                 return Err(StoreError::NotOurs {
                     path: self.path.display().to_string(),
@@ -81,7 +83,7 @@ impl KeysDatabase {
         Ok(new)
     }
 
-    /// Reads from the database; `None` where there is none.
+    /// Reads from the database; `None` if there is none.
     fn read<T>(
         &self,
         what: &str,
@@ -126,12 +128,12 @@ fn millis(stored: i64) -> Millis {
     stored.max(0).cast_unsigned()
 }
 
-/// As SQLite stores it.
+/// A number as SQLite stores it; larger numbers become the largest that fits.
 fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Adds a key. From then on a request needs one.
+/// Adds a key. From the first key on, every request needs one.
 fn insert(tx: &Transaction<'_>, key: &Key) -> rusqlite::Result<()> {
     let params = serde_json::to_string(&key.params)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
@@ -158,7 +160,7 @@ fn has_meta(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM meta WHERE name = ?1")?.exists([name])
 }
 
-/// The key that is not revoked and has this id.
+/// The key with this id, unless it is revoked.
 fn by_id(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<Key>> {
     tx.prepare_cached(&format!("SELECT {KEY} FROM keys WHERE id = ?1 AND revoked IS NULL"))?
         .query_row([id], key)
@@ -200,7 +202,8 @@ impl KeyStore for KeysDatabase {
     }
 
     fn find(&self, digest: &str, now: Millis) -> Result<Option<Key>, StoreError> {
-        // A digest tells nothing of its key, so the time of a search by index tells nothing either.
+        // A digest reveals nothing about its key, so the time of an indexed search reveals nothing
+        // either.
         let sql = format!(
             "SELECT {KEY} FROM keys WHERE revoked IS NULL
                AND (digest = ?1 OR (old_digest = ?1 AND ?2 < old_until))"

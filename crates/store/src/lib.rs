@@ -1,5 +1,5 @@
-//! Where is the graph kept? One SQLite file holds everything; full text and vector codes are indexes derived
-//! from it. Each says how far it has followed, and goes on from there.
+//! Stores the knowledge base in one SQLite file. Full text and vector codes are indexes derived
+//! from it; each records how far it has followed the database and continues from there.
 
 mod error;
 mod fulltext;

@@ -1,28 +1,29 @@
-//! Which of many phrases stand in a text? White space may differ, and characters that nobody sees, which prompts
-//! leave out; what is JSON may be escaped, also more than once: a prompt is kept as JSON, and may hold JSON.
+//! Finds which of many phrases a text contains, whatever its white space. It ignores the invisible
+//! characters that prompts omit. It undoes JSON escapes several times, because prompts are stored
+//! as JSON and may contain JSON.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-/// Shorter ones are no phrase: what everybody says names nobody.
+/// The shortest phrase in bytes: shorter texts are too common to identify a document.
 const SHORTEST: usize = 12;
-/// Long ones are looked up by so many bytes, for many begin alike.
+/// Bytes by which long phrases are looked up, because many phrases begin alike.
 const LONG: usize = 32;
-/// So often JSON is unpacked from JSON.
+/// How often a text is searched, each time with one more level of JSON unescaped.
 const DEEPEST: usize = 4;
 
-/// Phrases, each once.
+/// Distinct phrases, indexed by their first bytes.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Phrases {
     all: Vec<String>,
     short: HashMap<[u8; SHORTEST], Vec<usize>>,
     long: HashMap<[u8; LONG], Vec<usize>>,
-    /// Whether a phrase begins with two bytes that make this number.
+    /// Whether a phrase begins with the two bytes that form this index.
     begins: Vec<bool>,
 }
 
 impl Phrases {
-    /// Those of these texts that are long enough.
+    /// The texts that are long enough, each once.
     pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let all: BTreeSet<String> = texts.into_iter().map(|text| folded(&text)).collect();
         let mut phrases = Self {
@@ -49,7 +50,7 @@ impl Phrases {
         self.all.is_empty()
     }
 
-    /// Whether one of them stands in a text that is JSON, or holds some.
+    /// Whether a text contains a phrase; the text may be JSON or contain JSON.
     pub(crate) fn any_in_json(&self, text: &str) -> bool {
         let mut text = text.to_owned();
         for _ in 0..DEEPEST {
@@ -64,7 +65,7 @@ impl Phrases {
         false
     }
 
-    /// Adds the numbers of those that stand in a text.
+    /// Adds the numbers of the phrases that occur in `text`.
     pub(crate) fn mark(&self, text: &str, found: &mut BTreeSet<usize>) {
         let _ = self.walk(&folded(text), &mut |number| {
             found.insert(number);
@@ -72,7 +73,7 @@ impl Phrases {
         });
     }
 
-    /// The others.
+    /// The phrases other than these.
     pub(crate) fn without(&self, numbers: &BTreeSet<usize>) -> Self {
         let others = self.all.iter().enumerate();
         Self::new(others.filter(|(it, _)| !numbers.contains(it)).map(|(_, text)| text.clone()))
@@ -101,16 +102,16 @@ fn begin(bytes: &[u8]) -> Option<usize> {
     bytes.first_chunk().map(|two| usize::from(u16::from_le_bytes(*two)))
 }
 
-/// One blank where there is white space, and nothing that nobody sees.
+/// Trims a text, replaces each run of white space by one blank and removes invisible characters.
 fn folded(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    let mut is_apart = false;
+    let mut has_gap = false;
     for c in text.chars() {
         if c.is_whitespace() {
-            is_apart = !line.is_empty();
+            has_gap = !line.is_empty();
         } else if !pikerag_language::is_unseen(c) {
-            // Prompts may leave them out: both sides are without them.
-            if std::mem::take(&mut is_apart) {
+            // Prompts may omit them, so texts and phrases are both compared without them.
+            if std::mem::take(&mut has_gap) {
                 line.push(' ');
             }
             line.push(c);
@@ -119,7 +120,7 @@ fn folded(text: &str) -> String {
     line
 }
 
-/// What JSON's escapes stand for, wherever they stand.
+/// Replaces JSON escapes by the characters that they stand for, anywhere in the text.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -144,7 +145,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// The character of four digits, or of a pair of surrogates; and how many bytes it took.
+/// The character of four hexadecimal digits or of a surrogate pair, and the bytes it took.
 fn code(text: &str) -> Option<(char, usize)> {
     let unit = |at: usize| u16::from_str_radix(text.get(at..at + 4)?, 16).ok();
     let first = unit(0)?;
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phrases_are_found_however_they_are_packed() {
+    fn finds_phrases_in_nested_json() {
         let texts = [
             "The \"slewing\"\nbearing is greased.",
             "起重机每周检查一次。",
@@ -189,9 +190,9 @@ mod tests {
         assert!(!phrases.any_in_json("short \\"));
     }
 
-    /// What a prompt leaves out of a text is left out here.
+    /// Phrases ignore every character that a prompt omits.
     #[test]
-    fn a_phrase_is_found_as_a_prompt_shows_it() {
+    fn finds_a_phrase_as_a_prompt_shows_it() {
         let mut left_out = 0;
         for c in '\0'..=char::MAX {
             if pikerag_prompt::quiet_prompt(&format!("a{c}b")) == "ab" {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     proptest! {
-        /// The twin: each phrase looked for on its own.
+        /// Compares with a separate search for each phrase.
         #[test]
         fn finds_what_a_plain_search_finds(
             texts in prop::collection::vec("[ab中]{3,40}", 0..12), text in "[ab中 ]{0,300}", from in 0usize..12

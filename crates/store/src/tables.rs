@@ -1,5 +1,5 @@
-//! How are queries over typed records worked out? By SQLite, in memory: a frame becomes a table with a column or two
-//! for each field, a query becomes SQL in which nothing that a document or a model said stands but as a bound value.
+//! Answers queries over typed records with SQLite in memory. A frame becomes a table with one or
+//! two columns per field. Text of documents and models enters the SQL only as bound values.
 
 mod sql;
 #[cfg(test)]
@@ -13,22 +13,18 @@ use rusqlite::{Connection, params_from_iter};
 
 use self::sql::Statement;
 
-/// SQLite as a query engine. It keeps nothing: each query has a database of its own, in memory.
+/// SQLite as a query engine. It keeps no state: each query has its own database in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tables;
 
 impl QueryEngine for Tables {
     fn tabulate(&self, frame: &Frame, query: &RecordQuery) -> Result<Table, QueryError> {
         let statement = Statement::of(frame, query)?;
-        worked_out(frame, query, &statement).map_err(|error| QueryError::Engine(error.into()))
+        compute(frame, query, &statement).map_err(|error| QueryError::Engine(error.into()))
     }
 }
 
-fn worked_out(
-    frame: &Frame,
-    query: &RecordQuery,
-    statement: &Statement,
-) -> rusqlite::Result<Table> {
+fn compute(frame: &Frame, query: &RecordQuery, statement: &Statement) -> rusqlite::Result<Table> {
     let connection = loaded(frame)?;
     let bound = || params_from_iter(statement.bound.iter());
     let (matched, undecided, unmeasured) =
@@ -39,7 +35,7 @@ fn worked_out(
         .prepare(&statement.groups)?
         .query_map(bound(), |row| read_row(row, frame, query))?
         .collect::<rusqlite::Result<Vec<TableRow>>>()?;
-    // Nothing counted is a figure too, where no groups are told apart.
+    // Without groups, a count of nothing is a result too.
     rows.retain(|row| !row.things.is_empty() || query.group.is_empty());
     if let Some(limit) = query.limit {
         cut(&mut rows, limit, query.order);
@@ -47,7 +43,7 @@ fn worked_out(
     Ok(Table { rows, matched, unmeasured, undecided })
 }
 
-/// Cuts off what comes behind the limit; who has as much as the last one stays.
+/// Cuts off the rows behind the limit; rows equal to the last one stay.
 fn cut(rows: &mut Vec<TableRow>, limit: usize, order: Order) {
     let last = limit.checked_sub(1).and_then(|last| rows.get(last)).map(|row| row.value);
     let Some(last) = last else { return rows.truncate(limit) };
@@ -67,7 +63,7 @@ fn read_row(
     let mut key = Vec::with_capacity(query.group.len());
     for (place, group) in query.group.iter().enumerate() {
         let shown = match (group.by, things.first()) {
-            // As the first of them writes it.
+            // As the first thing of the group writes it.
             (By::Value, Some(first)) => {
                 frame.cell(*first, &group.field).map(|cell| cell.value.to_string())
             }
@@ -110,7 +106,7 @@ fn loaded(frame: &Frame) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The values of a cell, as many as its column has; of another type than its column it says nothing.
+/// Adds as many values as the cell's column has; a cell of another type adds nulls.
 fn stored(kind: FieldType, cell: Option<&Cell>, values: &mut Vec<Sql>) {
     let text = |text: &str| Sql::Text(text.to_owned());
     match (kind, cell.map(|cell| (&cell.value, cell))) {
@@ -140,7 +136,8 @@ fn first_day(date: &str) -> String {
     }
 }
 
-/// The last; of a month its 31st, which is behind all its days.
+/// The last day that a date may mean. A month always ends on the 31st, which sorts behind all its
+/// days.
 fn last_day(date: &str) -> String {
     match date.len() {
         4 => format!("{date}-12-31"),

@@ -1,4 +1,4 @@
-//! How does tantivy get our words?
+//! Tokenizes text for tantivy into the words of [`terms`].
 
 use pikerag_language::terms;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};

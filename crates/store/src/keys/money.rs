@@ -1,25 +1,26 @@
-//! Reserves the most that a call can cost before it is sent, and settles what it did cost.
+//! Reserves the most that a call can cost before it is sent, and settles the actual cost.
 
 use pikerag_knowledge::{ChargeEnd, KeyCharge, LeftBehind, Millis, Picodollars, Reserved};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::{millis, stored};
-use crate::sqlite::Who;
+use crate::sqlite::ProcessIdentity;
 
-/// How long a process that cannot be seen from here (in another container) is believed to be at work on its call.
-const BELIEVED: Millis = 15 * 60 * 1000;
+/// How long a call is believed to run if its process cannot be seen from here (another container).
+const ASSUMED_RUNNING: Millis = 15 * 60 * 1000;
 
-/// Whether nobody will settle a reservation any more: its call was given up, or its process is gone.
-fn is_left(row: &Row<'_>, who: &Who, now: Millis) -> rusqlite::Result<bool> {
+/// Whether nobody will settle a reservation any more, because its call was abandoned or its process
+/// is gone.
+fn is_left(row: &Row<'_>, who: &ProcessIdentity, now: Millis) -> rusqlite::Result<bool> {
     let place: String = row.get("place")?;
     let began = row.get::<_, i64>("began")?.cast_unsigned();
-    let is_old = millis(row.get("made")?).saturating_add(BELIEVED) < now;
+    let is_old = millis(row.get("made")?).saturating_add(ASSUMED_RUNNING) < now;
     Ok(row.get("is_left")? || is_old || who.knows_gone(&place, row.get("process")?, began))
 }
 
 pub(super) fn reserve(
     tx: &Transaction<'_>,
-    who: &Who,
+    who: &ProcessIdentity,
     charge: &KeyCharge,
     now: Millis,
 ) -> rusqlite::Result<Reserved> {
@@ -83,7 +84,7 @@ pub(super) fn close(tx: &Transaction<'_>, number: i64, end: ChargeEnd) -> rusqli
         .query_row([number], |row| row.get(0))
         .optional()?;
     if let Some(key) = key {
-        // A sum past the largest number that SQLite holds stays there.
+        // The sum stops at the largest number that SQLite holds.
         tx.prepare_cached(
             "UPDATE keys SET spent = CASE WHEN ?2 < 9223372036854775807 - spent THEN spent + ?2
                ELSE 9223372036854775807 END WHERE number = ?1",
@@ -95,7 +96,7 @@ pub(super) fn close(tx: &Transaction<'_>, number: i64, end: ChargeEnd) -> rusqli
 
 pub(super) fn left_behind(
     db: &Connection,
-    who: &Who,
+    who: &ProcessIdentity,
     now: Millis,
 ) -> rusqlite::Result<Vec<LeftBehind>> {
     let mut all = db.prepare_cached("SELECT * FROM reservations ORDER BY number")?;

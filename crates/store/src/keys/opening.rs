@@ -1,4 +1,4 @@
-//! Opens the database of keys, makes it where there is none, and takes over the files of older versions once.
+//! Opens the database of keys, creates it if needed, and imports the files of older versions once.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions, Permissions};
@@ -17,15 +17,15 @@ use super::{has_meta, insert, set_meta, stored};
 use crate::error::Context;
 use crate::sqlite::unless_busy;
 
-/// What the file says whose it is: `PIKK`.
+/// The application id in the file: `PIKK`.
 const APPLICATION: i64 = 0x5049_4b4b;
 const LAYOUT: i64 = 1;
-/// How long a lock of another process is waited for.
+/// How long to wait for a lock of another process.
 const LOCKED_FOR: Duration = Duration::from_secs(20);
-/// What a file is called once its keys are in the database.
+/// The ending of a file whose keys were imported.
 const TAKEN: &str = "taken";
 
-/// Connections to the database, and which file it is.
+/// Connections to the database, with the device and inode of its file.
 pub(super) struct Opened {
     pub(super) file: (u64, u64),
     pub(super) reader: Mutex<Connection>,
@@ -38,7 +38,7 @@ impl Opened {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).context(doing)?;
         }
-        // For its owner alone. SQLite gives its log the mode of the database.
+        // Only its owner may access it. SQLite gives its log the same mode.
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false).mode(0o600).open(path);
         let mode = file.and_then(|file| file.metadata()).context(doing)?.mode();
@@ -49,10 +49,10 @@ impl Opened {
         let is_ours =
             unless_busy(|| prepare(&mut writer)).map_err(|error| not_ours(path, &error))?;
         if !is_ours {
-            let reason = "it is no database of keys that this version knows";
+            let reason = "it is not a key database that this version knows";
             return Err(not_ours(path, &reason));
         }
-        take_over(&mut writer, older)?;
+        import(&mut writer, older)?;
         let reader = connected(path).map_err(|error| not_ours(path, &error))?;
         let found = fs::metadata(path).context(doing)?;
         let file = (found.dev(), found.ino());
@@ -68,7 +68,7 @@ fn connected(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes the tables of a new database; whether it is one of ours.
+/// Creates the tables of a new database. Returns whether the database is ours.
 fn prepare(writer: &mut Connection) -> rusqlite::Result<bool> {
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let number = |sql: &str| tx.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -84,17 +84,17 @@ fn prepare(writer: &mut Connection) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// Takes over the files of an older version, in one transaction that says so: another process, or this one after a crash,
-/// does not do it again. The files are kept under another name.
-fn take_over(writer: &mut Connection, older: &Path) -> Result<(), StoreError> {
+/// Imports the files of an older version in one transaction that records the import. No process
+/// imports them again, even after a crash. The files are kept under another name.
+fn import(writer: &mut Connection, older: &Path) -> Result<(), StoreError> {
     if !older.exists() {
         return Ok(());
     }
-    let doing = "taking over the keys of an older version";
+    let doing = "importing the keys of an older version";
     let spendings = older.with_extension("spent.json");
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate).context(doing)?;
     if !has_meta(&tx, "taken_over").context(doing)? {
-        // Whoever was first has renamed the files by now.
+        // Another process may have renamed the files first.
         let keys: Option<Vec<Key>> = read(older)?;
         let spent: BTreeMap<String, f64> = read(&spendings)?.unwrap_or_default();
         if let Some(keys) = keys {
@@ -105,7 +105,7 @@ fn take_over(writer: &mut Connection, older: &Path) -> Result<(), StoreError> {
                 tx.execute("UPDATE keys SET spent = ?2 WHERE id = ?1", params![key.id, spent])
                     .context(doing)?;
             }
-            // An empty file, too, says that there were keys.
+            // Even an empty file proves that there were keys.
             set_meta(&tx, "were_made").context(doing)?;
             set_meta(&tx, "taken_over").context(doing)?;
         }
@@ -123,7 +123,7 @@ fn put_aside(file: &Path) -> std::io::Result<()> {
     taken.push(TAKEN);
     let taken = PathBuf::from(taken);
     if taken.exists() && file.exists() {
-        warn!(file = %file.display(), "keys are in the database by now: this file is not read");
+        warn!(file = %file.display(), "the keys are in the database already, so this file is not read");
         return Ok(());
     }
     match fs::rename(file, taken) {

@@ -1,4 +1,4 @@
-//! Several threads, several handles and several processes share one database of keys.
+//! Tests that several threads, handles and processes can share one database of keys.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -42,7 +42,7 @@ fn number(reserved: &Reserved) -> i64 {
     *number
 }
 
-/// No key that a thread has made is lost, and none that it has revoked is good a moment later.
+/// No added key is lost, and no revoked key works afterwards.
 #[test]
 fn sixteen_threads_lose_no_key_and_revive_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn sixteen_threads_lose_no_key_and_revive_none() {
         for thread in 0..16 {
             let (path, start) = (&path, &start);
             scope.spawn(move || {
-                // As a process of its own: nothing is shared but the file.
+                // Like a separate process: only the file is shared.
                 let store = KeysDatabase::at(path);
                 start.wait();
                 for n in 0..10 {
@@ -79,7 +79,7 @@ fn sixteen_threads_lose_no_key_and_revive_none() {
 }
 
 #[test]
-fn files_of_an_older_version_are_taken_over_once() {
+fn files_of_an_older_version_are_imported_once() {
     let folder = tempfile::tempdir().unwrap();
     let older = folder.path().join("keys.json");
     fs::write(&older, serde_json::to_vec(&[key("ada"), key("bo")]).unwrap()).unwrap();
@@ -101,7 +101,7 @@ fn files_of_an_older_version_are_taken_over_once() {
     store.revoke("id-ada", 1).unwrap();
     let taken = folder.path().join("keys.json.taken");
     assert!(taken.is_file() && folder.path().join("keys.spent.json.taken").is_file());
-    // A copy that comes back brings no key back.
+    // Restoring the old file brings no key back.
     fs::copy(&taken, &older).unwrap();
     let again = KeysDatabase::at(&older);
     assert_eq!(again.find(&key("ada").digest, 2).unwrap(), None);
@@ -109,7 +109,7 @@ fn files_of_an_older_version_are_taken_over_once() {
 }
 
 #[test]
-fn a_file_that_is_damaged_or_gone_is_an_error_and_opens_nothing() {
+fn a_damaged_or_removed_file_is_an_error_and_grants_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let older = folder.path().join("old.json");
     fs::write(&older, "[{").unwrap();
@@ -145,7 +145,8 @@ fn the_old_secret_of_a_rotated_key_is_good_for_a_grace_period() {
     assert_eq!(store.rotate("nobody", "x", 0).unwrap(), None);
 }
 
-/// Two handles share one cap; a call that may still come back is waited for; a process that is gone is not.
+/// Two handles share one cap. An open call delays the next one; a call whose process is gone counts
+/// as spent.
 #[test]
 fn money_is_reserved_and_settled_under_one_cap() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +159,7 @@ fn money_is_reserved_and_settled_under_one_cap() {
     one.close(first, ChargeEnd::Cost(500_000_000_000)).unwrap();
     let second = number(&other.reserve(&charge("ada", 1.0), 1).unwrap());
     assert_eq!(one.list().unwrap()[0].reserved, 1_000_000_000_000);
-    // Given up: nobody knows what it cost.
+    // The call was abandoned, so its cost is unknown.
     other.close(second, ChargeEnd::Unknown).unwrap();
     let over = one.reserve(&charge("ada", 1.0), 1).unwrap();
     assert!(matches!(over, Reserved::Over { held: 1_500_000_000_000, .. }), "{over:?}");
@@ -170,7 +171,7 @@ fn money_is_reserved_and_settled_under_one_cap() {
         (one.list().unwrap()[0].spent, one.list().unwrap()[0].reserved),
         (500_000_000_000, 0)
     );
-    // Its process is gone, as far as this machine can tell.
+    // Its process is gone, as far as this machine knows.
     number(&one.reserve(&charge("ada", 1.5), 1).unwrap());
     one.write("test", |tx| tx.execute("UPDATE reservations SET began = began - 1", [])).unwrap();
     assert_eq!(one.left_behind(1).unwrap().len(), 1);

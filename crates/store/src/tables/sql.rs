@@ -1,4 +1,4 @@
-//! Which SQL does a query become? Names of columns are numbers of ours; all that a query says is bound.
+//! Translates a query to SQL. Column names are our numbers; all values of the query are bound.
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ impl Statement {
             let _ = write!(keys, ", CAST({key} AS TEXT)");
             by.push(key);
         }
-        // Whoever says nothing of it comes last; units of one group stand side by side.
+        // Things without a value come last; units of one group are adjacent.
         let by_key = by.iter().skip(1).chain(by.first()).fold(String::new(), |mut order, key| {
             let _ = write!(order, "{key} IS NULL, {key}, ");
             order
@@ -44,7 +44,7 @@ impl Statement {
             Order::Greatest => format!("1 DESC, {by_key}1"),
             Order::Least => format!("1, {by_key}1"),
         };
-        // Without groups there is a figure of nothing, where nothing fits.
+        // Without groups there is one figure even if nothing matches.
         let grouped = match query.group.is_empty() && unit == "NULL" {
             true => String::new(),
             false => format!("GROUP BY {} ORDER BY {order}", by.join(", ")),
@@ -73,7 +73,7 @@ fn wrong(field: &str, kind: FieldType, wanted: &'static str) -> QueryError {
     QueryError::WrongType { field: field.to_owned(), kind: kind.as_str(), wanted }
 }
 
-/// True, false, or null where it cannot be told.
+/// A condition as SQL: true, false, or null if it cannot be decided.
 fn test(frame: &Frame, condition: &Condition, bound: &mut Vec<Sql>) -> Result<String, QueryError> {
     let Condition { field, test } = condition;
     let (at, kind) = column(frame, field)?;
@@ -92,7 +92,7 @@ fn test(frame: &Frame, condition: &Condition, bound: &mut Vec<Sql>) -> Result<St
         }
         (Test::Between { from, to }, FieldType::Date) => {
             let from = bind(text(from.as_deref().unwrap_or("")));
-            // No day stands behind this.
+            // No day sorts behind this.
             let to = bind(text(to.as_deref().unwrap_or("~")));
             format!(
                 "CASE WHEN a{at} >= {from} AND z{at} <= {to} THEN 1 \
@@ -103,7 +103,7 @@ fn test(frame: &Frame, condition: &Condition, bound: &mut Vec<Sql>) -> Result<St
         (Test::IsTrue(truth), FieldType::Bool) => {
             format!("b{at} = {}", bind(Sql::Integer((*truth).into())))
         }
-        (Test::IsTrue(_), kind) => return Err(wrong(field, kind, "asked for yes or no")),
+        (Test::IsTrue(_), kind) => return Err(wrong(field, kind, "tested for true or false")),
         (
             Test::AtLeast(than) | Test::Above(than) | Test::AtMost(than) | Test::Below(than),
             FieldType::Number,
@@ -118,7 +118,7 @@ fn test(frame: &Frame, condition: &Condition, bound: &mut Vec<Sql>) -> Result<St
             let amount = bind(Sql::Real(*amount));
             let compared = format!("n{at} {sign} {amount}");
             match unit {
-                // What is measured otherwise cannot be compared.
+                // Amounts in other units cannot be compared.
                 Some(unit) => {
                     format!("CASE WHEN u{at} = {} THEN {compared} END", bind(text(unit)))
                 }
@@ -129,7 +129,7 @@ fn test(frame: &Frame, condition: &Condition, bound: &mut Vec<Sql>) -> Result<St
     })
 }
 
-/// The figure, its unit, and whether a thing has what is measured.
+/// SQL for the figure, its unit, and whether a thing has the measured field.
 fn measure(frame: &Frame, measure: &Measure) -> Result<(String, String, String), QueryError> {
     let Some(field) = measure.field() else {
         return Ok(("CAST(count(*) AS REAL)".to_owned(), "NULL".to_owned(), "TRUE".to_owned()));
@@ -141,7 +141,7 @@ fn measure(frame: &Frame, measure: &Measure) -> Result<(String, String, String),
         return Ok((different, "NULL".to_owned(), format!("{value} IS NOT NULL")));
     }
     if kind != FieldType::Number {
-        return Err(wrong(field, kind, "reckoned with"));
+        return Err(wrong(field, kind, "used in calculations"));
     }
     let function = match measure {
         Measure::Sum(_) => "total",
@@ -152,7 +152,7 @@ fn measure(frame: &Frame, measure: &Measure) -> Result<(String, String, String),
     Ok((format!("{function}(n{at})"), format!("u{at}"), format!("n{at} IS NOT NULL")))
 }
 
-/// What values are told apart by.
+/// The SQL by which values are distinguished.
 fn value(at: usize, kind: FieldType) -> String {
     match kind {
         FieldType::Text => format!("f{at}"),
@@ -165,7 +165,7 @@ fn value(at: usize, kind: FieldType) -> String {
 fn key(frame: &Frame, group: &Group) -> Result<String, QueryError> {
     let (at, kind) = column(frame, &group.field)?;
     if group.by != By::Value && kind != FieldType::Date {
-        return Err(wrong(&group.field, kind, "told apart by time"));
+        return Err(wrong(&group.field, kind, "grouped by time"));
     }
     // A date that is not precise enough belongs to no period.
     let period = |length: usize, shown: &str| {

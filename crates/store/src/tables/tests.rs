@@ -1,4 +1,4 @@
-//! Does SQLite work out what the definition says? A twin that goes over the things one by one.
+//! Compares SQLite's results with the definition, evaluated thing by thing.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn frame(things: Vec<[Option<Value>; 5]>) -> Frame {
     Frame { columns, things }
 }
 
-/// True, false, or not to be told.
+/// True, false, or `None` if it cannot be decided.
 fn holds(frame: &Frame, thing: usize, condition: &Condition) -> Option<bool> {
     let cell = frame.cell(thing, &condition.field)?;
     match (&condition.test, &cell.value) {
@@ -76,7 +76,7 @@ fn key(frame: &Frame, thing: usize, group: &Group) -> Option<String> {
 
 type Keyed = (Vec<Option<String>>, Option<String>);
 
-/// By the definition: key and unit → figure and things.
+/// The groups by definition: key and unit → figure and things.
 fn twin(frame: &Frame, query: &RecordQuery) -> BTreeMap<Keyed, (f64, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for thing in 0..frame.things.len() {
@@ -194,7 +194,7 @@ fn query() -> impl Strategy<Value = RecordQuery> {
 
 proptest! {
     #[test]
-    fn it_is_what_the_definition_says(
+    fn results_equal_the_definition(
         things in prop::collection::vec(thing(), 0..25),
         query in query(),
     ) {
@@ -209,7 +209,7 @@ proptest! {
             prop_assert!((figure - row.value).abs() < 1e-9, "{} {}", figure, row.value);
             prop_assert_eq!(things, &row.things);
         }
-        let told = |thing: usize| {
+        let verdict = |thing: usize| {
             let verdicts: Vec<Option<bool>> =
                 query.conditions.iter().map(|condition| holds(&frame, thing, condition)).collect();
             match (verdicts.contains(&Some(false)), verdicts.contains(&None)) {
@@ -219,8 +219,8 @@ proptest! {
             }
         };
         let all = 0..frame.things.len();
-        prop_assert_eq!(table.matched, all.clone().filter(|thing| told(*thing) == Some(true)).count());
-        prop_assert_eq!(table.undecided, all.filter(|thing| told(*thing).is_none()).count());
+        prop_assert_eq!(table.matched, all.clone().filter(|thing| verdict(*thing) == Some(true)).count());
+        prop_assert_eq!(table.undecided, all.filter(|thing| verdict(*thing).is_none()).count());
     }
 }
 
@@ -238,7 +238,7 @@ fn drugs() -> Frame {
 }
 
 #[test]
-fn the_first_are_those_and_all_that_have_as_much() {
+fn a_limit_keeps_rows_equal_to_the_last_one() {
     let query = RecordQuery {
         group: vec![Group { field: "c4".to_owned(), by: By::Value }],
         order: Order::Greatest,
@@ -253,7 +253,7 @@ fn the_first_are_those_and_all_that_have_as_much() {
 }
 
 #[test]
-fn nothing_fits_is_a_count_of_none() {
+fn no_match_gives_a_count_of_zero() {
     let nobody = Condition { field: "c4".to_owned(), test: Test::Is("x' OR 1=1".to_owned()) };
     let query = RecordQuery { conditions: vec![nobody], ..RecordQuery::default() };
     let table = Tables.tabulate(&drugs(), &query).unwrap();
@@ -261,13 +261,13 @@ fn nothing_fits_is_a_count_of_none() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named() {
+fn errors_name_the_unsuitable_field() {
     let sum = |field: &str| RecordQuery {
         measure: Measure::Sum(field.to_owned()),
         ..RecordQuery::default()
     };
     let error = Tables.tabulate(&drugs(), &sum("c0")).unwrap_err().to_string();
-    assert_eq!(error, "`c0` is of type text, and cannot be reckoned with");
+    assert_eq!(error, "`c0` is of type text, and cannot be used in calculations");
     let error = Tables.tabulate(&drugs(), &sum("x")).unwrap_err().to_string();
     assert_eq!(error, "the query names `x`, which is no field of these records");
 }
