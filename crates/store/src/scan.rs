@@ -1,5 +1,5 @@
-//! Which vectors are closest? An exact scan over int8 codes, several queries in one pass; the best
-//! are scored again in full precision by whoever holds the vectors.
+//! Finds the closest vectors by an exact scan over int8 codes, several queries in one pass. Callers
+//! that hold the vectors score the best results again in full precision.
 
 mod best;
 mod dots;
@@ -13,17 +13,17 @@ pub(crate) use self::best::Best;
 pub(crate) use self::parts::{Lengths, Parts};
 use self::pass::Limits;
 
-/// Vectors compared with each other to tell what unrelated ones look like: 8,128 pairs.
+/// Vectors compared with each other to learn how similar unrelated ones are: 8,128 pairs.
 const SAMPLE: usize = 128;
-/// Fewer pairs than this tell nothing.
+/// The fewest pairs for a meaningful result.
 const FEWEST_PAIRS: usize = 100;
 
-/// The codes of one set of unit vectors: each component to a signed byte, one scale per vector.
+/// The codes of a set of unit vectors: one signed byte per component, one scale per vector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Codes {
     /// Components of each vector, and so bytes of each code.
     pub dimensions: usize,
-    /// What each vector stands for.
+    /// The identifier of each vector's node.
     pub ids: Vec<u64>,
     /// The chunk each vector leads to.
     pub owners: Vec<u64>,
@@ -31,16 +31,16 @@ pub struct Codes {
     pub scales: Vec<f32>,
     /// All codes, one after the other, as the bytes of signed integers.
     pub codes: Vec<u8>,
-    /// Cosines of unrelated vectors, rising; found when they are first asked for.
+    /// Cosines of unrelated vectors, ascending; computed on first use.
     pub(crate) unrelated: OnceLock<Vec<f32>>,
 }
 
-/// Some rows of a set of codes, by place.
+/// Some rows of a set of codes, by position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows(Vec<u64>);
 
 impl Rows {
-    /// The rows that `admits` by what their vector stands for, and the chunk it leads to.
+    /// The rows that `admits` accepts, given the vector's node and the chunk it leads to.
     pub fn of(codes: &Codes, admits: impl Fn(u64, u64) -> bool) -> Self {
         let mut words = vec![0; codes.ids.len().div_ceil(64)];
         for (row, (id, owner)) in codes.ids.iter().zip(&codes.owners).enumerate() {
@@ -58,19 +58,19 @@ impl Rows {
     }
 }
 
-/// What a scan may find.
+/// Limits the results of a scan.
 #[derive(Clone, Copy)]
 pub struct Among<'a> {
-    /// Nothing that leads to these chunks.
+    /// Chunks whose vectors are left out.
     pub exclude: &'a HashSet<u64>,
-    /// These rows alone; all, where it does not say.
+    /// The only rows to search; `None` searches all.
     pub rows: Option<&'a Rows>,
 }
 
-/// Something found by a scan.
+/// A vector found by a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
-    /// What the vector stands for.
+    /// The identifier of the vector's node.
     pub id: u64,
     /// The chunk it leads to.
     pub owner: u64,
@@ -79,8 +79,8 @@ pub struct Near {
 }
 
 impl Codes {
-    /// Adds one vector. All vectors of a set have the same number of components; one that differs
-    /// is refused (`false`).
+    /// Adds one vector. Returns `false` and adds nothing if the vector is empty or its number of
+    /// components differs from the set's.
     #[must_use]
     pub fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
         if self.ids.is_empty() {
@@ -98,7 +98,7 @@ impl Codes {
         true
     }
 
-    /// Makes room for more.
+    /// Reserves space for `more` vectors.
     fn reserve(&mut self, more: usize) {
         self.ids.reserve(more);
         self.owners.reserve(more);
@@ -106,7 +106,7 @@ impl Codes {
         self.codes.reserve(more * self.dimensions);
     }
 
-    /// Adds a row of other codes of the same length.
+    /// Copies a row of other codes with the same number of components.
     fn copy(&mut self, other: &Self, row: usize) {
         let place = row * self.dimensions..(row + 1) * self.dimensions;
         if let (Some(&id), Some(&owner), Some(&scale), Some(code)) = (
@@ -122,8 +122,8 @@ impl Codes {
         }
     }
 
-    /// The `k` nearest to each query, best first, ties by id; none clearly below `min_score`. Queries of
-    /// another length find nothing.
+    /// The `k` nearest vectors for each query, best first, ties by id; none clearly below
+    /// `min_score`. Queries of another length find nothing.
     pub fn nearest(
         &self,
         queries: &[Vec<f32>],
@@ -135,8 +135,8 @@ impl Codes {
         pass::nearest(self, queries, Limits { k, min_score, rows: among.rows, keep: &keep })
     }
 
-    /// The cosine of each of these with a query, to within about 0.01; 0 for one that is not here.
-    /// Vectors must have been pushed in the order of their identifiers.
+    /// The cosine of each of these vectors with a query, to within about 0.01; 0 for unknown
+    /// identifiers. Vectors must have been pushed in the order of their identifiers.
     pub fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
         let (query_scale, codes) = quantize(query);
         let query: Vec<i8> = codes.map(u8::cast_signed).collect();
@@ -154,8 +154,9 @@ impl Codes {
             .collect()
     }
 
-    /// The cosine that a `share` of all pairs with different owners stays below, by a sample: the
-    /// first vectors, which are any, for identifiers are hashes. `None` for too few pairs.
+    /// The cosine that a `share` of all pairs with different owners stays below, estimated from the
+    /// first vectors. They are a random sample because identifiers are hashes. `None` for too few
+    /// pairs.
     pub fn unrelated_similarity(&self, share: f32) -> Option<f32> {
         let cosines = self.unrelated.get_or_init(|| self.unrelated_cosines());
         if cosines.len() < FEWEST_PAIRS {
@@ -188,7 +189,7 @@ impl Codes {
     }
 }
 
-/// One scale per vector: the largest component becomes ±127.
+/// Computes one scale per vector: the largest component becomes ±127.
 fn quantize(vector: &[f32]) -> (f32, impl Iterator<Item = u8>) {
     let largest = vector.iter().fold(f32::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
     let scale = largest / 127.0;
@@ -230,21 +231,21 @@ mod tests {
         })
     }
 
-    /// Three owners of many vectors each: those of one owner are alike, and do not count.
+    /// Three owners with many vectors each; vectors of one owner are alike and do not count.
     #[test]
-    fn unrelated_vectors_tell_where_the_scale_begins() {
+    fn unrelated_similarity_ignores_pairs_of_one_owner() {
         let mut codes = Codes::default();
         for id in 0..30u64 {
             let owner = id % 3;
             let mut vector = vec![0.0f32; 4];
-            // 0.6 in common with everybody, the rest with one's own kind.
+            // 0.6 in common with all vectors, the rest with vectors of the same owner.
             vector[3] = 0.6;
             vector[owner as usize] = 0.8;
             assert!(codes.push(id, owner, &vector));
         }
         let alike = codes.unrelated_similarity(0.95).unwrap();
         assert!((alike - 0.36).abs() < 0.01, "{alike}");
-        // Too few, none, and all of one owner: nothing to tell.
+        // Too few vectors, none, and vectors of one owner only give no result.
         let mut few = Codes::default();
         assert_eq!(few.unrelated_similarity(0.95), None);
         for id in 0..60 {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        /// The twin: every vector scored in full precision. Codes may swap near ties, no more.
+        /// Compares with every vector scored in full precision; codes may only swap near ties.
         #[test]
         fn finds_what_brute_force_finds(
             (stored, queries) in stored_and_queries(), k in 1usize..12, min_score in -0.2f32..0.4
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn single_similarities_are_those_of_the_scan() {
+    fn single_similarities_equal_those_of_the_scan() {
         let mut codes = Codes::default();
         assert!(codes.push(2, 2, &[0.6, 0.8]) && codes.push(5, 5, &[1.0, 0.0]));
         let found = codes.similarities(&[1.0, 0.0], &[5, 3, 2]);

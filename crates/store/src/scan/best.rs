@@ -1,4 +1,4 @@
-//! Which are the best `k`, whatever the order they come in? Ties go by identifier.
+//! Keeps the best `k` results in any order of arrival; ties go by identifier.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ impl Best {
         Self { k, worst: f32::NEG_INFINITY, heap: BinaryHeap::new() }
     }
 
-    /// The least score that is held; below all scores while there is room.
+    /// The lowest score held; below all scores while fewer than `k` are held.
     pub(crate) fn worst(&self) -> f32 {
         self.worst
     }
@@ -35,7 +35,7 @@ impl Best {
         }
     }
 
-    /// Takes over what another holds.
+    /// Adds the results of another.
     pub(crate) fn join(&mut self, other: Self) {
         for near in other.heap {
             self.offer(near.0);

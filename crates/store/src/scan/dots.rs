@@ -1,5 +1,5 @@
-//! How is a row of codes multiplied with many queries? In whole numbers, exactly, so that every machine gives
-//! the same sums: each with the widest instructions that it has, told when the program runs.
+//! Multiplies a row of codes with many queries, exactly and in integers, so that every machine
+//! gives the same sums. At run time it selects the widest instructions that the machine has.
 
 #![expect(
     clippy::inline_always,
@@ -11,16 +11,16 @@ mod x86;
 
 use pulp::NullaryFnOnce;
 
-/// Codes that are widened and multiplied at once.
+/// Codes that one step widens and multiplies.
 #[cfg(target_arch = "x86_64")]
 const STEP: usize = 16;
 
-/// `Q` queries that a row is multiplied with while it is in the registers; those that are wanting are zero.
+/// `Q` queries to multiply with a row while it is in registers; missing queries are zero.
 pub(super) struct Packed<const Q: usize> {
-    /// The first components of each query, then the next of each; zeros behind the last.
+    /// The first components of each query, then the next of each; zeros pad the last step.
     #[cfg(target_arch = "x86_64")]
     steps: Vec<[[i16; STEP]; Q]>,
-    /// The same, one query after the other.
+    /// The same queries, one after the other.
     whole: [Vec<i8>; Q],
 }
 
@@ -52,7 +52,7 @@ impl<const Q: usize> Packed<Q> {
     }
 }
 
-/// A way to multiply.
+/// A method to multiply rows with queries.
 pub(super) trait Kernel: Copy {
     /// `Σ query·code` of a row with each query. |query| ≤ 127 and |code| ≤ 128, so sums of 130,000 components fit.
     fn sums<const Q: usize>(self, row: &[u8], queries: &Packed<Q>) -> [i32; Q];
@@ -61,7 +61,7 @@ pub(super) trait Kernel: Copy {
     fn vectorize<W: NullaryFnOnce>(self, work: W) -> W::Output;
 }
 
-/// What is done with the kernel of this machine. Kernels are fast where `with`, and all that stands between it
+/// Work to run with the kernel of this machine. It is fast only if `with`, and all code between it
 /// and [`Kernel::sums`], is `#[inline(always)]`.
 pub(super) trait Job {
     type Output;
@@ -69,7 +69,7 @@ pub(super) trait Job {
     fn with(self, kernel: impl Kernel) -> Self::Output;
 }
 
-/// Does a job with the best kernel that this machine can run.
+/// Runs a job with the best kernel of this machine.
 pub(super) fn run<J: Job>(job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(v3) = pulp::x86::V3::try_new() {
@@ -119,7 +119,7 @@ impl<'a, R: Iterator<Item = &'a [u8]>> Job for Each<R> {
     }
 }
 
-/// What the compiler makes of a loop.
+/// A plain loop, left to the compiler.
 #[derive(Clone, Copy)]
 struct Plain;
 
@@ -146,7 +146,8 @@ mod aarch64 {
     use super::{Kernel, NullaryFnOnce, Packed, Plain};
 
     pulp::simd_type! {
-        /// NEON with products of bytes that are added up in fours: the compiler finds them for [`Plain`].
+        /// NEON with byte products that are added in groups of four; the compiler uses them for
+        /// [`Plain`].
         pub(super) struct DotProduct {
             neon: "neon",
             dotprod: "dotprod",
@@ -170,13 +171,13 @@ mod aarch64 {
 mod tests {
     use super::*;
 
-    /// All that this machine can run, by name.
-    struct OfEachKernel<'a, const Q: usize> {
+    /// All kernels that this machine can run, by name.
+    struct AllKernels<'a, const Q: usize> {
         packed: &'a Packed<Q>,
         rows: &'a [Vec<u8>],
     }
 
-    impl<const Q: usize> OfEachKernel<'_, Q> {
+    impl<const Q: usize> AllKernels<'_, Q> {
         fn sums(&self) -> Vec<(&'static str, Vec<[i32; Q]>)> {
             let mut all = vec![("plain", Plain.vectorize(|| self.with(Plain)))];
             #[cfg(target_arch = "x86_64")]
@@ -210,12 +211,12 @@ mod tests {
                 })
             })
             .collect();
-        for (name, sums) in (OfEachKernel { packed: &packed, rows }).sums() {
+        for (name, sums) in (AllKernels { packed: &packed, rows }).sums() {
             assert_eq!(sums, exact, "{name}, {Q}, {:?}", rows.first().map(Vec::len));
         }
     }
 
-    /// Ends within a step, sums that 16 bits would not hold, signs that cancel out.
+    /// Lengths that end within a step, sums that exceed 16 bits, signs that cancel out.
     #[test]
     fn every_kernel_is_exact() {
         for length in [1, 7, 15, 16, 17, 31, 33, 100, 383, 384, 1024, 4096] {
@@ -232,7 +233,7 @@ mod tests {
                 .iter()
                 .map(|code: &Vec<i8>| code.iter().map(|code| code.cast_unsigned()).collect())
                 .collect();
-            // No code of ours, but a byte that a file may hold.
+            // We never write this code, but a file may contain the byte.
             rows.push(vec![128; length]);
             for n in 1..=8 {
                 check::<8>(&codes[..n], &rows);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_that_is_chosen_is_exact_too() {
+    fn the_selected_kernel_is_exact() {
         let (query, rows) = ([127i8; 40], [[129u8; 40], [127; 40]]);
         assert_eq!(each(&query, rows.iter().map(<[u8; 40]>::as_slice)), [-645_160, 645_160]);
         assert!(each(&query, std::iter::empty()).is_empty());

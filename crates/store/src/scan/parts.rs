@@ -1,6 +1,6 @@
-//! How do codes change in steps? A set is a few parts, the largest first: what came later stands in a later
-//! part, what went is marked in the part that holds it. Small parts are merged, so that there are never many
-//! and a step costs in proportion to what it brings.
+//! Changes codes in steps. A set consists of a few parts, the largest first. New codes go to a
+//! later part; removed codes are marked in their part. Small parts are merged, so that parts stay
+//! few and a step costs in proportion to its changes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -8,29 +8,29 @@ use std::sync::{Arc, LazyLock};
 use super::pass::{self, Limits};
 use super::{Codes, Near, Rows};
 
-/// The codes of one set, cheap to clone: searches hold the parts that they began with. Parts of one length of
-/// vectors stand side by side.
+/// The codes of one set, cheap to clone: a search keeps the parts it began with. Parts with vectors
+/// of one length are adjacent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts(Vec<Part>);
 
-/// Codes by the length of their vectors: while another embedder comes in, a set has two. Each in the order of
-/// identifiers.
+/// Codes by the length of their vectors, each in the order of identifiers. A set has two lengths
+/// while a new embedder replaces the old one.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Lengths(BTreeMap<usize, Codes>);
 
 impl Lengths {
-    /// Adds one vector; one without components is refused (`false`).
+    /// Adds one vector; returns `false` for a vector without components.
     #[must_use]
     pub(crate) fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
         !vector.is_empty() && self.0.entry(vector.len()).or_default().push(id, owner, vector)
     }
 
-    /// How many codes there are.
+    /// The number of codes.
     pub(crate) fn len(&self) -> usize {
         self.0.values().map(|codes| codes.ids.len()).sum()
     }
 
-    /// The codes of the one length that there is; `None` where there are several.
+    /// The codes if all have one length; `None` if there are several lengths.
     pub(crate) fn only(&self) -> Option<&Codes> {
         static NONE: LazyLock<Codes> = LazyLock::new(Codes::default);
         match self.0.len() {
@@ -52,7 +52,7 @@ impl From<Codes> for Lengths {
 struct Part {
     /// In the order of their identifiers.
     codes: Arc<Codes>,
-    /// Identifiers that went, or stand in a later part now.
+    /// Identifiers that were removed, or that a later part holds now.
     dead: Arc<HashSet<u64>>,
 }
 
@@ -67,21 +67,21 @@ impl Part {
 }
 
 impl Parts {
-    /// One part for each length; its codes are in the order of their identifiers.
+    /// Makes one part for each length. The codes must be in the order of their identifiers.
     pub(crate) fn of(codes: impl Into<Lengths>) -> Self {
         let mut parts = Self::default();
         parts.add(codes.into());
         parts
     }
 
-    /// How many codes there are.
+    /// The number of codes.
     pub(crate) fn len(&self) -> usize {
         self.0.iter().map(Part::live).sum()
     }
 
-    /// One step: `changed` go where they are, and those of them that have a vector now come anew. Both are in
-    /// the order of identifiers.
-    pub(crate) fn step(&mut self, changed: &[u64], came: impl Into<Lengths>) {
+    /// Takes one step: removes the codes of `changed`, and adds those of them that have a vector
+    /// now. Both are in the order of identifiers.
+    pub(crate) fn step(&mut self, changed: &[u64], added: impl Into<Lengths>) {
         for part in &mut self.0 {
             let gone: Vec<u64> = changed.iter().copied().filter(|id| part.holds(*id)).collect();
             if !gone.is_empty() {
@@ -89,11 +89,11 @@ impl Parts {
             }
         }
         self.0.retain(|part| 0 < part.live());
-        self.add(came.into());
+        self.add(added.into());
         self.settle();
     }
 
-    /// Behind those of the same length.
+    /// Adds each length behind the parts of the same length.
     fn add(&mut self, codes: Lengths) {
         for (dimensions, codes) in codes.0 {
             let alike = self.0.iter().rposition(|part| part.codes.dimensions == dimensions);
@@ -102,8 +102,8 @@ impl Parts {
         }
     }
 
-    /// Merges until each part is more than twice as large as the next of its length: a code is moved a few times
-    /// in its life.
+    /// Merges until each part is more than twice as large as the next of its length, so that a code
+    /// moves only a few times.
     fn settle(&mut self) {
         let too_close = |two: &[Part]| match two {
             [large, small] => {
@@ -119,7 +119,7 @@ impl Parts {
         }
     }
 
-    /// All of one length in one, in the order of identifiers.
+    /// All codes of one length in one set, in the order of identifiers.
     pub(crate) fn compact(&self) -> Lengths {
         let none = Part { codes: Arc::default(), dead: Arc::default() };
         let mut whole: BTreeMap<usize, Part> = BTreeMap::new();
@@ -140,12 +140,13 @@ impl Parts {
         Lengths(codes.collect())
     }
 
-    /// The rows of each part that `admits` by what their vector stands for, and the chunk it leads to.
+    /// The rows of each part that `admits` accepts, given the vector's node and the chunk it leads
+    /// to.
     pub(crate) fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Rows> {
         self.0.iter().map(|part| Rows::of(&part.codes, &admits)).collect()
     }
 
-    /// As [`Codes::nearest`], over all parts; of each part those of its `rows` alone, where that is said.
+    /// As [`Codes::nearest`], over all parts; `rows` limits the rows of each part.
     pub(crate) fn nearest(
         &self,
         queries: &[Vec<f32>],
@@ -188,7 +189,7 @@ impl Parts {
         all
     }
 
-    /// As [`Codes::unrelated_similarity`], told from the largest part.
+    /// As [`Codes::unrelated_similarity`], estimated from the largest part.
     pub(crate) fn unrelated_similarity(&self, share: f32) -> Option<f32> {
         self.0.iter().max_by_key(|part| part.live())?.codes.unrelated_similarity(share)
     }
@@ -232,26 +233,26 @@ mod tests {
     }
 
     proptest! {
-        /// The twin: all codes made anew after every step.
+        /// Compares with codes that are rebuilt after every step.
         #[test]
-        fn steps_come_to_what_a_fresh_start_gives(
+        fn steps_equal_a_rebuild(
             steps in prop::collection::vec(
                 prop::collection::btree_map(0u64..60, prop::option::of(0u16..3000), 0..25), 1..12),
             query in 0u16..3000, k in 1usize..9
         ) {
             let (mut parts, mut twin) = (Parts::default(), BTreeMap::new());
             for step in steps {
-                let mut came = Codes::default();
+                let mut added = Codes::default();
                 for (id, angle) in &step {
                     match angle {
                         Some(angle) => {
                             twin.insert(*id, unit(*angle));
-                            prop_assert!(came.push(*id, id / 4, &unit(*angle)));
+                            prop_assert!(added.push(*id, id / 4, &unit(*angle)));
                         }
                         None => drop(twin.remove(id)),
                     }
                 }
-                parts.step(&step.into_keys().collect::<Vec<_>>(), came);
+                parts.step(&step.into_keys().collect::<Vec<_>>(), added);
                 prop_assert_eq!(parts.len(), twin.len());
                 prop_assert!(parts.0.windows(2).all(|two| two[1].live() < two[0].live()));
                 let mut whole = Codes::default();
@@ -281,9 +282,10 @@ mod tests {
         }
     }
 
-    /// A new embedder comes in step by step: until it is done, each query finds those of its own length.
+    /// A new embedder arrives step by step: until it is done, each query finds the vectors of its
+    /// own length.
     #[test]
-    fn vectors_of_two_lengths_stand_side_by_side() {
+    fn vectors_of_two_lengths_are_found_separately() {
         let mut old = Codes::default();
         for id in 0..9 {
             assert!(old.push(id, id, &[1.0, 0.0]));
@@ -297,7 +299,7 @@ mod tests {
                 .map(|query| parts.nearest(&[query], 99, -1.0, &HashSet::new(), None)[0].len())
         };
         assert_eq!(found(&parts), [8, 1]);
-        // None is left out, and none says that it is all.
+        // No code is lost, and no single length holds all codes.
         assert_eq!((parts.compact().len(), parts.compact().only()), (9, None));
         for id in [1, 4, 7, 8] {
             let mut both = Lengths::default();

@@ -1,5 +1,5 @@
-//! How are the nearest found in one pass over the codes, for all queries at once? A block of rows is read from
-//! memory once; one group of queries after the other visits it while it is in the cache.
+//! Finds the nearest vectors for all queries in one pass over the codes. A block of rows is read
+//! from memory once; all groups of queries visit it while it is in the cache.
 
 #![expect(
     clippy::inline_always,
@@ -14,21 +14,22 @@ use super::best::Best;
 use super::dots::{self, Job, Kernel, Packed};
 use super::{Codes, Near, Rows, quantize};
 
-/// Rows of a block: 96 KiB of codes of 384 components, so that they stay in the second-level cache.
+/// Rows of a block: 96 KiB of codes with 384 components, which fit the second-level cache.
 const BLOCK: usize = 256;
-/// Codes of a task, in bytes: enough to be worth a thread.
+/// Bytes of codes in a task: enough to justify a thread.
 const TASK: usize = 4_000_000;
 
-/// What a pass may find.
+/// Limits the results of a pass.
 #[derive(Clone, Copy)]
 pub(super) struct Limits<'a> {
-    /// The best so many of each query.
+    /// The most results of each query.
     pub(super) k: usize,
-    /// None clearly below; a cosine.
+    /// The lowest cosine; results clearly below it are dropped.
     pub(super) min_score: f32,
-    /// These rows alone; all, where it does not say. Others are not even read.
+    /// The only rows to search; `None` searches all. Other rows are not even read.
     pub(super) rows: Option<&'a Rows>,
-    /// Whether one may be found, by identifier and owner; asked for the best alone.
+    /// Whether a vector may be found, by identifier and owner; called only for candidates among the
+    /// best.
     pub(super) keep: &'a (dyn Fn(u64, u64) -> bool + Sync),
 }
 
@@ -65,7 +66,7 @@ pub(super) fn nearest(codes: &Codes, queries: &[Vec<f32>], limits: Limits<'_>) -
 }
 
 struct Query {
-    /// Where its list stands.
+    /// The position of its list in the results.
     place: usize,
     scale: f32,
     codes: Vec<i8>,
@@ -79,7 +80,7 @@ impl Query {
     }
 }
 
-/// A score that is too low in any task, once one task has found `k` that are no lower.
+/// A score that is too low in every task, because one task has found `k` results that are no lower.
 struct Floor(AtomicU32);
 
 impl Default for Floor {
@@ -99,7 +100,7 @@ impl Floor {
     }
 }
 
-/// Queries that visit a row together.
+/// Queries that are multiplied with a row together.
 enum Group<'a> {
     One(&'a [Query], Packed<1>),
     Four(&'a [Query], Packed<4>),
@@ -123,7 +124,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Some rows, one block after the other.
+/// Some rows, processed block by block.
 struct Task<'a> {
     codes: &'a Codes,
     groups: &'a [Group<'a>],
@@ -133,7 +134,7 @@ struct Task<'a> {
 }
 
 impl Job for Task<'_> {
-    /// The best of each query.
+    /// The best results of each query.
     type Output = Vec<Best>;
 
     #[inline(always)]
@@ -171,7 +172,7 @@ impl Task<'_> {
         packed: &Packed<Q>,
         best: &mut [Best],
     ) {
-        // What a query must reach; those that are wanting reach nothing.
+        // The score that each query must reach; a missing query accepts nothing.
         let (mut scales, mut least) = ([0.0; Q], [f32::INFINITY; Q]);
         for (((scale, least), query), best) in
             scales.iter_mut().zip(&mut least).zip(queries).zip(&*best)
@@ -228,8 +229,8 @@ mod tests {
 
     use super::*;
 
-    /// The twin: every row, in whole numbers, sorted.
-    fn by_hand(codes: &Codes, query: &[f32], limits: Limits<'_>) -> Vec<Near> {
+    /// Scores every row in integers, and sorts the scores.
+    fn score_every_row(codes: &Codes, query: &[f32], limits: Limits<'_>) -> Vec<Near> {
         if query.len() != codes.dimensions || query.is_empty() {
             return Vec::new();
         }
@@ -252,7 +253,8 @@ mod tests {
 
     fn check(codes: &Codes, queries: &[Vec<f32>], limits: Limits<'_>) {
         let found = nearest(codes, queries, limits);
-        let wanted: Vec<_> = queries.iter().map(|query| by_hand(codes, query, limits)).collect();
+        let wanted: Vec<_> =
+            queries.iter().map(|query| score_every_row(codes, query, limits)).collect();
         assert_eq!(found, wanted);
         let alone: Vec<_> = queries
             .iter()
@@ -283,9 +285,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// The same candidates to the bit, ties by identifier, however many queries come at once.
+        /// The results are the same to the bit, with ties by identifier, for any number of queries.
         #[test]
-        fn a_pass_finds_what_every_row_by_hand_gives(
+        fn a_pass_equals_scoring_every_row(
             (stored, queries) in bases_and_queries(), k in 0usize..60, min_score in -2.0f32..2.0, of in 1u64..9
         ) {
             let codes = codes_of(&stored);
@@ -297,20 +299,20 @@ mod tests {
         }
     }
 
-    /// Tasks share what they know of how low is too low.
+    /// Tasks share the score that is too low.
     #[test]
     fn many_tasks_find_what_one_would() {
         for length in [383, 1024] {
             let mut state = 1u64;
             let mut random = || {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                // Of few values, as above.
+                // Few values, as above.
                 ((state >> 60) as f32 - 8.0) / 8.0
             };
             let vectors: Vec<Vec<f32>> = (0..5 * TASK / 2 / length)
                 .map(|_| (0..length).map(|_| random()).collect())
                 .collect();
-            // Some twice, far from each other: equal scores in different tasks.
+            // Some vectors occur twice, far apart: equal scores in different tasks.
             let stored: Vec<Vec<f32>> =
                 vectors.iter().chain(vectors.iter().take(500)).cloned().collect();
             let codes = codes_of(&stored);
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_extremes_and_no_vectors() {
+    fn extreme_vectors_and_no_vectors_are_handled() {
         for length in [1, 7, 100, 383, 1024] {
             let codes = codes_of(&[vec![1.0; length], vec![-1.0; length], vec![0.0; length]]);
             let queries = vec![vec![1.0; length], vec![-1.0; length], vec![0.0; length]];

@@ -1,4 +1,4 @@
-//! How are codes multiplied with AVX2, and with what came later?
+//! Multiplies codes with AVX2, and with AVX-512 VNNI if the processor has it.
 
 use std::arch::x86_64::{__m128i, __m256i};
 
@@ -7,7 +7,8 @@ use pulp::x86::V3;
 
 use super::{Kernel, Packed, STEP};
 
-// Bytes are widened to 16 bits and multiplied in pairs: `vpmaddubsw`, which takes bytes, saturates.
+// Bytes are widened to 16 bits and multiplied in pairs, because `vpmaddubsw`, which takes bytes,
+// saturates.
 impl Kernel for V3 {
     #[inline(always)]
     fn sums<const Q: usize>(self, row: &[u8], queries: &Packed<Q>) -> [i32; Q] {
@@ -68,7 +69,7 @@ fn sums_of_lanes(simd: V3, [a, b, c, d]: [__m256i; 4]) -> [i32; 4] {
 }
 
 pulp::simd_type! {
-    /// AVX-512 with products that are added up by the same instruction.
+    /// AVX-512 with an instruction that multiplies and adds at once.
     struct Avx512Vnni {
         avx2: "avx2",
         fma: "fma",
@@ -81,13 +82,13 @@ pulp::simd_type! {
     }
 }
 
-/// The kernel of [`V3`], compiled where the compiler may fuse its products and sums (`vpdpwssd`).
+/// The kernel of [`V3`], compiled so that the compiler may fuse products and sums (`vpdpwssd`).
 #[derive(Clone, Copy)]
 pub(super) struct Vnni(V3, Avx512Vnni);
 
 impl Vnni {
     pub(super) fn of(v3: V3) -> Option<Self> {
-        // pulp 0.22 looks for AVX-512F where it says `avx512vl`.
+        // pulp 0.22 tests AVX-512F where its name says `avx512vl`.
         let is_complete = std::arch::is_x86_feature_detected!("avx512vl");
         let vnni = if is_complete { Avx512Vnni::try_new() } else { None };
         vnni.map(|vnni| Self(v3, vnni))
