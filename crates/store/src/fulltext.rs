@@ -1,5 +1,6 @@
-//! Which chunks hold these words? A tantivy index derived from the database. Its commit carries
-//! the generation it stands at, so that a crash can only leave it behind, never out of step.
+//! Finds the chunks that contain given words, with a tantivy index derived from the database. Each
+//! commit records the generation it includes, so a crash can only leave the index behind the
+//! database.
 
 mod collect;
 mod place;
@@ -32,16 +33,16 @@ use self::place::Place;
 use crate::error::{BaseProblem, Context};
 use crate::tokens::Words;
 
-/// Bumped when tokens or fields change: an index of another version is built anew.
+/// Increased when tokens or fields change; an index of another version is rebuilt.
 const VERSION: u32 = 4;
 const WRITER_BYTES: usize = 64 << 20;
 
-/// How long a search waits for another writer; then it searches the index as it is.
+/// How long a search waits for another writer before it uses the index as it is.
 pub(crate) const SEARCHING: Duration = Duration::from_secs(3);
-/// How long one who has to write waits.
+/// How long a writer waits for another writer.
 pub(crate) const WRITING: Duration = Duration::from_mins(10);
-/// How often an index that is in the way is removed before that counts as failed.
-const CLEARINGS: usize = 50;
+/// How often the removal of an old index is tried before it fails.
+const MAX_REMOVALS: usize = 50;
 
 /// Whether the folder of the index can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub(crate) enum Access {
     Read,
 }
 
-/// The index, opened for reading; writers take turns by `lock`.
+/// The index, opened for reading; writers take turns by the file `lock`.
 pub(crate) struct FullText {
     index: Index,
     reader: IndexReader,
@@ -60,45 +61,46 @@ pub(crate) struct FullText {
     lock: PathBuf,
 }
 
-/// The right to write the index, which one thread of one process has at a time. Who has it reads
-/// the stamp, finds what is missing and applies it: between these nobody else may commit.
-pub(crate) struct Turn(#[expect(dead_code, reason = "held, and released with the file")] File);
+/// The right to write the index, held by one thread of one process at a time. Its holder reads the
+/// stamp, finds the missing changes and applies them; nobody else may commit in between.
+pub(crate) struct WriteLock(#[expect(dead_code, reason = "held, and released with the file")] File);
 
-/// What changed since the index was last committed.
+/// Changes since the index was last committed.
 pub(crate) struct Changes {
-    /// Where the index stands after the changes.
+    /// The stamp of the index after the changes.
     pub(crate) stamp: String,
-    /// Chunks to forget; all of them, if `None`.
+    /// Chunks to remove; all of them if `None`.
     pub(crate) gone: Option<Vec<u64>>,
     /// Chunks to add: identifier, and title, headings and text in one.
     pub(crate) added: Vec<(u64, String)>,
 }
 
 impl FullText {
-    /// Opens or creates the index in a base's folder; one that is damaged is made anew.
-    pub(crate) fn open(base: &Path, patience: Duration) -> Result<Self, StoreError> {
+    /// Opens or creates the index in a base's folder; an empty one replaces a damaged one.
+    pub(crate) fn open(base: &Path, max_wait: Duration) -> Result<Self, StoreError> {
         match Self::existing(base, Access::Write)? {
             Some(index) => Ok(index),
-            // Another process may be at it: looked at once more when nobody is.
+            // Another process may be changing it, so it is opened again under the lock.
             None => {
-                let turn = turn(&lock_of(base), patience)?;
+                let lock = wait_for_lock(&lock_of(base), max_wait)?;
                 match Self::existing(base, Access::Write)? {
                     Some(index) => Ok(index),
-                    None => Self::create(base, &turn),
+                    None => Self::create(base, &lock),
                 }
             }
         }
     }
 
-    /// The index in a base's folder as it is; `None` where there is none, or it is damaged.
+    /// The index in a base's folder as it is; `None` if there is none or it is damaged.
     ///
     /// # Errors
-    /// The system cannot read it now (no descriptor is free, a disk fails): that is no damage.
+    /// The system cannot read it now (no free descriptor, a failing disk), which does not mean
+    /// damage.
     pub(crate) fn existing(base: &Path, access: Access) -> Result<Option<Self>, StoreError> {
         let Some(index) = Self::opened(base, access)? else { return Ok(None) };
         let doing = "comparing checksums";
         let is_sound = || sound::is_sound(&index.index, &index.folder).context(doing);
-        match unless_damaged(guarded(doing, is_sound))? {
+        match unless_damaged(without_panic(doing, is_sound))? {
             Some(true) => Ok(Some(index)),
             Some(false) | None => {
                 tracing::warn!(folder = %index.folder.display(), "the full-text index is damaged");
@@ -107,25 +109,26 @@ impl FullText {
         }
     }
 
-    /// The index whatever its checksums say; `None` where there is none, or its files are not of this form.
+    /// Opens the index without comparing checksums; `None` if there is none or its format is
+    /// unknown.
     ///
     /// # Errors
-    /// As of [`FullText::existing`].
+    /// See [`FullText::existing`].
     pub(crate) fn opened(base: &Path, access: Access) -> Result<Option<Self>, StoreError> {
         let doing = "opening the full-text index";
         let open = || {
             let place = Place::open(&folder_of(base), access).map_err(TantivyError::from);
             place.and_then(Index::open).context(doing)
         };
-        let Some(index) = unless_damaged(guarded(doing, open))? else { return Ok(None) };
+        let Some(index) = unless_damaged(without_panic(doing, open))? else { return Ok(None) };
         if index.schema() != fields().0 {
             return Ok(None);
         }
         unless_damaged(Self::on(index, base))
     }
 
-    /// An empty index in place of what stands there.
-    pub(crate) fn create(base: &Path, _turn: &Turn) -> Result<Self, StoreError> {
+    /// Creates an empty index in place of the present one.
+    pub(crate) fn create(base: &Path, _lock: &WriteLock) -> Result<Self, StoreError> {
         let folder = folder_of(base);
         clear(&folder).context("clearing the full-text folder")?;
         std::fs::create_dir_all(&folder).context("creating the full-text folder")?;
@@ -135,7 +138,7 @@ impl FullText {
         Self::on(index, base)
     }
 
-    /// An index that nobody keeps, for a base that cannot be written.
+    /// An index in memory, for a base that cannot be written.
     pub(crate) fn in_memory(base: &Path, changes: Changes) -> Result<Self, StoreError> {
         let index = Self::on(Index::create_in_ram(fields().0), base)?;
         index.write(changes)?;
@@ -144,7 +147,7 @@ impl FullText {
 
     fn on(index: Index, base: &Path) -> Result<Self, StoreError> {
         index.tokenizers().register("words", Words::default());
-        let reader = guarded("opening the full-text index", || {
+        let reader = without_panic("opening the full-text index", || {
             index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
@@ -161,16 +164,16 @@ impl FullText {
         sound::damaged(&self.index, &self.folder).context("comparing checksums")
     }
 
-    /// All chunks that it holds.
+    /// The identifiers of all indexed chunks.
     pub(crate) fn chunks(&self) -> Result<BTreeSet<u64>, StoreError> {
-        let found = guarded("reading the full-text index", || {
-            let all = self.reader.searcher().search(&AllQuery, &AllScores { seen: None });
+        let found = without_panic("reading the full-text index", || {
+            let all = self.reader.searcher().search(&AllQuery, &AllScores { admitted: None });
             all.context("reading the full-text index")
         })?;
         Ok(found.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// The generation that the last commit stands at; empty for a new index.
+    /// The stamp of the last commit, which names its generation; empty for a new index.
     pub(crate) fn stamp(&self) -> Result<String, StoreError> {
         let metas = self.index.load_metas().context("reading the stamp of full text");
         Ok(unless_damaged(metas)?.and_then(|metas| metas.payload).unwrap_or_default())
@@ -179,14 +182,14 @@ impl FullText {
     /// Waits until no other thread or process writes.
     ///
     /// # Errors
-    /// [`BaseProblem::Busy`] after so long.
-    pub(crate) fn turn(&self, patience: Duration) -> Result<Turn, StoreError> {
-        turn(&self.lock, patience)
+    /// [`BaseProblem::Busy`] after `max_wait`.
+    pub(crate) fn lock_writes(&self, max_wait: Duration) -> Result<WriteLock, StoreError> {
+        wait_for_lock(&self.lock, max_wait)
     }
 
     /// Applies changes in one commit.
-    pub(crate) fn apply(&self, _turn: &Turn, changes: Changes) -> Result<(), StoreError> {
-        guarded("writing the full-text index", || self.write(changes))
+    pub(crate) fn apply(&self, _lock: &WriteLock, changes: Changes) -> Result<(), StoreError> {
+        without_panic("writing the full-text index", || self.write(changes))
     }
 
     fn write(&self, changes: Changes) -> Result<(), StoreError> {
@@ -217,12 +220,12 @@ impl FullText {
         self.reader.reload().context("reloading the full-text index")
     }
 
-    /// Sees what another process committed.
+    /// Loads the latest commit of any process.
     pub(crate) fn reload(&self) -> Result<(), StoreError> {
         self.reader.reload().context("reloading the full-text index")
     }
 
-    /// The index as this process sees it now, whatever is committed later.
+    /// The index as this process sees it now; later commits do not change it.
     pub(crate) fn snapshot(&self) -> TextSnapshot {
         TextSnapshot { searcher: self.reader.searcher(), id: self.id, body: self.body }
     }
@@ -236,17 +239,17 @@ pub(crate) struct TextSnapshot {
     body: Field,
 }
 
-/// The chunks that a search may find; all of them, where it does not say.
-pub(crate) type Seen = Option<Arc<HashSet<u64>>>;
+/// The chunks that a search may find; `None` allows all.
+pub(crate) type Admitted = Option<Arc<HashSet<u64>>>;
 
 impl TextSnapshot {
-    /// The `k` best chunks for these words by BM25, best first, ties by id. What a word weighs is told from
-    /// all chunks, seen or not.
+    /// The `k` best chunks for these words by BM25, best first, ties by id. Term weights come from
+    /// all chunks, whether or not a filter admits them.
     pub(crate) fn search(
         &self,
         query: &str,
         k: usize,
-        seen: Seen,
+        admitted: Admitted,
     ) -> Result<Vec<(u64, f32)>, StoreError> {
         let terms = query_terms(query);
         if terms.is_empty() || k == 0 {
@@ -262,34 +265,37 @@ impl TextSnapshot {
             })
             .collect();
         self.searcher
-            .search(&BooleanQuery::new(clauses), &BestChunks { k, seen })
+            .search(&BooleanQuery::new(clauses), &BestChunks { k, admitted })
             .context("searching the full-text index")
     }
 
-    /// What each term adds to the score of each of these chunks: by chunk in order, 0 where there is nothing to add.
+    /// What each term adds to the score of each chunk: one list per chunk, in order, with 0 where a
+    /// term adds nothing.
     pub(crate) fn scores(
         &self,
         terms: &[String],
         chunks: &[u64],
-        seen: &Seen,
+        admitted: &Admitted,
     ) -> Result<Vec<Vec<f32>>, StoreError> {
-        scores::of(self, terms, chunks, seen).context("searching the full-text index")
+        scores::of(self, terms, chunks, admitted).context("searching the full-text index")
     }
 
-    /// In how many chunks a term occurs.
-    pub(crate) fn count(&self, term: &str, seen: Seen) -> Result<usize, StoreError> {
+    /// The number of chunks that contain a term.
+    pub(crate) fn count(&self, term: &str, admitted: Admitted) -> Result<usize, StoreError> {
         let term = Term::from_field_text(self.body, term);
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         // Not `doc_freq`: that counts deleted chunks until their segment is merged.
-        let counted = match seen {
-            Some(_) => self.searcher.search(&query, &AllScores { seen }).map(|found| found.len()),
+        let counted = match admitted {
+            Some(_) => {
+                self.searcher.search(&query, &AllScores { admitted }).map(|found| found.len())
+            }
             None => self.searcher.search(&query, &Count),
         };
         counted.context("searching the full-text index")
     }
 }
 
-/// What is indexed of a chunk: its identifier, and its words.
+/// The schema of an indexed chunk: its identifier and its words.
 fn fields() -> (Schema, Field, Field) {
     let mut schema = Schema::builder();
     let id = schema.add_u64_field("id", FAST | INDEXED);
@@ -305,9 +311,10 @@ pub(crate) fn folder_of(base: &Path) -> PathBuf {
     base.join(format!("fulltext-v{VERSION}"))
 }
 
-/// Removes a folder. Who reads the index makes a file in it for a moment, which may come between its last file and its end.
+/// Removes a folder. Readers of the index briefly create a file in it, so the removal may have to
+/// be tried again.
 fn clear(folder: &Path) -> std::io::Result<()> {
-    let mut tries = 0..CLEARINGS;
+    let mut tries = 0..MAX_REMOVALS;
     loop {
         tries.next();
         match std::fs::remove_dir_all(folder) {
@@ -320,8 +327,8 @@ fn clear(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Whether all that is left in a folder are files that somebody still reads, under the names that FUSE and NFS keep them by
-/// until they are closed.
+/// Whether the folder contains only files that somebody still reads. FUSE and NFS keep such files
+/// under these names until they are closed.
 fn holds_open_files_alone(folder: &Path) -> bool {
     let is_open = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = entry.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -334,19 +341,19 @@ fn lock_of(base: &Path) -> PathBuf {
     base.join(format!("fulltext-v{VERSION}.lock"))
 }
 
-/// Waits, so long at most, for the right to write the index of a base.
-pub(crate) fn turn_in(base: &Path, patience: Duration) -> Result<Turn, StoreError> {
-    turn(&lock_of(base), patience)
+/// Waits up to `max_wait` for the right to write the index of a base.
+pub(crate) fn lock_in(base: &Path, max_wait: Duration) -> Result<WriteLock, StoreError> {
+    wait_for_lock(&lock_of(base), max_wait)
 }
 
-fn turn(path: &Path, patience: Duration) -> Result<Turn, StoreError> {
+fn wait_for_lock(path: &Path, max_wait: Duration) -> Result<WriteLock, StoreError> {
     let doing = "waiting to write full text";
     let file = File::options().create(true).append(true).open(path).context(doing)?;
     let began = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Turn(file)),
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
+            Ok(()) => return Ok(WriteLock(file)),
+            Err(TryLockError::WouldBlock) if began.elapsed() < max_wait => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(TryLockError::WouldBlock) => {
@@ -357,8 +364,8 @@ fn turn(path: &Path, patience: Duration) -> Result<Turn, StoreError> {
     }
 }
 
-/// Whether a write that was cut off left a file where the next one wants to make it.
-pub(crate) fn is_in_the_way(error: &StoreError) -> bool {
+/// Whether an interrupted write left a file where the next write wants to create one.
+pub(crate) fn is_leftover_file(error: &StoreError) -> bool {
     let StoreError::Failed { source, .. } = error else { return false };
     matches!(
         source.downcast_ref(),
@@ -366,10 +373,10 @@ pub(crate) fn is_in_the_way(error: &StoreError) -> bool {
     )
 }
 
-/// `None` where an error says that files are missing, or are not what was written.
+/// `None` if an error says that files are missing or not as written.
 ///
 /// # Errors
-/// All else: nothing is known of the files then, and they stay.
+/// Any other error: it tells nothing about the files, so they stay.
 pub(crate) fn unless_damaged<T>(done: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match done {
         Ok(done) => Ok(Some(done)),
@@ -378,8 +385,8 @@ pub(crate) fn unless_damaged<T>(done: Result<T, StoreError>) -> Result<Option<T>
     }
 }
 
-/// Damaged files may make tantivy panic: that is an error like any other.
-pub(crate) fn guarded<T>(
+/// Turns a panic into an error, because damaged files may make tantivy panic.
+pub(crate) fn without_panic<T>(
     doing: &str,
     work: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -398,13 +405,13 @@ mod tests {
     }
 
     #[test]
-    fn finds_in_two_languages_and_forgets() {
+    fn finds_words_in_two_languages_and_removes_chunks() {
         let folder = tempfile::tempdir().unwrap();
         let index = FullText::open(folder.path(), WRITING).unwrap();
         assert_eq!(index.stamp().unwrap(), "");
         let added =
             vec![text(1, "the harbour crane"), text(2, "港口起重机的维护"), text(3, "crane crane")];
-        let apply = |changes| index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
+        let apply = |changes| index.apply(&index.lock_writes(WRITING).unwrap(), changes).unwrap();
         apply(Changes { stamp: "b:1".to_owned(), gone: None, added });
         let ids = |query: &str| {
             index
@@ -424,16 +431,15 @@ mod tests {
         assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp().unwrap(), "b:2");
     }
 
-    /// A byte of any file, and any file whole: what does not open, or has another checksum, is made anew.
-    /// As a process leaves it that is killed between making a file and committing to it.
+    /// The folder is as a killed process leaves it between making a file and committing to it.
     #[test]
-    fn a_file_in_the_way_of_a_commit_is_told() {
+    fn recognizes_a_leftover_file_that_blocks_a_commit() {
         let folder = tempfile::tempdir().unwrap();
         let index = FullText::open(folder.path(), SEARCHING).unwrap();
         let apply = |gone: Vec<u64>, added: Vec<(u64, String)>, stamp: &str| {
-            let turn = index.turn(SEARCHING).unwrap();
+            let lock = index.lock_writes(SEARCHING).unwrap();
             let changes = Changes { gone: Some(gone), added, stamp: stamp.to_owned() };
-            index.apply(&turn, changes)
+            index.apply(&lock, changes)
         };
         apply(Vec::new(), vec![text(1, "A crane."), text(2, "A heron.")], "1").unwrap();
         let store = std::fs::read_dir(folder_of(folder.path())).unwrap();
@@ -444,23 +450,24 @@ mod tests {
             std::fs::write(store.with_extension(format!("{opstamp}.del")), "torn").unwrap();
         }
         let error = apply(vec![1], Vec::new(), "2").unwrap_err();
-        assert!(is_in_the_way(&error), "{error:?}");
+        assert!(is_leftover_file(&error), "{error:?}");
     }
 
+    /// The damage is one changed byte, or a missing file, for each kind of file.
     #[test]
-    fn a_damaged_index_is_made_anew() {
+    fn rebuilds_a_damaged_index() {
         let folder = tempfile::tempdir().unwrap();
         let made = || {
             let _ = std::fs::remove_dir_all(folder_of(folder.path()));
             let index = FullText::open(folder.path(), WRITING).unwrap();
             let added = (0..300).map(|id| text(id, &format!("crane {id} of harbour {}", id % 7)));
             let changes = Changes { stamp: "b:1".to_owned(), gone: None, added: added.collect() };
-            index.apply(&index.turn(WRITING).unwrap(), changes).unwrap();
+            index.apply(&index.lock_writes(WRITING).unwrap(), changes).unwrap();
             drop(index);
             assert_eq!(FullText::open(folder.path(), WRITING).unwrap().stamp().unwrap(), "b:1");
         };
         made();
-        // Not what tantivy and we note besides.
+        // Without the notes of tantivy and ours.
         let files = || {
             let files = std::fs::read_dir(folder_of(folder.path())).unwrap();
             files.map(|file| file.unwrap().path()).filter(|file| {
@@ -484,7 +491,7 @@ mod tests {
                     }
                 }
                 let index = FullText::open(folder.path(), WRITING).unwrap();
-                // Positions are not kept: without their file nothing is missing.
+                // Positions are not kept, so nothing is missing without their file.
                 let is_missed = !(whole && ending == "pos");
                 assert_eq!(index.stamp().unwrap().is_empty(), is_missed, "{ending:?} {whole}");
             }
@@ -492,14 +499,14 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_turn_waits_so_long_and_no_longer() {
+    fn waiting_for_the_write_lock_ends_at_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let index = FullText::open(folder.path(), WRITING).unwrap();
-        let held = index.turn(WRITING).unwrap();
-        let busy = index.turn(Duration::from_millis(20)).err().unwrap();
+        let held = index.lock_writes(WRITING).unwrap();
+        let busy = index.lock_writes(Duration::from_millis(20)).err().unwrap();
         let cause = std::error::Error::source(&busy).unwrap();
         assert!(matches!(cause.downcast_ref(), Some(BaseProblem::Busy { .. })), "{cause}");
         drop(held);
-        index.turn(Duration::ZERO).unwrap();
+        index.lock_writes(Duration::ZERO).unwrap();
     }
 }

@@ -1,5 +1,6 @@
-//! How do vector codes survive a restart? In a file beside the database, stamped with the entry of the log
-//! of vectors that they stand at; any doubt means: build them again.
+//! Keeps vector codes in a file beside the database, so that they survive a restart. The file's
+//! stamp names the last entry of the vector log that the codes include. If anything is wrong with
+//! the file, the codes are rebuilt.
 
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -13,15 +14,15 @@ use crate::scan::Codes;
 
 const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x02";
 
-/// The hash of all that stands before it.
+/// Bytes of the hash of all preceding bytes.
 const CHECKSUM: usize = blake3::OUT_LEN;
 
 /// Writes codes so that a crash leaves either the old file or the new one.
 pub(crate) fn save(path: &Path, stamp: &str, codes: &Codes) -> io::Result<()> {
-    // Of this process one at a time: the draft has its number.
+    // One save at a time in this process, because the draft's name contains the process id.
     static SAVING: Mutex<()> = Mutex::new(());
     let _saving = SAVING.lock().unwrap_or_else(PoisonError::into_inner);
-    // Two processes may save at once: each its own draft, and the last rename wins.
+    // Two processes may save at once: each writes its own draft, and the last rename wins.
     let draft = path.with_extension(format!("draft{}", std::process::id()));
     let saved = write(&draft, stamp, codes).and_then(|()| fs::rename(&draft, path));
     if saved.is_err() {
@@ -49,46 +50,47 @@ fn write(draft: &Path, stamp: &str, codes: &Codes) -> io::Result<()> {
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// What a file of codes is worth.
+/// The state of a file of codes.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sidecar {
-    /// There is none.
+    /// There is no file.
     Absent,
     /// It was made from another state of the base, or by another version.
     Stale,
     /// Its bytes are not those that were written.
     Damaged,
-    /// Codes, with a stamp that is accepted.
+    /// Codes, with a stamp that the caller accepts.
     Codes(String, Codes),
 }
 
-/// Codes with their stamp; `None` where the file is absent, foreign or damaged, or its stamp is not accepted.
+/// Codes with their stamp. `None` if the file is absent, from another version or damaged, or if
+/// `accept` rejects its stamp.
 ///
 /// # Errors
-/// As of [`look`].
+/// See [`inspect`].
 pub(crate) fn load(
     path: &Path,
     accept: impl FnOnce(&str) -> bool,
 ) -> io::Result<Option<(String, Codes)>> {
-    Ok(match look(path, accept)? {
+    Ok(match inspect(path, accept)? {
         Sidecar::Codes(stamp, codes) => Some((stamp, codes)),
         Sidecar::Damaged => {
-            tracing::warn!(path = %path.display(), "the vector codes are damaged; they are made again");
+            tracing::warn!(path = %path.display(), "the vector codes are damaged; they are rebuilt");
             None
         }
         Sidecar::Absent | Sidecar::Stale => None,
     })
 }
 
-/// What the file under `path` is worth.
+/// Determines the state of the file at `path`.
 ///
 /// # Errors
-/// The system cannot read it now: that is no damage.
-pub(crate) fn look(path: &Path, accept: impl FnOnce(&str) -> bool) -> io::Result<Sidecar> {
+/// The system cannot read the file now, which does not mean that it is damaged.
+pub(crate) fn inspect(path: &Path, accept: impl FnOnce(&str) -> bool) -> io::Result<Sidecar> {
     match fs::File::open(path).and_then(|file| read_all(file, accept)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Sidecar::Absent),
         Err(error) if !is_refusal(&error) => Ok(Sidecar::Damaged),
-        looked => looked,
+        inspected => inspected,
     }
 }
 
@@ -128,7 +130,8 @@ fn read_all(mut file: fs::File, accept: impl FnOnce(&str) -> bool) -> io::Result
     Ok(Sidecar::Codes(stamp, Codes { dimensions, ids, owners, scales, codes, ..Codes::default() }))
 }
 
-/// Bytes of the stamp, dimensions, vectors; `None` where a file of this length does not hold them.
+/// Bytes of the stamp, dimensions and number of vectors; `None` if they do not fit the file's
+/// length.
 fn lengths(head: [[u8; 8]; 3], length: u64) -> Option<[usize; 3]> {
     let [stamp, dimensions, count] = head.map(|it| usize::try_from(u64::from_le_bytes(it)));
     let (stamp, dimensions, count) = (stamp.ok()?, dimensions.ok()?, count.ok()?);
@@ -144,7 +147,7 @@ fn read(file: &mut fs::File, hash: &mut Hasher, length: usize) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// Hashes what it writes.
+/// A writer that hashes the bytes written.
 struct Hashed<W> {
     file: W,
     hash: Hasher,
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_right_stamp_and_a_whole_file_are_believed() {
+    fn loads_only_whole_files_with_an_accepted_stamp() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.codes");
         let codes = codes_of_two();
@@ -189,10 +192,10 @@ mod tests {
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         assert_eq!(load("base:3"), None);
-        assert_eq!(look(&path, |found| found == "base:3").unwrap(), Sidecar::Damaged);
+        assert_eq!(inspect(&path, |found| found == "base:3").unwrap(), Sidecar::Damaged);
         fs::write(&path, b"").unwrap();
         assert_eq!(load("base:3"), None);
-        // Whichever byte it is; one of the stamp makes it look older, which is as good.
+        // Any changed byte prevents loading; one in the stamp makes the file look stale.
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
@@ -200,8 +203,8 @@ mod tests {
             assert_eq!(load("base:3"), None, "{at}");
         }
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(&path, |found| found == "base:3").unwrap(), Sidecar::Absent);
-        // What cannot be put in its place leaves no draft.
+        assert_eq!(inspect(&path, |found| found == "base:3").unwrap(), Sidecar::Absent);
+        // A save that cannot rename its draft removes the draft.
         fs::create_dir(&path).unwrap();
         assert!(save(&path, "base:3", &codes_of_two()).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -1,5 +1,5 @@
-//! Keeps a base in a folder: `base.sqlite` (write-ahead log) and the indexes derived from it; readers never wait for the
-//! writer.
+//! Keeps a base in a folder: `base.sqlite` (write-ahead log) and the indexes derived from it.
+//! Readers never wait for the writer.
 
 mod admit;
 mod backup;
@@ -59,7 +59,7 @@ pub use backup::Copied;
 pub use base::Base;
 pub(crate) use busy::unless_busy;
 pub use check::{Finding, Health, Part, Repair};
-pub(crate) use claims::Who;
+pub(crate) use claims::ProcessIdentity;
 pub use export::ExportLine;
 pub use forget::{Overwriting, Remains};
 pub use inner::{DATABASE, Freshness};

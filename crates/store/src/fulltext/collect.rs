@@ -1,21 +1,21 @@
-//! What is kept of the chunks that a search of full text meets? Those that are seen, with their scores.
+//! Collects the matches of a full-text search that a filter admits, with their scores.
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
 use tantivy::query::Weight;
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
-use super::Seen;
+use super::Admitted;
 use crate::scan::{Best, Near};
 
-/// Collects every match with its score.
+/// Collects every admitted match with its score.
 pub(super) struct AllScores {
-    pub(super) seen: Seen,
+    pub(super) admitted: Admitted,
 }
 
 pub(super) struct SegmentScores {
     ids: Column<u64>,
-    seen: Seen,
+    admitted: Admitted,
     found: Vec<(u64, f32)>,
 }
 
@@ -29,7 +29,7 @@ impl Collector for AllScores {
         segment: &SegmentReader,
     ) -> tantivy::Result<SegmentScores> {
         let ids = segment.fast_fields().u64("id")?;
-        Ok(SegmentScores { ids, seen: self.seen.clone(), found: Vec::new() })
+        Ok(SegmentScores { ids, admitted: self.admitted.clone(), found: Vec::new() })
     }
 
     fn requires_scoring(&self) -> bool {
@@ -46,7 +46,7 @@ impl SegmentCollector for SegmentScores {
 
     fn collect(&mut self, document: DocId, score: Score) {
         if let Some(id) = self.ids.first(document)
-            && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
+            && self.admitted.as_ref().is_none_or(|admitted| admitted.contains(&id))
         {
             self.found.push((id, score));
         }
@@ -57,10 +57,10 @@ impl SegmentCollector for SegmentScores {
     }
 }
 
-/// Collects the `k` best matches that are seen; of equal ones those with the lowest identifiers.
+/// Collects the `k` best admitted matches; among equal scores, the lowest identifiers win.
 pub(super) struct BestChunks {
     pub(super) k: usize,
-    pub(super) seen: Seen,
+    pub(super) admitted: Admitted,
 }
 
 impl Collector for BestChunks {
@@ -72,7 +72,7 @@ impl Collector for BestChunks {
         ordinal: SegmentOrdinal,
         segment: &SegmentReader,
     ) -> tantivy::Result<SegmentScores> {
-        AllScores { seen: self.seen.clone() }.for_segment(ordinal, segment)
+        AllScores { admitted: self.admitted.clone() }.for_segment(ordinal, segment)
     }
 
     fn requires_scoring(&self) -> bool {
@@ -95,12 +95,12 @@ impl Collector for BestChunks {
     ) -> tantivy::Result<Self::Fruit> {
         let (ids, alive) = (segment.fast_fields().u64("id")?, segment.alive_bitset());
         let mut best = Best::new(self.k);
-        // Just below the worst that is held: one as good may have the lower identifier.
+        // Just below the worst score held, because an equal score may have a lower identifier.
         let threshold = |best: &Best| best.worst().next_down().max(Score::MIN);
         weight.for_each_pruning(threshold(&best), segment, &mut |document, score| {
             if alive.is_none_or(|alive| alive.is_alive(document))
                 && let Some(id) = ids.first(document)
-                && self.seen.as_ref().is_none_or(|seen| seen.contains(&id))
+                && self.admitted.as_ref().is_none_or(|admitted| admitted.contains(&id))
             {
                 best.offer(Near { id, owner: id, score });
             }

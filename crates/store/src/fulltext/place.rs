@@ -1,5 +1,5 @@
-//! Where does tantivy read and write? In a folder of the base. A lock is waited for so long and no longer;
-//! where nothing can be written, none is taken.
+//! Lets tantivy read and write in a folder of the base. Waiting for a lock is limited in time; no
+//! lock is taken if nothing can be written.
 
 use std::io;
 use std::path::Path;
@@ -15,8 +15,8 @@ use tantivy::directory::{
 
 use super::Access;
 
-/// Locks of tantivy's own are held for as long as files are opened or removed.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for tantivy's own locks, which it holds while it opens or removes files.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// A folder of files that are written once.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Directory for Place {
         let began = Instant::now();
         loop {
             match self.files.acquire_lock(&tried) {
-                Err(LockError::LockBusy) if lock.is_blocking && began.elapsed() < PATIENCE => {
+                Err(LockError::LockBusy) if lock.is_blocking && began.elapsed() < MAX_WAIT => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 tried => return tried,

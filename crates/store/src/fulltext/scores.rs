@@ -1,17 +1,18 @@
-//! What does each term add to the score of a few chunks? Only these are looked at, however many have the term.
+//! Computes what each term adds to the score of a few chunks, without scoring other chunks.
 
 use tantivy::query::{EnableScoring, Query, TermQuery, Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 
-use super::{Seen, TextSnapshot};
+use super::{Admitted, TextSnapshot};
 
-/// By chunk in order, within one by term in order; 0 where a chunk lacks a term, is not seen, or is not there.
+/// One list per chunk, in order, with one score per term, in order. A score is 0 if a chunk does
+/// not contain the term, is not admitted or does not exist.
 pub(super) fn of(
     text: &TextSnapshot,
     terms: &[String],
     chunks: &[u64],
-    seen: &Seen,
+    admitted: &Admitted,
 ) -> tantivy::Result<Vec<Vec<f32>>> {
     let weigh = |term: &String| -> tantivy::Result<Box<dyn Weight>> {
         let term = Term::from_field_text(text.body, term);
@@ -24,7 +25,7 @@ pub(super) fn of(
         .iter()
         .copied()
         .enumerate()
-        .filter(|(_, chunk)| seen.as_ref().is_none_or(|seen| seen.contains(chunk)))
+        .filter(|(_, chunk)| admitted.as_ref().is_none_or(|admitted| admitted.contains(chunk)))
         .collect();
     for segment in text.searcher.segment_readers() {
         let documents = documents(text, segment, &wanted)?;
@@ -48,7 +49,7 @@ pub(super) fn of(
     Ok(scores)
 }
 
-/// The documents of a segment that are these chunks, in order; each with its chunk's place.
+/// The documents of a segment that are these chunks, in order, each with its chunk's position.
 fn documents(
     text: &TextSnapshot,
     segment: &SegmentReader,
@@ -61,7 +62,7 @@ fn documents(
         let Some(mut postings) = ids.read_postings(&term, IndexRecordOption::Basic)? else {
             continue;
         };
-        // A chunk that was stored again is there more than once, and alive once.
+        // A chunk that was stored again occurs more than once, but only one copy is alive.
         while postings.doc() != TERMINATED {
             if alive.is_none_or(|alive| alive.is_alive(postings.doc())) {
                 documents.push((postings.doc(), *place));

@@ -1,5 +1,5 @@
-//! Are the files of the index as tantivy wrote them? Each carries a checksum. It is compared once: what
-//! was found sound, and has not been touched since, is believed.
+//! Compares the checksums of the index's files. A file that was sound and has not changed since is
+//! not compared again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +14,10 @@ use tantivy::{Index, TantivyError};
 
 use crate::error::is_refusal;
 
-/// Lists the files that were found sound.
+/// The file that lists sound files.
 const LIST: &str = "sound.txt";
 
-/// The damaged files among those that the last commit rests on; none where all is sound.
+/// The damaged files of the last commit; empty if all are sound.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -34,8 +34,8 @@ pub(super) fn damaged(index: &Index, folder: &Path) -> tantivy::Result<Vec<PathB
     Ok(damaged)
 }
 
-/// Whether all is sound, as far as files have changed since they were last looked at. What is found sound is
-/// noted, where it can be.
+/// Whether all files are sound. Only files that changed since the last check are compared. Sound
+/// files are noted if the folder can be written.
 pub(super) fn is_sound(index: &Index, folder: &Path) -> tantivy::Result<bool> {
     let list = folder.join(LIST);
     let noted = fs::read_to_string(&list).unwrap_or_default();
@@ -48,14 +48,15 @@ pub(super) fn is_sound(index: &Index, folder: &Path) -> tantivy::Result<bool> {
     }
     let lines: String = files.iter().map(|file| file.line() + "\n").collect();
     if noted.iter().copied().ne(lines.lines()) {
-        // Where it cannot be noted, it is compared again next time.
+        // If the list cannot be written, the files are compared again next time.
         let draft = folder.join(format!("sound.draft{}", std::process::id()));
         let _ = fs::write(&draft, lines).and_then(|()| fs::rename(&draft, &list));
     }
     Ok(true)
 }
 
-/// Whether an error is the system's, and tells nothing of what the files hold.
+/// Whether the operating system caused the error, so that it tells nothing about the files'
+/// content.
 pub(super) fn is_of_system(error: &StoreError) -> bool {
     let StoreError::Failed { source, .. } = error else { return false };
     source.downcast_ref().is_some_and(refused) || source.downcast_ref().is_some_and(is_refusal)
@@ -76,11 +77,11 @@ fn refused(error: &TantivyError) -> bool {
     }
 }
 
-/// A file of the index, as it stands on disk.
+/// A file of the index as it is on disk.
 struct LiveFile {
     name: String,
     length: u64,
-    /// When it was last written, and when anything about it last changed.
+    /// Times of the last write and of the last metadata change, each in seconds and nanoseconds.
     times: [i64; 4],
 }
 
@@ -120,7 +121,7 @@ mod tests {
     use crate::error::Context;
 
     #[test]
-    fn errors_of_the_system_are_no_damage() {
+    fn system_errors_do_not_count_as_damage() {
         let is_of_system = |error: io::Error| {
             let opened = OpenReadError::IoError {
                 io_error: Arc::new(error),

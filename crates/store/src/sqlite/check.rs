@@ -1,5 +1,5 @@
-//! Is the base whole? The database after its own checks; what is derived from it, against it. Only that is
-//! ever made again.
+//! Checks whether a base is intact: the database by its own checks, derived indexes against the
+//! database. A repair rebuilds only derived data.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,60 +18,60 @@ use super::forget::Overwriting;
 use super::inner::{DATABASE, Inner};
 use super::{claims, rows};
 use crate::error::{BaseProblem, Context};
-use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, turn_in, unless_damaged};
+use crate::fulltext::{Access, FullText, SEARCHING, WRITING, folder_of, lock_in, unless_damaged};
 
 /// A part of a base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// The database, which holds all.
+    /// The database, which holds all content.
     Database,
     /// The texts of documents and chunks.
     Texts,
-    /// The bytes of the files that were read.
+    /// The bytes of the indexed files.
     Originals,
-    /// Full text, derived.
+    /// The full-text index, which is derived.
     FullText,
-    /// Codes of a set of vectors, derived.
+    /// The codes of a set of vectors, which are derived.
     Vectors(String),
-    /// What earlier versions and processes that died left behind.
+    /// Files that earlier versions and dead processes left behind.
     Leftovers,
-    /// What was to be forgotten.
+    /// Forgotten content that must be overwritten.
     Forgetting,
 }
 
-/// How a part is.
+/// The health of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// As it should be.
+    /// The part is intact.
     Sound,
-    /// Derived, and not made yet or behind: the next search makes it.
+    /// A derived part is missing or outdated; the next search builds it.
     Behind,
-    /// Something is wrong with it.
+    /// The part is damaged.
     Damaged,
 }
 
-/// What was found of a part.
+/// The result of checking a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The part.
     pub part: Part,
-    /// How it is; after the repair, where it was repaired.
+    /// Its health, after the repair if there was one.
     pub health: Health,
-    /// What there is, or what is wrong with it.
+    /// The content of the part, or its faults.
     pub says: String,
-    /// Whether it was damaged and is not any more.
+    /// Whether the part was damaged and is repaired.
     pub repaired: bool,
 }
 
 impl Base {
-    /// Looks at all parts, in a fixed order. With `repair`, what is derived from the database is made again where
-    /// it is damaged: indexes of the database, full text, codes. What was read or paid for is never touched.
+    /// Checks all parts, in a fixed order. With `repair`, it rebuilds damaged derived data: indexes
+    /// of the database, full text, codes. It never touches documents or paid replies.
     ///
     /// # Errors
-    /// A part cannot be looked at, or not be made again; [`crate::BaseProblem::Busy`] where another process is
-    /// at it.
+    /// A part cannot be checked or rebuilt; [`crate::BaseProblem::Busy`] if another process holds
+    /// it.
     pub async fn check(&self, repair: Repair) -> Result<Vec<Finding>, StoreError> {
         let inner = self.inner.clone();
         tokio::task::spawn_blocking(move || inner.check(repair))
@@ -80,17 +80,17 @@ impl Base {
     }
 }
 
-/// Whether what is damaged is made again.
+/// Whether damaged parts are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// Only looked at.
+    /// Only check.
     No,
-    /// Made again.
+    /// Rebuild damaged parts.
     Yes,
 }
 
-/// What is wrong; `Err` of the words where something is.
-enum Look {
+/// The state of a part, with a description.
+enum PartState {
     Sound(String),
     Behind(String),
     Damaged(String),
@@ -99,40 +99,40 @@ enum Look {
 impl Inner {
     fn check(&self, repair: Repair) -> Result<Vec<Finding>, StoreError> {
         let mut findings = vec![
-            self.part(&Part::Database, repair, &Self::look_at_database, Some(&Self::make_indexes))?,
-            self.part(&Part::Texts, repair, &Self::look_at_texts, None)?,
-            self.part(&Part::Originals, repair, &Self::look_at_originals, None)?,
+            self.part(
+                &Part::Database,
+                repair,
+                &Self::check_database,
+                Some(&Self::rebuild_indexes),
+            )?,
+            self.part(&Part::Texts, repair, &Self::check_texts, None)?,
+            self.part(&Part::Originals, repair, &Self::check_originals, None)?,
             self.part(
                 &Part::FullText,
                 repair,
-                &Self::look_at_text,
-                Some(&|inner| inner.make_text(WRITING).map(drop)),
+                &Self::check_full_text,
+                Some(&|inner| inner.rebuild_text(WRITING).map(drop)),
             )?,
         ];
         for set in sets() {
             let part = Part::Vectors(set_name(set).to_owned());
-            let look = |inner: &Self| inner.look_at_codes(set);
-            let make = |inner: &Self| inner.make_codes(set);
-            findings.push(self.part(&part, repair, &look, Some(&make))?);
+            let inspect = |inner: &Self| inner.check_codes(set);
+            let make = |inner: &Self| inner.rebuild_codes(set);
+            findings.push(self.part(&part, repair, &inspect, Some(&make))?);
         }
-        let remove: Making<'_> = &Self::remove_leftovers;
-        findings.push(self.part(
-            &Part::Leftovers,
-            repair,
-            &Self::look_at_leftovers,
-            Some(remove),
-        )?);
-        let finish: Making<'_> = &|inner| match inner.overwrite()? {
+        let remove: Rebuild<'_> = &Self::remove_leftovers;
+        findings.push(self.part(&Part::Leftovers, repair, &Self::check_leftovers, Some(remove))?);
+        let finish: Rebuild<'_> = &|inner| match inner.overwrite()? {
             Overwriting::Nothing | Overwriting::Done => Ok(()),
             Overwriting::StillRead => {
                 Err(BaseProblem::StillRead { path: inner.folder.join(DATABASE) })
-                    .context("overwriting what was forgotten")
+                    .context("overwriting forgotten content")
             }
         };
         findings.push(self.part(
             &Part::Forgetting,
             repair,
-            &Self::look_at_forgetting,
+            &Self::check_forgetting,
             Some(finish),
         )?);
         Ok(findings)
@@ -142,14 +142,14 @@ impl Inner {
         &self,
         part: &Part,
         repair: Repair,
-        look: &dyn Fn(&Self) -> Result<Look, StoreError>,
-        make: Option<Making<'_>>,
+        inspect: &dyn Fn(&Self) -> Result<PartState, StoreError>,
+        make: Option<Rebuild<'_>>,
     ) -> Result<Finding, StoreError> {
-        let found = |look, repaired| {
-            let (health, says) = match look {
-                Look::Sound(says) => (Health::Sound, says),
-                Look::Behind(says) => (Health::Behind, says),
-                Look::Damaged(says) => (Health::Damaged, says),
+        let found = |state, repaired| {
+            let (health, says) = match state {
+                PartState::Sound(says) => (Health::Sound, says),
+                PartState::Behind(says) => (Health::Behind, says),
+                PartState::Damaged(says) => (Health::Damaged, says),
             };
             Finding {
                 part: part.clone(),
@@ -158,27 +158,27 @@ impl Inner {
                 repaired: repaired && health == Health::Sound,
             }
         };
-        // A part that cannot be read for damage keeps no other from being looked at.
-        let look = || match look(self) {
-            Err(error) if is_damage(&error) => Ok(Look::Damaged(root_of(&error))),
-            looked => looked,
+        // Damage that prevents reading one part does not stop the check of the others.
+        let inspect = || match inspect(self) {
+            Err(error) if is_damage(&error) => Ok(PartState::Damaged(root_of(&error))),
+            inspected => inspected,
         };
-        let first = look()?;
+        let first = inspect()?;
         match (&first, make) {
-            (Look::Damaged(_), Some(make)) if repair == Repair::Yes => match make(self) {
+            (PartState::Damaged(_), Some(make)) if repair == Repair::Yes => match make(self) {
                 Err(error) if is_damage(&error) => Ok(found(first, false)),
                 Err(error) => Err(error),
-                Ok(()) => Ok(found(look()?, true)),
+                Ok(()) => Ok(found(inspect()?, true)),
             },
             _ => Ok(found(first, false)),
         }
     }
 
-    fn look_at_database(&self) -> Result<Look, StoreError> {
+    fn check_database(&self) -> Result<PartState, StoreError> {
         let doing = "checking the database";
         let faults = self.with_reader(|connection| faults(connection).context(doing))?;
         if !faults.is_empty() {
-            return Ok(Look::Damaged(faults.join("; ")));
+            return Ok(PartState::Damaged(faults.join("; ")));
         }
         let sql = "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM calls), (SELECT count(*) FROM runs)";
         let counted = self.with_reader(|connection| {
@@ -188,18 +188,17 @@ impl Inner {
             connection.query_row(sql, [], count).context(doing)
         })?;
         let (chunks, calls, runs) = counted;
-        Ok(Look::Sound(format!("{chunks} chunks, {calls} calls on record, {runs} runs")))
+        Ok(PartState::Sound(format!("{chunks} chunks, {calls} calls on record, {runs} runs")))
     }
 
-    /// The database's own indexes are derived from its tables.
-    fn make_indexes(&self) -> Result<(), StoreError> {
-        self.transaction("making the indexes of the database again", |tx| {
-            tx.execute_batch("REINDEX")
-        })
+    /// The database's own indexes are derived from its tables, so they can be rebuilt.
+    fn rebuild_indexes(&self) -> Result<(), StoreError> {
+        self.transaction("rebuilding the indexes of the database", |tx| tx.execute_batch("REINDEX"))
     }
 
-    /// A document's text has its hash, and a chunk's text is what its document has there.
-    fn look_at_texts(&self) -> Result<Look, StoreError> {
+    /// Each document's text must match its hash, and each chunk's text must equal its span of the
+    /// document.
+    fn check_texts(&self) -> Result<PartState, StoreError> {
         let doing = "checking the texts";
         self.with_reader(|connection| {
             let mut sources =
@@ -218,22 +217,23 @@ impl Inner {
                 while let Some(part) = parts.next().context(doing)? {
                     let span =
                         rows::size(part, 1).context(doing)?..rows::size(part, 2).context(doing)?;
-                    let said = part.get_ref(0).and_then(|it| Ok(it.as_bytes()?)).context(doing)?;
-                    is_sound &= text.get(span) == Some(said);
+                    let chunk_text =
+                        part.get_ref(0).and_then(|it| Ok(it.as_bytes()?)).context(doing)?;
+                    is_sound &= text.get(span) == Some(chunk_text);
                 }
                 read += 1;
                 damaged += usize::from(!is_sound);
             }
             Ok(match damaged {
-                0 => Look::Sound(format!("{read} documents")),
-                _ => Look::Damaged(format!(
-                    "{damaged} of {read} documents are not as they were read"
+                0 => PartState::Sound(format!("{read} documents")),
+                _ => PartState::Damaged(format!(
+                    "{damaged} of {read} documents have changed since they were read"
                 )),
             })
         })
     }
 
-    fn look_at_originals(&self) -> Result<Look, StoreError> {
+    fn check_originals(&self) -> Result<PartState, StoreError> {
         let doing = "checking the originals";
         self.with_reader(|connection| {
             let mut statement =
@@ -250,30 +250,32 @@ impl Inner {
                 damaged += usize::from(!is_sound);
             }
             Ok(match damaged {
-                0 => Look::Sound(format!("{kept} kept")),
-                _ => Look::Damaged(format!("{damaged} of {kept} are not the bytes that were read")),
+                0 => PartState::Sound(format!("{kept} kept")),
+                _ => PartState::Damaged(format!(
+                    "{damaged} of {kept} have changed since they were read"
+                )),
             })
         })
     }
 
-    fn look_at_text(&self) -> Result<Look, StoreError> {
+    fn check_full_text(&self) -> Result<PartState, StoreError> {
         let access = if self.writer.is_some() { Access::Write } else { Access::Read };
         if !folder_of(&self.folder).exists() {
-            return Ok(Look::Behind("not made yet".to_owned()));
+            return Ok(PartState::Behind("not built yet".to_owned()));
         }
-        // Nobody may commit between the two looks.
-        let _turn = match access {
-            Access::Write => Some(turn_in(&self.folder, SEARCHING)?),
+        // No other process may commit between the two comparisons.
+        let _lock = match access {
+            Access::Write => Some(lock_in(&self.folder, SEARCHING)?),
             Access::Read => None,
         };
         let Some(index) = FullText::opened(&self.folder, access)? else {
-            return Ok(Look::Damaged("it cannot be opened".to_owned()));
+            return Ok(PartState::Damaged("it cannot be opened".to_owned()));
         };
         let damaged = index.damaged()?;
         if !damaged.is_empty() {
             let names = damaged.iter().filter_map(|path| path.file_name());
             let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-            return Ok(Look::Damaged(format!("wrong checksum: {}", names.join(", "))));
+            return Ok(PartState::Damaged(format!("wrong checksum: {}", names.join(", "))));
         }
         let doing = "checking full text";
         let (generation, wanted) = self.with_reader(|connection| {
@@ -282,44 +284,47 @@ impl Inner {
             Ok((generation, searchable(&snapshot).context(doing)?))
         })?;
         if index.stamp()? != self.stamp(generation) {
-            return Ok(Look::Behind("behind the database".to_owned()));
+            return Ok(PartState::Behind("behind the database".to_owned()));
         }
         let Some(held) = unless_damaged(index.chunks())? else {
-            return Ok(Look::Damaged("it cannot be read".to_owned()));
+            return Ok(PartState::Damaged("it cannot be read".to_owned()));
         };
         if held != wanted {
             let (missing, more) =
                 (wanted.difference(&held).count(), held.difference(&wanted).count());
-            return Ok(Look::Damaged(format!("{missing} chunks are missing, {more} are too many")));
+            return Ok(PartState::Damaged(format!(
+                "{missing} chunks are missing, {more} are no longer in the database"
+            )));
         }
-        Ok(Look::Sound(format!("{} chunks", held.len())))
+        Ok(PartState::Sound(format!("{} chunks", held.len())))
     }
 
-    fn look_at_codes(&self, set: pikerag_knowledge::VectorSet) -> Result<Look, StoreError> {
+    fn check_codes(&self, set: pikerag_knowledge::VectorSet) -> Result<PartState, StoreError> {
         self.with_reader(|connection| {
             let doing = "checking vector codes";
             let snapshot = connection.unchecked_transaction().context(doing)?;
             Ok(match self.saved_codes(&snapshot, set)? {
-                SavedCodes::Absent => Look::Behind("not made yet".to_owned()),
-                SavedCodes::Stale => Look::Behind("behind the database".to_owned()),
-                SavedCodes::Damaged => Look::Damaged("wrong checksum".to_owned()),
-                SavedCodes::Wrong => Look::Damaged("not those of the database".to_owned()),
-                SavedCodes::Sound(vectors) => Look::Sound(format!("{vectors} vectors")),
+                SavedCodes::Absent => PartState::Behind("not built yet".to_owned()),
+                SavedCodes::Stale => PartState::Behind("behind the database".to_owned()),
+                SavedCodes::Damaged => PartState::Damaged("wrong checksum".to_owned()),
+                SavedCodes::Wrong => PartState::Damaged("they differ from the database".to_owned()),
+                SavedCodes::Sound(vectors) => PartState::Sound(format!("{vectors} vectors")),
             })
         })
     }
 
-    fn look_at_leftovers(&self) -> Result<Look, StoreError> {
+    fn check_leftovers(&self) -> Result<PartState, StoreError> {
         let left: Vec<String> =
             self.leftovers()?.iter().map(|path| path.display().to_string()).collect();
         Ok(match left.is_empty() {
-            true => Look::Sound("none".to_owned()),
-            false => Look::Damaged(left.join(", ")),
+            true => PartState::Sound("none".to_owned()),
+            false => PartState::Damaged(left.join(", ")),
         })
     }
 
-    /// Drafts of processes that died, and indexes of earlier versions; nothing that is called otherwise than ours,
-    /// for the folder may be somebody's. A draft that gets its name meanwhile is none.
+    /// Drafts of dead processes, and indexes of earlier versions. Files with other names stay,
+    /// because the folder may hold the user's own. A draft that is renamed in the meantime does not
+    /// count.
     pub(super) fn leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let doing = "listing the folder of the base";
         let text = folder_of(&self.folder);
@@ -356,23 +361,23 @@ impl Inner {
         Ok(())
     }
 
-    fn look_at_forgetting(&self) -> Result<Look, StoreError> {
+    fn check_forgetting(&self) -> Result<PartState, StoreError> {
         let unfinished = self.with_reader(|connection| {
-            counter(connection, UNFINISHED).context("reading what is to be forgotten")
+            counter(connection, UNFINISHED).context("checking for forgotten content")
         })?;
         Ok(match unfinished {
-            0 => Look::Sound("nothing is left to overwrite".to_owned()),
-            _ => Look::Damaged("what was forgotten is not overwritten yet".to_owned()),
+            0 => PartState::Sound("nothing is left to overwrite".to_owned()),
+            _ => PartState::Damaged("forgotten content is not overwritten yet".to_owned()),
         })
     }
 }
 
-/// What an error comes from.
+/// The message of an error's first cause.
 fn root_of(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_of)
 }
 
-/// Whether it is a draft of ours, or a probe, of a process that is gone.
+/// Whether a file is a draft or probe of ours whose process is gone.
 fn is_draft(name: &str) -> bool {
     let stem = DATABASE.trim_end_matches(".sqlite");
     let drafts = sets().map(|set| format!("{}.draft", set_name(set)));
@@ -385,8 +390,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Makes a part again.
-type Making<'a> = &'a dyn Fn(&Inner) -> Result<(), StoreError>;
+/// Rebuilds a part.
+type Rebuild<'a> = &'a dyn Fn(&Inner) -> Result<(), StoreError>;
 
 fn searchable(connection: &Connection) -> rusqlite::Result<BTreeSet<u64>> {
     connection

@@ -1,25 +1,24 @@
-//! Who makes a call just now? Claims, so that two processes on one base do not make, and pay, the same call twice.
-//! A claim is believed until it expires, or until its process is gone.
+//! Lets one process claim a model call, so that two processes on one base do not make and pay the
+//! same call twice. A claim is valid until it expires or its process is gone.
 
 use std::fs;
 
 use pikerag_knowledge::Claim;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-/// How long a claim is believed that nobody renews, in seconds.
-const BELIEVED: i64 = 60;
+/// How long a claim that is not renewed is valid, in seconds.
+const VALID_FOR: i64 = 60;
 
-/// This process, as others tell whether it is still there.
-pub(crate) struct Who {
-    /// The machine since it was started, and the view of its processes that a container has; empty where that is
-    /// not known.
+/// This process, identified so that others can tell whether it still runs.
+pub(crate) struct ProcessIdentity {
+    /// The boot of the machine and the process namespace of the container; empty if unknown.
     pub(crate) place: String,
     pub(crate) process: u32,
-    /// When the process began: numbers of processes come again.
+    /// The start time of the process, because process numbers are reused.
     pub(crate) began: u64,
 }
 
-impl Who {
+impl ProcessIdentity {
     pub(crate) fn this_process() -> Self {
         let process = std::process::id();
         let place = fs::read_to_string("/proc/sys/kernel/random/boot_id")
@@ -31,29 +30,30 @@ impl Who {
         }
     }
 
-    /// Whether a process is surely no longer there. Of another machine or container nobody here knows.
+    /// Whether a process has certainly ended. Nothing is known here about other machines and
+    /// containers.
     pub(crate) fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
         !place.is_empty() && place == self.place && began(process) != Some(then)
     }
 }
 
-/// Whether a process is surely no longer there, as far as that can be told here.
+/// Whether a process has certainly ended, as far as this system shows.
 pub(super) fn is_gone(process: u32) -> bool {
     began(std::process::id()).is_some() && began(process).is_none()
 }
 
-/// When a process began, in the system's ticks; `None` where there is none.
+/// The start time of a process, in system ticks; `None` if there is no such process.
 fn began(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The second field is a name in brackets, with whatever in it; the start is the 22nd.
+    // The second field is a name in brackets that may contain anything; the start time is field 22.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Claims one call, unless it is on record or somebody else makes it.
+/// Claims one call, unless it is recorded or another holder makes it.
 pub(super) fn claim(
     tx: &Transaction<'_>,
-    who: &Who,
+    who: &ProcessIdentity,
     holder: u64,
     key: &str,
 ) -> rusqlite::Result<Claim> {
@@ -87,7 +87,7 @@ pub(super) fn claim(
         who.place,
         who.process,
         who.began.cast_signed(),
-        BELIEVED
+        VALID_FOR
     ])?;
     Ok(Claim::Ours)
 }
@@ -114,7 +114,7 @@ mod tests {
         connection
     }
 
-    fn claimed(connection: &mut Connection, who: &Who, holder: u64) -> Claim {
+    fn claimed(connection: &mut Connection, who: &ProcessIdentity, holder: u64) -> Claim {
         let tx = connection.transaction().unwrap();
         let claimed = claim(&tx, who, holder, "k").unwrap();
         tx.commit().unwrap();
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_claim_holds_until_it_is_released_expires_or_its_process_is_gone() {
         let mut connection = database();
-        let who = Who::this_process();
+        let who = ProcessIdentity::this_process();
         assert_eq!(claimed(&mut connection, &who, 1), Claim::Ours);
         assert_eq!(claimed(&mut connection, &who, 1), Claim::Ours);
         assert_eq!(claimed(&mut connection, &who, 2), Claim::Theirs);
@@ -142,17 +142,17 @@ mod tests {
         // Another process had the number before.
         connection.execute("UPDATE claims SET began = began - 1", []).unwrap();
         assert_eq!(claimed(&mut connection, &who, 4), Claim::Ours);
-        // Of another machine's processes nobody knows here.
+        // Processes of another machine cannot be checked from here.
         connection.execute("UPDATE claims SET place = 'elsewhere', began = 0", []).unwrap();
         assert_eq!(claimed(&mut connection, &who, 5), Claim::Theirs);
     }
 
     #[test]
-    fn what_is_on_record_is_not_claimed() {
+    fn recorded_calls_are_not_claimed() {
         let mut connection = database();
         connection
             .execute("INSERT INTO calls VALUES ('k', 'answer', 'm', '{}', '{}', 0, 0, 0)", [])
             .unwrap();
-        assert_eq!(claimed(&mut connection, &Who::this_process(), 1), Claim::Recorded);
+        assert_eq!(claimed(&mut connection, &ProcessIdentity::this_process(), 1), Claim::Recorded);
     }
 }

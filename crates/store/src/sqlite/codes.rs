@@ -1,5 +1,5 @@
-//! How do codes follow the database? Loaded on first use from the file beside it, then step by step by the
-//! log of vectors that came, changed and went.
+//! Keeps vector codes in step with the database. On first use they are loaded from the file beside
+//! it. Then they follow the log of added, changed and removed vectors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::error::Context;
 use crate::scan::{Lengths, Parts};
 use crate::sidecar::{self, Sidecar};
 
-/// The sets, by the table that their vectors stand in.
+/// The sets, grouped by the table that stores their vectors.
 const SETS: [&[VectorSet]; 6] = [
     &[VectorSet::Chunks],
     &[
@@ -37,20 +37,20 @@ pub(super) fn sets() -> impl Iterator<Item = VectorSet> {
     SETS.into_iter().flatten().copied()
 }
 
-/// Codes are saved again when more than one in so many has changed since.
+/// Codes are saved again once more than one vector in `RESAVED` has changed.
 const RESAVED: usize = 8;
 
-/// What the file of a set is worth.
+/// The state of a set's file.
 pub(super) enum SavedCodes {
-    /// There is none.
+    /// There is no file.
     Absent,
-    /// The log does not go on from there.
+    /// The log does not continue from the file.
     Stale,
     /// Its bytes are not those that were written.
     Damaged,
-    /// With what the log says besides, it does not give the vectors of the database.
+    /// The file and the log together do not give the vectors of the database.
     Wrong,
-    /// So many vectors.
+    /// The file is correct; holds the number of vectors.
     Sound(usize),
 }
 
@@ -81,7 +81,8 @@ impl Inner {
         Ok(held.insert(next).parts.clone())
     }
 
-    /// What a snapshot sees that is older than the codes: what changed since is put back as it stands there.
+    /// The codes of a snapshot that is older than the held codes. Vectors that changed since are
+    /// taken from the snapshot.
     fn codes_of_before(
         &self,
         connection: &Connection,
@@ -91,7 +92,7 @@ impl Inner {
     ) -> Result<Parts, StoreError> {
         let doing = "reading the log of vectors";
         let since = self.with_reader(|latest| {
-            // In one state: between the two reads somebody could drop entries.
+            // Both reads use one state, because another process could drop entries between them.
             let latest = latest.unchecked_transaction().context(doing)?;
             let is_whole = counter(&latest, &floor(set)).context(doing)? <= then;
             let since = changed(&latest, set, then, held.seq).context(doing)?;
@@ -103,7 +104,8 @@ impl Inner {
         Ok(parts)
     }
 
-    /// From the file beside the database if the log goes on from there, else from all vectors.
+    /// Loads codes from the file beside the database if the log continues from it, else from all
+    /// vectors.
     fn load(
         &self,
         connection: &Connection,
@@ -120,13 +122,13 @@ impl Inner {
         let codes = read_codes(connection, set)?;
         let saved = match self.writer.is_some() && self.save(set, now, &codes)? {
             true => now,
-            // Nothing is dropped from the log on the strength of it.
+            // No log entry may be dropped, because the file was not saved.
             false => floor,
         };
         Ok(Set { seq: now, saved, changed: 0, parts: Parts::of(codes) })
     }
 
-    /// Compares the file of a set, and what the log says besides, with the database.
+    /// Compares a set's file and the log with the database.
     pub(super) fn saved_codes(
         &self,
         connection: &Connection,
@@ -136,8 +138,8 @@ impl Inner {
         let now = log_end(connection).context(doing)?;
         let floor = counter(connection, &floor(set)).context(doing)?;
         let path = sidecar_of(&self.folder, set);
-        let looked = sidecar::look(&path, |stamp| self.follows(stamp, floor, now));
-        let (stamp, codes) = match looked.context("reading vector codes")? {
+        let inspected = sidecar::inspect(&path, |stamp| self.follows(stamp, floor, now));
+        let (stamp, codes) = match inspected.context("reading vector codes")? {
             Sidecar::Absent => return Ok(SavedCodes::Absent),
             Sidecar::Stale => return Ok(SavedCodes::Stale),
             Sidecar::Damaged => return Ok(SavedCodes::Damaged),
@@ -153,20 +155,20 @@ impl Inner {
         })
     }
 
-    /// Whether the log goes on from codes with this stamp.
+    /// Whether the log continues from codes with this stamp.
     fn follows(&self, stamp: &str, floor: i64, now: i64) -> bool {
         self.seq_of(stamp).is_some_and(|seq| (floor..=now).contains(&seq))
     }
 
-    /// Removes the file of a set, and makes it again from all vectors.
-    pub(super) fn make_codes(&self, set: VectorSet) -> Result<(), StoreError> {
+    /// Removes a set's file, and rebuilds its codes from all vectors.
+    pub(super) fn rebuild_codes(&self, set: VectorSet) -> Result<(), StoreError> {
         let _ = fs::remove_file(sidecar_of(&self.folder, set));
         self.vectors.forget(set);
         self.with_reader(|connection| self.codes(connection, set).map(drop))
     }
 
-    /// Brings all codes up to the database; saves those that have changed much, and drops from the log what
-    /// every file has seen.
+    /// Brings all codes up to the database. Saves those with many changes, and drops log entries
+    /// that every file includes.
     pub(super) fn refresh_codes(&self, connection: &Connection) -> Result<(), StoreError> {
         for sets in SETS {
             let mut is_due = false;
@@ -180,7 +182,7 @@ impl Inner {
             if !is_due {
                 continue;
             }
-            let mut seen = i64::MAX;
+            let mut last_saved = i64::MAX;
             for set in sets {
                 let slot = Arc::clone(locked(&self.vectors.sets).entry(*set).or_default());
                 let mut held = locked(&slot);
@@ -192,10 +194,10 @@ impl Inner {
                         held.parts = Parts::of(whole);
                     }
                 }
-                seen = seen.min(held.saved);
+                last_saved = last_saved.min(held.saved);
             }
             if let Some(set) = sets.first() {
-                self.prune(*set, seen)?;
+                self.prune(*set, last_saved)?;
             }
         }
         Ok(())
@@ -206,26 +208,27 @@ impl Inner {
         locked(&slot).as_ref().is_some_and(ask)
     }
 
-    fn prune(&self, set: VectorSet, seen: i64) -> Result<(), StoreError> {
+    fn prune(&self, set: VectorSet, last_saved: i64) -> Result<(), StoreError> {
         self.transaction("dropping old entries of the log of vectors", |tx| {
             tx.execute(
                 "DELETE FROM vector_log WHERE vectors = ?1 AND seq <= ?2",
-                params![table(set), seen],
+                params![table(set), last_saved],
             )?;
             tx.execute(
                 "INSERT INTO meta(key, value) VALUES (?1, ?2)
                  ON CONFLICT(key) DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)",
-                params![floor(set), seen],
+                params![floor(set), last_saved],
             )?;
             Ok(())
         })
     }
 
-    /// Whether the file could be written. There is none for vectors of several lengths: it would keep some of
-    /// them, and the log would be dropped that has the others. Nor where a later file is relied on already.
+    /// Returns whether the file was written. Vectors of several lengths are not saved: the file
+    /// would miss some, and the log that has them would be dropped. The file is not written either
+    /// if the log relies on a later file already.
     fn save(&self, set: VectorSet, seq: i64, codes: &Lengths) -> Result<bool, StoreError> {
         let Some(codes) = codes.only() else { return Ok(false) };
-        // As it is now: the caller may look at a state of long ago.
+        // The latest floor, because the caller may see an older state.
         let latest = |connection: &Connection| counter(connection, &floor(set));
         if seq < self.with_reader(|it| latest(it).context("reading the log of vectors"))? {
             return Ok(false);
@@ -233,7 +236,7 @@ impl Inner {
         let path = sidecar_of(&self.folder, set);
         let saved = sidecar::save(&path, &format!("{}:log:{seq}", self.identity), codes);
         if let Err(error) = &saved {
-            tracing::warn!(path = %path.display(), %error, "vector codes are not kept; the next start builds them again");
+            tracing::warn!(path = %path.display(), %error, "vector codes were not saved; the next start rebuilds them");
         }
         Ok(saved.is_ok())
     }
@@ -248,19 +251,19 @@ pub(super) fn sidecar_of(base: &Path, set: VectorSet) -> PathBuf {
     base.join(format!("{}.codes", set_name(set)))
 }
 
-/// The key under which `meta` holds the last entry of the log that was dropped.
+/// The key in `meta` of the last dropped log entry.
 fn floor(set: VectorSet) -> String {
     format!("vector_log_floor:{}", table(set))
 }
 
-/// The last entry that the log ever had.
+/// The number of the last entry that the log ever had.
 fn log_end(connection: &Connection) -> rusqlite::Result<i64> {
     let mut last =
         connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'vector_log'")?;
     Ok(last.query_row([], |row| row.get(0)).optional()?.unwrap_or_default())
 }
 
-/// Takes over what the log says of a set up to `now`.
+/// Applies the log of a set up to `now`.
 fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> rusqlite::Result<()> {
     let changed = changed(connection, set, held.seq, now)?;
     held.seq = now;
@@ -271,7 +274,7 @@ fn step(connection: &Connection, set: VectorSet, held: &mut Set, now: i64) -> ru
     Ok(())
 }
 
-/// The nodes that the log names behind one entry up to another, in order.
+/// The nodes in the log after entry `behind` up to `to`, in order.
 fn changed(
     connection: &Connection,
     set: VectorSet,
@@ -288,7 +291,7 @@ fn changed(
     Ok(changed)
 }
 
-/// The codes of those of these nodes that have a vector; in their order.
+/// The codes of the given nodes that have a vector, in the given order.
 fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlite::Result<Lengths> {
     let (sql, kind) = match set {
         VectorSet::Atoms(kind) => (
@@ -313,14 +316,14 @@ fn vectors_of(connection: &Connection, set: VectorSet, nodes: &[u64]) -> rusqlit
         if let Some((owner, vector)) = found
             && !came.push(*node, owner, &vector)
         {
-            tracing::warn!(node, "an empty vector was left out; indexing makes it anew");
+            tracing::warn!(node, "an empty vector was left out; indexing computes it again");
         }
     }
     Ok(came)
 }
 
-/// All vectors of a set as codes, in the order of their identifiers; not through the views of a filter, for
-/// all questions share them.
+/// All vectors of a set as codes, in the order of identifiers. Views of a filter are bypassed,
+/// because all questions share the codes.
 fn read_codes(connection: &Connection, set: VectorSet) -> Result<Lengths, StoreError> {
     let sql = match set {
         VectorSet::Chunks => {
@@ -352,7 +355,7 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Lengths, StoreE
         refused += usize::from(!codes.push(id, owner, &vector));
     }
     if refused > 0 {
-        tracing::warn!(refused, "empty vectors were left out; indexing makes them anew");
+        tracing::warn!(refused, "empty vectors were left out; indexing computes them again");
     }
     Ok(codes)
 }

@@ -1,5 +1,5 @@
-//! How does full text follow the database? It is stamped with the generation that it stands at; what
-//! was added and what went since is applied in one commit, one writer at a time.
+//! Keeps full text in step with the database. The index is stamped with its generation. Chunks that
+//! were added and removed since are applied in one commit, one writer at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,26 +13,27 @@ use super::locks::locked;
 use super::rows;
 use crate::error::Context;
 use crate::fulltext::{
-    Access, Changes, FullText, SEARCHING, Turn, WRITING, is_in_the_way, turn_in, unless_damaged,
+    Access, Changes, FullText, SEARCHING, WRITING, WriteLock, is_leftover_file, lock_in,
+    unless_damaged,
 };
 
 impl Inner {
-    /// Full text made again where a search that failed so proves it damaged.
+    /// Rebuilds full text if a failed search shows that it is damaged.
     ///
     /// # Errors
-    /// The same error where nothing is damaged.
-    pub(super) fn remade_text(&self, failed: StoreError) -> Result<Arc<FullText>, StoreError> {
+    /// The same error if nothing is damaged.
+    pub(super) fn rebuilt_text(&self, failed: StoreError) -> Result<Arc<FullText>, StoreError> {
         let index = self.text(SEARCHING)?;
         if is_whole(&index)? {
             return Err(failed);
         }
-        tracing::warn!(error = ?failed, "the full-text index is damaged; it is made again");
-        self.make_text(SEARCHING)
+        tracing::warn!(error = ?failed, "the full-text index is damaged; it is rebuilt");
+        self.rebuild_text(SEARCHING)
     }
 
-    /// Full text, brought up to the database before it is searched: at once if this process may write it,
-    /// else by looking at what another process committed. Where searches may be behind, it is as it is, and
-    /// caught up with meanwhile.
+    /// Full text, brought up to the database before a search. If searches may lag behind, it is
+    /// used as it is and updated in the background. If the base cannot be written, full text is
+    /// read from disk or built in memory.
     pub(super) fn text_at(&self, connection: &Connection) -> Result<Arc<FullText>, StoreError> {
         let generation = counter(connection, TEXT_GENERATION).context("reading the generation")?;
         let stamp = self.stamp(generation);
@@ -40,12 +41,12 @@ impl Inner {
             return self.text_in_memory(connection, &stamp);
         }
         let index = self.text(SEARCHING)?;
-        if index.stamp()? == stamp || self.catches_up_behind(&index)? {
+        if index.stamp()? == stamp || self.updates_in_background(&index)? {
             if unless_damaged(index.reload())?.is_some() {
                 return Ok(index);
             }
-            tracing::warn!("the full-text index is damaged; it is made again");
-            return self.make_text(SEARCHING);
+            tracing::warn!("the full-text index is damaged; it is rebuilt");
+            return self.rebuild_text(SEARCHING);
         }
         match self.refresh_text(SEARCHING) {
             Ok(index) => Ok(index),
@@ -57,13 +58,13 @@ impl Inner {
         }
     }
 
-    /// Whether a search may be behind; then full text is caught up with meanwhile, if it is time.
-    fn catches_up_behind(&self, index: &FullText) -> Result<bool, StoreError> {
+    /// Whether a search may lag behind; then a thread updates full text if it is time.
+    fn updates_in_background(&self, index: &FullText) -> Result<bool, StoreError> {
         let Freshness::Within(lag) = self.freshness else { return Ok(false) };
         if !index.stamp()?.starts_with(&self.identity) {
             return Ok(false);
         }
-        let mut last = locked(&self.catching_up.0);
+        let mut last = locked(&self.last_update.0);
         if let Some(me) = self.me.upgrade()
             && last.is_some_and(|last| lag <= last.elapsed())
         {
@@ -72,13 +73,14 @@ impl Inner {
                 if let Err(error) = me.refresh_text(WRITING) {
                     tracing::warn!(error = ?error, "full text is behind the database");
                 }
-                *locked(&me.catching_up.0) = Some(Instant::now());
+                *locked(&me.last_update.0) = Some(Instant::now());
             });
         }
         Ok(true)
     }
 
-    /// Full text of a base that cannot be written: as it lies there if it is up to date, else made in memory.
+    /// Full text of a base that cannot be written: the index on disk if it is up to date, else one
+    /// in memory.
     fn text_in_memory(
         &self,
         connection: &Connection,
@@ -94,7 +96,7 @@ impl Inner {
             Some(index) if index.stamp()? == stamp => index,
             _ => {
                 tracing::warn!(
-                    "full text is not up to date and cannot be written: made in memory, each time anew"
+                    "full text is not up to date and cannot be written, so it is built in memory"
                 );
                 match self.changes(connection, "").context("reading chunks")? {
                     Some(all) => FullText::in_memory(&self.folder, all)?,
@@ -107,68 +109,65 @@ impl Inner {
         Ok(index)
     }
 
-    /// The full-text index, opened on first use: most commands need none.
-    fn text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
+    /// The full-text index, opened on first use, because most commands do not need it.
+    fn text(&self, max_wait: Duration) -> Result<Arc<FullText>, StoreError> {
         if let Some(index) = locked(&self.fulltext).as_ref() {
             return Ok(Arc::clone(index));
         }
-        // This may wait for a thread that makes the index, and that thread puts it here before it gives up its turn.
-        let index = Arc::new(FullText::open(&self.folder, patience)?);
+        // This may wait for a thread that builds the index. That thread stores the index here
+        // before it releases the lock.
+        let index = Arc::new(FullText::open(&self.folder, max_wait)?);
         Ok(Arc::clone(locked(&self.fulltext).get_or_insert(index)))
     }
 
-    /// Commits to full text what changed since its last commit, or all if it cannot be followed; all of it
-    /// anew where that proves it damaged.
-    pub(super) fn refresh_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
-        let index = self.text(patience)?;
-        let turn = index.turn(patience)?;
-        match self.catch_up(&index, &turn) {
+    /// Commits to full text the changes since its last commit, or everything if the changes are
+    /// unknown. Rebuilds it if the attempt shows that it is damaged.
+    pub(super) fn refresh_text(&self, max_wait: Duration) -> Result<Arc<FullText>, StoreError> {
+        let index = self.text(max_wait)?;
+        let lock = index.lock_writes(max_wait)?;
+        match self.catch_up(&index, &lock) {
             Ok(()) => Ok(index),
-            Err(error) if !is_in_the_way(&error) && is_whole(&index)? => Err(error),
+            Err(error) if !is_leftover_file(&error) && is_whole(&index)? => Err(error),
             Err(error) => {
-                tracing::warn!(error = ?error, "the full-text index is damaged; it is made again");
-                self.make_text_in(&turn)
+                tracing::warn!(error = ?error, "the full-text index is damaged; it is rebuilt");
+                self.rebuild_text_locked(&lock)
             }
         }
     }
 
-    /// Makes full text from the database, whatever stands there.
-    pub(super) fn make_text(&self, patience: Duration) -> Result<Arc<FullText>, StoreError> {
-        let turn = turn_in(&self.folder, patience)?;
-        self.make_text_in(&turn)
+    /// Rebuilds full text from the database, whatever is there.
+    pub(super) fn rebuild_text(&self, max_wait: Duration) -> Result<Arc<FullText>, StoreError> {
+        let lock = lock_in(&self.folder, max_wait)?;
+        self.rebuild_text_locked(&lock)
     }
 
-    fn make_text_in(&self, turn: &Turn) -> Result<Arc<FullText>, StoreError> {
-        let index = Arc::new(FullText::create(&self.folder, turn)?);
-        self.catch_up(&index, turn)?;
+    fn rebuild_text_locked(&self, lock: &WriteLock) -> Result<Arc<FullText>, StoreError> {
+        let index = Arc::new(FullText::create(&self.folder, lock)?);
+        self.catch_up(&index, lock)?;
         *locked(&self.fulltext) = Some(Arc::clone(&index));
         Ok(index)
     }
 
-    fn catch_up(&self, index: &FullText, turn: &Turn) -> Result<(), StoreError> {
+    fn catch_up(&self, index: &FullText, lock: &WriteLock) -> Result<(), StoreError> {
         let doing = "following the database with full text";
-        // A snapshot taken now: whoever had the turn before may have committed later changes than
-        // the caller's snapshot knows.
+        // A new snapshot, because the previous writer may have committed later changes than the
+        // caller's snapshot shows.
         self.with_reader(|connection| {
             let snapshot = connection.unchecked_transaction().context(doing)?;
             match self.changes(&snapshot, &index.stamp()?).context(doing)? {
-                Some(changes) => index.apply(turn, changes),
+                Some(changes) => index.apply(lock, changes),
                 None => index.reload(),
             }
         })
     }
 
-    /// What full text that stands at this stamp is missing; `None` where it is up to date.
-    fn changes(
-        &self,
-        connection: &Connection,
-        standing: &str,
-    ) -> rusqlite::Result<Option<Changes>> {
+    /// The changes that full text with this stamp misses; `None` if it is up to date.
+    fn changes(&self, connection: &Connection, stamp: &str) -> rusqlite::Result<Option<Changes>> {
         let generation = counter(connection, TEXT_GENERATION)?;
-        if standing == self.stamp(generation) {
+        if stamp == self.stamp(generation) {
             return Ok(None);
         }
-        let known = standing
+        let known = stamp
             .strip_prefix(&format!("{}:", self.identity))
             .and_then(|number| number.parse::<i64>().ok())
             .filter(|known| *known <= generation);
@@ -202,12 +201,12 @@ impl Inner {
 /// Whether no file is damaged.
 ///
 /// # Errors
-/// The system cannot read them now.
+/// The system cannot read the files now.
 fn is_whole(index: &FullText) -> Result<bool, StoreError> {
     Ok(unless_damaged(index.damaged())?.is_some_and(|damaged| damaged.is_empty()))
 }
 
-/// What full text and embedders see of a chunk: title, headings, text.
+/// The text of a chunk for full text and embedders: title, headings, text.
 pub(super) fn searchable(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.searched_text())
 }
@@ -217,18 +216,19 @@ mod tests {
     use super::*;
     use crate::Base;
 
-    /// One thread waits for its turn to make the index that is missing, while the one whose turn it is makes it.
+    /// One thread waits for the write lock to build the missing index, while the lock's holder
+    /// builds it.
     #[test]
-    fn the_index_is_made_while_another_thread_waits_for_its_turn() {
+    fn the_index_is_built_while_another_thread_waits_for_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let base = Base::open_or_create(folder.path()).unwrap();
-        let turn = turn_in(folder.path(), SEARCHING).unwrap();
+        let lock = lock_in(folder.path(), SEARCHING).unwrap();
         let inner = Arc::clone(&base.inner);
         let waiting = std::thread::spawn(move || inner.refresh_text(SEARCHING).map(drop));
-        // Long enough for the other thread to ask for its turn; where it is slower, less is tested.
+        // Long enough for the other thread to wait for the lock; if it is slower, less is tested.
         std::thread::sleep(Duration::from_millis(100));
-        base.inner.make_text_in(&turn).unwrap();
-        drop(turn);
+        base.inner.rebuild_text_locked(&lock).unwrap();
+        drop(lock);
         waiting.join().unwrap().unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! How is a document forgotten? With all that derives from it go the calls and runs that hold its text; then
-//! every file of the base that held it is written anew.
+//! Forgets documents. Their derived data goes, and so do the calls and runs that hold their text.
+//! Then every file of the base that held the text is rewritten.
 
 mod texts;
 mod traces;
@@ -16,20 +16,20 @@ use super::codes::sets;
 use super::counters::{FORGETTINGS, UNFINISHED, advance, counter};
 use super::inner::Inner;
 use super::locks::locked;
-use super::log::{SHORT_WAIT, emptied};
+use super::log::{SHORT_WAIT, empty_log};
 use super::{corrections, jobs, put, rows, threads};
 use crate::error::Context;
 use crate::fulltext::WRITING;
 
-/// How long questions and exports that read a state of before are waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks whether they have ended.
+/// How long to wait for questions and exports that read an earlier state.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// The pause between two checks whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the base keeps of documents besides what derives from them.
+/// Traces of documents outside their derived data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Remains {
-    /// Model calls whose prompt or reply holds their text, or what was made of it.
+    /// Model calls whose prompt or reply holds the documents' text, or content derived from it.
     pub calls: usize,
     /// Runs that hold it.
     pub runs: usize,
@@ -37,14 +37,14 @@ pub struct Remains {
     pub verified: usize,
 }
 
-/// What became of the bytes of what was forgotten.
+/// Whether the bytes of forgotten content were overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwriting {
-    /// There were none.
+    /// There was nothing to overwrite.
     Nothing,
     /// They are overwritten.
     Done,
-    /// A question, search or export that began before still reads them: they are overwritten later.
+    /// An earlier question, search or export still reads them: they are overwritten later.
     StillRead,
 }
 
@@ -55,8 +55,8 @@ impl From<&Found> for Remains {
 }
 
 impl Base {
-    /// Counts the calls, runs and verified answers that hold the text of these files, or were made of it in an earlier
-    /// version, while the files are still there.
+    /// Counts the calls, runs and verified answers that hold the text of these files, or were made
+    /// of an earlier version. The files must still be in the base.
     ///
     /// # Errors
     /// The base cannot be read.
@@ -67,9 +67,10 @@ impl Base {
         Ok(Remains::from(&self.traces_of(files).await?.found()))
     }
 
-    /// Deletes files with all that derives from them, and the calls, runs and verified answers that hold their text; then overwrites
-    /// what was freed: database, log, full text, codes. A crash on the way leaves a mark, and
-    /// [`Base::finish_forgetting`] goes on; so it does where the overwriting has to wait for others.
+    /// Deletes files with everything derived from them, and the calls, runs and verified answers
+    /// that hold their text. Then overwrites the freed bytes: database, log, full text, codes. A
+    /// crash leaves a mark, and [`Base::finish_forgetting`] continues. It also continues if
+    /// overwriting had to wait for others.
     ///
     /// # Errors
     /// The base cannot be written.
@@ -78,12 +79,13 @@ impl Base {
         files: &[String],
         now: Millis,
     ) -> Result<(Remains, Overwriting), StoreError> {
-        // The ledger is looked through while others can write; what came since, while they wait.
+        // The ledger is searched while others can write; entries that came since are searched while
+        // they wait.
         let traces = self.traces_of(files).await?;
         let files = files.to_vec();
         let removed = self
             .writing("forgetting", move |tx| {
-                let found = traces.look_again(tx)?.found();
+                let found = traces.find_new(tx)?.found();
                 found.remove(tx, now)?;
                 for file in &files {
                     let chunks = put::chunks_of_file(tx, file)?;
@@ -105,12 +107,12 @@ impl Base {
 
     async fn traces_of(&self, files: &[String]) -> Result<Traces, StoreError> {
         let files = files.to_vec();
-        self.looking("looking for what remains", move |connection| Traces::look(connection, files))
+        self.querying("searching for traces", move |connection| Traces::find(connection, files))
             .await
     }
 
-    /// Overwrites what was forgotten and is not overwritten yet. Questions and exports that began before are waited for, ten
-    /// seconds at most; meanwhile others read and write.
+    /// Overwrites forgotten content that is not overwritten yet. It waits at most ten seconds for
+    /// earlier questions and exports; meanwhile others read and write.
     ///
     /// # Errors
     /// As [`Base::forget_files`].
@@ -119,13 +121,13 @@ impl Base {
         threads::writing("overwriting", move || inner.overwrite()).await
     }
 
-    /// When a run was forgotten that is called so, or begins so.
+    /// The first forgotten run whose name is or begins with `name`, and when it was forgotten.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn forgotten_run(&self, name: &str) -> Result<Option<(RunId, Millis)>, StoreError> {
         let name = name.to_owned();
-        self.looking("reading forgotten runs", move |connection| {
+        self.querying("reading forgotten runs", move |connection| {
             connection
                 .prepare_cached(
                     "SELECT id, forgotten FROM forgotten_runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id",
@@ -138,34 +140,35 @@ impl Base {
 }
 
 impl Inner {
-    /// Writes anew all files that may hold what was forgotten, and takes the mark away.
+    /// Rewrites all files that may hold forgotten content, and removes the mark.
     pub(super) fn overwrite(&self) -> Result<Overwriting, StoreError> {
-        let doing = "overwriting what was forgotten";
+        let doing = "overwriting forgotten content";
         let is_marked = |connection: &Connection| counter(connection, UNFINISHED);
         if self.with_reader(|connection| is_marked(connection).context(doing))? == 0 {
             return Ok(Overwriting::Nothing);
         }
-        self.make_text(WRITING)?;
+        self.rebuild_text(WRITING)?;
         for set in sets() {
-            self.make_codes(set)?;
+            self.rebuild_codes(set)?;
         }
         self.remove_leftovers()?;
         let writer = self.writer.as_ref().ok_or_else(|| self.read_only(doing))?;
-        // The copy that VACUUM makes on its way may be larger than memory.
+        // The copy that VACUUM makes may be larger than memory.
         locked(writer)
             .execute_batch("PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;")
             .context(doing)?;
         let began = Instant::now();
-        // Where questions overlap, one always reads: new ones wait a moment.
+        // Among overlapping questions, one always reads, so new ones wait a moment.
         self.gate.close(SHORT_WAIT);
         loop {
-            // The lock is held for one look only: who reads an old state may need the writer to come to its end.
+            // The lock is held for one check only, because a reader of an old state may need the
+            // writer to finish.
             let is_done = finish(&locked(writer));
             self.gate.open();
             if is_done.context(doing)? {
                 return Ok(Overwriting::Done);
             }
-            if PATIENCE <= began.elapsed() {
+            if MAX_WAIT <= began.elapsed() {
                 return Ok(Overwriting::StillRead);
             }
             std::thread::sleep(PAUSE);
@@ -173,7 +176,7 @@ impl Inner {
     }
 }
 
-/// Whether something was forgotten since a question began: see [`Base::for_a_question`].
+/// Whether content was forgotten since a question began: see [`Base::for_a_question`].
 pub(super) fn forgotten_since(
     connection: &Connection,
 ) -> rusqlite::Result<impl Fn(Option<i64>) -> bool> {
@@ -181,7 +184,8 @@ pub(super) fn forgotten_since(
     Ok(move |began_at: Option<i64>| began_at.is_some_and(|began| began < now))
 }
 
-/// Removes a run that read what was forgotten since, and the calls that it alone rests on.
+/// Deletes a run that read content which was forgotten since, and the calls that only this run
+/// rests on.
 pub(super) fn forget_run(tx: &Transaction<'_>, run: &RunId) -> rusqlite::Result<()> {
     let calls = tx
         .prepare_cached(
@@ -196,9 +200,9 @@ pub(super) fn forget_run(tx: &Transaction<'_>, run: &RunId) -> rusqlite::Result<
     found.remove(tx, tx.query_row(now, [], |row| rows::id(row, 0))?)
 }
 
-/// Empties the log, where nobody reads a state that lies in it, and takes the mark away; whether it did.
+/// Empties the log if nobody reads a state in it, and removes the mark. Returns whether it did.
 fn finish(writer: &Connection) -> rusqlite::Result<bool> {
-    let is_emptied = emptied(writer, Duration::ZERO)?;
+    let is_emptied = empty_log(writer, Duration::ZERO)?;
     if is_emptied {
         writer.execute("DELETE FROM meta WHERE key = ?1", [UNFINISHED])?;
     }

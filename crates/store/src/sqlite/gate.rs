@@ -1,4 +1,5 @@
-//! Counts the states of the base that are held, and keeps questions that begin waiting until those before them have ended.
+//! Counts the states of the base that are held, and lets new questions wait until earlier ones have
+//! ended.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,29 +10,30 @@ use tokio::sync::Notify;
 
 use super::locks::locked;
 
-/// Bytes from which on the log is long.
+/// The bytes from which the log counts as long.
 pub(super) const LONG: u64 = 128 << 20;
 
-/// The gates of the bases that are open in this process, by their folders: a base may be open several times.
+/// The gates of the bases that are open in this process, by folder, because a base may be open
+/// several times.
 static GATES: LazyLock<Mutex<HashMap<PathBuf, Weak<Gate>>>> = LazyLock::new(Mutex::default);
 
-/// Counts the states that are held, and lets nobody take one while it is closed.
+/// Counts the held states, and admits no new one while it is closed.
 #[derive(Default)]
 pub(super) struct Gate {
     state: Mutex<State>,
-    /// Somebody left.
+    /// Notified when a state is released.
     left: Condvar,
     opened: Notify,
 }
 
 struct State {
-    /// Bytes from which on the log is long.
+    /// The bytes from which the log counts as long.
     long: u64,
     n_held: usize,
     closed_until: Option<Instant>,
-    /// Whether somebody waits for the states to end.
+    /// Whether a thread waits for the held states to end.
     is_draining: bool,
-    /// When that may be done again.
+    /// The earliest time of the next attempt.
     not_before: Option<Instant>,
 }
 
@@ -41,7 +43,7 @@ impl Default for State {
     }
 }
 
-/// A question that is let in, until this is dropped.
+/// Permission for a question to hold a state, until dropped.
 pub(super) struct Held(Arc<Gate>);
 
 impl Held {
@@ -61,7 +63,7 @@ impl Drop for Held {
 }
 
 impl Gate {
-    /// The gate of all who have opened the base in this folder.
+    /// The gate shared by all handles of the base in this folder.
     pub(super) fn of(folder: &Path) -> Arc<Self> {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut gates = locked(&GATES);
@@ -74,7 +76,8 @@ impl Gate {
         gate
     }
 
-    /// Waits while the gate is closed. No thread waits: those who are in need threads to come to an end.
+    /// Waits while the gate is closed. It blocks no thread, because questions that hold a state
+    /// need threads to end.
     async fn enter(&self) {
         loop {
             let opened = self.opened.notified();
@@ -89,12 +92,12 @@ impl Gate {
                 }
                 left
             };
-            // Either it is opened, or the time is up.
+            // Either the gate is open, or the time is up.
             let _ = tokio::time::timeout(left, opened).await;
         }
     }
 
-    /// Lets nobody in until those who are in have left, or for so long.
+    /// Admits nobody until all holders have left, or until `wait` has passed.
     pub(super) fn close(&self, wait: Duration) {
         let end = Instant::now() + wait;
         let mut state = locked(&self.state);
@@ -113,7 +116,8 @@ impl Gate {
         self.opened.notify_waiters();
     }
 
-    /// Whether the caller is to shorten a log of so many bytes: it is long, nobody else does, and it was not tried just now.
+    /// Whether the caller must shorten a log of `length` bytes: it is long, no other thread
+    /// shortens it, and the last attempt is long ago.
     pub(super) fn begin(&self, length: u64) -> bool {
         let mut state = locked(&self.state);
         let may = state.long <= length
@@ -124,7 +128,7 @@ impl Gate {
     }
 
     #[cfg(test)]
-    pub(super) fn is_long_from(&self, length: u64) {
+    pub(super) fn set_long(&self, length: u64) {
         locked(&self.state).long = length;
     }
 
@@ -139,13 +143,13 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// A state that is held for long is waited for, but not for good.
+    /// A state that is held for long is waited for, but not without limit.
     #[tokio::test]
     async fn a_closed_gate_opens() {
         let gate = Arc::new(Gate::default());
         let held = Held::of(&gate).await;
         gate.close(Duration::from_millis(20));
-        // Nobody opened it: the time is up.
+        // Nobody opened the gate: the time is up.
         let other = Held::of(&gate).await;
         assert_eq!(locked(&gate.state).n_held, 2);
         drop((held, other));

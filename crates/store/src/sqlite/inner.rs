@@ -1,4 +1,5 @@
-//! Holds what all copies of a base share: its folder, its connections, and the derived indexes in memory.
+//! Holds the data that all copies of a base share: its folder, its connections, and the derived
+//! indexes in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -8,13 +9,13 @@ use pikerag_knowledge::StoreError;
 use rusqlite::Connection;
 use tokio::sync::RwLock;
 
-use super::claims::Who;
+use super::claims::ProcessIdentity;
 use super::data;
 use super::gate::Gate;
 use super::idle::Idle;
 use super::loaded::Loaded;
 use super::locks::locked;
-use super::names::Borne;
+use super::names::NamesInUse;
 use super::opening;
 use super::queue::Queue;
 use crate::error::{BaseProblem, Context};
@@ -23,51 +24,53 @@ use crate::fulltext::FullText;
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
 
-/// How soon words that were stored are found.
+/// How soon a search finds stored words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
     /// At once: a search waits until full text has caught up with the database.
     #[default]
     Now,
-    /// A search never waits: what is not found yet is caught up with meanwhile, at most once in this time. For
-    /// a process that is asked much while it indexes. [`refresh`](pikerag_knowledge::SearchWriter::refresh)
-    /// waits all the same, and a base without any full text is searched only when it has some.
+    /// A search never waits: full text catches up in the background, at most once in this time.
+    /// This suits a process that answers many searches while it indexes.
+    /// [`refresh`](pikerag_knowledge::SearchWriter::refresh) still waits. A base without any full
+    /// text is searched only after it is built.
     Within(Duration),
 }
 
-/// What all copies of a base share.
+/// The data that all copies of a base share.
 pub(super) struct Inner {
-    /// For work that goes on behind a search.
+    /// For work in the background of a search.
     pub(super) me: Weak<Self>,
     pub(super) folder: PathBuf,
     pub(super) freshness: Freshness,
-    pub(super) catching_up: CatchingUp,
-    /// Told from other bases that may once have stood in this folder.
+    pub(super) last_update: LastUpdate,
+    /// Distinguishes this base from others that were in this folder before.
     pub(super) identity: String,
     pub(super) idle: Idle,
-    /// Closed last: only the last connection folds the log into the database. `None` where nothing can be written.
+    /// Closed last, because only the last connection folds the log into the database. `None` if
+    /// nothing can be written.
     pub(super) writer: Option<Mutex<Connection>>,
     pub(super) fulltext: Mutex<Option<Arc<FullText>>>,
     pub(super) vectors: Loaded,
-    pub(super) names: Borne,
+    pub(super) names: NamesInUse,
     pub(super) ledger: Queue,
-    pub(super) who: Who,
+    pub(super) who: ProcessIdentity,
     pub(super) gate: Arc<Gate>,
-    /// Held by each write of a port while it lasts.
+    /// Held by each write of a port while it runs.
     pub(super) under_way: Arc<RwLock<()>>,
 }
 
-/// When full text was last caught up with behind a search; `None` while it is.
-pub(super) struct CatchingUp(pub(super) Mutex<Option<Instant>>);
+/// When full text was last updated in the background; `None` during an update.
+pub(super) struct LastUpdate(pub(super) Mutex<Option<Instant>>);
 
-impl Default for CatchingUp {
+impl Default for LastUpdate {
     fn default() -> Self {
         Self(Mutex::new(Some(Instant::now())))
     }
 }
 
 impl Inner {
-    /// Opens the base in a folder, to read alone where it cannot be written.
+    /// Opens the base in a folder, for reading only if it cannot be written.
     pub(super) fn open(folder: &Path, freshness: Freshness) -> Result<Arc<Self>, StoreError> {
         let path = folder.join(DATABASE);
         let writer = opening::to_write(&path)?;
@@ -87,15 +90,15 @@ impl Inner {
             me: Weak::clone(me),
             folder: folder.to_owned(),
             freshness,
-            catching_up: CatchingUp::default(),
+            last_update: LastUpdate::default(),
             identity,
             writer: writer.map(Mutex::new),
             idle: Idle::default(),
             fulltext: Mutex::default(),
             vectors: Loaded::default(),
-            names: Borne::default(),
+            names: NamesInUse::default(),
             ledger: Queue::default(),
-            who: Who::this_process(),
+            who: ProcessIdentity::this_process(),
             gate: Gate::of(folder),
             under_way: Arc::default(),
         }))
@@ -116,7 +119,7 @@ impl Inner {
         data::sweep(&transaction).context(what)?;
         transaction.commit().context(what)?;
         drop(writer);
-        self.look_at_log();
+        self.shorten_log_if_long();
         Ok(result)
     }
 
@@ -125,8 +128,9 @@ impl Inner {
         StoreError::Failed { what: what.to_owned(), source: problem.into() }
     }
 
-    /// As [`Inner::transaction`], for what may be lost with the power: it waits for no disk.
-    pub(super) fn fleeting<T>(
+    /// As [`Inner::transaction`], for changes that a power failure may lose: it does not wait for
+    /// the disk.
+    pub(super) fn unsynced_transaction<T>(
         &self,
         what: &str,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
@@ -143,7 +147,7 @@ impl Inner {
         })();
         writer.pragma_update(None, "synchronous", "FULL").context(what)?;
         drop(writer);
-        self.look_at_log();
+        self.shorten_log_if_long();
         done.context(what)
     }
 

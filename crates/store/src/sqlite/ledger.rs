@@ -1,4 +1,4 @@
-//! Where are paid replies kept? In the `calls` table, many callers' records in one transaction.
+//! Stores paid replies in the `calls` table, the records of many callers in one transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,25 +36,25 @@ impl Ledger for Base {
 
     async fn inherits(&self, model: &str, endpoint: &str) -> Result<bool, StoreError> {
         let (name, endpoint) = (format!("served:{model}"), endpoint.to_owned());
-        let doing = "finding out whose replies these are";
+        let doing = "finding the endpoint of recorded replies";
         let known = name.clone();
-        let heir: Option<String> = self
-            .looking(doing, move |connection| {
+        let owner: Option<String> = self
+            .querying(doing, move |connection| {
                 let sql = "SELECT value FROM meta WHERE key = ?1";
                 connection.query_row(sql, [&known], |row| row.get(0)).optional()
             })
             .await?;
-        if heir.is_some() || self.is_read_only() {
-            return Ok(heir.is_none_or(|heir| heir == endpoint));
+        if owner.is_some() || self.is_read_only() {
+            return Ok(owner.is_none_or(|owner| owner == endpoint));
         }
         self.writing(doing, move |tx| {
             tx.execute(
                 "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT(key) DO NOTHING",
                 [&name, &endpoint],
             )?;
-            let heir: String =
+            let owner: String =
                 tx.query_row("SELECT value FROM meta WHERE key = ?1", [&name], |row| row.get(0))?;
-            Ok(heir == endpoint)
+            Ok(owner == endpoint)
         })
         .await
     }
@@ -62,7 +62,7 @@ impl Ledger for Base {
     async fn latest(&self, key: &str) -> Result<Option<CallRecord>, StoreError> {
         let key = key.to_owned();
         self.reading("reading the ledger", move |inner, connection| {
-            // `$` follows `#`: between them lie the keys of this request alone.
+            // `$` follows `#`, so only keys of this request lie between them.
             let sql = format!(
                 "SELECT {COLUMNS} FROM calls WHERE key = ?1 OR (?1 || '#' < key AND key < ?1 || '$')
                  ORDER BY length(key) DESC, key DESC LIMIT 1"
@@ -77,7 +77,7 @@ impl Ledger for Base {
 
     async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError> {
         if self.is_read_only() {
-            // They go with this process; nobody else reads them.
+            // The replies end with this process, and nobody else reads them.
             return Ok(());
         }
         let keys = keys.to_vec();
@@ -97,7 +97,7 @@ impl Ledger for Base {
         let doing = "claiming calls";
         threads::writing(doing, move || {
             let released = std::mem::take(&mut *locked(&inner.ledger.released));
-            inner.fleeting(doing, |tx| {
+            inner.unsynced_transaction(doing, |tx| {
                 claims::release(tx, &released)?;
                 let is_given_up = |key: &String| {
                     released.iter().any(|(by, released)| *by == holder && released == key)
@@ -134,18 +134,18 @@ impl Ledger for Base {
 }
 
 const DOING: &str = "writing the ledger";
-/// How long a record is waited for that need not be written yet.
+/// How long to wait for a record that need not be written yet.
 const SOON: Duration = Duration::from_millis(20);
 
 impl Base {
-    /// As [`Ledger::keep_all`], without waiting long for the writer, which another process may hold: what is kept is found at
-    /// once in this process, and is written when the writer is free.
+    /// As [`Ledger::keep_all`], without waiting long for the writer, which another process may
+    /// hold. This process finds the records at once; they are written when the writer is free.
     ///
     /// # Errors
-    /// It cannot be written, as far as that is known by then.
+    /// The records cannot be written, as far as that is known by then.
     pub async fn keep_soon(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         self.keep_unwritten(calls.clone());
-        // Whoever writes next takes along what is queued.
+        // The next writer takes along all queued records.
         tokio::time::timeout(SOON, self.keep_all(calls)).await.unwrap_or(Ok(()))
     }
 
@@ -154,32 +154,32 @@ impl Base {
         unwritten.extend(calls.into_iter().map(|call| (call.key.clone(), call)));
     }
 
-    /// Puts records behind those that wait; the number that is safe once `written` has passed it.
+    /// Queues records. Returns the number that is safe once `written` has passed it.
     fn queue(&self, calls: Vec<CallRecord>) -> u64 {
-        let mut waiting = locked(&self.inner.ledger.waiting);
-        waiting.taken += calls.len() as u64;
+        let mut pending = locked(&self.inner.ledger.pending);
+        pending.taken += calls.len() as u64;
         let began_at = self.began_at();
-        waiting.records.extend(calls.into_iter().map(|call| Queued { call, began_at }));
-        waiting.taken
+        pending.records.extend(calls.into_iter().map(|call| Queued { call, began_at }));
+        pending.taken
     }
 }
 
 impl Inner {
-    /// Writes all records that wait, unless somebody else has written the one with this number.
+    /// Writes all pending records, unless another thread has written the one with this number.
     fn flush(&self, number: u64) -> Result<(), StoreError> {
-        let _turn = locked(&self.ledger.flushing);
+        let _flushing = locked(&self.ledger.flushing);
         let (records, last) = {
-            let mut waiting = locked(&self.ledger.waiting);
-            if number <= waiting.written {
+            let mut pending = locked(&self.ledger.pending);
+            if number <= pending.written {
                 return Ok(());
             }
-            (std::mem::take(&mut waiting.records), waiting.taken)
+            (std::mem::take(&mut pending.records), pending.taken)
         };
         let written = self.transaction(DOING, |tx| insert(tx, &records));
-        let mut waiting = locked(&self.ledger.waiting);
+        let mut pending = locked(&self.ledger.pending);
         match written {
             Ok(()) => {
-                waiting.written = last;
+                pending.written = last;
                 let mut unwritten = locked(&self.ledger.unwritten);
                 for record in &records {
                     unwritten.remove(&record.call.key);
@@ -187,9 +187,9 @@ impl Inner {
                 Ok(())
             }
             Err(error) => {
-                // Put back: the next caller tries again; this one learns of the failure.
-                let newer = std::mem::take(&mut waiting.records);
-                waiting.records = records.into_iter().chain(newer).collect();
+                // Put back: the next caller tries again; this one gets the error.
+                let newer = std::mem::take(&mut pending.records);
+                pending.records = records.into_iter().chain(newer).collect();
                 Err(error)
             }
         }
@@ -197,26 +197,26 @@ impl Inner {
 }
 
 impl Drop for Inner {
-    /// What was paid for is not lost because a first try to write it failed; and whoever waits for a claim that
-    /// was given up need not wait until it expires.
+    /// Paid replies are not lost because a first attempt to write them failed. Released claims are
+    /// deleted, so that nobody waits for them to expire.
     fn drop(&mut self) {
-        let records = std::mem::take(&mut locked(&self.ledger.waiting).records);
+        let records = std::mem::take(&mut locked(&self.ledger.pending).records);
         if !records.is_empty()
             && let Err(error) = self.transaction("writing the ledger", |tx| insert(tx, &records))
         {
-            tracing::warn!(%error, calls = records.len(), "replies are not recorded, and lost");
+            tracing::warn!(%error, calls = records.len(), "replies could not be recorded and are lost");
         }
         let released = std::mem::take(&mut *locked(&self.ledger.released));
         if !released.is_empty()
             && let Err(error) =
-                self.fleeting("releasing claims", |tx| claims::release(tx, &released))
+                self.unsynced_transaction("releasing claims", |tx| claims::release(tx, &released))
         {
-            tracing::warn!(%error, "claims are not released, and expire");
+            tracing::warn!(%error, "claims could not be released and will expire");
         }
     }
 }
 
-/// The later of what is kept and what is not written, by the number behind `#`.
+/// The later of the stored and the unwritten record, by the number behind `#`.
 fn later(
     kept: Option<&CallRecord>,
     unwritten: &HashMap<String, CallRecord>,
@@ -229,7 +229,7 @@ fn later(
     kept.into_iter().chain(unwritten).max_by_key(number).cloned()
 }
 
-/// As [`record`] reads them.
+/// The columns that [`record`] reads.
 const COLUMNS: &str =
     "key, role, model, request, reply, prompt_tokens, completion_tokens, unusable";
 
@@ -291,9 +291,9 @@ mod tests {
         }
     }
 
-    /// A base that cannot be written is not asked twice for what it has in memory.
+    /// If the base cannot be written, the latest record may be in memory only.
     #[test]
-    fn the_later_of_what_is_kept_and_what_is_not_written_counts() {
+    fn the_latest_stored_or_unwritten_record_is_found() {
         for (kept, unwritten, latest) in [
             (None, &[][..], None),
             (Some("k"), &[], Some("k")),

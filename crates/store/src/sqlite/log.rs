@@ -1,6 +1,6 @@
-//! Keeps the database's log short. SQLite begins the log anew when nobody reads a state that is in it, and while questions
-//! overlap somebody always does: the log grows as long as they come. Where it has grown long, questions that begin wait a
-//! moment until those before them have ended.
+//! Keeps the database's log short. SQLite restarts the log when nobody reads a state in it.
+//! Overlapping questions always read one, so the log grows as long as they come. Once it is long,
+//! new questions wait a moment until earlier ones have ended.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -13,20 +13,21 @@ use super::header::log_of;
 use super::inner::{DATABASE, Inner};
 use super::locks::locked;
 
-/// Bytes from which on questions wait for as long as most questions take.
+/// The bytes of a log from which questions wait as long as most questions take.
 const VERY_LONG: u64 = 16 * LONG;
 
-/// How long questions that begin wait for those before them, where the log is long and very long.
+/// How long new questions wait for earlier ones, if the log is long and if it is very long.
 pub(super) const SHORT_WAIT: Duration = Duration::from_secs(2);
 const LONG_WAIT: Duration = Duration::from_secs(30);
-/// What did not succeed is tried again after so many times the wait.
+/// A failed attempt is repeated after this many times the wait.
 const PAUSE: u32 = 10;
-/// How long single reads, which hold no state, are waited for.
+/// How long to wait for single reads, which hold no state.
 const READS_TAKE: Duration = Duration::from_millis(200);
 
 impl Inner {
-    /// Shortens the log where it is long, on another thread: the caller may hold a state itself, and states are waited for.
-    pub(super) fn look_at_log(&self) {
+    /// Shortens the log if it is long. Another thread does it, because the caller may hold a state
+    /// that must end first.
+    pub(super) fn shorten_log_if_long(&self) {
         let log = log_of(&self.folder.join(DATABASE));
         let length = std::fs::metadata(log).map_or(0, |it| it.len());
         if !self.gate.begin(length) {
@@ -47,7 +48,7 @@ impl Inner {
     fn shorten_log(&self, wait: Duration) {
         self.gate.close(wait);
         let is_done = match &self.writer {
-            Some(writer) => emptied(&locked(writer), READS_TAKE),
+            Some(writer) => empty_log(&locked(writer), READS_TAKE),
             None => Ok(false),
         };
         self.gate.open();
@@ -62,14 +63,14 @@ impl Inner {
     }
 }
 
-/// Empties the log, where nobody reads a state that is in it; whether it did.
-pub(super) fn emptied(writer: &Connection, wait: Duration) -> rusqlite::Result<bool> {
+/// Empties the log if nobody reads a state in it. Returns whether it did.
+pub(super) fn empty_log(writer: &Connection, wait: Duration) -> rusqlite::Result<bool> {
     writer.busy_timeout(wait)?;
-    let looked = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    let result = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
     writer.busy_timeout(LOCKED_FOR)?;
-    let is_busy: bool = match looked {
+    let is_busy: bool = match result {
         Err(error) if is_busy(&error) => true,
-        looked => looked?,
+        result => result?,
     };
     Ok(!is_busy)
 }
@@ -91,17 +92,18 @@ mod tests {
         std::fs::metadata(log_of(&base.inner.folder.join(DATABASE))).map_or(0, |it| it.len())
     }
 
-    /// Questions to another opening of the base that overlap, so that somebody always reads a state, and changes until the log has become shorter.
+    /// Questions through another handle overlap, so that a state is always read. Changes go on
+    /// until the log gets shorter.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn the_log_is_shortened_while_questions_overlap() {
         let folder = tempfile::tempdir().unwrap();
         let base = Base::open_or_create(folder.path()).unwrap();
-        base.inner.gate.is_long_from(1 << 18);
-        let asked = Base::open(folder.path()).unwrap();
+        base.inner.gate.set_long(1 << 18);
+        let other = Base::open(folder.path()).unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
         let questions: Vec<_> = (0..3)
             .map(|_| {
-                let (base, is_over) = (asked.clone(), Arc::clone(&is_over));
+                let (base, is_over) = (other.clone(), Arc::clone(&is_over));
                 tokio::spawn(async move {
                     while !is_over.load(Ordering::Relaxed) {
                         let everything = Filter::default();

@@ -1,5 +1,5 @@
-//! Finds who bears a name. Most names that are looked up are borne by nobody, so the borne ones are held in memory as a
-//! set.
+//! Finds the chunks that bear a name. No chunk bears most of the names that are looked up, so the
+//! names in use are held in memory as a set.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -11,25 +11,25 @@ use super::counters::{TEXT_GENERATION, counter};
 use super::locks::locked;
 use super::rows;
 
-/// The names that some chunk bears, seen or not, as of a generation.
+/// The names that any chunk bears, visible or not, as of a generation.
 #[derive(Default)]
-pub(super) struct Borne {
+pub(super) struct NamesInUse {
     loaded: Mutex<Option<(i64, Arc<HashSet<i64>>)>>,
 }
 
-impl Borne {
-    /// Bearers of each name, with weights.
+impl NamesInUse {
+    /// The chunks that bear each name, with weights.
     pub(super) fn chunks_by_title(
         &self,
         connection: &Connection,
         keys: &[NameKey],
     ) -> rusqlite::Result<Vec<Vec<Bearer>>> {
-        let borne = self.load(connection)?;
+        let in_use = self.load(connection)?;
         let mut statement = connection
             .prepare_cached("SELECT chunk, max(how) FROM names WHERE key = ?1 AND how > 0 GROUP BY chunk ORDER BY chunk")?;
         let mut lists = Vec::with_capacity(keys.len());
         for key in keys.iter().map(|key| key.0.cast_signed()) {
-            if borne.as_ref().is_some_and(|borne| !borne.contains(&key)) {
+            if in_use.as_ref().is_some_and(|in_use| !in_use.contains(&key)) {
                 lists.push(Vec::new());
                 continue;
             }
@@ -41,23 +41,23 @@ impl Borne {
         Ok(lists)
     }
 
-    /// The names that are borne. `None` where those of a later state are held: a snapshot that is older asks the
-    /// index for each name, for to read all of them at every call costs more.
+    /// The names in use. `None` if the held names belong to a later state. An older snapshot then
+    /// asks the index for each name, because reading all names at every call costs more.
     fn load(&self, connection: &Connection) -> rusqlite::Result<Option<Arc<HashSet<i64>>>> {
         let generation = counter(connection, TEXT_GENERATION)?;
         let mut loaded = locked(&self.loaded);
         match loaded.as_ref() {
             Some((known, _)) if generation < *known => return Ok(None),
-            Some((known, borne)) if *known == generation => return Ok(Some(Arc::clone(borne))),
+            Some((known, in_use)) if *known == generation => return Ok(Some(Arc::clone(in_use))),
             _ => {}
         }
-        let borne: HashSet<i64> = connection
+        let in_use: HashSet<i64> = connection
             .prepare("SELECT key FROM main.names WHERE how > 0")?
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        let borne = Arc::new(borne);
-        *loaded = Some((generation, Arc::clone(&borne)));
-        Ok(Some(borne))
+        let in_use = Arc::new(in_use);
+        *loaded = Some((generation, Arc::clone(&in_use)));
+        Ok(Some(in_use))
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         assert!(base.inner.names.load(&latest).unwrap().is_some());
         assert_eq!(base.inner.names.load(&older).unwrap(), None);
         let key = [NameKey::of_folded("heron")];
-        let borne = base.inner.names.chunks_by_title(&older, &key).unwrap();
-        assert_eq!(borne, [Vec::new()]);
+        let in_use = base.inner.names.chunks_by_title(&older, &key).unwrap();
+        assert_eq!(in_use, [Vec::new()]);
     }
 }

@@ -1,5 +1,5 @@
-//! Shows a question one state of the base: by a read transaction that is held, by full text as it stood when that began,
-//! and, where there is a filter, through views that show what it admits.
+//! Shows a question one state of the base: a read transaction that is held, and full text from the
+//! same moment. With a filter, views show only what it admits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::locks::locked;
 use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
-use crate::fulltext::{Seen, TextSnapshot, guarded};
+use crate::fulltext::{Admitted, TextSnapshot, without_panic};
 use crate::scan::{Near, Parts, Rows, cosine};
 
 /// One state of the base. When it is dropped, its connection is free for others.
@@ -22,24 +22,24 @@ pub(super) struct Snapshot {
     inner: Arc<Inner>,
     /// In a transaction from the beginning to the end of the snapshot.
     connection: Mutex<Option<Connection>>,
-    /// With the chunks that may be found in it.
-    text: Mutex<(TextSnapshot, Seen)>,
-    /// The chunks that are seen; all of them, where it does not say.
-    seen: Option<Arc<HashSet<u64>>>,
-    codes: Mutex<BTreeMap<VectorSet, Looked>>,
-    /// Whether a filter decides what is seen.
+    /// Full text, and the chunks that may be found in it.
+    text: Mutex<(TextSnapshot, Admitted)>,
+    /// The admitted chunks; `None` admits all.
+    admitted: Option<Arc<HashSet<u64>>>,
+    codes: Mutex<BTreeMap<VectorSet, AdmittedCodes>>,
+    /// Whether a filter limits what is visible.
     is_filtered: bool,
-    /// The typed tables, once somebody asked for them.
+    /// The typed tables, once they are read.
     tables: Mutex<Option<Vec<DataTable>>>,
-    /// Goes after the connection: free for the next, and no longer waited for.
+    /// Released after the connection, for the next question.
     _place: (Held, Place),
 }
 
-/// Found by codes before the exact scores decide.
+/// The fewest candidates by codes that are scored again exactly.
 const RESCORED: usize = 50;
 
-/// The codes of a set, and which of them are seen.
-pub(super) type Looked = (Parts, Option<Arc<Vec<Rows>>>);
+/// The codes of a set, and the admitted rows of each part.
+pub(super) type AdmittedCodes = (Parts, Option<Arc<Vec<Rows>>>);
 
 impl Snapshot {
     pub(super) fn take(
@@ -57,18 +57,19 @@ impl Snapshot {
         let text = index.snapshot();
         let stamp = inner.stamp(generation);
         let is_filtered = !visible.is_empty() || !filter.is_empty();
-        let seen = match !is_filtered {
+        let admitted = match !is_filtered {
             false => Some(admit::admit(&connection, visible, filter)?),
-            // Somebody wrote since: what full text knows besides is not there yet.
+            // Another writer committed since, so full text may contain chunks that this state does
+            // not have.
             true if index.stamp()? != stamp => Some(all(&connection).context(doing)?),
             true => None,
         };
-        let seen = seen.map(Arc::new);
+        let admitted = admitted.map(Arc::new);
         Ok(Self {
             inner,
             connection: Mutex::new(Some(connection)),
-            text: Mutex::new((text, seen.clone())),
-            seen,
+            text: Mutex::new((text, admitted.clone())),
+            admitted,
             codes: Mutex::default(),
             is_filtered,
             tables: Mutex::default(),
@@ -82,7 +83,7 @@ impl Snapshot {
         work: impl FnOnce(&View<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let connection = locked(&self.connection);
-        // It is taken out only when nobody can ask any more.
+        // It is taken out only when the snapshot is dropped.
         let Some(connection) = connection.as_ref() else {
             return Err(StoreError::Missing { what: format!("the snapshot for {what}") });
         };
@@ -90,21 +91,22 @@ impl Snapshot {
     }
 
     /// Full text, and the chunks that may be found in it.
-    pub(super) fn text(&self) -> (TextSnapshot, Seen) {
+    pub(super) fn text(&self) -> (TextSnapshot, Admitted) {
         locked(&self.text).clone()
     }
 
-    /// Full text that was made again, from a later state perhaps, in place of one that proved to be damaged.
+    /// Replaces full text that proved to be damaged by rebuilt full text, which may show a later
+    /// state.
     pub(super) fn replace_text(
         &self,
         connection: &Connection,
-        remade: TextSnapshot,
-    ) -> Result<(TextSnapshot, Seen), StoreError> {
-        let seen = match &self.seen {
-            Some(seen) => Arc::clone(seen),
+        rebuilt: TextSnapshot,
+    ) -> Result<(TextSnapshot, Admitted), StoreError> {
+        let admitted = match &self.admitted {
+            Some(admitted) => Arc::clone(admitted),
             None => Arc::new(all(connection).context("reading chunks")?),
         };
-        let replaced = (remade, Some(seen));
+        let replaced = (rebuilt, Some(admitted));
         locked(&self.text).clone_from(&replaced);
         Ok(replaced)
     }
@@ -123,27 +125,27 @@ impl Snapshot {
         Ok(tables)
     }
 
-    pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
-        self.seen.clone()
+    pub(super) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
+        self.admitted.clone()
     }
 
-    /// The codes of this state, and which of them are seen; found once for all questions of a set.
+    /// The codes of this state, and the admitted rows; computed once per set.
     pub(super) fn codes(
         &self,
         connection: &Connection,
         set: VectorSet,
-    ) -> Result<Looked, StoreError> {
+    ) -> Result<AdmittedCodes, StoreError> {
         if let Some(held) = locked(&self.codes).get(&set) {
             return Ok(held.clone());
         }
         let codes = self.inner.codes(connection, set)?;
-        let rows = match &self.seen {
+        let rows = match &self.admitted {
             None => None,
-            Some(seen) if matches!(set, VectorSet::Chunks | VectorSet::Atoms(_)) => {
-                Some(codes.rows(|_, owner| seen.contains(&owner)))
+            Some(admitted) if matches!(set, VectorSet::Chunks | VectorSet::Atoms(_)) => {
+                Some(codes.rows(|_, owner| admitted.contains(&owner)))
             }
             Some(_) => {
-                let nodes = vectors::seen(connection, set).context("reading vectors")?;
+                let nodes = vectors::admitted(connection, set).context("reading vectors")?;
                 Some(codes.rows(|id, _| nodes.contains(&id)))
             }
         };
@@ -153,7 +155,7 @@ impl Snapshot {
     }
 }
 
-/// What a read sees: one state of the base.
+/// One state of the base, for a read.
 pub(super) struct View<'a> {
     pub(super) inner: &'a Inner,
     pub(super) connection: &'a Connection,
@@ -161,41 +163,41 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Searches full text in this state, or in the closest that there is, for chunks that are seen. An index that
-    /// proves to be damaged is made again.
+    /// Searches full text in this state, or in the closest available one, for admitted chunks. An
+    /// index that proves to be damaged is rebuilt.
     pub(super) fn in_text<T>(
         &self,
-        search: impl Fn(&TextSnapshot, Seen) -> Result<T, StoreError>,
+        search: impl Fn(&TextSnapshot, Admitted) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let doing = "searching the full-text index";
-        let (text, seen) = match self.snapshot {
+        let (text, admitted) = match self.snapshot {
             Some(snapshot) => snapshot.text(),
             None => (self.inner.text_at(self.connection)?.snapshot(), None),
         };
-        let failed = match guarded(doing, || search(&text, seen)) {
+        let failed = match without_panic(doing, || search(&text, admitted)) {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
-        let remade = self.inner.remade_text(failed)?.snapshot();
-        let (text, seen) = match self.snapshot {
-            Some(snapshot) => snapshot.replace_text(self.connection, remade)?,
-            None => (remade, None),
+        let rebuilt = self.inner.rebuilt_text(failed)?.snapshot();
+        let (text, admitted) = match self.snapshot {
+            Some(snapshot) => snapshot.replace_text(self.connection, rebuilt)?,
+            None => (rebuilt, None),
         };
-        guarded(doing, || search(&text, seen))
+        without_panic(doing, || search(&text, admitted))
     }
 
-    /// Whether a filter decides what is seen.
+    /// Whether a filter limits what is visible.
     pub(super) fn is_filtered(&self) -> bool {
         self.snapshot.is_some_and(|snapshot| snapshot.is_filtered)
     }
 
-    /// The chunks that are seen; all of them, where it does not say.
-    pub(super) fn seen(&self) -> Option<Arc<HashSet<u64>>> {
-        self.snapshot.and_then(Snapshot::seen)
+    /// The admitted chunks; `None` admits all.
+    pub(super) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
+        self.snapshot.and_then(Snapshot::admitted)
     }
 
-    /// The codes of a set in this state, and which of them are seen.
-    pub(super) fn codes(&self, set: VectorSet) -> Result<Looked, StoreError> {
+    /// The codes of a set in this state, and the admitted rows.
+    pub(super) fn codes(&self, set: VectorSet) -> Result<AdmittedCodes, StoreError> {
         match self.snapshot {
             Some(snapshot) => snapshot.codes(self.connection, set),
             None => Ok((self.inner.codes(self.connection, set)?, None)),
@@ -225,7 +227,7 @@ impl View<'_> {
                     })
                     .optional()
                     .context("reading vectors")?;
-                // Deleted by another process since the codes were read: below any floor.
+                // Another process deleted it since the codes were read: below any threshold.
                 near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
             }
             list.retain(|near| min_score <= near.score && near.score.is_finite());
@@ -239,7 +241,8 @@ impl View<'_> {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let connection = locked(&self.connection).take();
-        // Views and what they show go with the transaction; a connection that cannot end it is closed.
+        // Views and their content go with the transaction; a connection that cannot end it is
+        // closed.
         if let Some(connection) = connection
             && connection.execute_batch("ROLLBACK").is_ok()
         {
@@ -260,10 +263,12 @@ mod tests {
     use super::*;
     use crate::Base;
 
-    /// A table that is added is seen through the filter, or it is said here why it need not be.
+    /// A new table needs a view for filters, or an entry below that says why not.
     #[test]
-    fn every_table_is_seen_through_a_filter() {
-        /// No question reads these: counters, the ledger with its origins, runs, jobs, original files and their corrections, rows that are on their way out. Pairs of words take their samples along.
+    fn every_table_has_a_view_for_filters() {
+        /// No question reads these: counters, the ledger with its origins, runs, jobs, original
+        /// files with their corrections, and rows that will be deleted. Tag pairs bring their
+        /// samples along.
         const OTHERS: [&str; 19] = [
             "call_sources",
             "calls",

@@ -18,7 +18,7 @@ pub(super) fn table(set: VectorSet) -> &'static str {
     }
 }
 
-/// The table of what the vectors of a set stand for.
+/// The table of the nodes that the vectors of a set belong to.
 pub(super) fn nodes(set: VectorSet) -> &'static str {
     match set {
         VectorSet::Chunks => "chunks",
@@ -43,8 +43,8 @@ pub(super) fn stored(
     nodes.iter().map(of).collect()
 }
 
-/// The nodes of a set that are seen.
-pub(super) fn seen(connection: &Connection, set: VectorSet) -> rusqlite::Result<HashSet<u64>> {
+/// The visible nodes of a set.
+pub(super) fn admitted(connection: &Connection, set: VectorSet) -> rusqlite::Result<HashSet<u64>> {
     connection
         .prepare_cached(&format!("SELECT node FROM {}", table(set)))?
         .query_map([], |row| rows::id(row, 0))?

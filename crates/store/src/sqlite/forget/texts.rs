@@ -1,4 +1,4 @@
-//! What stands in documents, or was made of them?
+//! Reads the texts of documents, and the texts that were derived from them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -12,7 +12,7 @@ use rusqlite::types::ValueRef;
 
 use crate::phrases::Phrases;
 
-/// What stands in documents or was made of them, each query with the document that it belongs to.
+/// Queries for the texts of documents and for the texts derived from them, each with its document.
 const TEXTS: &[&str] = &[
     "SELECT id, text FROM sources",
     "SELECT id, summary FROM sources WHERE summary IS NOT NULL",
@@ -26,7 +26,8 @@ const TEXTS: &[&str] = &[
     "SELECT c.source, t.text FROM tag_examples t JOIN chunks c ON c.id = t.chunk",
 ];
 
-/// What was made of several documents together, and goes with any of them. It is no text of another document.
+/// Queries for texts that were derived from several documents together, and go with any of them.
+/// They do not count as texts of another document.
 const SHARED: &[&str] = &[
     "SELECT c.source, d.text FROM descriptions d JOIN entity_mentions m ON m.entity = d.node
      JOIN chunks c ON c.id = m.chunk",
@@ -42,7 +43,7 @@ const SHARED: &[&str] = &[
      SELECT a.source, x.text FROM above a JOIN summaries x ON x.id = a.summary",
 ];
 
-/// Prompts show tables by their cells, which need not stand so in the text.
+/// Prompts show tables by their cells, which the text need not contain in that form.
 const CELLS: &[&str] = &["SELECT source, cells FROM chunks WHERE cells IS NOT NULL"];
 
 /// Prompts hold pictures in base64.
@@ -64,7 +65,7 @@ pub(super) fn sources(
     Ok(sources)
 }
 
-/// The sentences and lines of these documents and of what was made of them.
+/// The sentences and lines of these documents, and of the texts derived from them.
 pub(super) fn phrases(
     connection: &Connection,
     sources: &BTreeSet<i64>,
@@ -91,7 +92,7 @@ pub(super) fn phrases(
     Ok(Phrases::new(texts))
 }
 
-/// Those phrases that no other document has, and that do not stand in a template of ours.
+/// The phrases that no other document has, and that no template of ours contains.
 pub(super) fn own(
     connection: &Connection,
     sources: &BTreeSet<i64>,
@@ -111,7 +112,7 @@ pub(super) fn own(
     Ok(phrases.without(&others))
 }
 
-/// Hands on each text of documents that are `IN` or `NOT IN` these.
+/// Passes on each text of documents that are `IN` or `NOT IN` these.
 fn each_text(
     connection: &Connection,
     queries: &[&str],

@@ -11,21 +11,22 @@ use super::super::rows;
 use super::texts::{own, phrases, sources};
 use crate::phrases::Phrases;
 
-/// What was found in one state of the base. What came since can be looked at alone.
+/// The traces in one state of the base. Entries that came since can be searched alone.
 pub(super) struct Traces {
     files: Vec<String>,
     state: State,
-    /// What the files say, and what they alone do.
-    said: Phrases,
+    /// The phrases of the files, and those that only these files have.
+    all_phrases: Phrases,
     own: Phrases,
-    /// The last row of the ledger that was looked at.
+    /// The last row of the ledger that was searched.
     last_call: i64,
     calls: HashSet<String>,
     runs: HashMap<String, Run>,
     verified: Vec<i64>,
 }
 
-/// While this stands, no document came or went, and the rows of the ledger have their numbers.
+/// While this is unchanged, no document came or went, and the rows of the ledger keep their
+/// numbers.
 #[derive(PartialEq, Eq)]
 struct State {
     text: i64,
@@ -34,9 +35,9 @@ struct State {
 }
 
 struct Run {
-    /// It may have changed since, for it went on.
-    is_going_on: bool,
-    /// Whether its calls alone are left.
+    /// Whether it was running, and so may have changed since.
+    was_running: bool,
+    /// Whether only its calls are left.
     is_pruned: bool,
     holds: bool,
     /// The calls that it rests on.
@@ -47,24 +48,24 @@ struct Run {
 pub(super) struct Found {
     pub(super) calls: HashSet<String>,
     pub(super) runs: Vec<String>,
-    /// Runs of which calls alone are left.
+    /// Runs of which only calls are left.
     pub(super) pruned: Vec<String>,
     pub(super) verified: Vec<i64>,
 }
 
 impl Traces {
-    /// Looks through the ledger and all runs.
-    pub(super) fn look(connection: &Connection, files: Vec<String>) -> rusqlite::Result<Self> {
+    /// Searches the ledger and all runs.
+    pub(super) fn find(connection: &Connection, files: Vec<String>) -> rusqlite::Result<Self> {
         let sources = sources(connection, &files)?;
-        let said = phrases(connection, &sources)?;
-        let own = match said.is_empty() {
-            true => said.clone(),
-            false => own(connection, &sources, &said)?,
+        let all_phrases = phrases(connection, &sources)?;
+        let own = match all_phrases.is_empty() {
+            true => all_phrases.clone(),
+            false => own(connection, &sources, &all_phrases)?,
         };
         let mut traces = Self {
             files,
             state: State::of(connection)?,
-            said,
+            all_phrases,
             own,
             last_call: 0,
             calls: HashSet::new(),
@@ -72,31 +73,32 @@ impl Traces {
             verified: Vec::new(),
         };
         if !sources.is_empty() {
-            traces.look_at_calls(connection, &sources)?;
-            traces.look_at_runs(connection, &sources)?;
-            traces.look_at_verified(connection, &sources)?;
+            traces.search_calls(connection, &sources)?;
+            traces.search_runs(connection, &sources)?;
+            traces.search_verified(connection, &sources)?;
         }
         Ok(traces)
     }
 
-    /// Looks at the calls and runs that came since, or at all again where documents did.
-    pub(super) fn look_again(mut self, connection: &Connection) -> rusqlite::Result<Self> {
+    /// Searches the calls and runs that came since, or everything again if documents came or went.
+    pub(super) fn find_new(mut self, connection: &Connection) -> rusqlite::Result<Self> {
         let sources = sources(connection, &self.files)?;
         let state = State::of(connection)?;
-        let is_as_it_was = state == self.state && !state.is_forgetting;
-        if !is_as_it_was || phrases(connection, &sources)? != self.said {
-            return Self::look(connection, self.files);
+        let is_unchanged = state == self.state && !state.is_forgetting;
+        if !is_unchanged || phrases(connection, &sources)? != self.all_phrases {
+            return Self::find(connection, self.files);
         }
         if !sources.is_empty() {
-            self.look_at_calls(connection, &sources)?;
-            self.look_at_runs(connection, &sources)?;
-            self.look_at_verified(connection, &sources)?;
+            self.search_calls(connection, &sources)?;
+            self.search_runs(connection, &sources)?;
+            self.search_verified(connection, &sources)?;
         }
         Ok(self)
     }
 
-    /// Looks at those that were made of these documents, and at the text of those that came since.
-    fn look_at_calls(
+    /// Finds the calls that were made of these documents, and the new calls whose text holds a
+    /// phrase.
+    fn search_calls(
         &mut self,
         connection: &Connection,
         sources: &BTreeSet<i64>,
@@ -110,7 +112,7 @@ impl Traces {
         let last = "SELECT coalesce(max(rowid), 0) FROM calls";
         let last: i64 = connection.query_row(last, [], |row| row.get(0))?;
         if !self.own.is_empty() {
-            // The reply of an embedder is numbers.
+            // The reply of an embedder consists of numbers.
             let mut statement = connection.prepare(
                 "SELECT key, request, CASE role WHEN 'embed' THEN '' ELSE reply END FROM calls WHERE ?1 < rowid",
             )?;
@@ -126,8 +128,8 @@ impl Traces {
         Ok(())
     }
 
-    /// Looks at those that are not known yet, or went on; and at what is left of those that were pruned.
-    fn look_at_runs(
+    /// Searches the runs that are new or were running, and what is left of pruned runs.
+    fn search_runs(
         &mut self,
         connection: &Connection,
         sources: &BTreeSet<i64>,
@@ -139,10 +141,10 @@ impl Traces {
         let listed: HashMap<String, Option<String>> = listed
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
-        let is_as_it_was = |id: &String, run: &Run| {
-            listed.get(id).is_some_and(|state| state.is_none() == run.is_pruned) && !run.is_going_on
+        let is_unchanged = |id: &String, run: &Run| {
+            listed.get(id).is_some_and(|state| state.is_none() == run.is_pruned) && !run.was_running
         };
-        self.runs.retain(|id, run| is_as_it_was(id, run));
+        self.runs.retain(|id, run| is_unchanged(id, run));
         let mut naming = connection.prepare("SELECT run FROM run_sources WHERE source = ?1")?;
         let mut names_them: HashSet<String> = HashSet::new();
         for source in sources {
@@ -160,7 +162,7 @@ impl Traces {
             }
             let keys = calls.query_map([&id], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut run = Run {
-                is_going_on: state.as_deref() == Some(RunState::Running.as_str()),
+                was_running: state.as_deref() == Some(RunState::Running.as_str()),
                 is_pruned: state.is_none(),
                 holds: names_them.contains(&id),
                 keys,
@@ -174,8 +176,8 @@ impl Traces {
         Ok(())
     }
 
-    /// Looks at all of them: there are as many as people have judged.
-    fn look_at_verified(
+    /// Searches all verified answers: there are only as many as people have judged.
+    fn search_verified(
         &mut self,
         connection: &Connection,
         sources: &BTreeSet<i64>,
@@ -192,7 +194,7 @@ impl Traces {
         while let Some(row) = listed.next()? {
             let json = row.get_ref(1)?.as_str()?;
             let verified: Verified = rows::json(row, 1)?;
-            // What it rests on may have stood in the document before that changed.
+            // An answer may rest on an earlier version of the document.
             let rests_on_them = verified.grounds.iter().any(|ground| uris.contains(&ground.uri));
             if rests_on_them || self.own.any_in_json(json) || nodes.any_in_json(json) {
                 self.verified.push(row.get(0)?);
@@ -201,8 +203,8 @@ impl Traces {
         Ok(())
     }
 
-    /// Runs that hold one of the phrases, name a node of these documents, or rest on a call that goes. Calls that
-    /// only such runs rest on go as well: what a model made of the text in words of its own.
+    /// Runs that hold a phrase, name a node of these documents, or rest on a deleted call. Calls
+    /// that only such runs rest on go as well, because a model may have reworded the text in them.
     pub(super) fn found(self) -> Found {
         let Self { mut calls, runs, verified, .. } = self;
         let (gone, kept): (Vec<_>, Vec<_>) = runs
@@ -258,7 +260,7 @@ impl State {
     }
 }
 
-/// Whether a request holds one of the phrases, but for the shape of the reply that it asks for: that is ours.
+/// Whether a request holds one of the phrases outside the schema for the reply, which is ours.
 fn asks(phrases: &Phrases, request: &str) -> bool {
     if !phrases.any_in_json(request) {
         return false;
@@ -322,9 +324,10 @@ mod tests {
         base.keep_all(vec![call]).await.unwrap();
     }
 
-    /// What was looked at is not read again while others wait, unless documents came or went.
+    /// Entries that were searched are not searched again while others wait, unless documents came
+    /// or went.
     #[tokio::test]
-    async fn only_what_came_since_is_looked_at_again() {
+    async fn only_new_entries_are_searched_again() {
         const SECRET: &str = "The secret crane lifts nine tons.";
         let folder = tempfile::tempdir().unwrap();
         let base = Base::open_or_create(folder.path()).unwrap();
@@ -332,17 +335,17 @@ mod tests {
         keep(&base, "asked", SECRET).await;
         keep(&base, "changed", "Well?").await;
         let connection = base.inner.reader().unwrap();
-        let look = || Traces::look(&connection, vec!["a.txt".to_owned()]).unwrap();
-        let (one, other) = (look(), look());
+        let find = || Traces::find(&connection, vec!["a.txt".to_owned()]).unwrap();
+        let (one, other) = (find(), find());
         let sql = "UPDATE calls SET request = ?1 WHERE key = 'changed'";
         base.inner.transaction("changing", |tx| tx.execute(sql, [SECRET])).unwrap();
         keep(&base, "new", SECRET).await;
         keep(&base, "other", "Well?").await;
         let mut found: Vec<_> =
-            one.look_again(&connection).unwrap().found().calls.into_iter().collect();
+            one.find_new(&connection).unwrap().found().calls.into_iter().collect();
         found.sort();
         assert_eq!(found, ["asked", "new"]);
         put(&base, "b.txt", "Another crane.").await;
-        assert_eq!(other.look_again(&connection).unwrap().found().calls.len(), 3);
+        assert_eq!(other.find_new(&connection).unwrap().found().calls.len(), 3);
     }
 }

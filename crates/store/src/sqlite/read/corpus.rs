@@ -1,4 +1,4 @@
-//! The [`CorpusReader`] port: what stands in the documents.
+//! Implements the [`CorpusReader`] port: the content of documents.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -16,7 +16,7 @@ use crate::sqlite::{counts, records, rows};
 impl CorpusReader for Base {
     async fn sources(&self, which: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError> {
         let of = owned(which);
-        self.looking("reading sources", move |connection| match of {
+        self.querying("reading sources", move |connection| match of {
             Some(ids) => sources_by_id(connection, &ids),
             None => connection
                 .prepare(&format!("SELECT {} FROM sources ORDER BY uri", rows::SOURCE_COLUMNS))?
@@ -58,7 +58,7 @@ impl CorpusReader for Base {
     }
 
     async fn first_chunks(&self, source: SourceId, limit: usize) -> Result<Vec<Chunk>, StoreError> {
-        self.looking("reading chunks", move |connection| {
+        self.querying("reading chunks", move |connection| {
             let sql = format!(
                 "SELECT {} FROM chunks c JOIN sources s ON s.id = c.source
                  WHERE c.source = ?1 AND NOT c.hidden ORDER BY c.ordinal LIMIT ?2",
@@ -73,7 +73,7 @@ impl CorpusReader for Base {
     }
 
     async fn sample_titles(&self, n: usize) -> Result<Vec<String>, StoreError> {
-        self.looking("reading titles", move |connection| {
+        self.querying("reading titles", move |connection| {
             connection
                 .prepare_cached(
                     "SELECT s.title FROM chunks c JOIN sources s ON s.id = c.source
@@ -86,7 +86,7 @@ impl CorpusReader for Base {
     }
 
     async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
-        self.looking("counting languages", move |connection| {
+        self.querying("counting languages", move |connection| {
             connection
                 .prepare("SELECT language, count(*) FROM sources GROUP BY 1 ORDER BY 2 DESC, 1")?
                 .query_map([], |row| Ok((row.get(0)?, rows::size(row, 1)?)))?
@@ -97,7 +97,7 @@ impl CorpusReader for Base {
 
     async fn figures(&self, chunks: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError> {
         let chunks = chunks.to_vec();
-        self.looking("reading figures", move |connection| {
+        self.querying("reading figures", move |connection| {
             let mut statement = connection
                 .prepare_cached("SELECT media_type, bytes FROM figures WHERE chunk = ?1")?;
             let image =
@@ -117,7 +117,7 @@ impl CorpusReader for Base {
                 (Some(kind), chunks.iter().map(|id| id.0).collect())
             }
         };
-        self.looking("reading atoms", move |connection| {
+        self.querying("reading atoms", move |connection| {
             let condition = match kind {
                 None => "id = ?1 AND ?2 IS NULL",
                 Some(_) => "chunk = ?1 AND kind = ?2 ORDER BY ordinal",
@@ -138,18 +138,18 @@ impl CorpusReader for Base {
 
     async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError> {
         let schema = schema.map(str::to_owned);
-        self.looking("reading records", move |connection| {
+        self.querying("reading records", move |connection| {
             records::all(connection, schema.as_deref())
         })
         .await
     }
 
     async fn state(&self) -> Result<BaseState, StoreError> {
-        self.looking("reading the state of the base", counts::state).await
+        self.querying("reading the state of the base", counts::state).await
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
-        self.looking("counting", counts::summary).await
+        self.querying("counting", counts::summary).await
     }
 }
 

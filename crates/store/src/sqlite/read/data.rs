@@ -1,4 +1,4 @@
-//! The [`DataTables`] port: typed tables, and what plans and statements over them give.
+//! Implements the [`DataTables`] port: typed tables, and plans and statements over them.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -17,7 +17,7 @@ impl DataTables for Base {
         self.viewing(doing, move |view| {
             let read = || -> rusqlite::Result<Vec<DataTable>> {
                 let entries = data::entries(view.connection, view.is_filtered())?;
-                entries.into_iter().map(|entry| data::told(view.connection, entry)).collect()
+                entries.into_iter().map(|entry| data::described(view.connection, entry)).collect()
             };
             match view.snapshot {
                 Some(snapshot) => snapshot.tables(|| read().context(doing)),
@@ -41,7 +41,7 @@ impl DataTables for Base {
 
     async fn run_plan(&self, plan: &TablePlan) -> Result<PlanRows, StoreError> {
         let plan = plan.clone();
-        self.viewing("working out a plan over tables", move |view| {
+        self.viewing("running a plan over tables", move |view| {
             data::run_plan(view.connection, view.is_filtered(), &plan)
         })
         .await
@@ -52,7 +52,7 @@ impl DataTables for Base {
             .viewing("reading the tables of the base", |view| {
                 let entries = data::entries(view.connection, view.is_filtered())
                     .context("reading the tables of the base")?;
-                Ok((entries, view.seen().filter(|_| view.is_filtered())))
+                Ok((entries, view.admitted().filter(|_| view.is_filtered())))
             })
             .await?;
         let (inner, sql) = (self.inner.clone(), sql.to_owned());

@@ -1,4 +1,5 @@
-//! The [`GraphReader`] port: edges of chunks, and what was distilled over many of them.
+//! Implements the [`GraphReader`] port: edges of chunks, and nodes that were distilled from many
+//! chunks.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -18,7 +19,7 @@ impl GraphReader for Base {
         limit: usize,
     ) -> Result<Vec<ChunkList>, StoreError> {
         let lookup = links::Lookup::of(of);
-        self.looking("reading edges to chunks", move |connection| lookup.read(connection, limit))
+        self.querying("reading edges to chunks", move |connection| lookup.read(connection, limit))
             .await
     }
 
@@ -28,7 +29,7 @@ impl GraphReader for Base {
         kind: LinkKind,
     ) -> Result<Vec<ChunkLinks>, StoreError> {
         let chunks = chunks.to_vec();
-        self.looking("reading edges of chunks", move |connection| {
+        self.querying("reading edges of chunks", move |connection| {
             links::links_of(connection, &chunks, kind)
         })
         .await
@@ -36,12 +37,12 @@ impl GraphReader for Base {
 
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
         let ids = ids.to_vec();
-        self.looking("reading entities", move |connection| graph::entities(connection, &ids)).await
+        self.querying("reading entities", move |connection| graph::entities(connection, &ids)).await
     }
 
     async fn relations_of(&self, entities: &[EntityId]) -> Result<Vec<Relation>, StoreError> {
         let ids = entities.to_vec();
-        self.looking("reading relations", move |connection| graph::relations_of(connection, &ids))
+        self.querying("reading relations", move |connection| graph::relations_of(connection, &ids))
             .await
     }
 
@@ -51,7 +52,7 @@ impl GraphReader for Base {
         limit: usize,
     ) -> Result<Vec<EntityId>, StoreError> {
         let ids = entities.to_vec();
-        self.looking("reading relations", move |connection| {
+        self.querying("reading relations", move |connection| {
             layers::related_to(connection, &ids, limit)
         })
         .await
@@ -59,7 +60,7 @@ impl GraphReader for Base {
 
     async fn communities(&self, which: Which<'_, EntityId>) -> Result<Vec<Community>, StoreError> {
         let of = owned(which);
-        self.looking("reading communities", move |connection| {
+        self.querying("reading communities", move |connection| {
             graph::communities(connection, of.as_deref())
         })
         .await
@@ -67,6 +68,7 @@ impl GraphReader for Base {
 
     async fn summaries(&self, ids: &[SummaryId]) -> Result<Vec<Summary>, StoreError> {
         let ids = ids.to_vec();
-        self.looking("reading summaries", move |connection| tree::summaries(connection, &ids)).await
+        self.querying("reading summaries", move |connection| tree::summaries(connection, &ids))
+            .await
     }
 }

@@ -1,4 +1,4 @@
-//! The [`SearchIndex`] port: what is near, what matches, who bears a name.
+//! Implements the [`SearchIndex`] port: nearest vectors, matching chunks, and the bearers of names.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -35,7 +35,7 @@ impl SearchIndex for Base {
         nodes: &[NodeId],
     ) -> Result<Vec<Option<Vector>>, StoreError> {
         let nodes = nodes.to_vec();
-        self.looking("reading vectors", move |connection| vectors::stored(connection, set, &nodes))
+        self.querying("reading vectors", move |connection| vectors::stored(connection, set, &nodes))
             .await
     }
 
@@ -47,11 +47,11 @@ impl SearchIndex for Base {
         let (query, chunks) = (query.clone(), chunks.to_vec());
         self.viewing("comparing chunks", move |view| {
             let (codes, _) = view.codes(VectorSet::Chunks)?;
-            let seen = view.seen();
+            let admitted = view.admitted();
             let chunks: Vec<u64> = chunks.iter().map(|chunk| chunk.0).collect();
             let mut similarities = codes.similarities(&query, &chunks);
             for (similarity, chunk) in similarities.iter_mut().zip(&chunks) {
-                if seen.as_ref().is_some_and(|seen| !seen.contains(chunk)) {
+                if admitted.as_ref().is_some_and(|admitted| !admitted.contains(chunk)) {
                     *similarity = 0.0;
                 }
             }
@@ -83,8 +83,8 @@ impl SearchIndex for Base {
                 .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")
                 .context("reading chunks")?;
             let mut hits = Vec::new();
-            for (id, score) in view.in_text(|text, seen| text.search(&words, k, seen))? {
-                // Another process may be ahead of the index that this one sees.
+            for (id, score) in view.in_text(|text, admitted| text.search(&words, k, admitted))? {
+                // Another process may have changed the database since the index was committed.
                 if statement.exists([id.cast_signed()]).context("reading chunks")? {
                     hits.push(Scored { item: ChunkId(id), score });
                 }
@@ -102,7 +102,7 @@ impl SearchIndex for Base {
         let (terms, chunks) =
             (terms.to_vec(), chunks.iter().map(|chunk| chunk.0).collect::<Vec<_>>());
         self.viewing("searching words", move |view| {
-            view.in_text(|text, seen| text.scores(&terms, &chunks, &seen))
+            view.in_text(|text, admitted| text.scores(&terms, &chunks, &admitted))
         })
         .await
     }
@@ -110,8 +110,8 @@ impl SearchIndex for Base {
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
         let terms = terms.to_vec();
         self.viewing("counting words", move |view| {
-            view.in_text(|text, seen| {
-                terms.iter().map(|term| text.count(term, seen.clone())).collect()
+            view.in_text(|text, admitted| {
+                terms.iter().map(|term| text.count(term, admitted.clone())).collect()
             })
         })
         .await
