@@ -41,7 +41,7 @@ fn tables_are_listed_and_queried() {
     let unknown = place.run_to(1, &["sql", "SELECT * FROM invoices"]);
     insta::assert_snapshot!(unknown.stderr, @"error: no such table: invoices; tables: orders; `pikerag tables` lists them with their columns");
     let refused = place.run_to(1, &["sql", "SELECT * FROM sqlite_schema"]);
-    insta::assert_snapshot!(refused.stderr, @"error: the statement is refused (`sqlite_master` is none of them): one SELECT over the tables is allowed; tables: orders; `pikerag tables` lists them with their columns");
+    insta::assert_snapshot!(refused.stderr, @"error: the statement is refused (`sqlite_master` is not one of the tables): one SELECT over the tables is allowed; tables: orders; `pikerag tables` lists them with their columns");
     place.run_to(0, &["delete", "--forget", "orders_2023.csv"]);
     insta::assert_snapshot!(place.run_to(0, &["tables"]).stdout, @r#"
     orders_2024  "orders_2024": 2 rows of orders_2024.csv

@@ -14,7 +14,7 @@ mod sweep;
 mod values;
 mod write;
 
-pub(super) use catalogue::{entries, told};
+pub(super) use catalogue::{described, entries};
 pub(super) use plan::{distinct, run_plan};
 pub(super) use settle::{is_behind, settle};
 pub(super) use statement::run_statement;

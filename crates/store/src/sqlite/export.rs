@@ -1,5 +1,6 @@
-//! What does the graph look like as lines? Nodes, then edges, each in a fixed order, so that two bases with the same
-//! content export the same bytes; and those of a few nodes, found by their identifiers without reading the rest.
+//! Exports the graph as lines: nodes, then edges, each in a fixed order. Two bases with the same
+//! content export the same bytes. Single nodes and their edges are found by identifier without
+//! reading the rest.
 
 mod edges;
 mod line;
@@ -12,8 +13,8 @@ use super::base::Base;
 use crate::error::Context;
 
 impl Base {
-    /// Hands the whole graph to `line`, node by node and edge by edge; in a snapshot what is seen of it. The ledger is
-    /// not part of it.
+    /// Passes the whole graph to `line`, node by node and edge by edge; in a snapshot, its visible
+    /// part. The ledger is not exported.
     ///
     /// # Errors
     /// The base cannot be read, or `line` fails (a full disk, a closed pipe).
@@ -28,7 +29,7 @@ impl Base {
         })
     }
 
-    /// As [`Base::export`], for the edges alone: told without reading any text.
+    /// As [`Base::export`], for the edges alone, without reading any text.
     ///
     /// # Errors
     /// As [`Base::export`].
@@ -41,8 +42,8 @@ impl Base {
         })
     }
 
-    /// As [`Base::export`], for the nodes that people call by a name: documents (without their text), sections,
-    /// entities, communities, tags.
+    /// As [`Base::export`], for the nodes that have names: documents (without their text),
+    /// sections, entities, communities, tags.
     ///
     /// # Errors
     /// As [`Base::export`].
@@ -55,8 +56,8 @@ impl Base {
         })
     }
 
-    /// The lines of these nodes, documents without their text; those that are not there or not seen are left out. Takes
-    /// as long as there are nodes, however large the base is.
+    /// The lines of these nodes, documents without their text. Missing and hidden nodes are left
+    /// out. The time depends on the number of nodes, not on the size of the base.
     ///
     /// # Errors
     /// The base cannot be read.
@@ -64,7 +65,8 @@ impl Base {
         self.view("reading nodes", |view| nodes::by_id(view.connection, ids))
     }
 
-    /// The edges that lead from or to these nodes; one between two of them comes twice. Takes as long as there are edges.
+    /// The edges from and to these nodes; an edge between two of them occurs twice. The time
+    /// depends on the number of edges.
     ///
     /// # Errors
     /// The base cannot be read.

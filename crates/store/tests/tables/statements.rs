@@ -1,4 +1,4 @@
-//! What a person's statement may do, and what it may not.
+//! Tests which statements of a person run, and which are refused.
 
 use pikerag_knowledge::{DataTables, SqlLimits};
 use pikerag_store::Base;
@@ -35,7 +35,7 @@ async fn orders() -> (tempfile::TempDir, Base) {
 #[tokio::test]
 async fn a_select_is_run() {
     let (_folder, base) = orders().await;
-    let mut said = Vec::new();
+    let mut shown = Vec::new();
     for sql in [
         "SELECT * FROM orders",
         "select region, sum(amount) as total, median(amount) from Orders group by region order by 2 desc",
@@ -43,9 +43,9 @@ async fn a_select_is_run() {
         "SELECT region, rank() OVER (ORDER BY amount DESC) FROM orders LIMIT 1",
         "SELECT \"select\" FROM orders WHERE amount > (SELECT avg(amount) FROM orders) ORDER BY 1",
     ] {
-        said.push(format!("{sql}\n{}", run(&base, sql).await));
+        shown.push(format!("{sql}\n{}", run(&base, sql).await));
     }
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(shown.join("\n"), @r#"
     SELECT * FROM orders
     region, amount, select
     north, 5, a
@@ -106,15 +106,15 @@ const REFUSED: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn nothing_else_is_run_or_read() {
+async fn other_statements_are_refused() {
     let (_folder, base) = orders().await;
-    let mut said = Vec::new();
+    let mut shown = Vec::new();
     for sql in REFUSED {
-        said.push(format!("{sql}\n  {}", run(&base, sql).await));
+        shown.push(format!("{sql}\n  {}", run(&base, sql).await));
     }
-    insta::assert_snapshot!(said.join("\n"), @r"
+    insta::assert_snapshot!(shown.join("\n"), @r"
 
-      ! the statement is refused (it is no SELECT): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not a SELECT): one SELECT over the tables is allowed; tables: orders
     SELECT
       ! incomplete input; tables: orders
     SELECT colour FROM orders
@@ -132,41 +132,41 @@ async fn nothing_else_is_run_or_read() {
     WITH orders AS (SELECT * FROM chunks) SELECT * FROM orders
       ! no such table: chunks; tables: orders
     SELECT * FROM sqlite_schema
-      ! the statement is refused (`sqlite_master` is none of them): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (`sqlite_master` is not one of the tables): one SELECT over the tables is allowed; tables: orders
     SELECT count(*) FROM sqlite_temp_schema
-      ! the statement is refused (`sqlite_temp_schema` is none of them): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (`sqlite_temp_schema` is not one of the tables): one SELECT over the tables is allowed; tables: orders
     SELECT * FROM pragma_database_list
-      ! the statement is refused (`pragma_database_list` is none of them): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (`pragma_database_list` is not one of the tables): one SELECT over the tables is allowed; tables: orders
     SELECT count(*) FROM pragma_table_list
-      ! the statement is refused (`pragma_table_list` is none of them): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (`pragma_table_list` is not one of the tables): one SELECT over the tables is allowed; tables: orders
     SELECT * FROM dbstat
-      ! the statement is refused (`dbstat` is none of them): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (`dbstat` is not one of the tables): one SELECT over the tables is allowed; tables: orders
     SELECT * FROM temp.admitted
       ! no such table: temp.admitted; tables: orders
     PRAGMA table_info(orders)
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     ATTACH 'x' AS y
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     DETACH temp
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     INSERT INTO orders VALUES (1, 2, 3)
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     UPDATE orders SET amount = 1
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     DELETE FROM orders
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     DROP VIEW orders
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     CREATE TABLE x (y)
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     CREATE TEMP TRIGGER t AFTER INSERT ON orders BEGIN SELECT 1; END
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     BEGIN
-      ! the statement is refused (it does not read): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not read-only): one SELECT over the tables is allowed; tables: orders
     VACUUM
-      ! the statement is refused (it is no SELECT): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not a SELECT): one SELECT over the tables is allowed; tables: orders
     EXPLAIN SELECT * FROM orders
-      ! the statement is refused (it is no SELECT): one SELECT over the tables is allowed; tables: orders
+      ! the statement is refused (it is not a SELECT): one SELECT over the tables is allowed; tables: orders
     SELECT load_extension('x')
       ! the statement is refused (there is no function `load_extension`): one SELECT over the tables is allowed; tables: orders
     SELECT randomblob(10)

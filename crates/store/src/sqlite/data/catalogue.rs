@@ -1,4 +1,4 @@
-//! Reads which tables there are, in one state of the base and of it what a filter admits.
+//! Reads the tables of one state of the base, as far as a filter admits their rows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,26 +6,26 @@ use pikerag_knowledge::{DataColumn, DataPart, DataTable, SourceId};
 use rusqlite::{Connection, params};
 
 use super::naming::{self, Named};
-use super::survey::{emptied, surveyed};
+use super::survey::{surveyed, without_facts};
 use crate::sqlite::rows;
 use crate::sqlite::rows::limit_of;
 
-/// Rows of a part of a table that are surveyed for a caller who sees no more; of a larger part, least and greatest values,
-/// samples and the number of different values are left out.
+/// The most rows of a table's visible part that are surveyed. For a larger part, least and greatest
+/// values, samples and the number of distinct values are left out.
 const SURVEYED: u64 = 200_000;
 
-/// A table, without what is told from all of its rows.
+/// A table without the facts that come from all of its rows.
 pub(in crate::sqlite) struct Entry {
     pub(super) id: i64,
     pub(super) table: DataTable,
-    /// Whether all of its rows are seen, and were surveyed.
+    /// Whether all of its rows are visible and were surveyed.
     is_known: bool,
-    /// Whether some of its rows are not seen.
+    /// Whether some of its rows are hidden.
     is_part: bool,
 }
 
-/// The condition that rows which are seen fulfil: of a table, or of its alias.
-pub(super) fn seen(is_filtered: bool, alias: &str) -> String {
+/// The condition that visible rows of a table, or of its alias, fulfil.
+pub(super) fn visible_rows(is_filtered: bool, alias: &str) -> String {
     match (is_filtered, alias) {
         (false, _) => "TRUE".to_owned(),
         (true, "") => "chunk IN temp.admitted".to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn seen(is_filtered: bool, alias: &str) -> String {
     }
 }
 
-/// All tables that hold a row which is seen, by name.
+/// All tables that have a visible row, by name.
 pub(in crate::sqlite) fn entries(
     connection: &Connection,
     is_filtered: bool,
@@ -71,7 +71,8 @@ pub(in crate::sqlite) fn entries(
     Ok(entries)
 }
 
-/// Names that documents which are not seen have a part in give way to those of the others.
+/// Renames tables whose title comes from hidden documents too. Their new names differ from those of
+/// the other tables.
 fn rename(connection: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()> {
     let mut others = Vec::new();
     let mut taken = BTreeSet::new();
@@ -109,7 +110,7 @@ pub(super) struct Part {
     named: Option<Named>,
 }
 
-/// The documents of a table that hold rows, by name; of very many, some.
+/// The documents that hold rows of a table, by name; of very many, some.
 pub(super) fn parts(connection: &Connection, table: i64) -> rusqlite::Result<Vec<Part>> {
     connection
         .prepare_cached(
@@ -135,7 +136,7 @@ pub(super) fn parts(connection: &Connection, table: i64) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// What people call the rows of these documents.
+/// The title of the rows of these documents.
 pub(super) fn title_of(parts: &[Part]) -> String {
     let title = |part: &Part| match &part.named {
         Some(named) => named.title.clone(),
@@ -145,8 +146,8 @@ pub(super) fn title_of(parts: &[Part]) -> String {
     naming::of_parts(titles.iter().map(String::as_str))
 }
 
-/// All that is told of a table.
-pub(in crate::sqlite) fn told(
+/// A table with all its facts.
+pub(in crate::sqlite) fn described(
     connection: &Connection,
     entry: Entry,
 ) -> rusqlite::Result<DataTable> {
@@ -162,9 +163,9 @@ pub(in crate::sqlite) fn told(
     table.about.retain(|words| *words != table.title);
     table.parts = parts.into_iter().map(|part| part.part).collect();
     if is_part && SURVEYED < table.rows {
-        table.columns = table.columns.into_iter().map(emptied).collect();
+        table.columns = table.columns.into_iter().map(without_facts).collect();
     } else if !is_known {
-        table.columns = surveyed(connection, id, &seen(is_part, ""), table.columns)?;
+        table.columns = surveyed(connection, id, &visible_rows(is_part, ""), table.columns)?;
     }
     Ok(table)
 }

@@ -1,4 +1,4 @@
-//! Makes SQL of a plan.
+//! Translates a plan to SQL.
 
 use std::fmt::Write;
 
@@ -7,18 +7,19 @@ use pikerag_knowledge::{
     TablePlan, TableTerm,
 };
 
-use super::expressions::{Dress, Writer, number, ordered, sortable};
+use super::expressions::{Notation, Writer, number, ordered, sortable};
 
 /// The statements of a plan, which share their bound values.
 pub(super) struct Statement {
-    /// For each group: its keys and measures, how many rows it has, how many of them have a value of the first measure's
-    /// column, and the numbers of its first rows. For each row that is shown: its columns, what it is ordered by, its number.
+    /// For each group: its keys and measures, its number of rows, how many of them have the first
+    /// measure's value, and the numbers of its first rows. For each shown row: its columns, its
+    /// order value, its number.
     pub(super) rows: String,
-    /// How many rows fulfil the filters, where rows are shown.
+    /// Counts the rows that fulfil the filters, if rows are shown.
     pub(super) count: String,
     /// Keys and measures, or columns.
     pub(super) width: usize,
-    /// Where what the order goes by is found in a row.
+    /// The position of the order value in a row.
     pub(super) by: Option<usize>,
 }
 
@@ -29,13 +30,13 @@ struct Clauses {
     keys: Vec<String>,
     measures: Vec<String>,
     show: Vec<String>,
-    /// What has to be there for the first measure to count a row.
+    /// The value that must be present for the first measure to count a row.
     counted_by: String,
     order: Option<String>,
     is_descending: bool,
 }
 
-/// The statement to be run; `writer` has the values that it binds afterwards.
+/// The statement to run; afterwards `writer` holds the values that it binds.
 pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Statement, DataError> {
     let by = by_place(plan)?;
     let Clauses { from, holds, keys, measures, show, counted_by, order, is_descending } =
@@ -45,7 +46,7 @@ pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Sta
     let direction = if is_descending { "DESC " } else { "" };
     if plan.measures.is_empty() {
         let order = order.unwrap_or_else(|| "NULL".to_owned());
-        // As many as may be as large as the last one.
+        // Enough for further rows that equal the last one.
         let most =
             plan.limit.map_or(PlanRows::MOST, |limit| limit.min(PlanRows::MOST) + PlanRows::MOST);
         let rows = format!(
@@ -70,7 +71,7 @@ pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Sta
     Ok(Statement { rows, count, width, by })
 }
 
-/// The statement for people: it gives the same, but for rows as large as the last one.
+/// The statement for people. It gives the same, except for rows that equal the last one.
 pub(super) fn for_people(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
     let Clauses { from, mut holds, keys, measures, show, order, is_descending, .. } =
         clauses(writer, plan)?;
@@ -99,7 +100,7 @@ pub(super) fn for_people(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<St
     Ok(sql)
 }
 
-/// Where what groups are ordered by is among keys and measures; of rows that are shown it stands behind them.
+/// The position of the order value among keys and measures; in shown rows it is behind the columns.
 fn by_place(plan: &TablePlan) -> Result<Option<usize>, DataError> {
     let Some(order) = &plan.order else { return Ok(None) };
     match &order.by {
@@ -116,7 +117,7 @@ fn by_place(plan: &TablePlan) -> Result<Option<usize>, DataError> {
 
 fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataError> {
     let from = from(writer, plan)?;
-    let mut holds = vec![writer.seen("t0")];
+    let mut holds = vec![writer.visible_rows("t0")];
     for filter in &plan.filters {
         let condition = writer.condition(filter)?;
         holds.push(format!("({condition})"));
@@ -154,37 +155,38 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
     Ok(Clauses { from, holds, keys, measures, show, counted_by, order, is_descending })
 }
 
-/// The columns that rows are shown with: those of the plan, else all of its first table.
+/// The columns of shown rows: those of the plan, else all of its first table.
 fn shown_columns(writer: &Writer<'_>, plan: &TablePlan) -> Vec<ColumnRef> {
     let Some(first) = writer.tables.first().filter(|_| plan.show.is_empty()) else {
         return plan.show.clone();
     };
     let column = |sql: &String| ColumnRef { table: first.table.name.clone(), column: sql.clone() };
-    first.table.columns.iter().map(|told| column(&told.sql)).collect()
+    first.table.columns.iter().map(|info| column(&info.sql)).collect()
 }
 
-/// The tables, each row of the first with the first row of the others that has the same value.
+/// The tables: each row of the first, with the first row of each other table that has the same
+/// value.
 fn from(writer: &Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
     let Some(first) = writer.tables.first() else { return Ok(String::new()) };
     let mut from = writer.rows(first);
-    if writer.dress == Dress::Numbers {
+    if writer.notation == Notation::Numbers {
         from.push_str(" AS t0");
     }
     for (place, join) in (1..).zip(&plan.joins) {
         let Some(entry) = writer.tables.get(place) else { continue };
         let (key, other) = (writer.column(&join.from)?, writer.column(&join.to)?);
         let rows = writer.rows(entry);
-        match writer.dress {
-            Dress::Names => {
+        match writer.notation {
+            Notation::Names => {
                 let _ = write!(from, " LEFT JOIN {rows} ON {} = {}", other.sql, key.sql);
             }
-            Dress::Numbers => {
+            Notation::Numbers => {
                 let own = other.sql.split_once('.').map_or(other.sql.as_str(), |(_, own)| own);
                 let _ = write!(
                     from,
                     " LEFT JOIN (SELECT {own} AS value, min(row) AS row FROM {rows} WHERE {} AND {own} IS NOT NULL \
                      GROUP BY {own}) AS k{place} ON k{place}.value = {} LEFT JOIN {rows} AS t{place} ON t{place}.row = k{place}.row",
-                    writer.seen(""),
+                    writer.visible_rows(""),
                     key.sql
                 );
             }
@@ -193,7 +195,7 @@ fn from(writer: &Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
     Ok(from)
 }
 
-/// A measure, and what has to be there for a row to count.
+/// A measure, and the value that must be present for a row to count.
 fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String), DataError> {
     let Some(column) = &measure.column else {
         return match measure.function {
@@ -233,11 +235,11 @@ fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String
 /// Whether a sum of whole numbers may go beyond 64 bits, which SQLite refuses.
 fn is_large(column: &super::expressions::Column<'_>) -> bool {
     const SAFE: f64 = 1e12;
-    let told = column.told;
-    let ends = [&told.least, &told.greatest];
+    let info = column.info;
+    let ends = [&info.least, &info.greatest];
     let is_safe = |end: &&Option<String>| {
         end.as_ref().and_then(|end| end.parse().ok()).is_some_and(|end: f64| end.abs() < SAFE)
     };
-    // Of a table that is not surveyed the ends are not known.
-    told.kind == ColumnKind::Integer && told.least.is_some() && !ends.iter().all(is_safe)
+    // The ends are unknown if a table is not surveyed.
+    info.kind == ColumnKind::Integer && info.least.is_some() && !ends.iter().all(is_safe)
 }

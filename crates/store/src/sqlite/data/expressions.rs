@@ -1,28 +1,29 @@
-//! Writes columns, values and conditions of a plan as SQL. A table is its number, a column its place, and a value is bound:
-//! nothing that a plan says is pasted. For people the same is written with names and literals.
+//! Writes columns, values and conditions of a plan as SQL. Tables and columns are numbers, and
+//! values are bound: no text of a plan enters the SQL. For people, the same is written with names
+//! and literals.
 
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::{
     ColumnKind, ColumnRef, DataColumn, DataError, DataValue, TableFilter, TableGroup, TableTest,
 };
 
-use super::catalogue::{Entry, seen};
+use super::catalogue::{Entry, visible_rows};
 use super::shown::{literal, quoted};
 
 /// How tables, columns and values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dress {
-    /// To be run.
+pub(super) enum Notation {
+    /// To run.
     Numbers,
-    /// To be read, and run by a person.
+    /// To be read, and run, by a person.
     Names,
 }
 
-/// A plan's tables, and the values that were bound so far.
+/// A plan's tables, and the values bound so far.
 pub(super) struct Writer<'a> {
     pub(super) tables: Vec<&'a Entry>,
-    pub(super) dress: Dress,
-    /// Whether rows are seen through a filter.
+    pub(super) notation: Notation,
+    /// Whether a filter limits the visible rows.
     pub(super) is_filtered: bool,
     pub(super) bound: Vec<DataValue>,
 }
@@ -30,32 +31,32 @@ pub(super) struct Writer<'a> {
 /// A column of one of the tables.
 pub(super) struct Column<'a> {
     pub(super) sql: String,
-    pub(super) told: &'a DataColumn,
-    /// Its table's place in the plan, and its own in the table.
+    pub(super) info: &'a DataColumn,
+    /// The table's position in the plan, and the column's position in the table.
     table: usize,
     place: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// What the table at a place of the plan is called in the statement.
+    /// The name in the statement of the table at a position of the plan.
     pub(super) fn alias(&self, place: usize) -> String {
-        match (self.dress, self.tables.get(place)) {
-            (Dress::Names, Some(entry)) => quoted(&entry.table.name),
+        match (self.notation, self.tables.get(place)) {
+            (Notation::Names, Some(entry)) => quoted(&entry.table.name),
             _ => format!("t{place}"),
         }
     }
 
-    /// A table as rows are taken from it.
+    /// The table in the statement that rows are taken from.
     pub(super) fn rows(&self, entry: &Entry) -> String {
-        match self.dress {
-            Dress::Numbers => format!("main.data_{}", entry.id),
-            Dress::Names => quoted(&entry.table.name),
+        match self.notation {
+            Notation::Numbers => format!("main.data_{}", entry.id),
+            Notation::Names => quoted(&entry.table.name),
         }
     }
 
-    /// The condition that rows of a table which are seen fulfil.
-    pub(super) fn seen(&self, alias: &str) -> String {
-        seen(self.is_filtered && self.dress == Dress::Numbers, alias)
+    /// The condition that visible rows of a table fulfil.
+    pub(super) fn visible_rows(&self, alias: &str) -> String {
+        visible_rows(self.is_filtered && self.notation == Notation::Numbers, alias)
     }
 
     pub(super) fn column(&self, of: &ColumnRef) -> Result<Column<'a>, DataError> {
@@ -64,29 +65,29 @@ impl<'a> Writer<'a> {
         let table = self.tables.iter().position(|entry| entry.table.name == of.table);
         let (table, entry) =
             table.and_then(|at| Some((at, self.tables.get(at)?))).ok_or_else(no_table)?;
-        let (place, told) = column_of(entry, &of.column)?;
-        let sql = match self.dress {
-            Dress::Numbers => format!("t{table}.c{place}"),
-            Dress::Names if self.tables.len() == 1 => quoted(&told.sql),
-            Dress::Names => format!("{}.{}", self.alias(table), quoted(&told.sql)),
+        let (place, info) = column_of(entry, &of.column)?;
+        let sql = match self.notation {
+            Notation::Numbers => format!("t{table}.c{place}"),
+            Notation::Names if self.tables.len() == 1 => quoted(&info.sql),
+            Notation::Names => format!("{}.{}", self.alias(table), quoted(&info.sql)),
         };
-        Ok(Column { sql, told, table, place })
+        Ok(Column { sql, info, table, place })
     }
 
     pub(super) fn bind(&mut self, value: DataValue) -> String {
-        match self.dress {
-            Dress::Names => literal(&value),
-            Dress::Numbers => {
+        match self.notation {
+            Notation::Names => literal(&value),
+            Notation::Numbers => {
                 self.bound.push(value);
                 format!("?{}", self.bound.len())
             }
         }
     }
 
-    /// A condition, of which a row without a value never gives more than null.
+    /// A condition. Except for `IsEmpty`, it is never true for a row without a value.
     pub(super) fn condition(&mut self, filter: &TableFilter) -> Result<String, DataError> {
         let column = self.column(&filter.column)?;
-        let (sql, kind) = (column.sql.clone(), column.told.kind);
+        let (sql, kind) = (column.sql.clone(), column.info.kind);
         Ok(match &filter.test {
             TableTest::IsEmpty => format!("{sql} IS NULL"),
             TableTest::IsFilled => format!("{sql} IS NOT NULL"),
@@ -139,33 +140,33 @@ impl<'a> Writer<'a> {
     fn list(&mut self, column: &Column<'_>, values: &[DataValue]) -> String {
         let mut list = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| **value != DataValue::Empty) {
-            list.push(self.bind(as_stored(column.told.kind, value)));
+            list.push(self.bind(as_stored(column.info.kind, value)));
         }
         list.join(", ")
     }
 
-    /// One end of a range. Dates are compared as far as the less precise of both goes.
+    /// One end of a range. Dates are compared to the precision of the less precise one.
     fn end(
         &mut self,
         column: &Column<'_>,
         end: &DataValue,
         sign: &str,
     ) -> Result<String, DataError> {
-        let end = as_stored(column.told.kind, end);
-        if column.told.kind.is_numeric() {
+        let end = as_stored(column.info.kind, end);
+        if column.info.kind.is_numeric() {
             if matches!(end, DataValue::Text(_) | DataValue::Empty) {
                 return Err(wrong(column, "compared with a text"));
             }
             let end = self.bind(end);
             return Ok(format!("{} {sign} {end}", number(column, "compared with a number")?));
         }
-        let is_date = column.told.kind == ColumnKind::Date;
+        let is_date = column.info.kind == ColumnKind::Date;
         let end = if is_date { month_of_end(end, sign) } else { end };
         let length = end.to_string().len();
         let end = self.bind(end);
-        Ok(match column.told.kind {
+        Ok(match column.info.kind {
             ColumnKind::Date => {
-                let date = match holds_quarters(column.told) {
+                let date = match holds_quarters(column.info) {
                     true => format!("({})", month_of(&date(column))),
                     false => date(column),
                 };
@@ -177,7 +178,7 @@ impl<'a> Writer<'a> {
 
     fn within(&mut self, column: &Column<'_>, period: &str) -> Result<String, DataError> {
         let wrong = || wrong(column, "compared with a period");
-        match column.told.kind {
+        match column.info.kind {
             ColumnKind::Year => {
                 let year: i64 = period.parse().map_err(|_| wrong())?;
                 Ok(format!("{} = {}", column.sql, self.bind(DataValue::Integer(year))))
@@ -196,29 +197,29 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The mean of a column over all rows of its table that are seen.
+    /// The mean of a column over all visible rows of its table.
     fn mean(&self, column: &Column<'_>) -> String {
         let Some(entry) = self.tables.get(column.table) else { return "NULL".to_owned() };
-        let own = match self.dress {
-            Dress::Numbers => format!("c{}", column.place),
-            Dress::Names => quoted(&column.told.sql),
+        let own = match self.notation {
+            Notation::Numbers => format!("c{}", column.place),
+            Notation::Names => quoted(&column.info.sql),
         };
-        let number = guarded(&own, column.told);
-        let holds = match self.seen("") {
+        let number = guarded(&own, column.info);
+        let holds = match self.visible_rows("") {
             all if all == "TRUE" => String::new(),
-            seen => format!(" WHERE {seen}"),
+            visible_rows => format!(" WHERE {visible_rows}"),
         };
         format!("SELECT avg({number}) FROM {}{holds}", self.rows(entry))
     }
 
-    /// What tells groups apart; null where a date is not precise enough.
+    /// The value that distinguishes groups; null if a date is not precise enough.
     pub(super) fn key(&self, group: &TableGroup) -> Result<String, DataError> {
         let column = self.column(&group.column)?;
         let period = |length: usize, shown: String| {
             let date = date(&column);
             format!("CASE WHEN {length} <= length({date}) THEN {shown} END")
         };
-        Ok(match (group.by, column.told.kind) {
+        Ok(match (group.by, column.info.kind) {
             (By::Value, _) | (By::Year, ColumnKind::Year) => column.sql,
             (By::Year, ColumnKind::Date) => format!("substr({}, 1, 4)", date(&column)),
             (By::Month, ColumnKind::Date) => period(7, format!("substr({}, 1, 7)", date(&column))),
@@ -236,7 +237,7 @@ fn quarter_of(date: &str) -> String {
     )
 }
 
-/// A date that may be a quarter, as its first month.
+/// A date, in which a quarter becomes its first month.
 fn month_of(date: &str) -> String {
     format!(
         "CASE WHEN substr({date}, 6, 1) = 'Q' THEN substr({date}, 1, 5) || \
@@ -244,7 +245,7 @@ fn month_of(date: &str) -> String {
     )
 }
 
-/// An end of a range as dates are compared with it: of a quarter its first month, or its last one.
+/// An end of a range to compare dates with: a quarter becomes its first month, or its last one.
 fn month_of_end(end: DataValue, sign: &str) -> DataValue {
     let DataValue::Text(text) = &end else { return end };
     let quarter = text.split_once("-Q").and_then(|(year, quarter)| {
@@ -267,43 +268,43 @@ fn column_of<'a>(entry: &'a Entry, name: &str) -> Result<(usize, &'a DataColumn)
 }
 
 fn wrong(column: &Column<'_>, wanted: &'static str) -> DataError {
-    DataError::WrongKind { column: column.told.sql.clone(), kind: column.told.kind, wanted }
+    DataError::WrongKind { column: column.info.sql.clone(), kind: column.info.kind, wanted }
 }
 
-/// A column's numbers, and null for what does not read as one.
+/// A column's numbers; values that do not read as one become null.
 pub(super) fn number(column: &Column<'_>, wanted: &'static str) -> Result<String, DataError> {
-    match column.told.kind.is_numeric() {
-        true => Ok(guarded(&column.sql, column.told)),
+    match column.info.kind.is_numeric() {
+        true => Ok(guarded(&column.sql, column.info)),
         false => Err(wrong(column, wanted)),
     }
 }
 
 /// A column's numbers or dates.
 pub(super) fn ordered(column: &Column<'_>, wanted: &'static str) -> Result<String, DataError> {
-    match column.told.kind {
+    match column.info.kind {
         ColumnKind::Date => Ok(date(column)),
         _ => number(column, wanted),
     }
 }
 
-/// What rows are put in order by: numbers and dates where the column holds them, else texts.
+/// The order value of rows: numbers and dates if the column holds them, else texts.
 pub(super) fn sortable(column: &Column<'_>) -> String {
-    guarded(&column.sql, column.told)
+    guarded(&column.sql, column.info)
 }
 
 fn date(column: &Column<'_>) -> String {
-    guarded(&column.sql, column.told)
+    guarded(&column.sql, column.info)
 }
 
 /// Whether some of a column's dates are quarters.
-fn holds_quarters(told: &DataColumn) -> bool {
-    let ends = [&told.least, &told.greatest].into_iter().flatten();
-    ends.chain(&told.samples).any(|value| value.contains("-Q"))
+fn holds_quarters(info: &DataColumn) -> bool {
+    let ends = [&info.least, &info.greatest].into_iter().flatten();
+    ends.chain(&info.samples).any(|value| value.contains("-Q"))
 }
 
-fn guarded(sql: &str, told: &DataColumn) -> String {
-    match told.kind {
-        _ if told.unread == 0 => sql.to_owned(),
+fn guarded(sql: &str, info: &DataColumn) -> String {
+    match info.kind {
+        _ if info.unread == 0 => sql.to_owned(),
         ColumnKind::Date => format!("CASE WHEN is_date({sql}) THEN {sql} END"),
         kind if kind.is_numeric() => {
             format!("CASE WHEN typeof({sql}) IN ('integer', 'real') THEN {sql} END")
@@ -315,7 +316,7 @@ fn guarded(sql: &str, told: &DataColumn) -> String {
 /// Whether one column is above another of the same row.
 fn more(one: &Column<'_>, other: &Column<'_>) -> Result<String, DataError> {
     use ColumnKind::{Date, Year};
-    Ok(match (one.told.kind, other.told.kind) {
+    Ok(match (one.info.kind, other.info.kind) {
         (Date, Date) => {
             let (one, other) = (date(one), date(other));
             format!("substr({one}, 1, length({other})) > substr({other}, 1, length({one}))")

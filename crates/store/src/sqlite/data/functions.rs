@@ -1,4 +1,4 @@
-//! Functions that statements over typed tables have besides those of SQLite.
+//! Defines functions for statements over typed tables, besides those of SQLite.
 
 use std::collections::BinaryHeap;
 
@@ -7,11 +7,12 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error};
 
-/// Numbers that a median is found among, at most: eight bytes each.
+/// The most numbers that a median is computed from: eight bytes each.
 const MOST_MEDIAN: usize = 20_000_000;
 
-/// Adds to a connection `contains(text, words)`, `is_date(text)`, `median(number)`, and the numbers of the first rows of a
-/// group for where they stand.
+/// Adds to a connection `contains(text, words)`, `is_date(text)`, `median(number)` and
+/// `first_rows(row)`. The last gives the numbers of a group's first rows, by which their places are
+/// found.
 pub(in crate::sqlite) fn add(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -31,7 +32,7 @@ pub(in crate::sqlite) fn add(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_aggregate_function("first_rows", 1, flags, FirstRows)
 }
 
-/// Whether words stand in a text, whatever their case.
+/// Whether a text contains words, in any case.
 pub(super) fn contains(text: &str, words: &str) -> bool {
     match text.is_ascii() && words.is_ascii() {
         true => {
@@ -43,7 +44,8 @@ pub(super) fn contains(text: &str, words: &str) -> bool {
     }
 }
 
-/// Whether a text is a date or a period as they are stored: `2013`, `2013-Q3`, `2013-07`, `2013-07-05`, `2013-07-05 14:30:00`.
+/// Whether a text is a stored date or period: `2013`, `2013-Q3`, `2013-07`, `2013-07-05`,
+/// `2013-07-05 14:30:00`.
 pub(super) fn is_date(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00 00:00:00";
     if let Some((year, quarter)) = text.split_once("-Q") {
@@ -96,7 +98,7 @@ fn median(numbers: &mut [f64]) -> Option<f64> {
     Some(lower.map_or(*upper, |lower| f64::midpoint(lower, *upper)))
 }
 
-/// The least numbers of rows, in order, as eight bytes each.
+/// Collects the least numbers of rows, in order, as eight bytes each.
 struct FirstRows;
 
 impl Aggregate<BinaryHeap<i64>, Vec<u8>> for FirstRows {
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_whatever_their_case() {
+    fn words_are_found_in_any_case() {
         assert!(contains("The Big Crane", "big c"));
         assert!(contains("ÄPFEL und Birnen", "äpfel"));
         assert!(contains("数控车床", "车床"));
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_told_by_their_form() {
+    fn dates_are_recognized_by_their_form() {
         for date in
             ["2013", "2013-Q3", "2013-07", "2013-07-05", "2013-07-05 14:30", "2013-07-05 14:30:00"]
         {
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_of_an_even_number_is_the_mean_of_both_in_the_middle() {
+    fn a_median_of_an_even_number_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 9.0]), Some(3.0));
         assert_eq!(median(&mut []), None);

@@ -1,13 +1,13 @@
-//! Finds what people call the rows of a document, and a table of several documents.
+//! Finds titles for the rows of a document, and for a table of several documents.
 
 use pikerag_knowledge::uri::file_path;
 
-/// Longest caption that is a title, in characters.
+/// The most characters of a caption that serves as title.
 const LONGEST: usize = 120;
-/// Words for what a table is about, at most.
+/// The most phrases that say what a table is about.
 const ABOUT: usize = 24;
 
-/// How a document calls its rows.
+/// The names that a document gives its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) title: String,
@@ -24,7 +24,7 @@ pub(super) fn stem(uri: &str) -> String {
     }
 }
 
-/// By the caption, the last heading above it, or the name of the file.
+/// Names rows by the caption, the last heading above it, or the file.
 pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
     let caption = caption.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_short = !caption.is_empty() && caption.chars().count() <= LONGEST;
@@ -49,7 +49,7 @@ pub(super) fn add(about: &mut Vec<String>, words: String) {
     }
 }
 
-/// A name in SQL made of a title, which is none of those taken.
+/// Makes a name in SQL from a title, different from those taken.
 pub(super) fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut plain = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {
@@ -70,7 +70,8 @@ pub(super) fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
     name
 }
 
-/// The name of several documents' rows: the one that all have, else how all of them begin, else the first.
+/// The title of several documents' rows: the one that all have, else their common beginning, else
+/// the first.
 pub(super) fn of_parts<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> String {
     let Some(first) = titles.clone().next() else { return String::new() };
     if titles.clone().all(|title| title == first) {
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_several_documents_is_called_as_they_begin() {
+    fn a_table_of_several_documents_takes_their_common_beginning() {
         let title = |titles: &[&str]| of_parts(titles.iter().copied());
         assert_eq!(title(&["sales_2023", "sales_2024"]), "sales");
         assert_eq!(title(&["销售 2023", "销售 2024"]), "销售");
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_called_by_caption_heading_or_file() {
+    fn rows_are_named_by_caption_heading_or_file() {
         let headings = ["Costs".to_owned(), "2024".to_owned()];
         let title = |headings: &[String], caption: &str| {
             of_rows("a/re.port.csv", "Report", headings, caption).title

@@ -1,4 +1,4 @@
-//! Runs a plan over the rows that are seen.
+//! Runs a plan over the visible rows.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ use pikerag_knowledge::{
 };
 use rusqlite::{Connection, ErrorCode, Row, params, params_from_iter};
 
-use super::catalogue::{Entry, entries, seen};
+use super::catalogue::{Entry, entries, visible_rows};
 use super::compile::{Statement, for_people, statement};
-use super::expressions::{Dress, Writer};
+use super::expressions::{Notation, Writer};
 use super::values::{Bound, value};
 use crate::error::Context;
 use crate::sqlite::rows;
 
-/// A plan is stopped after so long.
+/// Seconds after which a plan is stopped.
 const SECONDS: u64 = 30;
-/// Steps of SQLite's machine between looks at the clock.
+/// Steps of SQLite's virtual machine between two checks of the clock.
 const STEPS: i32 = 20_000;
 
-const DOING: &str = "working out a plan over tables";
+const DOING: &str = "running a plan over tables";
 
 pub(in crate::sqlite) fn run_plan(
     connection: &Connection,
@@ -29,10 +29,11 @@ pub(in crate::sqlite) fn run_plan(
 ) -> Result<PlanRows, StoreError> {
     let entries = entries(connection, is_filtered).context(DOING)?;
     let tables = tables(&entries, plan)?;
-    let write = |dress| Writer { tables: tables.clone(), dress, is_filtered, bound: Vec::new() };
-    let mut writer = write(Dress::Numbers);
+    let write =
+        |notation| Writer { tables: tables.clone(), notation, is_filtered, bound: Vec::new() };
+    let mut writer = write(Notation::Numbers);
     let statement = statement(&mut writer, plan)?;
-    let sql = for_people(&mut write(Dress::Names), plan)?;
+    let sql = for_people(&mut write(Notation::Names), plan)?;
     let table = tables.first().map_or(0, |entry| entry.id);
     let worked = limited(connection, SECONDS, || {
         let mut found = match plan.measures.is_empty() {
@@ -48,7 +49,7 @@ pub(in crate::sqlite) fn run_plan(
     }
 }
 
-/// The different values of a column that are seen, the most frequent first.
+/// The distinct visible values of a column, the most frequent first.
 pub(in crate::sqlite) fn distinct(
     connection: &Connection,
     is_filtered: bool,
@@ -59,12 +60,12 @@ pub(in crate::sqlite) fn distinct(
     let plan = TablePlan { table: column.table.clone(), ..TablePlan::default() };
     let tables = tables(&entries, &plan)?;
     let table = tables.first().map_or(0, |entry| entry.id);
-    let writer = Writer { tables, dress: Dress::Numbers, is_filtered, bound: Vec::new() };
+    let writer = Writer { tables, notation: Notation::Numbers, is_filtered, bound: Vec::new() };
     let column = writer.column(column)?.sql;
     let sql = format!(
         "SELECT {column}, count(*) FROM main.data_{table} AS t0 WHERE {} AND {column} IS NOT NULL
          GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?1",
-        seen(is_filtered, "t0")
+        visible_rows(is_filtered, "t0")
     );
     let mut statement = connection.prepare(&sql).context(DOING)?;
     let read = |row: &Row<'_>| Ok((value(row.get_ref(0)?), rows::id(row, 1)?));
@@ -89,7 +90,7 @@ fn tables<'a>(entries: &'a [Entry], plan: &TablePlan) -> Result<Vec<&'a Entry>, 
     Ok(tables)
 }
 
-/// Lets SQLite work for so long.
+/// Stops SQLite's work after this many seconds.
 pub(super) fn limited<T>(
     connection: &Connection,
     seconds: u64,
@@ -167,19 +168,19 @@ fn cells(row: &Row<'_>, width: usize) -> rusqlite::Result<Vec<DataValue>> {
 struct Cut {
     limit: Option<usize>,
     by: Option<usize>,
-    /// What the last row within the limit is ordered by.
+    /// The order value of the last row within the limit.
     last: Option<DataValue>,
 }
 
 impl Cut {
     fn of(plan: &TablePlan, statement: &Statement) -> Self {
         let is_measure = matches!(&plan.order, Some(order) if order.by == OrderBy::Measure);
-        // A figure of all rows stands by itself.
+        // A single figure of all rows has no order.
         let is_single = is_measure && plan.group.is_empty();
         Self { limit: plan.limit, by: statement.by.filter(|_| !is_single), last: None }
     }
 
-    /// Whether a row is taken, where so many were.
+    /// Whether a row is taken after `taken` others.
     fn takes(&mut self, row: &Row<'_>, taken: usize) -> rusqlite::Result<bool> {
         if PlanRows::MOST <= taken {
             return Ok(false);
@@ -187,7 +188,7 @@ impl Cut {
         let Some(limit) = self.limit else { return Ok(true) };
         let Some(by) = self.by else { return Ok(taken < limit) };
         let own = value(row.get_ref(by)?);
-        // Rows without what decides the order are not among the first.
+        // Rows without an order value are not among the first.
         if own == DataValue::Empty || (limit <= taken && self.last.as_ref() != Some(&own)) {
             return Ok(false);
         }
@@ -196,7 +197,7 @@ impl Cut {
     }
 }
 
-/// The rows with where the rows that they rest on stand: of all of them as many for each as the budget allows.
+/// Adds to each row the places of the rows that it rests on, as many for each as the budget allows.
 fn origins(
     connection: &Connection,
     table: i64,
@@ -218,7 +219,7 @@ fn origins(
             if each <= origins.len() {
                 break;
             }
-            // Periods of one row of a document stand in one place.
+            // Periods of one row of a document have the same place.
             let origin = origin(number)?;
             if !origins.contains(&origin) {
                 origins.push(origin);

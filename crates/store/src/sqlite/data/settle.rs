@@ -1,4 +1,4 @@
-//! Surveys again the tables that lost rows since they were written.
+//! Surveys the tables again that lost rows since they were written.
 
 use pikerag_knowledge::DataColumn;
 use rusqlite::{Connection, Transaction, params};
@@ -7,14 +7,14 @@ use super::survey::surveyed;
 use crate::sqlite::put::json;
 use crate::sqlite::rows;
 
-/// Whether there are any.
+/// Whether there are such tables.
 pub(in crate::sqlite) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM data_tables WHERE NOT is_surveyed AND name IS NOT NULL")?
         .exists([])
 }
 
-/// Surveys them.
+/// Surveys such tables.
 pub(in crate::sqlite) fn settle(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let held: Vec<(i64, Vec<DataColumn>)> = tx
         .prepare_cached(

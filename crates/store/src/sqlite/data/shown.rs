@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::DataValue;
 
-/// Words of SQL that a name has to be quoted for, where it is one of them.
+/// Words of SQL that need quotation marks as names.
 const WORDS: &[&str] = &[
     "all",
     "and",
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_values_are_quoted_where_they_have_to_be() {
+    fn names_and_values_are_quoted_if_needed() {
         let names = ["orders", "order", "2024", "price_eur", "地区", "a\"b"].map(quoted);
         insta::assert_snapshot!(names.join(" "), @r#"orders "order" "2024" price_eur "地区" "a""b""#);
         let text = DataValue::Text("it's".to_owned());

@@ -1,8 +1,9 @@
-//! Runs a person's `SELECT` over the tables by their names: on a connection of its own that can only read, through views
-//! that hold what the caller may see.
+//! Runs a person's `SELECT` over the tables by their names. It uses a connection of its own that
+//! can only read, through views that hold what the caller may see.
 //!
-//! A statement is prepared twice. First in an empty database that has tables of these names and nothing else: whatever else
-//! it names is not there. Then beside the base, where the same names are views. SQLite's authorizer watches both times.
+//! A statement is prepared twice. First, in an empty database that has tables of these names and
+//! nothing else, so that any other name is unknown. Then beside the base, where the same names are
+//! views. SQLite's authorizer watches both times.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -20,8 +21,8 @@ use crate::sqlite::locks::locked;
 
 const DOING: &str = "running a statement over tables";
 
-/// What a statement may at most be and make, whatever its limits: bytes of its text and of a value, patterns that match
-/// slowly, depth, terms, places in its program.
+/// Limits of a statement, whatever the caller's limits: bytes of its text and of a value, patterns
+/// that match slowly, depth, terms, instructions of its program.
 const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
     (Limit::SQLITE_LIMIT_LENGTH, 16 << 20),
@@ -34,7 +35,7 @@ const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// Functions that look at their arguments alone; and the clock, as dates do.
+/// The allowed functions: they depend on their arguments only or, as dates do, on the clock.
 const FUNCTIONS: &[&str] = &[
     "abs",
     "avg",
@@ -107,7 +108,8 @@ const FUNCTIONS: &[&str] = &[
     "upper",
 ];
 
-/// Runs a statement on a connection that is used for nothing else. `admitted`: the chunks whose rows are seen; all of them, where it does not say.
+/// Runs a statement on a connection that is used for nothing else. `admitted` are the chunks whose
+/// rows are visible; `None` admits all.
 pub(in crate::sqlite) fn run_statement(
     connection: &Connection,
     tables: &[Entry],
@@ -120,16 +122,16 @@ pub(in crate::sqlite) fn run_statement(
     let named: Vec<&Entry> =
         tables.iter().filter(|viewed| lower.contains(&viewed.table.name)).collect();
     let bad = |reason: String| DataError::BadStatement { reason, known: known.clone() };
-    let said = |error: rusqlite::Error, denied: &Denied| match locked(denied).take() {
+    let explain = |error: rusqlite::Error, denied: &Denied| match locked(denied).take() {
         Some(reason) => DataError::NotAllowed { reason, known: known.clone() },
         None => bad(message(&error)),
     };
 
     let empty = empty(&named).context(DOING)?;
     let denied = watched(&empty, &named).context(DOING)?;
-    let looked = empty.prepare(statement).map_err(|error| said(error, &denied))?;
-    if looked.is_explain() != 0 || looked.column_count() == 0 || !looked.readonly() {
-        let reason = "it is no SELECT".to_owned();
+    let checked = empty.prepare(statement).map_err(|error| explain(error, &denied))?;
+    if checked.is_explain() != 0 || checked.column_count() == 0 || !checked.readonly() {
+        let reason = "it is not a SELECT".to_owned();
         return Err(DataError::NotAllowed { reason, known }.into());
     }
 
@@ -144,7 +146,7 @@ pub(in crate::sqlite) fn run_statement(
         Err(error) if is_stopped(&error) => {
             Err(DataError::TooLong { seconds: limits.seconds }.into())
         }
-        Err(error) => Err(said(error, &denied).into()),
+        Err(error) => Err(explain(error, &denied).into()),
     }
 }
 
@@ -191,7 +193,7 @@ fn views(
     tables: &[&Entry],
     admitted: Option<&HashSet<u64>>,
 ) -> rusqlite::Result<()> {
-    // What is sorted or gathered may be larger than memory.
+    // Data that is sorted or gathered may be larger than memory.
     connection.execute_batch("PRAGMA temp_store = FILE; BEGIN;")?;
     let mut seen = "";
     if let Some(admitted) = admitted {
@@ -227,27 +229,29 @@ fn name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Why SQLite refused the statement, if we did.
+/// Why we refused the statement, if we did.
 type Denied = Arc<Mutex<Option<String>>>;
 
-/// Lets the connection from now on do nothing but `SELECT` from these tables.
+/// From now on, the connection can only `SELECT` from these tables.
 fn watched(connection: &Connection, tables: &[&Entry]) -> rusqlite::Result<Denied> {
     let names: HashSet<String> = tables.iter().map(|viewed| viewed.table.name.clone()).collect();
     let denied = Denied::default();
     let note = Arc::clone(&denied);
-    connection.authorizer(Some(move |asked: AuthContext<'_>| match refused(&asked, &names) {
-        None => Authorization::Allow,
-        Some(reason) => {
-            locked(&note).get_or_insert(reason);
-            Authorization::Deny
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        match refused(&context, &names) {
+            None => Authorization::Allow,
+            Some(reason) => {
+                locked(&note).get_or_insert(reason);
+                Authorization::Deny
+            }
         }
     }))?;
     Ok(denied)
 }
 
-/// Why something is not done; `None` where it is.
-fn refused(asked: &AuthContext<'_>, names: &HashSet<String>) -> Option<String> {
-    match asked.action {
+/// Why an action is refused; `None` if it is allowed.
+fn refused(context: &AuthContext<'_>, names: &HashSet<String>) -> Option<String> {
+    match context.action {
         AuthAction::Select | AuthAction::Recursive => None,
         AuthAction::Function { function_name } => {
             let is_known = FUNCTIONS.contains(&function_name.to_ascii_lowercase().as_str());
@@ -255,18 +259,19 @@ fn refused(asked: &AuthContext<'_>, names: &HashSet<String>) -> Option<String> {
         }
         AuthAction::Read { table_name, column_name } => {
             let is_view = |name: &str| names.contains(&name.to_lowercase());
-            let is_own = is_view(table_name) || asked.accessor.is_some_and(is_view);
-            // A table of which no column is read, or one that the statement itself makes (`WITH`).
+            let is_own = is_view(table_name) || context.accessor.is_some_and(is_view);
+            // A table of which no column is read, or one that the statement itself defines
+            // (`WITH`).
             let begins = ["sqlite_", "pragma_", "dbstat"];
             let is_named = column_name.is_empty()
                 && !begins.iter().any(|begin| table_name.to_ascii_lowercase().starts_with(begin));
-            (!is_own && !is_named).then(|| format!("`{table_name}` is none of them"))
+            (!is_own && !is_named).then(|| format!("`{table_name}` is not one of the tables"))
         }
-        _ => Some("it does not read".to_owned()),
+        _ => Some("it is not read-only".to_owned()),
     }
 }
 
-/// What SQLite says is wrong, without the statement.
+/// SQLite's error message, without the statement.
 fn message(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),

@@ -1,4 +1,5 @@
-//! Counts what a column holds: values, different ones, the least and the greatest, the most frequent.
+//! Counts the values of a column: filled and distinct ones, the least, the greatest and the most
+//! frequent.
 
 use std::collections::HashMap;
 
@@ -8,20 +9,20 @@ use rusqlite::types::ValueRef;
 
 use super::functions::is_date;
 
-/// Bytes of a text that is shown as a sample, at most.
+/// The most bytes of a text that is shown as a sample.
 const LONGEST: usize = 120;
 
-/// What was seen of the rows of a table.
+/// The values counted so far in each column of a table.
 pub(super) struct Survey {
-    columns: Vec<Seen>,
+    columns: Vec<ColumnSurvey>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ColumnSurvey {
     kind: ColumnKind,
     filled: u64,
     unread: u64,
-    /// Different values are counted so far; those that come later are not told apart.
+    /// Distinct values are counted up to a limit; further ones are not distinguished.
     texts: HashMap<String, u64>,
     integers: HashMap<i64, u64>,
     reals: HashMap<u64, u64>,
@@ -32,14 +33,15 @@ struct Seen {
 
 impl Survey {
     pub(super) fn new(columns: &[DataColumn]) -> Self {
-        let seen = |column: &DataColumn| Seen { kind: column.kind, ..Seen::default() };
-        Self { columns: columns.iter().map(seen).collect() }
+        let empty =
+            |column: &DataColumn| ColumnSurvey { kind: column.kind, ..ColumnSurvey::default() };
+        Self { columns: columns.iter().map(empty).collect() }
     }
 
-    /// Takes a row into account.
+    /// Counts the values of a row.
     pub(super) fn see(&mut self, values: &[DataValue]) {
-        for (seen, value) in self.columns.iter_mut().zip(values) {
-            seen.see(match value {
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.see(match value {
                 DataValue::Empty => ValueRef::Null,
                 DataValue::Integer(number) => ValueRef::Integer(*number),
                 DataValue::Real(number) => ValueRef::Real(*number),
@@ -48,13 +50,17 @@ impl Survey {
         }
     }
 
-    /// The columns with what was seen of them.
-    pub(super) fn told(self, columns: Vec<DataColumn>) -> Vec<DataColumn> {
-        columns.into_iter().zip(self.columns).map(|(column, seen)| seen.told(column)).collect()
+    /// The columns with the facts from their values.
+    pub(super) fn described(self, columns: Vec<DataColumn>) -> Vec<DataColumn> {
+        columns
+            .into_iter()
+            .zip(self.columns)
+            .map(|(column, survey)| survey.described(column))
+            .collect()
     }
 }
 
-impl Seen {
+impl ColumnSurvey {
     fn see(&mut self, value: ValueRef<'_>) {
         let is_new = match value {
             ValueRef::Null | ValueRef::Blob(_) => return,
@@ -105,7 +111,7 @@ impl Seen {
         }
     }
 
-    fn told(self, mut column: DataColumn) -> DataColumn {
+    fn described(self, mut column: DataColumn) -> DataColumn {
         column.filled = self.filled;
         column.unread = self.unread;
         let number = |(number, count): (i64, u64)| (DataValue::Integer(number), count);
@@ -128,7 +134,8 @@ impl Seen {
     }
 }
 
-/// Counts a number; whether it may be the least or the greatest, which one that was counted before is not.
+/// Counts a number. Returns whether it may be the least or the greatest, which a number that was
+/// counted before is not.
 fn count<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u64>, key: K, is_full: bool) -> bool {
     if let Some(count) = counts.get_mut(&key) {
         *count += 1;
@@ -144,7 +151,7 @@ fn is_below(a: &DataValue, b: &DataValue) -> bool {
     in_order(a, b).is_lt()
 }
 
-/// As SQLite orders values: numbers before texts.
+/// Orders values as SQLite does: numbers before texts.
 pub(super) fn in_order(a: &DataValue, b: &DataValue) -> std::cmp::Ordering {
     let number = |value: &DataValue| match value {
         DataValue::Integer(number) => Some(*number as f64),
@@ -161,30 +168,31 @@ pub(super) fn in_order(a: &DataValue, b: &DataValue) -> std::cmp::Ordering {
     }
 }
 
-/// A column without what is told from all rows. How many values it has and how many do not read stay: no more than so many.
-pub(super) fn emptied(column: DataColumn) -> DataColumn {
+/// A column without the facts that come from all rows. The numbers of filled and unread values
+/// stay, as upper limits.
+pub(super) fn without_facts(column: DataColumn) -> DataColumn {
     let (distinct, least, greatest, samples) = (0, None, None, Vec::new());
     DataColumn { distinct, least, greatest, samples, ..column }
 }
 
-/// Surveys the rows of a table that are seen.
+/// Surveys the visible rows of a table.
 pub(super) fn surveyed(
     connection: &Connection,
     table: i64,
-    seen: &str,
+    visible: &str,
     columns: Vec<DataColumn>,
 ) -> rusqlite::Result<Vec<DataColumn>> {
     let mut survey = Survey::new(&columns);
     let list: Vec<String> = (0..columns.len()).map(|place| format!("c{place}")).collect();
-    let sql = format!("SELECT {} FROM main.data_{table} WHERE {seen}", list.join(", "));
+    let sql = format!("SELECT {} FROM main.data_{table} WHERE {visible}", list.join(", "));
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        for (place, seen) in survey.columns.iter_mut().enumerate() {
-            seen.see(row.get_ref(place)?);
+        for (place, column) in survey.columns.iter_mut().enumerate() {
+            column.see(row.get_ref(place)?);
         }
     }
-    Ok(survey.told(columns))
+    Ok(survey.described(columns))
 }
 
 #[cfg(test)]
@@ -192,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_survey_counts_what_reads_and_what_does_not() {
+    fn a_survey_counts_read_and_unread_values() {
         let columns = [ColumnKind::Real, ColumnKind::Date, ColumnKind::Text]
             .map(|kind| DataColumn { kind, ..DataColumn::default() });
         let mut survey = Survey::new(&columns);
@@ -205,13 +213,13 @@ mod tests {
         ] {
             survey.see(&[number, date, word]);
         }
-        let told = survey.told(columns.to_vec());
+        let described = survey.described(columns.to_vec());
         let shown = |column: &DataColumn| {
             let DataColumn { filled, unread, distinct, .. } = column;
             let (least, greatest) = (&column.least, &column.greatest);
             format!("{filled} {unread} {distinct} {least:?} {greatest:?} {:?}", column.samples)
         };
-        insta::assert_snapshot!(told.iter().map(shown).collect::<Vec<_>>().join("\n"), @r#"
+        insta::assert_snapshot!(described.iter().map(shown).collect::<Vec<_>>().join("\n"), @r#"
         4 1 3 Some("-1.5") Some("5") ["5", "-1.5", "n/a"]
         3 1 3 Some("2012") Some("2013-07") ["2012", "2013-07", "soon"]
         3 0 2 None None ["b", "a"]

@@ -1,15 +1,16 @@
-//! Takes the rows of chunks that went out of their tables, in the transaction in which the chunks went.
+//! Deletes the rows of deleted chunks from their tables, in the transaction that deletes the
+//! chunks.
 
 use pikerag_knowledge::DataColumn;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::catalogue::{parts, taken, title_of};
 use super::naming;
-use super::survey::emptied;
+use super::survey::without_facts;
 use crate::sqlite::put::json;
 use crate::sqlite::rows;
 
-/// Deletes them, and what the catalogue says of them.
+/// Deletes these rows, and their entries in the catalogue.
 pub(in crate::sqlite) fn sweep(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let tables: Vec<i64> = tx
         .prepare_cached("SELECT DISTINCT data FROM data_gone")?
@@ -51,13 +52,13 @@ fn shrink(tx: &Transaction<'_>, table: i64) -> rusqlite::Result<()> {
     while let Some(row) = gone.next()? {
         delete.execute(params![row.get::<_, i64>(0)?, row.get::<_, i64>(1)?])?;
     }
-    // A name may be that of the document that went.
+    // The name may come from the deleted document.
     let shown = title_of(&parts(tx, table)?);
     if shown != title {
         let taken = taken(tx, table)?;
         name = naming::in_sql(&shown, |name| taken.contains(name));
     }
-    let columns: Vec<DataColumn> = columns.into_iter().map(emptied).collect();
+    let columns: Vec<DataColumn> = columns.into_iter().map(without_facts).collect();
     tx.execute(
         "UPDATE data_tables SET name = ?2, title = ?3, columns = ?4, is_surveyed = 0 WHERE id = ?1",
         params![table, name, shown, json(&columns)?],

@@ -1,4 +1,4 @@
-//! Values of tables as SQLite holds them, and back.
+//! Converts values of tables to values of SQLite and back.
 
 use pikerag_knowledge::DataValue;
 use rusqlite::ToSql;
@@ -18,7 +18,8 @@ impl ToSql for Bound<'_> {
     }
 }
 
-/// A value that was read. No table holds bytes; those that a statement makes are shown in hexadecimal.
+/// A value that was read. No table holds bytes; bytes that a statement makes are shown in
+/// hexadecimal.
 pub(super) fn value(read: ValueRef<'_>) -> DataValue {
     match read {
         ValueRef::Null => DataValue::Empty,

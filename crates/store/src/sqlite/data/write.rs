@@ -1,5 +1,6 @@
-//! Writes the table of a shape from the chunks that hold its rows: one pass to learn what the columns are, another to
-//! store the values. Memory holds the rows of one chunk, and the names of all.
+//! Writes the table of a shape from the chunks that hold its rows. The first pass finds the
+//! columns, the second stores the values. Memory holds the rows of one chunk, and the titles of all
+//! documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +17,10 @@ use crate::sqlite::put::json;
 use crate::sqlite::rows;
 use crate::sqlite::rows::limit_of;
 
-/// Fewer rows are no table.
+/// The fewest rows of a table.
 const FEWEST: u64 = 2;
 
-/// Notes which table each chunk's rows belong to, and that it was looked for.
+/// Records which table each chunk's rows belong to, and that the chunk was examined.
 pub(in crate::sqlite) fn put_shapes(
     tx: &Transaction<'_>,
     found: &[InChunk<Option<TableShape>>],
@@ -57,7 +58,7 @@ pub(in crate::sqlite) fn stale(connection: &Connection) -> rusqlite::Result<Vec<
         .collect()
 }
 
-/// Writes a table; its rows. Nothing happens to a shape that no chunk has.
+/// Writes a table. Returns its number of rows; 0 for a shape that no chunk has.
 pub(in crate::sqlite) fn write(
     tx: &Transaction<'_>,
     shape: TableShape,
@@ -113,7 +114,8 @@ pub(in crate::sqlite) fn write(
     Ok(stored)
 }
 
-/// Stores all rows in a new table; how many there are, and the columns with what is told of them.
+/// Stores all rows in a new table. Returns their number, and the columns with the facts from their
+/// values.
 fn store(
     tx: &Transaction<'_>,
     table: i64,
@@ -123,7 +125,7 @@ fn store(
 ) -> rusqlite::Result<(u64, Vec<DataColumn>)> {
     let list: Vec<String> = (0..columns.len()).map(|place| format!(", c{place}")).collect();
     let list = list.concat();
-    // Without the number as a column of its own, VACUUM could change it.
+    // VACUUM could change the row number if it had no column of its own.
     tx.execute_batch(&format!(
         "CREATE TABLE data_{table} (row INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, start INTEGER NOT NULL,
          stop INTEGER NOT NULL{list})"
@@ -157,14 +159,14 @@ fn store(
         }
         note.execute(params![chunk.id, first, row + 1 - first, left_out.cast_signed()]).map(drop)
     })?;
-    Ok((row.cast_unsigned(), survey.told(columns)))
+    Ok((row.cast_unsigned(), survey.described(columns)))
 }
 
 /// The chunks of a shape in the order of the documents, and the names of the columns.
 struct Rows {
     chunks: Vec<i64>,
     header: Vec<String>,
-    /// Whether rows are what documents say of themselves.
+    /// Whether rows are the metadata of documents.
     is_of_records: bool,
     /// Whether the first column of such rows is the title of the document.
     has_title: bool,
@@ -181,10 +183,10 @@ struct ChunkRows {
     caption: String,
     /// The text above the table, which may begin in an earlier chunk.
     table_caption: String,
-    /// Whether the table begins here.
+    /// Whether the table begins in this chunk.
     begins: bool,
     rows: Vec<Vec<String>>,
-    /// Where each of them stands in the document's text.
+    /// The place of each row in the document's text.
     spans: Vec<Span>,
 }
 
@@ -215,7 +217,7 @@ impl Rows {
         Ok(Self { chunks, header, is_of_records, has_title })
     }
 
-    /// Hands on the rows chunk by chunk, each with as many cells as there are columns.
+    /// Passes the rows to `hand` chunk by chunk, each with as many cells as there are columns.
     fn each(
         &self,
         connection: &Connection,
@@ -232,7 +234,8 @@ impl Rows {
             }
         };
         let mut statement = connection.prepare_cached(sql)?;
-        // The document of the last table that began, and the text above it: its rows may go on in further chunks.
+        // The document of the last table that began, and the text above it. Its rows may go on in
+        // further chunks.
         let mut above: (i64, String) = Default::default();
         for id in &self.chunks {
             let mut chunk = statement.query_row([id], |row| self.read(*id, row))?;
@@ -252,15 +255,15 @@ impl Rows {
         let (mut rows, mut spans, mut caption) = (Vec::new(), Vec::new(), String::new());
         let mut begins = true;
         if self.is_of_records {
-            let said: BTreeMap<String, String> = from_json(json)?;
-            let value = |name: &String| said.get(name).cloned().unwrap_or_default();
+            let metadata: BTreeMap<String, String> = from_json(json)?;
+            let value = |name: &String| metadata.get(name).cloned().unwrap_or_default();
             let title = self.has_title.then(|| document.clone());
             let values = self.header.iter().skip(usize::from(self.has_title)).map(value);
             rows.push(title.into_iter().chain(values).collect());
             spans.push(span);
         } else {
             let table: Table = from_json(json)?;
-            // Rows that were cut off from the header of their table have no line for it.
+            // Rows that were split from the header of their table have no line for it.
             let before = table.lines.len().saturating_sub(table.rows.len());
             begins = 0 < before;
             let first = table.lines.first().map_or(span.start, |line| line.start);
@@ -298,7 +301,8 @@ impl ChunkRows {
         }
     }
 
-    /// Notes how the document calls its rows. Records of a file are called by its name alone.
+    /// Records the titles that the document gives its rows. Records of a file take only the file's
+    /// name.
     fn name(&self, named: &mut BTreeMap<i64, Named>) {
         if file_part(&self.uri) != self.uri {
             return;
@@ -312,7 +316,7 @@ impl ChunkRows {
     }
 }
 
-/// All that documents of a shape say of themselves, the title first if it is a column.
+/// All metadata fields of the documents of a shape, the title first if it is a column.
 fn fields(connection: &Connection, table: i64, has_title: bool) -> rusqlite::Result<Vec<String>> {
     let names: BTreeSet<String> = connection
         .prepare_cached(
@@ -324,8 +328,8 @@ fn fields(connection: &Connection, table: i64, has_title: bool) -> rusqlite::Res
     Ok(has_title.then(|| "title".to_owned()).into_iter().chain(names).collect())
 }
 
-/// Whether a record of a shape has a title of its own. The others are called by their file and place (`earthquakes 17`) or by
-/// their field `name`.
+/// Whether a record of a shape has a title of its own. The others are named by their file and
+/// position (`earthquakes 17`) or by their field `name`.
 fn has_titles(connection: &Connection, table: i64) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached(
         "SELECT DISTINCT s.uri, s.title FROM data_chunks d JOIN sources s ON s.id = d.source

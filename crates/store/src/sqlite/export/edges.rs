@@ -1,4 +1,4 @@
-//! Which kinds of edges are there, where does each stand, and how is it found from either end?
+//! Defines the kinds of edges, their tables, and how each edge is found from either end.
 
 use pikerag_knowledge::{EdgeKind, Reference, SourceId, StoreError, TagClassId, TagId};
 use rusqlite::{Connection, Row};
@@ -8,20 +8,21 @@ use super::super::{references, rows};
 use super::line::{Emit, ExportLine, each};
 use crate::error::Context;
 
-/// A kind of edge that a query reads, the identifiers of both ends in a row.
+/// A kind of edge that one query reads, with the identifiers of both ends in a row.
 struct Kind {
     edge: EdgeKind,
-    /// Up to the conditions.
+    /// The query, up to the conditions.
     select: &'static str,
-    /// What holds of every row.
+    /// The condition that every row fulfils.
     holds: &'static str,
     order: &'static str,
-    /// What holds of the edges from, and to, the node `?1`: worded so that an index finds them.
+    /// The conditions for the edges from, and to, the node `?1`, written so that an index finds
+    /// them.
     from: &'static str,
     to: &'static str,
 }
 
-/// In the order of the export; between them stand references and tags, which are worked out.
+/// In the order of the export. References and tags come in between, because they are computed.
 const BEFORE_REFERENCES: [Kind; 4] = [
     Kind {
         edge: EdgeKind::Contains,
@@ -34,7 +35,7 @@ const BEFORE_REFERENCES: [Kind; 4] = [
     Kind {
         edge: EdgeKind::Contains,
         select: "SELECT x.parent, x.id FROM sections x JOIN sources s ON s.id = x.source",
-        // Through a filter a section may be seen, and the one that holds it not.
+        // A filter may admit a section but not the section that contains it.
         holds: "x.parent IS NOT NULL AND EXISTS (SELECT 1 FROM sections p WHERE p.id = x.parent)",
         order: "s.uri, x.ordinal",
         from: "x.source = (SELECT p.source FROM sections p WHERE p.id = ?1) AND x.parent = ?1",
@@ -79,7 +80,7 @@ const BEFORE_TAGS: [Kind; 4] = [
     Kind {
         edge: EdgeKind::Relates,
         select: "SELECT subject, object FROM relations",
-        // The same of the things between which a relation stands.
+        // The same holds for the entities of a relation.
         holds: "EXISTS (SELECT 1 FROM entities e WHERE e.id = subject)
             AND EXISTS (SELECT 1 FROM entities e WHERE e.id = object)",
         order: "id",
@@ -139,11 +140,11 @@ pub(super) fn all(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreEr
         found.iter().try_for_each(|found| emit(reference(found)))?;
     }
     BEFORE_TAGS.iter().try_for_each(|kind| kind.all(connection, emit))?;
-    each(connection, &format!("{BEARS} ORDER BY chunk, class, key"), None, emit, bears)?;
+    each(connection, &format!("{TAGGED} ORDER BY chunk, class, key"), None, emit, tag_edge)?;
     AFTER_TAGS.iter().try_for_each(|kind| kind.all(connection, emit))
 }
 
-/// The edges from and to these nodes; one between two of them comes from either end.
+/// The edges from and to these nodes; an edge between two of them occurs twice.
 pub(super) fn of(connection: &Connection, ids: &[u64]) -> Result<Vec<ExportLine>, StoreError> {
     let doing = "reading references";
     let mut found = Vec::new();
@@ -161,11 +162,11 @@ pub(super) fn of(connection: &Connection, ids: &[u64]) -> Result<Vec<ExportLine>
         for found in references::to(connection, SourceId(*id)).context(doing)? {
             emit(reference(&found))?;
         }
-        each(connection, &format!("{BEARS} WHERE chunk = ?1"), Some(*id), &mut emit, bears)?;
+        each(connection, &format!("{TAGGED} WHERE chunk = ?1"), Some(*id), &mut emit, tag_edge)?;
     }
     for (class, key) in tags_among(connection, ids).context("reading tags")? {
-        let sql = format!("{BEARS} WHERE class = {} AND key = ?1", class.cast_signed());
-        each(connection, &sql, Some(key), &mut emit, bears)?;
+        let sql = format!("{TAGGED} WHERE class = {} AND key = ?1", class.cast_signed());
+        each(connection, &sql, Some(key), &mut emit, tag_edge)?;
     }
     Ok(found)
 }
@@ -190,15 +191,16 @@ impl Kind {
     }
 }
 
-const BEARS: &str = "SELECT chunk, class, key FROM chunk_tags";
+const TAGGED: &str = "SELECT chunk, class, key FROM chunk_tags";
 
-/// A row of [`BEARS`].
-fn bears(row: &Row<'_>) -> rusqlite::Result<ExportLine> {
+/// A row of [`TAGGED`].
+fn tag_edge(row: &Row<'_>) -> rusqlite::Result<ExportLine> {
     let tag = TagId::of(TagClassId(rows::id(row, 1)?), rows::id(row, 2)?);
     Ok(json!({ "edge": EdgeKind::Tagged, "from": hex(row, 0)?, "to": tag }))
 }
 
-/// Class and key of each of these nodes that is a tag: no row has its identifier, which is made of the two.
+/// Class and key of each of these nodes that is a tag. No row has a tag's identifier, because it is
+/// computed from the two.
 fn tags_among(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<(u64, u64)>> {
     let mut statement = connection.prepare_cached("SELECT DISTINCT class, key FROM chunk_tags")?;
     let mut rows = statement.query([])?;

@@ -1,16 +1,16 @@
-//! Makes lines of an export.
+//! Makes the lines of an export.
 
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::error::Context;
 
-/// One line of an export: a JSON object with `node` or `edge` saying what it is.
+/// One line of an export: a JSON object whose `node` or `edge` says what it is.
 pub type ExportLine = serde_json::Value;
 
 pub(super) type Emit<'a> = &'a mut dyn FnMut(ExportLine) -> Result<(), StoreError>;
 
-/// Runs a query and hands each row, made into a line, on.
+/// Runs a query and passes each row to `emit` as a line.
 pub(super) fn each(
     connection: &Connection,
     sql: &str,

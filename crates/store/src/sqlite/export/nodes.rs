@@ -1,4 +1,4 @@
-//! Which kinds of nodes are there, and how does each become a line?
+//! Defines the kinds of nodes, and turns each node into a line.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::error::Context;
 
 /// A kind of node that a query reads row by row.
 struct Kind {
-    /// Up to `WHERE`.
+    /// The query, up to `WHERE`.
     select: &'static str,
     /// The column of the identifier.
     id: &'static str,
@@ -22,7 +22,7 @@ struct Kind {
 }
 
 const SOURCES: Kind = Kind {
-    // Through a filter a document's text is told where all of its chunks are seen.
+    // With a filter, a document's text is shown only if all of its chunks are visible.
     select: "SELECT id, uri, title, media_type, hash, language, metadata, summary,
             CASE WHEN EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = sources.id
                 AND NOT EXISTS (SELECT 1 FROM chunks seen WHERE seen.id = c.id)) THEN '' ELSE text END
@@ -132,7 +132,7 @@ pub(super) fn all(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreEr
     verified_answers(connection, emit)
 }
 
-/// The nodes that people call by a name.
+/// The nodes that have names.
 pub(super) fn named(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
     for kind in [&DOCUMENTS, &SECTIONS, &ENTITIES] {
         kind.all(connection, emit)?;
@@ -211,11 +211,11 @@ fn tags(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
 }
 
 fn verified_answers(connection: &Connection, emit: Emit<'_>) -> Result<(), StoreError> {
-    let said = verified::all(connection, verified::BY_IDENTIFIER).context("exporting")?;
-    said.iter().try_for_each(|kept| emit(tagged("verified_answer", kept, &[])))
+    let all = verified::all(connection, verified::BY_IDENTIFIER).context("exporting")?;
+    all.iter().try_for_each(|kept| emit(tagged("verified_answer", kept, &[])))
 }
 
-/// A node as a JSON object that says first what it is.
+/// A node as a JSON object that begins with its kind.
 fn tagged(kind: &str, node: &impl Serialize, more: &[(&str, serde_json::Value)]) -> ExportLine {
     let mut line = serde_json::Map::from_iter([("node".to_owned(), json!(kind))]);
     if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(node) {
