@@ -1,4 +1,5 @@
-//! Finds the chunks that a filter admits, once for each snapshot, and puts them where the views of `scope.sql` look.
+//! Finds the chunks that a filter admits, once per snapshot, and stores them for the views of
+//! `scope.sql`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,15 +16,16 @@ use crate::error::Context;
 const VIEWS: &str = include_str!("scope.sql");
 const DOING: &str = "reading what a filter admits";
 
-/// What fits one condition: whole documents, and chunks of others.
+/// Matches of one condition: whole documents, and single chunks of others.
 #[derive(Default)]
 struct Fitting {
     sources: HashSet<u64>,
     chunks: HashSet<u64>,
 }
 
-/// Shows in this transaction, from now on, nothing but what the caller may see (`visible`) and of that what `filter`
-/// admits; the chunks. One of both has a condition. The filter's fields are those of the visible part, and so are those that an error lists.
+/// From now on shows in this transaction only what the caller may see (`visible`) and `filter`
+/// admits. Returns these chunks. At least one of the two filters has a condition. Only fields of
+/// the visible part can be filtered by, and an error lists only those.
 pub(super) fn admit(
     connection: &Connection,
     visible: &Filter,
@@ -31,7 +33,7 @@ pub(super) fn admit(
 ) -> Result<HashSet<u64>, StoreError> {
     let mut admitted = HashSet::new();
     if !visible.is_empty() {
-        // A field that the base does not have admits nothing: the caller does not learn which there are.
+        // An unknown field admits nothing, so the caller does not learn which fields exist.
         let fits = |condition| Ok(fits(connection, condition)?.unwrap_or_default());
         let fitting: rusqlite::Result<Vec<Fitting>> = visible.conditions.iter().map(fits).collect();
         admitted = fitting.and_then(|fitting| show(connection, &fitting)).context(DOING)?;
@@ -50,7 +52,8 @@ pub(super) fn admit(
     show(connection, &fitting).context(DOING)
 }
 
-/// Shows of what is shown now nothing but the chunks that fit all conditions, and the sections that they are in.
+/// Narrows what is shown to the chunks that match all conditions, and the sections that contain
+/// them.
 fn show(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<HashSet<u64>> {
     let (mut admitted, mut sections) = (HashSet::new(), HashSet::new());
     let mut statement = connection.prepare("SELECT id, source, section FROM chunks")?;
@@ -85,7 +88,7 @@ fn show(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<HashSe
     Ok(admitted)
 }
 
-/// What fits a condition; `None` where its field is none of this base.
+/// The matches of a condition; `None` if the base does not have its field.
 fn fits(connection: &Connection, condition: &Condition) -> rusqlite::Result<Option<Fitting>> {
     match &condition.field {
         FilterField::Source | FilterField::Folder => by_uri(connection, condition).map(Some),
@@ -97,10 +100,10 @@ fn fits(connection: &Connection, condition: &Condition) -> rusqlite::Result<Opti
             by_metadata(connection, date).map(|(_, found)| Some(found))
         }
         FilterField::Meta(name) => {
-            let said = |metadata: &BTreeMap<String, String>| {
+            let meta = |metadata: &BTreeMap<String, String>| {
                 Some(condition.fits_text(metadata.get(name)?))
             };
-            let (is_known, found) = by_metadata(connection, said)?;
+            let (is_known, found) = by_metadata(connection, meta)?;
             Ok(is_known.then_some(found))
         }
         FilterField::Tag(class) => by_tags(connection, condition, class),
@@ -120,7 +123,7 @@ fn by_uri(connection: &Connection, condition: &Condition) -> rusqlite::Result<Fi
     Ok(found)
 }
 
-/// The documents that say what fits, and whether any says anything (`Some`).
+/// The documents whose metadata matches, and whether any document has the field (`Some`).
 fn by_metadata(
     connection: &Connection,
     fits: impl Fn(&BTreeMap<String, String>) -> Option<bool>,
@@ -162,7 +165,8 @@ fn by_tags(
     Ok(Some(found))
 }
 
-/// A record of what a document says of itself speaks for all of it; another one for its chunk.
+/// A record of a document's metadata stands for the whole document; any other record stands for its
+/// chunk.
 fn by_records(
     connection: &Connection,
     condition: &Condition,
@@ -177,9 +181,9 @@ fn by_records(
     let mut records = statement.query(params![schema])?;
     while let Some(row) = records.next()? {
         let fields: Vec<RecordField> = rows::json(row, 3)?;
-        let Some(said) = fields.iter().find(|it| it.name == field) else { continue };
+        let Some(stated) = fields.iter().find(|it| it.name == field) else { continue };
         is_known = true;
-        if condition.fits_value(&said.raw, said.value.as_ref()) {
+        if condition.fits_value(&stated.raw, stated.value.as_ref()) {
             match row.get_ref(2)?.as_str()? == RecordOrigin::Metadata.as_str() {
                 true => found.sources.insert(rows::id(row, 1)?),
                 false => found.chunks.insert(rows::id(row, 0)?),
@@ -189,7 +193,7 @@ fn by_records(
     Ok(is_known.then_some(found))
 }
 
-/// Every field that a filter can ask for in this base.
+/// Every field that a filter can name in this base.
 fn fields(connection: &Connection) -> rusqlite::Result<BTreeSet<FilterField>> {
     let mut fields = BTreeSet::from([FilterField::Source, FilterField::Folder, FilterField::Date]);
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {

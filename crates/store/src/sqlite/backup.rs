@@ -1,4 +1,5 @@
-//! How is a base copied while it lives? As one file, in one snapshot; and how does a base come of it again?
+//! Copies a base while it is in use, as one file from one snapshot, and restores a base from such a
+//! copy.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -13,25 +14,25 @@ use super::inner::DATABASE;
 use super::{claims, header, opening, rows};
 use crate::error::{BaseProblem, Context};
 
-/// What a copy holds.
+/// The size and content of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Copied {
     /// Bytes of the database.
     pub bytes: u64,
-    /// Files that were indexed.
+    /// Indexed files.
     pub files: usize,
-    /// Model calls on record.
+    /// Recorded model calls.
     pub calls: usize,
-    /// Runs that were kept.
+    /// Stored runs.
     pub runs: usize,
 }
 
 impl Base {
-    /// Writes the whole database to a new file: as it stands now, whoever writes meanwhile, and without pages
-    /// that were freed. What is derived from it is left out.
+    /// Writes the whole database to a new file, from one snapshot that concurrent writes do not
+    /// change, without freed pages. Derived indexes are left out.
     ///
     /// # Errors
-    /// The file is there already, or cannot be written; nothing is left of it then.
+    /// The file already exists, or cannot be written; a failed write leaves no file.
     pub async fn backup(&self, to: &Path) -> Result<Copied, StoreError> {
         let (inner, to) = (self.inner.clone(), to.to_owned());
         let doing = format!("writing the backup {}", to.display());
@@ -46,22 +47,23 @@ impl Base {
         .context(&doing)?
     }
 
-    /// Makes a base in `folder` of a backup, or of another base's folder, which stays as it is.
+    /// Creates a base in `folder` from a backup or from the folder of another base, which stays
+    /// unchanged.
     ///
     /// # Errors
-    /// [`BaseProblem::Exists`] where there is one; [`BaseProblem::DamagedDatabase`] where the backup is;
-    /// [`StoreError::NotOurs`] where it is none.
+    /// [`BaseProblem::Exists`] if `folder` has a base; [`BaseProblem::DamagedDatabase`] if the
+    /// backup is damaged; [`StoreError::NotOurs`] if it is not a backup.
     pub fn restore(from: &Path, folder: &Path) -> Result<Copied, StoreError> {
         let doing = format!("restoring {}", from.display());
         let from = if from.is_dir() { from.join(DATABASE) } else { from.to_owned() };
-        if opening::look(&from)?.is_none() {
+        if opening::layout_of(&from)?.is_none() {
             let (path, reason) =
                 (from.display().to_string(), "it holds no knowledge base".to_owned());
             return Err(StoreError::NotOurs { path, reason });
         }
         let to = folder.join(DATABASE);
-        // A log without its database would be taken for that of the new one.
-        if to.exists() && opening::look(&to)?.is_some() || header::has_log(&to) {
+        // A log without its database would be taken for the log of the new database.
+        if to.exists() && opening::layout_of(&to)?.is_some() || header::has_log(&to) {
             return Err(BaseProblem::Exists { folder: folder.to_owned() }).context(&doing);
         }
         let source = opening::to_copy(&from)?;
@@ -74,39 +76,42 @@ impl Base {
         };
         whole(&source)?;
         fs::create_dir_all(folder).context(&doing)?;
-        // Indexes that lie there from before must not be taken for this one's.
+        // Indexes left in the folder must not be taken for those of this base, so it gets a new
+        // identity.
         let renamed = "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'identity'";
         copy(&source, &to, Place::Any, |copy| {
-            // Somebody may have written to it meanwhile who does not wait for others.
+            // A process that does not wait for locks may have written to the source in the
+            // meantime.
             whole(copy)?;
             copy.execute(renamed, []).map(drop).context(&doing)
         })
     }
 }
 
-/// What is wrong with a database, in SQLite's words; empty where nothing is.
+/// The faults of a database, in SQLite's words; empty if there are none.
 pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut faults = said(connection, "PRAGMA integrity_check(20)", |row| row.get(0))?;
+    let mut faults = faults_of(connection, "PRAGMA integrity_check(20)", |row| row.get(0))?;
     faults.retain(|fault| fault != "ok");
-    let dangling = said(connection, "PRAGMA foreign_key_check", |row| {
+    let dangling = faults_of(connection, "PRAGMA foreign_key_check", |row| {
         let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-        Ok(format!("a row of {table} names one of {parent} that is not there"))
+        Ok(format!("a row of {table} refers to a missing row of {parent}"))
     })?;
     faults.extend(dangling);
     Ok(faults)
 }
 
-/// At most so many faults of one kind are told.
+/// The most faults that one check reports.
 const MOST_FAULTS: usize = 20;
 
-/// What a check says, as far as it comes: where a page is not readable, that is the last thing it says.
-fn said(
+/// The faults that a check reports. A page that cannot be read ends the check and is its last
+/// fault.
+fn faults_of(
     connection: &Connection,
     check: &str,
     fault: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<String>,
 ) -> rusqlite::Result<Vec<String>> {
     let mut faults = Vec::new();
-    let mut tell = || {
+    let mut collect = || {
         let mut check = connection.prepare(check)?;
         let mut rows = check.query([])?;
         while faults.len() < MOST_FAULTS
@@ -116,9 +121,9 @@ fn said(
         }
         Ok::<(), rusqlite::Error>(())
     };
-    match tell() {
+    match collect() {
         Err(error) if is_damage(&error) => faults.push(error.to_string()),
-        told => told?,
+        collected => collected?,
     }
     Ok(faults)
 }
@@ -130,14 +135,14 @@ pub(super) fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
         || error.source().is_some_and(is_damage)
 }
 
-/// What may be where a copy is to be.
+/// Whether a copy may replace a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     New,
     Any,
 }
 
-/// Removes what copies to the same place left behind that were killed.
+/// Removes drafts that killed copies to the same file left behind.
 fn remove_drafts(to: &Path) {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
@@ -153,7 +158,7 @@ fn remove_drafts(to: &Path) {
     }
 }
 
-/// Copies into a draft, and puts it in the place of `to` when it is whole and on disk.
+/// Copies into a draft, and renames it to `to` once it is complete and on disk.
 fn copy(
     from: &Connection,
     to: &Path,
@@ -175,7 +180,7 @@ fn copy(
             made.query_row(&sql, [], |row| rows::size(row, 0)).context(&doing)
         };
         let (files, calls) = (count("files")?, count("calls")?);
-        // Before layout 4 there were none.
+        // Layouts before 4 have no runs.
         let has_runs = made.table_exists(None, "runs").context(&doing)?;
         let runs = if has_runs { count("runs")? } else { 0 };
         drop(made);
@@ -183,7 +188,8 @@ fn copy(
         file.sync_all().context(&doing)?;
         let bytes = file.metadata().context(&doing)?.len();
         if place == Place::New {
-            // At the last moment, so that a kill leaves nothing that looks like a backup: whoever was first stays.
+            // The target is created last, so that a killed copy leaves nothing that looks like a
+            // backup. The first of several copies wins.
             match File::create_new(to) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     return Err(BaseProblem::FileThere { path: to.to_owned() }).context(&doing);

@@ -14,24 +14,24 @@ use super::snapshot::{Snapshot, View};
 use super::threads::{self, Place};
 use crate::error::Context;
 
-/// A knowledge base in a folder, as it stands at each call; within a snapshot, as it stood then.
+/// A knowledge base in a folder: its state at each call, or the state of a snapshot.
 #[derive(Clone)]
 pub struct Base {
     pub(super) inner: Arc<Inner>,
     held: Option<Arc<Snapshot>>,
-    /// Files whose chunks alone are pending; all, if `None`.
+    /// The only files whose chunks are pending; `None` means all.
     only: Option<Arc<[String]>>,
-    /// How often something had been forgotten when what is kept through this handle began to be read; `None` where that does
-    /// not matter.
+    /// The number of forget operations when the question that stores through this handle began;
+    /// `None` if that does not matter.
     began_at: Option<i64>,
 }
 
 impl Base {
-    /// Opens the base in `folder`, or makes an empty one there.
+    /// Opens the base in `folder`, or creates an empty one.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where the file is no base of a layout that is known: it is left as it is, to the
-    /// byte. [`BaseProblem::ReadOnly`](crate::BaseProblem::ReadOnly).
+    /// [`StoreError::NotOurs`] if the file is not a base of a known layout; it stays unchanged, to
+    /// the byte. [`BaseProblem::ReadOnly`](crate::BaseProblem::ReadOnly) if it cannot be written.
     pub fn open_or_create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)
             .context(&format!("creating the folder {}", folder.display()))?;
@@ -42,18 +42,18 @@ impl Base {
         }
     }
 
-    /// Opens the base in `folder`, to read alone where it cannot be written.
+    /// Opens the base in `folder`, for reading only if it cannot be written.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where there is none, or none of a layout that is known.
+    /// [`StoreError::NotOurs`] if there is no base, or none of a known layout.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_with(folder, Freshness::Now)
     }
 
-    /// The same for a process that says how long its searches may be behind.
+    /// As [`Base::open`], for a process that sets how far its searches may lag behind.
     ///
     /// # Errors
-    /// [`StoreError::NotOurs`] where there is none.
+    /// [`StoreError::NotOurs`] if there is no base.
     pub fn open_with(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
         if folder.join(DATABASE).is_file() {
             return Self::connected(folder, freshness);
@@ -73,25 +73,29 @@ impl Base {
         &self.inner.folder
     }
 
-    /// Whether it can be asked and not changed. What is paid for is then kept in memory alone.
+    /// Whether the base can be read but not changed. Paid replies are then kept in memory only.
     pub fn is_read_only(&self) -> bool {
         self.inner.writer.is_none()
     }
 
-    /// The same base, of which the chunks of these files alone are pending: what a job of theirs indexes.
+    /// The same base, in which only the chunks of these files are pending. A job uses it to index
+    /// its own files.
     #[must_use]
     pub fn pending_of(&self, files: Vec<String>) -> Self {
         Self { only: Some(files.into()), ..self.clone() }
     }
 
-    /// The same base, for a question that begins now. Once something was forgotten since, nothing more is kept through it: no
-    /// reply, no verified answer and not the run, for they may hold what was forgotten. [`Base::forgotten_run`] tells of the run.
+    /// The same base, for a question that begins now. After a later forget operation, nothing more
+    /// is stored through it: no reply, no verified answer, no run. They might contain the forgotten
+    /// content. [`Base::forgotten_run`] reports such a run.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn for_a_question(&self) -> Result<Self, StoreError> {
         let began = self
-            .looking("reading the state of the base", |connection| counter(connection, FORGETTINGS))
+            .querying("reading the state of the base", |connection| {
+                counter(connection, FORGETTINGS)
+            })
             .await?;
         Ok(Self { began_at: Some(began), ..self.clone() })
     }
@@ -106,7 +110,7 @@ impl Base {
         self.only.as_deref()
     }
 
-    /// Waits until all that was being written is written, also what its caller no longer waits for.
+    /// Waits until all running writes are done, including those whose caller no longer waits.
     pub async fn settled(&self) {
         drop(self.inner.under_way.write().await);
     }
@@ -120,7 +124,7 @@ impl Base {
         self.viewing(what, move |view| work(view.inner, view.connection)).await
     }
 
-    /// As [`Base::reading`], for what asks the derived indexes.
+    /// As [`Base::reading`], for work that uses the derived indexes.
     pub(super) async fn viewing<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -139,15 +143,16 @@ impl Base {
         match &self.held {
             Some(snapshot) => snapshot.view(what, work),
             None => self.inner.with_reader(|connection| {
-                // One state for all statements of a port call, and one taking of the file's lock.
+                // One state for all statements of a port call, and one acquisition of the file's
+                // lock.
                 let connection = &connection.unchecked_transaction().context(what)?;
                 work(&View { inner: &self.inner, connection, snapshot: None })
             }),
         }
     }
 
-    /// As [`Base::reading`], for work that needs the database alone.
-    pub(super) async fn looking<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
+    /// As [`Base::reading`], for work that needs only the database.
+    pub(super) async fn querying<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -162,7 +167,7 @@ impl Base {
         F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        // It goes on when its caller is dropped: [`Base::settled`] waits for it.
+        // The write goes on if its caller is dropped: [`Base::settled`] waits for it.
         let under_way = Arc::clone(&inner.under_way).read_owned().await;
         threads::writing(what, move || {
             let written = inner.transaction(what, work);
@@ -172,8 +177,8 @@ impl Base {
         .await
     }
 
-    /// The base as it stands now, and of it what the filter admits. So many are held at a time in this process, and the others
-    /// wait.
+    /// A snapshot of the base that shows what the filters admit. The number of snapshots held in
+    /// this process is limited, and further callers wait.
     ///
     /// # Errors
     /// The base cannot be read, or does not have a field of the filter.
@@ -186,12 +191,12 @@ impl Base {
         let place = threads::place().await?;
         let (base, visible, filter) = (self.clone(), visible.clone(), filter.clone());
         threads::reading("taking a snapshot of the base", move || {
-            base.at_a_state(&visible, &filter, (held, place))
+            base.take_snapshot(&visible, &filter, (held, place))
         })
         .await
     }
 
-    fn at_a_state(
+    fn take_snapshot(
         &self,
         visible: &Filter,
         filter: &Filter,
@@ -220,7 +225,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_recorded_under_a_bare_name_goes_to_the_first_that_asks() {
+    async fn unqualified_calls_go_to_first_endpoint() {
         let folder = tempfile::tempdir().unwrap();
         let base = Base::open_or_create(folder.path()).unwrap();
         assert!(base.inherits("m", "one").await.unwrap());
@@ -229,8 +234,8 @@ mod tests {
         assert!(base.inherits("n", "other").await.unwrap());
     }
 
-    /// Keys are hashes: each record meets another page. Read and written anew for each of them, the pages of
-    /// the key's index alone would be many times the file.
+    /// Keys are hashes, so each record touches another page. Reading and writing the pages of the
+    /// key's index for each record would write many times the file's size.
     #[tokio::test]
     async fn a_large_transaction_writes_each_page_about_once() {
         let written = || {

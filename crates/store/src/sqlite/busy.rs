@@ -1,17 +1,18 @@
-//! What if somebody else has the file locked? They are waited for, a minute at most.
+//! Waits, for a minute at most, while another connection has the file locked.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::ErrorCode;
 
-/// How long somebody else may keep the file locked.
+/// How long another connection may keep the file locked.
 pub(super) const LOCKED_FOR: Duration = Duration::from_mins(1);
-/// Between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Does again what found the file locked, as long as any lock is waited for. SQLite itself does not wait where a base begins
-/// to keep a log, nor where what was read has changed before it is written: both happen when two processes make one base.
+/// Repeats an attempt that finds the file locked, for as long as any lock is waited for. SQLite
+/// itself does not wait in two cases: when a base begins to keep a log, and when data that was read
+/// has changed before it is written. Both happen when two processes create one base.
 pub(crate) fn unless_busy<T>(
     mut attempt: impl FnMut() -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
@@ -24,7 +25,7 @@ pub(crate) fn unless_busy<T>(
     }
 }
 
-/// Whether somebody else has the file locked.
+/// Whether another connection has the file locked.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
     error.sqlite_error_code().is_some_and(|code| busy.contains(&code))

@@ -1,4 +1,4 @@
-//! Where is kept what people mended in the reading of files? A row for each, by file and in order.
+//! Stores people's corrections of the reading of files: one row each, by file and in order.
 
 use pikerag_knowledge::{Correction, SourceId, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -8,22 +8,23 @@ use super::put::json;
 use super::rows;
 
 impl Base {
-    /// The corrections of a file, in order. A file that has none of its own takes those of another with the same bytes: it moved.
+    /// The corrections of a file, in order. A file without its own takes those of another file with
+    /// the same bytes, because it was moved.
     ///
     /// # Errors
-    /// The base cannot be read; where it moved, it cannot be written.
+    /// The base cannot be read; for a moved file, it cannot be written.
     pub async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError> {
         let (path, bytes) = (file.to_owned(), hash.to_owned());
-        let looking = move |connection: &Connection| of_file(connection, &path, &bytes);
-        let (all, is_own) = self.looking("reading corrections", looking).await?;
+        let query = move |connection: &Connection| of_file(connection, &path, &bytes);
+        let (all, is_own) = self.querying("reading corrections", query).await?;
         if !is_own {
             let (file, hash) = (file.to_owned(), hash.to_owned());
-            self.writing("taking corrections along", move |tx| adopt(tx, &file, &hash)).await?;
+            self.writing("moving corrections", move |tx| adopt(tx, &file, &hash)).await?;
         }
         Ok(all)
     }
 
-    /// Keeps all corrections of a file, in place of those that it had; it is read again the next time it is indexed.
+    /// Replaces all corrections of a file. The file is read again the next time it is indexed.
     ///
     /// # Errors
     /// The base cannot be written.
@@ -45,7 +46,8 @@ impl Base {
         .await
     }
 
-    /// Has these files read again the next time they are indexed, though they are as they were; how many of them are there.
+    /// Has unchanged files read again the next time they are indexed. Returns how many of them the
+    /// base has.
     ///
     /// # Errors
     /// The base cannot be written.
@@ -63,7 +65,7 @@ impl Base {
     /// # Errors
     /// The base cannot be read.
     pub async fn text_of(&self, source: SourceId) -> Result<Option<String>, StoreError> {
-        self.looking("reading a document's text", move |connection| {
+        self.querying("reading a document's text", move |connection| {
             connection
                 .prepare_cached("SELECT text FROM sources WHERE id = ?1")?
                 .query_row([source.0.cast_signed()], |row| row.get(0))
@@ -73,7 +75,7 @@ impl Base {
     }
 }
 
-/// A file takes the corrections of its bytes along; where it had another name before, nothing stays under that.
+/// Gives a file the corrections of its bytes. Names that the file had before lose them.
 fn adopt(tx: &Transaction<'_>, file: &str, hash: &str) -> rusqlite::Result<()> {
     tx.execute(
         "INSERT INTO corrections SELECT ?1, place, hash, correction FROM corrections WHERE file =
@@ -88,7 +90,8 @@ fn adopt(tx: &Transaction<'_>, file: &str, hash: &str) -> rusqlite::Result<()> {
     .map(drop)
 }
 
-/// A file goes, and may come back; what another name has of it is enough.
+/// Handles a removed file that may come back: its corrections are deleted only if another file has
+/// the same bytes.
 pub(super) fn leave(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
     tx.execute(
         "DELETE FROM corrections
@@ -98,7 +101,7 @@ pub(super) fn leave(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
     .map(drop)
 }
 
-/// A file goes for good, and what is left of it under names that it had before.
+/// Deletes the corrections of a file that is forgotten, also under its earlier names.
 pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
     tx.execute(
         "DELETE FROM corrections WHERE file = ?1
@@ -109,7 +112,7 @@ pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
     .map(drop)
 }
 
-/// And whether they are its own.
+/// The corrections, and whether they are the file's own.
 fn of_file(
     connection: &Connection,
     file: &str,

@@ -1,4 +1,4 @@
-//! Where do states of the base count from? Counters in `meta` that only ever advance.
+//! Reads and advances counters in `meta` that only grow.
 
 use pikerag_knowledge::Generation;
 use rusqlite::{Connection, OptionalExtension};
@@ -6,13 +6,13 @@ use rusqlite::{Connection, OptionalExtension};
 /// Advances with every change of chunks; full text catches up with it.
 pub(super) const TEXT_GENERATION: &str = "text_generation";
 
-/// The mark in `meta` of a base in which something is forgotten, and not overwritten yet.
+/// The mark in `meta` that forgotten content is not overwritten yet.
 pub(super) const UNFINISHED: &str = "forgetting";
 
-/// Advances with everything that is forgotten: rows of the ledger may have other numbers then.
+/// Advances with every forget operation, after which rows of the ledger may have other numbers.
 pub(super) const FORGETTINGS: &str = "forgettings";
 
-/// A counter of the `meta` table; 0 before it was first advanced.
+/// A counter of the `meta` table; 0 before its first advance.
 pub(super) fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
@@ -21,7 +21,7 @@ pub(super) fn counter(connection: &Connection, key: &str) -> rusqlite::Result<i6
         .map(Option::unwrap_or_default)
 }
 
-/// The state of the documents.
+/// The generation of the documents.
 pub(super) fn generation(connection: &Connection) -> rusqlite::Result<Generation> {
     Ok(Generation(counter(connection, TEXT_GENERATION)?.cast_unsigned()))
 }

@@ -1,4 +1,4 @@
-//! How much does a base hold? Counted for `status`.
+//! Counts the content of a base for `status`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
         |row| Ok(Usage { prompt_tokens: rows::id(row, 0)?, completion_tokens: rows::id(row, 1)? }),
     )?;
     let chunks = count("SELECT count(*) FROM chunks")?;
-    // Nothing is made of the others.
+    // Other chunks are not indexed.
     let searchable = format!("SELECT count(*) FROM chunks c WHERE {}", rows::SEARCHABLE);
     let searchable = count(&searchable)?;
     let mut pending = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> 
     })
 }
 
-/// Texts of all sets that have no vector of this embedder.
+/// Counts the texts of all sets that have no vector of this embedder.
 pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlite::Result<usize> {
     let count = |sql: &str| connection.query_row(sql, [embedder], |row| rows::size(row, 0));
     let mut waiting = count(&format!(
@@ -81,7 +81,7 @@ pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlit
         ("sources", "source_vectors"),
         ("sections", "section_vectors"),
     ] {
-        // Every one of them is embedded, and a vector goes with its node: two counts tell.
+        // Every node is embedded, and its vector is deleted with it, so two counts suffice.
         waiting += count(&format!(
             "SELECT (SELECT count(*) FROM {nodes}) - (SELECT count(*) FROM {vectors} WHERE embedder = ?1)"
         ))?;
@@ -89,7 +89,7 @@ pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlit
     Ok(waiting)
 }
 
-/// The documents' generation, the chunks that are seen, and whose vectors there are.
+/// The generation of the documents, the number of visible chunks, and the embedder of the vectors.
 pub(super) fn state(connection: &Connection) -> rusqlite::Result<BaseState> {
     Ok(BaseState {
         generation: generation(connection)?,
@@ -100,9 +100,9 @@ pub(super) fn state(connection: &Connection) -> rusqlite::Result<BaseState> {
     })
 }
 
-/// The embedder of all vectors that a schema shows; where several had a hand in them, their names.
+/// The embedder of all vectors in a schema; if there are several, their names.
 fn embedder(connection: &Connection, schema: &str) -> rusqlite::Result<Option<String>> {
-    // The ends of an index: told at once, however many vectors there are.
+    // Reads only the ends of an index, so it is fast for any number of vectors.
     let end =
         |end: &str, nodes: &str| format!("(SELECT {end}(embedder) FROM {schema}{nodes}_vectors)");
     let ends = ["chunk", "atom", "entity", "summary", "source", "section"]

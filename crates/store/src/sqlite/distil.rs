@@ -1,5 +1,5 @@
-//! How do the results of extraction reach the base? Chunk by chunk, each in place of what was known of
-//! it; triggers (`layouts/3.sql`) drop what was made from the mentions that changed.
+//! Stores the results of extraction chunk by chunk, each in place of the earlier results. Triggers
+//! (`layouts/3.sql`) delete what was derived from the changed mentions.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) fn put_extraction(
 ) -> rusqlite::Result<()> {
     let InChunk { chunk, found } = found;
     let id = chunk.0.cast_signed();
-    // Its document may have been deleted while the model was at work.
+    // Its document may have been deleted while the model ran.
     if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([id])? {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(super) fn put_extraction(
          ON CONFLICT DO NOTHING",
     )?;
     for stated in &found.relations {
-        // Deleting a chunk finds what hangs on a relation by the entities that the chunk mentions.
+        // Deleting a chunk finds its relations through the entities that the chunk mentions.
         let ends = [stated.subject, stated.object];
         if !ends.iter().all(|end| found.entities.iter().any(|entity| entity.id == *end)) {
             continue;
@@ -75,8 +75,8 @@ pub(super) fn put_descriptions(
         "INSERT INTO descriptions(node, text) VALUES (?1, ?2) ON CONFLICT(node) DO NOTHING",
     )?;
     for ShortDescription { node, made_from, text } in made {
-        // What is said may have changed while the model was at work.
-        if said_key(graph::said_of(tx, *node)?.iter().map(String::as_str)) == *made_from {
+        // The descriptions may have changed while the model ran.
+        if said_key(graph::descriptions_of(tx, *node)?.iter().map(String::as_str)) == *made_from {
             insert.execute(params![node.0.cast_signed(), text])?;
         }
     }
@@ -140,7 +140,7 @@ pub(super) fn put_reports(
     Ok(())
 }
 
-/// Begins the keys, in the `meta` table, of structures that are wanted; the value is the stamp.
+/// The prefix of the keys in `meta` of wanted structures; the value is the stamp.
 const WANTED: &str = "with:";
 
 /// The key of a structure in `meta`.
@@ -148,7 +148,7 @@ pub(super) fn wanted(structure: Structure) -> String {
     format!("{WANTED}{structure}")
 }
 
-/// Lets every wanted structure be built anew.
+/// Lets every wanted structure be built again.
 pub(super) fn unmark_built(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE meta SET value = '' WHERE substr(key, 1, length(?1)) = ?1")?
         .execute([WANTED])

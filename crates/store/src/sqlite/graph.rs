@@ -1,5 +1,5 @@
-//! What do the chunks say of entities and relations, taken together? Names, kinds and descriptions are
-//! put together from mentions in reading order; communities come with their reports.
+//! Combines what chunks say about entities and relations. Names, kinds and descriptions come from
+//! mentions in reading order; communities come with their reports.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,7 +14,7 @@ use super::counters::generation;
 use super::rows;
 use super::rows::limit_of;
 
-/// Mentions in reading order: two bases with the same documents put them together alike.
+/// Mentions in reading order, so that two bases with the same documents combine them equally.
 pub(super) const READING_ORDER: &str = "s.uri, c.ordinal, c.id";
 
 pub(super) fn entities(connection: &Connection, ids: &[EntityId]) -> rusqlite::Result<Vec<Entity>> {
@@ -31,14 +31,14 @@ pub(super) fn entity(connection: &Connection, id: EntityId) -> rusqlite::Result<
          JOIN sources s ON s.id = c.source WHERE m.entity = ?1 ORDER BY {READING_ORDER}"
     ))?;
     let mut mentions = statement.query([id.0.cast_signed()])?;
-    let (mut names, mut kinds, mut said) = (Votes::default(), Votes::default(), Vec::new());
+    let (mut names, mut kinds, mut descriptions) = (Votes::default(), Votes::default(), Vec::new());
     while let Some(mention) = mentions.next()? {
         names.add(mention.get(0)?);
         kinds.add(mention.get(1)?);
-        said.push(mention.get(2)?);
+        descriptions.push(mention.get(2)?);
     }
     let Some(name) = names.winner() else { return Ok(None) };
-    let description = description(connection, id.0, said)?;
+    let description = description(connection, id.0, descriptions)?;
     Ok(Some(Entity { id, name, kind: kinds.winner().unwrap_or_default(), description }))
 }
 
@@ -53,7 +53,7 @@ impl Votes {
         }
     }
 
-    /// The most frequent one; the first in the alphabet of equals.
+    /// The most frequent spelling; among equals, the first in the alphabet.
     fn winner(self) -> Option<String> {
         let mut best: Option<(String, usize)> = None;
         for (vote, count) in self.0 {
@@ -66,20 +66,24 @@ impl Votes {
 }
 
 /// Each description once, in order, without empty ones.
-fn each_once(said: Vec<String>) -> Vec<String> {
+fn each_once(descriptions: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
-    let mut once = said;
+    let mut once = descriptions;
     once.retain(|text| !text.is_empty() && seen.insert(text.clone()));
     once
 }
 
-/// The summary of a long description, if there is one; else all that is said.
-fn description(connection: &Connection, node: u64, said: Vec<String>) -> rusqlite::Result<String> {
+/// The summary of a long description if there is one, else all descriptions joined.
+fn description(
+    connection: &Connection,
+    node: u64,
+    descriptions: Vec<String>,
+) -> rusqlite::Result<String> {
     let summary = connection
         .prepare_cached("SELECT text FROM descriptions WHERE node = ?1")?
         .query_row([node.cast_signed()], |row| row.get(0))
         .optional()?;
-    Ok(summary.unwrap_or_else(|| each_once(said).join(" ")))
+    Ok(summary.unwrap_or_else(|| each_once(descriptions).join(" ")))
 }
 
 /// The relations with an end among these, heaviest first.
@@ -114,18 +118,18 @@ pub(super) fn relation(
          JOIN sources s ON s.id = c.source WHERE r.id = ?1 ORDER BY {READING_ORDER}"
     ))?;
     let mut mentions = statement.query([id.0.cast_signed()])?;
-    let (mut ends, mut said, mut weight) = (None, Vec::new(), 0.0);
+    let (mut ends, mut descriptions, mut weight) = (None, Vec::new(), 0.0);
     while let Some(mention) = mentions.next()? {
         ends = Some((EntityId(rows::id(mention, 0)?), EntityId(rows::id(mention, 1)?)));
-        said.push(mention.get(2)?);
+        descriptions.push(mention.get(2)?);
         weight += mention.get::<_, f64>(3)?;
     }
     let Some((subject, object)) = ends else { return Ok(None) };
-    let description = description(connection, id.0, said)?;
+    let description = description(connection, id.0, descriptions)?;
     Ok(Some(Relation { id, subject, object, description, weight }))
 }
 
-/// The graph without its words, read in one pass over the mentions.
+/// The graph without its texts, read in one pass over the mentions.
 pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
     let mut outline = Outline { generation: generation(connection)?, ..Outline::default() };
     let mut statement = connection.prepare(&format!(
@@ -187,7 +191,7 @@ fn key_of(said: &mut Vec<String>) -> SaidKey {
     said_key(std::mem::take(said).iter().map(String::as_str))
 }
 
-/// What much is said of and no summary was made of yet.
+/// Entities and relations with more than `bytes` of descriptions and no summary yet.
 pub(super) fn long_descriptions(
     connection: &Connection,
     bytes: usize,
@@ -202,7 +206,7 @@ pub(super) fn long_descriptions(
             .query_map([limit_of(bytes)], |row| Ok(NodeId(rows::id(row, 0)?)))?
             .collect::<rusqlite::Result<_>>()?;
         for id in ids {
-            let said = said_of(connection, id)?;
+            let said = descriptions_of(connection, id)?;
             if bytes < said.iter().map(String::len).sum() {
                 let name = name_of(connection, id)?;
                 long.push(LongDescription { node: id, name, said });
@@ -212,19 +216,22 @@ pub(super) fn long_descriptions(
     Ok(long)
 }
 
-/// All that is said of an entity or relation, each description once.
-pub(super) fn said_of(connection: &Connection, node: NodeId) -> rusqlite::Result<Vec<String>> {
-    let mut said: Vec<String> = Vec::new();
+/// All descriptions of an entity or relation, each once.
+pub(super) fn descriptions_of(
+    connection: &Connection,
+    node: NodeId,
+) -> rusqlite::Result<Vec<String>> {
+    let mut descriptions: Vec<String> = Vec::new();
     for (column, table) in [("entity", "entity_mentions"), ("relation", "relation_mentions")] {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT m.description FROM {table} m JOIN chunks c ON c.id = m.chunk
              JOIN sources s ON s.id = c.source WHERE m.{column} = ?1 ORDER BY {READING_ORDER}"
         ))?;
         for text in statement.query_map([node.0.cast_signed()], |row| row.get(0))? {
-            said.push(text?);
+            descriptions.push(text?);
         }
     }
-    Ok(each_once(said))
+    Ok(each_once(descriptions))
 }
 
 fn name_of(connection: &Connection, node: NodeId) -> rusqlite::Result<String> {

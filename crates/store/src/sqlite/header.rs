@@ -1,5 +1,5 @@
-//! What is this file? Told from its bytes and those of its log, before anything opens it: to open a
-//! database is to write beside it.
+//! Identifies a database file from its bytes and its log before anything opens it, because opening
+//! a database writes beside it.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Result};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::is_exhaustion;
 
-/// What a database says of itself on its first page.
+/// The header of a database, from its first page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
-    /// Nothing is there, or nothing is in it.
+    /// The file is missing or empty.
     Empty,
     /// Another kind of file.
     NoDatabase,
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Header> {
     let (Some(layout), Some(application)) = (word(&page, 60), word(&page, 68)) else {
         return Ok(Header::NoDatabase);
     };
-    // The first page is the root of the table of tables: a leaf without cells holds none.
+    // The first page is the root of the schema table: a leaf without cells means no tables.
     let has_tables = page.get(100..105).is_none_or(|root| !matches!(root, [13, _, _, 0, 0]));
     Ok(Header::Database { layout: i64::from(layout.cast_signed()), application, has_tables })
 }
@@ -59,12 +59,12 @@ pub(super) fn log_of(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// Whether the log holds what the database does not.
+/// Whether the log holds changes that the database does not have.
 pub(super) fn has_log(path: &Path) -> bool {
     std::fs::metadata(log_of(path)).is_ok_and(|log| 0 < log.len())
 }
 
-/// The first page in the log, if a transaction that was committed changed it. What is not whole ends the
+/// The first page in the log, if a committed transaction changed it. An incomplete frame ends the
 /// log, as it does for SQLite.
 fn committed_first_page(path: &Path) -> Result<Option<Vec<u8>>> {
     let mut log = match File::open(log_of(path)) {
@@ -102,7 +102,7 @@ fn committed_first_page(path: &Path) -> Result<Option<Vec<u8>>> {
     Ok(committed)
 }
 
-/// So many bytes; `None` where there are fewer.
+/// The next `length` bytes; `None` if there are fewer.
 fn block(log: &mut impl Read, length: usize) -> Result<Option<Vec<u8>>> {
     let mut bytes = vec![0; length];
     match log.read_exact(&mut bytes) {
@@ -133,9 +133,9 @@ mod tests {
 
     use super::*;
 
-    /// The log counts as far as it was committed, and a torn end not at all.
+    /// The log counts up to its last commit; a torn end does not count.
     #[test]
-    fn a_file_is_told_from_its_bytes_and_its_log() {
+    fn a_file_is_identified_by_its_bytes_and_its_log() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.sqlite");
         assert_eq!(read(&path).unwrap(), Header::Empty);

@@ -1,4 +1,4 @@
-//! Holds connections that nobody has at the moment; few of them stay open for long.
+//! Holds unused connections, and keeps only a few of them open.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -9,10 +9,10 @@ use rusqlite::Connection;
 
 use super::locks::locked;
 
-/// Connections that stay open.
+/// The number of unused connections that stay open.
 pub(super) const KEPT: usize = 4;
 
-/// Connections that read, the one that was used last at the end.
+/// Connections for reading, the most recently used last.
 #[derive(Default)]
 pub(super) struct Idle {
     connections: Mutex<VecDeque<(Connection, Instant)>>,
@@ -24,14 +24,16 @@ impl Idle {
         locked(&self.connections).pop_back().map(|(connection, _)| connection)
     }
 
-    /// Whether somebody has to [`shrink`](Idle::shrink) them from now on.
+    /// Takes a connection back. Returns whether the caller must [`shrink`](Idle::shrink) them from
+    /// now on.
     pub(super) fn put(&self, connection: Connection) -> bool {
         let mut connections = locked(&self.connections);
         connections.push_back((connection, Instant::now()));
         KEPT < connections.len() && !self.is_shrinking.swap(true, Ordering::AcqRel)
     }
 
-    /// Closes those that were not used for so long, but for a few; whether no more are left.
+    /// Closes connections that were unused for this time, except a few. Returns whether only those
+    /// few are left.
     pub(super) fn shrink(&self, idle_for: Duration) -> bool {
         let mut connections = locked(&self.connections);
         while KEPT < connections.len()
@@ -46,7 +48,7 @@ impl Idle {
         is_done
     }
 
-    /// Nobody shrinks them any more.
+    /// Notes that nobody shrinks them any more.
     pub(super) fn rest(&self) {
         self.is_shrinking.store(false, Ordering::Release);
     }

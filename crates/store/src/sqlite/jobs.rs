@@ -10,7 +10,7 @@ use super::base::Base;
 use super::put::json;
 use super::rows;
 
-/// Jobs that are not over.
+/// Jobs that have not ended.
 const UNFINISHED: &str = "state NOT IN ('done', 'incomplete', 'failed')";
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Jobs for Base {
     }
 
     async fn jobs(&self, query: JobQuery) -> Result<Vec<JobRecord>, StoreError> {
-        self.looking("reading jobs", move |connection| match query {
+        self.querying("reading jobs", move |connection| match query {
             JobQuery::Latest(limit) => {
                 read(connection, "ORDER BY id DESC LIMIT ?1", rows::limit_of(limit))
             }
@@ -49,7 +49,7 @@ impl Jobs for Base {
     }
 
     async fn job_files(&self, job: u64) -> Result<Vec<JobFile>, StoreError> {
-        self.looking("reading the files of a job", move |connection| {
+        self.querying("reading the files of a job", move |connection| {
             connection
                 .prepare_cached(
                     "SELECT file, attempts, is_done FROM job_files WHERE job = ?1 ORDER BY file",
@@ -97,7 +97,7 @@ impl Jobs for Base {
     }
 
     async fn files_to_read(&self) -> Result<Vec<(String, JobState)>, StoreError> {
-        self.looking("reading what jobs read", |connection| {
+        self.querying("reading the pending files of jobs", |connection| {
             let sql = format!(
                 "SELECT f.file, j.state FROM job_files f JOIN jobs j ON j.id = f.job
                  WHERE {UNFINISHED} AND NOT f.is_done ORDER BY f.job, f.file"
@@ -122,7 +122,8 @@ impl Jobs for Base {
     }
 }
 
-/// Drops what jobs keep of a file that is forgotten: its name, and outcomes and reasons that may quote it.
+/// Deletes what jobs store about a forgotten file: its name, and outcomes and reasons that may
+/// quote it.
 pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
     tx.execute(
         "UPDATE jobs SET outcome = NULL, record = json_set(record, '$.reason', NULL)

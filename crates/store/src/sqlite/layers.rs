@@ -1,4 +1,5 @@
-//! Reads what a search over several layers needs: texts of sources and sections to embed, and related entities.
+//! Reads data for searches over several layers: texts of sources and sections to embed, and related
+//! entities.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,11 +11,11 @@ use super::which::Which;
 
 /// A section deeper than this is named by its innermost headings.
 const DEEPEST: usize = 16;
-/// What embedders see of a source or section, in characters.
+/// The most characters of a source or section that embedders see.
 const LONGEST: usize = 2000;
 
-/// Sources or sections without a vector of this embedder, with the text to embed: title and summary
-/// of a source; the headings that lead to a section, below the title of its source.
+/// Sources or sections without a vector of this embedder, with the text to embed. A source has its
+/// title and summary; a section has its headings, below the title of its source.
 pub(super) fn without_vector(
     connection: &Connection,
     set: VectorSet,
@@ -92,7 +93,7 @@ pub(super) fn related_to(
         ))
     };
     let mut statements = [ends("subject", "object")?, ends("object", "subject")?];
-    // A relation between two of the entities is read from both ends, and counts as one.
+    // A relation between two of the entities is read from both ends, but counts once.
     let mut relations: BTreeMap<u64, (f64, Vec<EntityId>)> = BTreeMap::new();
     for entity in entities {
         for statement in &mut statements {

@@ -1,5 +1,5 @@
-//! How do the tables come about, and how does an older base become one of today? Layouts follow one
-//! another; each is one transaction, and nothing that was paid for is left behind.
+//! Creates the tables, and brings older bases to the current layout. Each step is one transaction,
+//! and keeps everything that was paid for.
 
 use std::path::Path;
 
@@ -11,14 +11,15 @@ use super::busy::{is_busy, unless_busy};
 
 /// The layout that this version reads and writes.
 pub const LAYOUT: i64 = 9;
-/// The oldest that it can make into today's.
+/// The oldest layout that can be brought to the current one.
 pub(super) const OLDEST: i64 = 3;
-/// What the file says whose it is: `PIKE`, from layout 5 on.
+/// The application id in the file: `PIKE`, from layout 5 on.
 pub(super) const APPLICATION: u32 = 0x5049_4b45;
-/// Why a database without our tables is left alone.
+/// Why a database without our tables is not opened.
 pub(super) const FOREIGN: &str = "it is the database of another program";
 
-/// The step to each layout, from the first on. There were bases of 1 and 2, but never one in use.
+/// The step to each layout, from the first on. Bases of layouts 1 and 2 existed, but none was in
+/// use.
 const STEPS: &[M<'_>] = &[
     M::up(include_str!("layouts/3.sql")),
     M::up("-- as 3"),
@@ -31,7 +32,7 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("layouts/9.sql")),
 ];
 
-/// Why a base of this layout is not opened; `None` where it is.
+/// Why a base of this layout is not opened; `None` if it is.
 pub(super) fn refused(layout: i64) -> Option<String> {
     match layout {
         OLDEST..=LAYOUT => None,
@@ -45,11 +46,11 @@ pub(super) fn refused(layout: i64) -> Option<String> {
     }
 }
 
-/// Brings the database at `path` to today's layout: an empty file, or a base of an older one.
+/// Brings the database at `path`, an empty file or an older base, to the current layout.
 ///
 /// # Errors
-/// [`StoreError::NotOurs`] for the database of another program and for a base of a layout that is newer
-/// than this version, or older than any it knows; it is left as it is.
+/// [`StoreError::NotOurs`] for the database of another program, and for a base whose layout is
+/// newer or older than this version knows. It stays unchanged.
 pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     let not_ours =
         |reason: String| StoreError::NotOurs { path: path.display().to_string(), reason };
@@ -60,7 +61,7 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
     match number(connection, "PRAGMA user_version")? {
         LAYOUT => return Ok(()),
         0 if number(connection, "SELECT count(*) FROM sqlite_schema")? != 0 => {
-            // Another process may be at it: then it is a base by now.
+            // Another process may be creating the base; then its layout is set by now.
             if number(connection, "PRAGMA user_version")? != LAYOUT {
                 return Err(not_ours(FOREIGN.to_owned()));
             }
@@ -89,7 +90,7 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
     }
 }
 
-/// What went wrong and, where the disk is to blame, what to do.
+/// The cause of a failure and, if the disk is to blame, what to do.
 pub(super) fn reason(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => format!(
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_are_sound_and_lead_to_today() {
+    fn the_steps_are_valid_and_lead_to_the_current_layout() {
         Migrations::from_slice(STEPS).validate().unwrap();
         assert_eq!(i64::try_from(STEPS.len()), Ok(LAYOUT));
         let (_folder, result, connection) = opened("");
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_took_each_others_place_are_read_again() {
+    fn files_that_replaced_each_other_are_read_again() {
         let four = format!(
             "{} PRAGMA user_version = 3;
              INSERT INTO files VALUES ('a.md', 'h', 'r'), ('r.jsonl', 'h', 'r'), ('r.jsonl#x.md', 'h', 'r');",
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(kept, "a.md");
     }
 
-    /// Nodes are found by their names in events, atoms too; a document that no run names has none.
+    /// Events name nodes, atoms too; a document that no run names has no entry.
     #[test]
     fn runs_of_earlier_layouts_know_their_calls_and_documents() {
         let named =
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_newer_or_not_ours_is_left_as_it_is() {
+    fn newer_and_foreign_databases_stay_unchanged() {
         let (_folder, result, connection) = opened("PRAGMA user_version = 99; CREATE TABLE x (y);");
         assert!(result.unwrap_err().contains("a newer version wrote it"));
         assert_eq!(version(&connection), 99);

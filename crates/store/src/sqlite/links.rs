@@ -1,4 +1,5 @@
-//! Reads the edges between chunks and other nodes: the chunks that a node leads to, and what a chunk leads to.
+//! Reads the edges between chunks and other nodes: the chunks that a node leads to, and the nodes
+//! that a chunk leads to.
 
 use pikerag_knowledge::{ChunkId, ChunkLinks, ChunkList, ChunksOf, EntityId, LinkKind, NameKey};
 use rusqlite::{Connection, params};
@@ -7,7 +8,7 @@ use super::graph::READING_ORDER;
 use super::rows::{self, SEARCHABLE, limit_of};
 use super::tags;
 
-/// The chunks that each node leads to, by a statement that finds at most `?2` of those of `?1`.
+/// A statement that finds the chunks of each node: at most `?2` chunks of node `?1`.
 pub(super) struct Lookup {
     sql: String,
     nodes: Vec<u64>,
@@ -92,7 +93,7 @@ fn neighbours() -> String {
     format!("SELECT id FROM ({before} UNION ALL {after}) ORDER BY ordinal LIMIT ?2")
 }
 
-/// What each chunk leads to, of one kind.
+/// The nodes of one kind that each chunk leads to.
 pub(super) fn links_of(
     connection: &Connection,
     chunks: &[ChunkId],

@@ -8,14 +8,14 @@ use pikerag_knowledge::VectorSet;
 use super::locks::locked;
 use crate::scan::Parts;
 
-/// The codes in memory. Each set has a lock of its own: none waits for another to be loaded.
+/// The codes in memory. Each set has its own lock, so that none waits for another to load.
 #[derive(Default)]
 pub(super) struct Loaded {
     pub(super) sets: Mutex<BTreeMap<VectorSet, Arc<Mutex<Option<Set>>>>>,
 }
 
 impl Loaded {
-    /// What is held of a set; the next search loads it anew.
+    /// Drops the codes of a set; the next search loads them again.
     pub(super) fn forget(&self, set: VectorSet) {
         locked(&self.sets).remove(&set);
     }
@@ -23,11 +23,11 @@ impl Loaded {
 
 /// The codes of a set, and how far they have followed the log.
 pub(super) struct Set {
-    /// The entry of the log that it stands at.
+    /// The last log entry that the codes include.
     pub(super) seq: i64,
-    /// The entry that the file stands at; what came later is in the log.
+    /// The last log entry that the file includes; later changes are in the log.
     pub(super) saved: i64,
-    /// Nodes that changed since then; one that changed twice counts twice.
+    /// Nodes that changed since the file was saved; one that changed twice counts twice.
     pub(super) changed: usize,
     pub(super) parts: Parts,
 }

@@ -1,4 +1,4 @@
-//! Locks what several threads share.
+//! Locks the data that several threads share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

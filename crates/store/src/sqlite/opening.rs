@@ -1,5 +1,6 @@
-//! May this file be opened, and to write? Looked at before anything is written: a database that is not
-//! ours stays as it is, and one that cannot be written can still be asked.
+//! Decides whether a file may be opened, and whether for writing. It is examined before anything is
+//! written: a foreign database stays unchanged, and a base that cannot be written can still be
+//! read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,16 +15,17 @@ use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
 use crate::error::{Context, is_exhaustion};
 
-/// What a base has in any layout: by these it is told from a database that has its number by chance.
+/// Counts the tables that a base has in every layout. They distinguish it from a database that has
+/// its number by chance.
 const OURS: &str = "SELECT count(*) FROM sqlite_schema
      WHERE type = 'table' AND name IN ('meta', 'files', 'sources', 'chunks', 'calls')";
 
-/// Opens the database to write, in today's layout; `None` where nothing can be written there.
+/// Opens the database for writing, in the current layout; `None` if nothing can be written there.
 ///
 /// # Errors
 /// [`StoreError::NotOurs`], without a byte changed.
 pub(super) fn to_write(path: &Path) -> Result<Option<Connection>, StoreError> {
-    let found = look(path)?;
+    let found = layout_of(path)?;
     let refused = |error: &rusqlite::Error| not_ours(path, layouts::reason(error));
     let opened = match writer(path) {
         Err(error) if says_read_only(&error) && !can_write_beside(path)? => None,
@@ -38,18 +40,18 @@ pub(super) fn to_write(path: &Path) -> Result<Option<Connection>, StoreError> {
         (None, Some(older)) => Err(not_ours(
             path,
             format!(
-                "it has layout {older}, has to be brought to layout {LAYOUT}, and cannot be written"
+                "it has layout {older} and must be brought to layout {LAYOUT}, but cannot be written"
             ),
         )),
         (None, None) => {
-            Err(not_ours(path, "there is no knowledge base, and none can be written".to_owned()))
+            Err(not_ours(path, "there is no knowledge base, and none can be created".to_owned()))
         }
     }
 }
 
 fn writer(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let writer = Connection::open(path)?;
-    // SQLite opens to read what it may not write, without a word.
+    // SQLite silently opens a file for reading if it may not write it.
     if writer.is_readonly("main")? {
         return Ok(None);
     }
@@ -63,10 +65,10 @@ fn says_read_only(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code().is_some_and(|code| read_only.contains(&code))
 }
 
-/// Whether a file can be made beside the database, as its log has to be.
+/// Whether a file can be created beside the database, as its log must be.
 ///
 /// # Errors
-/// No descriptor is free: nothing is known then.
+/// No descriptor is free, so the answer is unknown.
 fn can_write_beside(path: &Path) -> Result<bool, StoreError> {
     let probe = path.with_extension(format!("probe{}", std::process::id()));
     match std::fs::File::create_new(&probe) {
@@ -76,15 +78,16 @@ fn can_write_beside(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// The layout of the base at `path`; `None` where none is yet.
+/// The layout of the base at `path`; `None` if there is none yet.
 ///
 /// # Errors
-/// [`StoreError::NotOurs`] for all that is no base of a layout that this version knows. Nothing is changed.
-pub(super) fn look(path: &Path) -> Result<Option<i64>, StoreError> {
+/// [`StoreError::NotOurs`] unless the file is a base of a layout that this version knows. Nothing
+/// is changed.
+pub(super) fn layout_of(path: &Path) -> Result<Option<i64>, StoreError> {
     let header = header::read(path).map_err(|error| not_ours(path, error.to_string()))?;
     let (layout, application) = match header {
         Header::Empty | Header::Database { layout: 0, has_tables: false, .. } => return Ok(None),
-        Header::NoDatabase => return Err(not_ours(path, "it is no database".to_owned())),
+        Header::NoDatabase => return Err(not_ours(path, "it is not a database".to_owned())),
         Header::Database { layout, application, .. } => (layout, application),
     };
     if layout == 0 {
@@ -94,7 +97,7 @@ pub(super) fn look(path: &Path) -> Result<Option<i64>, StoreError> {
         return Err(not_ours(path, reason));
     }
     if application != APPLICATION {
-        // Before layout 5 the file did not say whose it is.
+        // Before layout 5 the file had no application id.
         let is_ours = |connection: Connection| -> rusqlite::Result<bool> {
             connection.query_row(OURS, [], |row| row.get::<_, i64>(0)).map(|tables| tables == 5)
         };
@@ -108,19 +111,21 @@ pub(super) fn look(path: &Path) -> Result<Option<i64>, StoreError> {
     Ok(Some(layout))
 }
 
-/// Opens the database to read, and writes nothing beside it unless somebody else is at work there.
+/// Opens the database for reading, and writes nothing beside it unless another process uses it.
 pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match header::has_log(path) {
         true => Connection::open_with_flags(path, flags)?,
-        // Without a log the file is whole, and SQLite is told not to look for one.
-        false => Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?,
+        // Without a log the file is complete, and SQLite must not look for one.
+        false => {
+            Connection::open_with_flags(immutable_uri(path), flags | OpenFlags::SQLITE_OPEN_URI)?
+        }
     };
     tune(&connection)?;
     Ok(connection)
 }
 
-/// A read-only connection to a base that this process may have to read without being able to write.
+/// A connection for reading, which also serves a process that cannot write.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     match to_read(path) {
         Err(_) if header::has_log(path) => {
@@ -131,8 +136,9 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-/// Opens a database to copy it while others may write it. Where this process could write beside it, others may
-/// begin to at any time: it is then locked as theirs is, and what SQLite makes beside it goes in the end.
+/// Opens a database to copy it while others may write it. If this process can write beside it,
+/// others may begin to do so at any time. The database is then locked as usual, and the files that
+/// SQLite creates beside it go in the end.
 pub(super) fn to_copy(path: &Path) -> Result<Connection, StoreError> {
     if !header::has_log(path) && can_write_beside(path)? {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -146,7 +152,7 @@ pub(super) fn to_copy(path: &Path) -> Result<Connection, StoreError> {
     reader(path)
 }
 
-fn unchanging(path: &Path) -> OsString {
+fn immutable_uri(path: &Path) -> OsString {
     let mut uri = b"file:".to_vec();
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -162,10 +168,11 @@ fn not_ours(path: &Path, reason: String) -> StoreError {
     StoreError::NotOurs { path: path.display().to_string(), reason }
 }
 
-/// How the one connection that writes is set. Identifiers are hashes, so a transaction touches pages all over
-/// the file: each of them would be read, written out and read again within it, had they no room in memory
-/// (64 MiB at most, taken as it is needed). And who writes much, writes the same pages in one transaction after
-/// the other: they are folded into the file every 32 MiB of the log, not every four, and are as safe.
+/// Settings of the one connection that writes. Identifiers are hashes, so a transaction touches
+/// pages all over the file. Without a cache (64 MiB at most, taken as needed), each page would be
+/// read, written and read again within it. A frequent writer writes the same pages in successive
+/// transactions. They are folded into the file every 32 MiB of the log, not every four, which is as
+/// safe.
 const WRITING: &str =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
     PRAGMA wal_autocheckpoint = 8192;";
@@ -193,9 +200,9 @@ mod tests {
     use super::*;
     use crate::{Base, DATABASE};
 
-    /// And it is left as it was found.
+    /// The database is left as it was found.
     #[test]
-    fn what_is_copied_may_be_written_meanwhile() {
+    fn a_database_may_be_written_while_it_is_copied() {
         let folder = tempfile::tempdir().unwrap();
         drop(Base::open_or_create(folder.path()).unwrap());
         let path = folder.path().join(DATABASE);

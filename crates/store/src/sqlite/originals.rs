@@ -1,4 +1,4 @@
-//! Where are the bytes of the files that were read? Under their hash, each once, as long as a file has them.
+//! Stores the bytes of the indexed files under their hash, each once, as long as a file has them.
 
 use pikerag_knowledge::{FileRecord, StoreError};
 use rusqlite::{OptionalExtension, params};
@@ -7,24 +7,24 @@ use serde::Serialize;
 use super::base::Base;
 use super::rows;
 
-/// What is kept of files as they were read.
+/// Counts the stored bytes of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Originals {
-    /// Files whose bytes are kept.
+    /// Files whose bytes are stored.
     pub files: usize,
-    /// Files whose bytes are not.
+    /// Files whose bytes are not stored.
     pub without: usize,
-    /// Bytes in all; what several files have counts once.
+    /// All stored bytes; bytes that several files share count once.
     pub bytes: u64,
 }
 
 impl Base {
-    /// Files whose bytes are not kept, by path.
+    /// Files whose bytes are not stored, by path.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn files_without_original(&self) -> Result<Vec<FileRecord>, StoreError> {
-        self.looking("reading the record of originals", |connection| {
+        self.querying("reading the record of originals", |connection| {
             connection
                 .prepare(
                     "SELECT path, hash, recipe FROM files
@@ -38,7 +38,8 @@ impl Base {
         .await
     }
 
-    /// Keeps the bytes of a file; whether there is a file with this hash (it may have been deleted meanwhile).
+    /// Stores the bytes of a file. Returns whether a file has this hash; it may have been deleted
+    /// in the meantime.
     ///
     /// # Errors
     /// The base cannot be written.
@@ -57,13 +58,13 @@ impl Base {
         .await
     }
 
-    /// The bytes under this hash, if they are kept.
+    /// The bytes under this hash, if they are stored.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn original(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let hash = hash.to_owned();
-        self.looking("reading an original", move |connection| {
+        self.querying("reading an original", move |connection| {
             connection
                 .prepare_cached("SELECT bytes FROM originals WHERE hash = ?1")?
                 .query_row([hash], |row| row.get(0))
@@ -72,12 +73,12 @@ impl Base {
         .await
     }
 
-    /// Counts what is kept.
+    /// Counts the stored originals.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn originals(&self) -> Result<Originals, StoreError> {
-        self.looking("counting originals", |connection| {
+        self.querying("counting originals", |connection| {
             connection.query_row(
                 "SELECT count(o.hash), count(*) - count(o.hash),
                    (SELECT coalesce(sum(length), 0) FROM originals)

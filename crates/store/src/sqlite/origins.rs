@@ -1,4 +1,4 @@
-//! Notes which documents calls and runs were made of, so that forgetting finds them.
+//! Records which documents calls and runs were made of, so that forgetting finds them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Digits of a node's name in JSON.
 const DIGITS: usize = 16;
 
-/// Notes the template and the documents of a call.
+/// Records the template and the documents of a call.
 pub(super) fn note_call(tx: &Transaction<'_>, call: &CallRecord) -> rusqlite::Result<()> {
     let origin = &call.origin;
     if let Some(template) = &origin.template {
@@ -26,7 +26,8 @@ pub(super) fn note_call(tx: &Transaction<'_>, call: &CallRecord) -> rusqlite::Re
     Ok(())
 }
 
-/// Notes the calls that a run rests on, and the documents whose chunks and atoms it names in `jsons`.
+/// Records the calls that a run rests on, and the documents whose chunks and atoms it names in
+/// `jsons`.
 pub(super) fn note_run(
     tx: &Transaction<'_>,
     run: &RunId,
@@ -36,7 +37,7 @@ pub(super) fn note_run(
     let calls: BTreeSet<&String> = events.iter().flat_map(|event| &event.calls).collect();
     let mut nodes = BTreeSet::new();
     for json in jsons {
-        // What was just written as JSON can be read.
+        // JSON that was just written can be read.
         collect_nodes(&serde_json::from_str(json).unwrap_or_default(), &mut nodes);
     }
     let mut note =
@@ -60,7 +61,7 @@ pub(super) fn note_run(
     Ok(())
 }
 
-/// Adds all texts of a JSON value that read like the name of a node.
+/// Adds all texts in a JSON value that look like the name of a node.
 fn collect_nodes(value: &Value, nodes: &mut BTreeSet<i64>) {
     match value {
         Value::String(text) if text.len() == DIGITS => {

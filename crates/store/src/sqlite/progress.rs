@@ -1,4 +1,4 @@
-//! The [`Progress`] port: what is done, and what waits.
+//! Implements the [`Progress`] port: finished and pending work.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -25,7 +25,7 @@ impl Progress for Base {
             ChunkSet::OfKind(kind) => format!("c.kind = '{}' AND NOT c.hidden", kind.as_str()),
         };
         let only = which::only(self.only())?;
-        self.looking("reading progress", move |connection| {
+        self.querying("reading progress", move |connection| {
             let sql = format!(
                 "SELECT id FROM chunks c WHERE id > ?2 AND {condition} AND NOT EXISTS
                  (SELECT 1 FROM progress p WHERE p.stage = ?1 AND p.chunk = c.id)
@@ -53,7 +53,7 @@ impl Progress for Base {
         let embedder = embedder.to_owned();
         let after = after.map_or(-1, |node| node.0.cast_signed());
         let only = which::only(self.only())?;
-        self.looking("looking for texts without vectors", move |connection| {
+        self.querying("searching for texts without vectors", move |connection| {
             let texts_of = which::Which { embedder: &embedder, after, only: only.as_deref() };
             texts::without_vector(connection, set, &texts_of, rows::limit_of(limit))
         })
@@ -66,14 +66,14 @@ impl Progress for Base {
 
     async fn count_without_vector(&self, embedder: &str) -> Result<usize, StoreError> {
         let embedder = embedder.to_owned();
-        self.looking("counting vectors", move |connection| {
+        self.querying("counting vectors", move |connection| {
             counts::without_vector(connection, &embedder)
         })
         .await
     }
 
     async fn structures(&self) -> Result<Vec<Wanted>, StoreError> {
-        self.looking("reading what is wanted", distil::structures).await
+        self.querying("reading the wanted structures", distil::structures).await
     }
 
     async fn change_structure(
@@ -89,7 +89,7 @@ impl Progress for Base {
             StructureChange::Built(stamp) => ("UPDATE meta SET value = ?2 WHERE key = ?1", stamp),
         };
         let stamp = stamp.to_owned();
-        self.writing("noting what is wanted", move |tx| {
+        self.writing("changing the wanted structures", move |tx| {
             tx.prepare_cached(sql)?.execute([distil::wanted(structure), stamp]).map(drop)
         })
         .await

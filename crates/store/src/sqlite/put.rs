@@ -1,5 +1,5 @@
-//! How does a file take the place of what it held before? Row by row, in one transaction: what stays
-//! is kept with all that was made from it.
+//! Replaces the earlier content of a file row by row, in one transaction. Unchanged chunks keep
+//! everything derived from them.
 
 use std::collections::HashSet;
 
@@ -69,8 +69,8 @@ pub(super) fn put_file(
     Ok(report)
 }
 
-/// What another file held under the identity of this document goes, and that file is read again. Only bases of
-/// layouts before 5 have such files.
+/// Deletes the content that another file stored under this document's identity. That file is read
+/// again. Only bases of layouts before 5 have such files.
 fn vacate(
     tx: &Transaction<'_>,
     file: &FileRecord,
@@ -91,7 +91,7 @@ fn vacate(
     forget(tx, chunks.into_iter())
 }
 
-/// Whether the very document is held already: then its summary and its sections stay, with their
+/// Whether this very document is stored already. Then its summary and sections stay, with their
 /// vectors.
 fn holds(tx: &Transaction<'_>, document: &DocumentGraph) -> rusqlite::Result<bool> {
     let source = &document.source;
@@ -160,13 +160,13 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     let boxes = packed(&chunk.boxes)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     let id = chunk.id.0.cast_signed();
-    // What is said of text comes with the chunk, or is not said; of tables and figures a later stage says
-    // it, and that stays.
-    let said_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
-    if chunk.summary.is_some() || !said_later {
+    // The summary of a text chunk comes with it, or there is none. A later stage writes the summary
+    // of a table or figure, and that stays.
+    let is_described_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
+    if chunk.summary.is_some() || !is_described_later {
         put_summary(tx, id, chunk.summary.as_deref(), generation)?;
     }
-    // A chunk that stays keeps its generation: full text has it already.
+    // A chunk that stays keeps its generation, because full text has it already.
     tx.prepare_cached(
         "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
            cells, generation, area, summary, hidden, boxes)
@@ -197,8 +197,8 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     .map(drop)
 }
 
-/// Puts what a model says of a chunk in place of what it said before. The derived indexes follow: the
-/// chunk is found by it. Whether anything changed.
+/// Replaces a model's summary of a chunk. The derived indexes follow, because the chunk is found by
+/// it. Returns whether anything changed.
 pub(super) fn put_summary(
     tx: &Transaction<'_>,
     chunk: i64,
@@ -218,9 +218,9 @@ pub(super) fn put_summary(
     Ok(changed != 0)
 }
 
-/// Lets the later stages look at a figure again: now there is something to see. Tables are read by their
-/// cells, whatever is said of them.
-pub(super) fn make_again(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
+/// Lets the later stages process a figure again, because it now has a summary. Tables are processed
+/// by their cells, whatever their summary.
+pub(super) fn reset_stages(tx: &Transaction<'_>, chunk: i64) -> rusqlite::Result<()> {
     let figure = tx
         .prepare_cached("SELECT 1 FROM chunks WHERE id = ?1 AND kind = ?2")?
         .exists(params![chunk, ChunkKind::Figure.as_str()])?;

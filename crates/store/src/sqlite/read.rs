@@ -1,4 +1,4 @@
-//! What does reasoning read? The ports of the knowledge base over SQLite and its derived indexes.
+//! Implements the ports that reasoning reads from, over SQLite and its derived indexes.
 
 mod corpus;
 mod data;

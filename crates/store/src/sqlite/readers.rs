@@ -1,4 +1,4 @@
-//! Lends connections that read: as many as are asked for at a time, and few for long.
+//! Lends connections for reading: as many as are needed at a time, of which few stay open.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::opening::{self, PAGE_CACHE, set_page_cache, tune};
 use super::threads;
 use crate::error::Context;
 
-/// Up to so many states that are held at a time have a whole page cache each, all further ones a small one: a burst of requests
-/// does not fill the memory with copies of the same pages.
+/// Up to this many held states have a full page cache each, further ones a small one. A burst of
+/// requests then does not fill the memory with copies of the same pages.
 const FEW: usize = 8;
 const SMALL_PAGE_CACHE: u32 = 2_048;
 
-/// How long a connection is kept for the next read, and how often that is looked at.
+/// How long an unused connection stays open, and how often that is checked.
 const IDLE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -31,11 +31,11 @@ impl Inner {
         result
     }
 
-    /// A connection that nobody else has; whoever has it puts it back.
+    /// A connection for the caller alone, who puts it back.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
         let path = self.folder.join(DATABASE);
         if self.writer.is_none() {
-            // A new one each time: somebody who can write may have begun to.
+            // A new one each time, because another process may have begun to write.
             return opening::reader(&path);
         }
         let connection = match self.idle.take() {
@@ -47,7 +47,7 @@ impl Inner {
         Ok(connection)
     }
 
-    /// A connection that nobody else had or will have.
+    /// A connection that no other caller had or will have.
     pub(super) fn fresh_reader(&self) -> Result<Connection, StoreError> {
         let path = self.folder.join(DATABASE);
         if self.writer.is_none() {
@@ -73,7 +73,7 @@ impl Inner {
     }
 }
 
-/// Closes connections as they stay unused, until few are left or the base is closed.
+/// Closes unused connections, until few are left or the base is closed.
 fn shrink(base: &Weak<Inner>) {
     loop {
         std::thread::sleep(LOOK);
@@ -85,7 +85,8 @@ fn shrink(base: &Weak<Inner>) {
     }
 }
 
-/// Returns freed memory to the system: glibc keeps what the threads of a burst had, 600 MiB after 256 searches at once.
+/// Returns freed memory to the system, because glibc keeps the memory of a burst's threads: 600 MiB
+/// after 256 searches at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn return_memory() {
     // SAFETY: takes no pointer, and may be called by any thread at any time.

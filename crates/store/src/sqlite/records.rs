@@ -1,4 +1,4 @@
-//! Where are typed records kept? Beside the chunk that they were read from, and they go with it.
+//! Stores typed records beside the chunk that they were read from; they are deleted with it.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ pub(super) const RECORDS: &str =
     "SELECT r.id, r.schema, r.chunk, c.source, s.uri, c.page, c.span_start + r.span_start, \
      c.span_start + r.span_end, r.origin, r.fields
      FROM records r JOIN chunks c ON c.id = r.chunk JOIN sources s ON s.id = c.source";
-/// In the order of documents.
+/// Puts records in the order of documents.
 pub(super) const IN_ORDER: &str = "ORDER BY s.uri, c.ordinal, r.schema, r.ordinal, r.id";
 
-/// Stores what a chunk holds, in place of what an earlier declaration gave.
+/// Stores the records of a chunk, in place of those of an earlier declaration.
 pub(super) fn put(
     tx: &Transaction<'_>,
     stage: &str,
@@ -28,7 +28,7 @@ pub(super) fn put(
 ) -> rusqlite::Result<()> {
     let InChunk { chunk, found } = found;
     let id = chunk.0.cast_signed();
-    // Its document may have been deleted while the model was at work.
+    // Its document may have been deleted while the model ran.
     let start: Option<i64> = tx
         .prepare_cached("SELECT span_start FROM chunks WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
@@ -60,7 +60,8 @@ pub(super) fn put(
         .map(drop)
 }
 
-/// Drops what is declared no more.
+/// Deletes the records and marks of schemas that are no longer declared. Returns how many records
+/// were deleted.
 pub(super) fn keep(tx: &Transaction<'_>, declared: &[DeclaredSchema]) -> rusqlite::Result<usize> {
     let held: Vec<(String, i64)> = tx
         .prepare_cached("SELECT DISTINCT schema, declared FROM records")?
@@ -81,10 +82,10 @@ pub(super) fn keep(tx: &Transaction<'_>, declared: &[DeclaredSchema]) -> rusqlit
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for stage in stages {
-        let stands = |DeclaredSchema { name, hash }: &DeclaredSchema| {
+        let is_of = |DeclaredSchema { name, hash }: &DeclaredSchema| {
             stage.starts_with(&format!("records:{name}:{:016x}:", hash.0))
         };
-        if !declared.iter().any(stands) {
+        if !declared.iter().any(is_of) {
             tx.prepare_cached("DELETE FROM progress WHERE stage = ?1")?.execute([&stage])?;
         }
     }
@@ -101,7 +102,7 @@ pub(super) fn all(connection: &Connection, schema: Option<&str>) -> rusqlite::Re
 pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let origin: String = row.get(8)?;
     let bad = || {
-        let reason = format!("`{origin}` is no origin of this version");
+        let reason = format!("`{origin}` is not an origin that this version knows");
         rusqlite::Error::FromSqlConversionFailure(8, Type::Text, reason.into())
     };
     Ok(Record {

@@ -1,15 +1,15 @@
-//! Which document refers to which? Where the names that one goes by meet the links and mentions of
-//! another's chunks: nothing of it is stored, so nothing of it can be stale.
+//! Finds the references between documents, where the names of one match the links and mentions in
+//! another's chunks. Nothing of it is stored, so nothing of it can be stale.
 
 use pikerag_knowledge::{ChunkId, Reference, ReferenceKind, SourceId};
 use rusqlite::Connection;
 
 use super::rows;
 
-/// A name that more documents go by means none of them.
+/// A name that more documents than this have refers to none of them.
 const NAMESAKES: i64 = 3;
 
-/// How a name is stored; 4 for parts of a title that are no reference.
+/// The stored number of a name's kind; 4 for parts of a title that are no reference.
 pub(super) fn code(how: Option<ReferenceKind>) -> i64 {
     match how {
         Some(ReferenceKind::Link) => 0,
@@ -25,13 +25,13 @@ fn kind(code: i64) -> ReferenceKind {
     ReferenceKind::ALL.get(place).copied().unwrap_or(ReferenceKind::Title)
 }
 
-/// What holds of every edge: links meet addresses and mentions the other names; a document speaks of
-/// itself by names of its own; an ambiguous name is no reference.
+/// The conditions of every reference. Links match addresses, and mentions match the other names.
+/// Mentions of a document's own names do not count. An ambiguous name is no reference.
 const MEETS: &str = "((n.how = -1 AND t.how = 0) OR (n.how = 0 AND t.how BETWEEN 1 AND 3))
     AND NOT EXISTS (SELECT 1 FROM source_names o WHERE o.source = c.source AND o.key = t.key)
     AND (SELECT count(DISTINCT x.source) FROM source_names x WHERE x.key = t.key AND x.how <= 3) <= ?2";
 
-/// Where a document refers to, by target.
+/// The references from a document, by target.
 pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
     let sql = format!(
         "SELECT c.source, t.source, n.chunk, t.how
@@ -44,7 +44,7 @@ pub(super) fn from(connection: &Connection, source: SourceId) -> rusqlite::Resul
     Ok(found)
 }
 
-/// Which documents refer to it, by document.
+/// The references to a document, by referring document.
 pub(super) fn to(connection: &Connection, source: SourceId) -> rusqlite::Result<Vec<Reference>> {
     let sql = format!(
         "SELECT c.source, t.source, n.chunk, t.how

@@ -1,5 +1,5 @@
-//! Where is it kept what models refused, and how is it undone? A row for each piece, which goes with the mark that
-//! its stage has done it.
+//! Stores the pieces that models refused, and undoes refusals. Each piece has a row, which goes
+//! with the mark that its stage is done.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -11,7 +11,8 @@ use super::base::Base;
 use super::distil;
 use super::rows::{self, unknown};
 
-/// Rows whose stand-in is there: one that was noted just before a kill waits still.
+/// Refusals whose stage is marked as done. A refusal that was noted just before a kill is still
+/// pending.
 const STANDING: &str = "refusals r WHERE NOT of_chunk
     OR EXISTS (SELECT 1 FROM progress p WHERE p.stage = r.stage AND p.chunk = r.node)";
 
@@ -45,7 +46,7 @@ impl RefusalWriter for Base {
     }
 
     async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
-        self.looking("reading refusals", |connection| {
+        self.querying("reading refusals", |connection| {
             let sql = format!(
                 "SELECT stage, node, label, cause, reason FROM {STANDING} ORDER BY stage, node"
             );
@@ -55,7 +56,7 @@ impl RefusalWriter for Base {
     }
 
     async fn retry_refused(&self) -> Result<usize, StoreError> {
-        self.writing("letting refusals wait again", |tx| {
+        self.writing("retrying refused pieces", |tx| {
             let sql = "SELECT stage, node, label, cause, reason FROM refusals";
             let refused: Vec<Refusal> =
                 tx.prepare(sql)?.query_map([], refusal)?.collect::<rusqlite::Result<_>>()?;
@@ -72,7 +73,7 @@ impl RefusalWriter for Base {
     }
 }
 
-/// Drops what stands in for a reply, and the mark that it was asked for.
+/// Deletes the stand-in for a reply, and the mark that the stage is done.
 fn undo(tx: &Transaction<'_>, refusal: &Refusal) -> rusqlite::Result<()> {
     let node = refusal.node.0.cast_signed();
     let stage = &refusal.stage;
@@ -91,14 +92,14 @@ fn undo(tx: &Transaction<'_>, refusal: &Refusal) -> rusqlite::Result<()> {
     } else if *stage == Stage::summarize_clusters() {
         "DELETE FROM summaries WHERE id = ?1 AND ?2 <> ''"
     } else {
-        return Ok(()); // Nothing stands in for it.
+        return Ok(()); // There is no stand-in.
     };
     tx.prepare_cached(sql)?.execute(params![node, stage.0]).map(drop)
 }
 
-/// How much stages were refused, with an example each.
+/// Counts the refusals of each stage and cause, with an example each.
 pub(super) fn counted(connection: &Connection) -> rusqlite::Result<Vec<RefusalCount>> {
-    // With min(), SQLite takes the other columns from the row that has the least.
+    // With min(), SQLite takes the other columns from the row with the least node.
     let sql = format!(
         "SELECT stage, min(node), label, cause, reason, count(*) FROM {STANDING}
          GROUP BY stage, cause ORDER BY stage, cause"

@@ -1,13 +1,14 @@
-//! Stores what was made of single chunks and documents; each in place of what there was, where they are still there.
+//! Stores the results for single chunks and documents in place of earlier results, if the chunk or
+//! document still exists.
 
 use pikerag_knowledge::{Atom, InChunk, SourceSummary};
 use rusqlite::{Transaction, params};
 
 use super::counters::{TEXT_GENERATION, advance};
-use super::put::{make_again, put_summary};
+use super::put::{put_summary, reset_stages};
 use super::rows::limit_of;
 
-/// Stores what a model says of chunks, with the mark of the stage.
+/// Stores models' summaries of chunks, with the mark of the stage.
 pub(super) fn put_summaries(
     tx: &Transaction<'_>,
     stage: &str,
@@ -22,7 +23,7 @@ pub(super) fn put_summaries(
         if let Some(summary) = summary
             && put_summary(tx, chunk, Some(summary), generation)?
         {
-            make_again(tx, chunk)?;
+            reset_stages(tx, chunk)?;
         }
         done.execute(params![stage, chunk])?;
     }

@@ -1,4 +1,4 @@
-//! Where do the names of a base's files count from, and what does each file hold?
+//! Stores the folder that file names are relative to, and counts the content of each file.
 
 use pikerag_knowledge::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,37 +9,38 @@ use super::{put, rows};
 /// The key of the root in `meta`.
 const ROOT: &str = "root";
 
-/// The key of the folders with disks of their own in `meta`.
+/// The key in `meta` of the folders that are disks of their own.
 const MOUNTS: &str = "mounts";
 
-/// How much of a base comes from a file.
+/// The documents and chunks of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileCounts {
     /// The file's name.
     pub path: String,
     /// Documents in it.
     pub documents: usize,
-    /// Chunks of them.
+    /// Chunks of these documents.
     pub chunks: usize,
 }
 
 impl Base {
-    /// The folder that names of files count from, as it was given to [`Base::keep_root`]; `None` where nobody
-    /// has said yet.
+    /// The folder that file names are relative to, as given to [`Base::keep_root`]; `None` if none
+    /// was given yet.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn root(&self) -> Result<Option<String>, StoreError> {
-        self.looking("reading where files are", root).await
+        self.querying("reading the root folder", root).await
     }
 
-    /// Remembers the folder that names of files count from, unless one is remembered already; the one that holds.
+    /// Stores the folder that file names are relative to, unless one is stored already. Returns the
+    /// stored folder.
     ///
     /// # Errors
     /// The base cannot be written.
     pub async fn keep_root(&self, folder: &str) -> Result<String, StoreError> {
         let folder = folder.to_owned();
-        self.writing("noting where files are", move |tx| {
+        self.writing("storing the root folder", move |tx| {
             tx.execute(
                 "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
                 params![ROOT, folder],
@@ -49,20 +50,20 @@ impl Base {
         .await
     }
 
-    /// The folders in which disks of their own were mounted when files were read from there, in order.
+    /// The folders in which separate disks were mounted when files were read from there, in order.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn mounts(&self) -> Result<Vec<String>, StoreError> {
-        self.looking("reading where disks were", mounts).await
+        self.querying("reading the mount points", mounts).await
     }
 
-    /// Remembers such folders, besides those that are remembered already.
+    /// Adds such folders to the stored ones.
     ///
     /// # Errors
     /// The base cannot be written.
     pub async fn add_mounts(&self, folders: Vec<String>) -> Result<(), StoreError> {
-        self.writing("noting where disks are", move |tx| {
+        self.writing("storing the mount points", move |tx| {
             let known = mounts(tx)?;
             let mut all = known.clone();
             all.extend(folders);
@@ -81,12 +82,12 @@ impl Base {
         .await
     }
 
-    /// How much of the base comes from each file, by name.
+    /// Counts the documents and chunks of each file, by name.
     ///
     /// # Errors
     /// The base cannot be read.
     pub async fn file_counts(&self) -> Result<Vec<FileCounts>, StoreError> {
-        self.looking("counting files", |connection| {
+        self.querying("counting files", |connection| {
             connection
                 .prepare(
                     "SELECT f.path, (SELECT count(*) FROM sources WHERE file = f.path),

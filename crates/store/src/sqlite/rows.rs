@@ -1,4 +1,4 @@
-//! How do rows become nodes?
+//! Reads nodes and values from rows.
 
 use pikerag_knowledge::{
     Area, Atom, AtomId, Chunk, ChunkId, PageBox, SectionId, Source, SourceId, Span, Which,
@@ -48,10 +48,10 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
     })
 }
 
-/// Span, page, left, top, right, bottom: there are many of them.
+/// Span, page, left, top, right, bottom: a short form, because there are many boxes.
 type Packed = (usize, usize, Option<u32>, f32, f32, f32, f32);
 
-/// Places as they are stored; `None` where there are none.
+/// Boxes as they are stored; `None` if there are none.
 pub(super) fn packed(boxes: &[PageBox]) -> serde_json::Result<Option<String>> {
     let pack = |PageBox { span, page, area }: &PageBox| -> Packed {
         (span.start, span.end, *page, area.left, area.top, area.right, area.bottom)
@@ -126,7 +126,7 @@ pub(super) fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// The identifiers that are asked for, to be taken to another thread; `None` where it is all.
+/// The requested identifiers, owned so that another thread can use them; `None` for all.
 #[expect(clippy::needless_pass_by_value, reason = "it is a reference itself")]
 pub(super) fn owned<T: Clone>(which: Which<'_, T>) -> Option<Vec<T>> {
     match which {
@@ -136,7 +136,7 @@ pub(super) fn owned<T: Clone>(which: Which<'_, T>) -> Option<Vec<T>> {
 }
 
 pub(super) fn unknown(column: usize, kind: &str) -> rusqlite::Error {
-    bad(column, format!("`{kind}` is no kind of this version"))
+    bad(column, format!("`{kind}` is not a kind that this version knows"))
 }
 
 pub(super) fn bad(

@@ -1,4 +1,4 @@
-//! Where are runs kept? A row for each, with its events beside it.
+//! Stores runs, a row for each, with their events beside it.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -14,8 +14,9 @@ use super::origins;
 use super::put::json;
 use super::rows::{self, bad, limit_of};
 
-/// Deletes the runs up to a time, and those behind the latest so many that do not run any more. The records of the runs that stay
-/// are not read: they may fill hundreds of MiB, and this is done after each question.
+/// Deletes the runs that started up to a time, and the ended runs behind the latest ones. It does
+/// not read the records of the runs that stay: they may fill hundreds of MiB, and this happens
+/// after each question.
 const PRUNE: &str = "DELETE FROM runs WHERE id IN (
         SELECT id FROM runs WHERE started <= ?2
         UNION ALL SELECT id FROM (SELECT id FROM runs ORDER BY started DESC, id LIMIT -1 OFFSET ?3))
@@ -34,7 +35,7 @@ impl RunStore for Base {
                 return Ok(());
             }
             if forgotten_since(tx)?(began_at) {
-                // Only the names of its calls are written, so that these are deleted too.
+                // Only the names of its calls are noted, so that these calls are deleted too.
                 origins::note_run(tx, &run.id, &events, &[])?;
                 return forget_run(tx, &run.id);
             }
@@ -70,7 +71,7 @@ impl RunStore for Base {
             RunQuery::Named(prefix) => (prefix, "ORDER BY length(id), id", 2),
         };
         let prefix = prefix.to_owned();
-        self.looking("reading runs", move |connection| {
+        self.querying("reading runs", move |connection| {
             let sql = format!(
                 "SELECT record FROM runs WHERE substr(id, 1, length(?1)) = ?1 {sql} LIMIT ?2"
             );
@@ -84,7 +85,7 @@ impl RunStore for Base {
 
     async fn run_events(&self, run: &RunId) -> Result<Vec<RunEvent>, StoreError> {
         let run = run.clone();
-        self.looking("reading the events of a run", move |connection| {
+        self.querying("reading the events of a run", move |connection| {
             connection
                 .prepare_cached("SELECT event FROM run_events WHERE run = ?1 ORDER BY seq")?
                 .query_map([run.0], read)?
@@ -94,7 +95,7 @@ impl RunStore for Base {
     }
 
     async fn prune_runs(&self, keep: RunsToKeep) -> Result<Pruned, StoreError> {
-        self.writing("forgetting old runs", move |tx| {
+        self.writing("deleting old runs", move |tx| {
             let times: Vec<Millis> = tx
                 .prepare_cached("SELECT started FROM runs ORDER BY started DESC, id")?
                 .query_map([], |row| rows::id(row, 0))?
@@ -122,7 +123,7 @@ fn read<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
 mod tests {
     use super::*;
 
-    /// The index of times has the names, too; each record of a run that goes is found by its name.
+    /// The index of times also has the names; each record of a deleted run is found by its name.
     #[test]
     fn pruning_reads_no_record_of_a_run_that_stays() {
         let folder = tempfile::tempdir().unwrap();

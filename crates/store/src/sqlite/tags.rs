@@ -1,5 +1,5 @@
-//! Which chunks bear which tags, and which words of readers stand for which of the documents? What was
-//! found goes with its chunks (`layouts/3.sql`); what a person declared stays.
+//! Stores the tags of chunks, and pairs of readers' words and documents' words. Tags that were
+//! found go with their chunks (`layouts/3.sql`); what a person declared stays.
 
 use std::cmp::Reverse;
 
@@ -15,13 +15,14 @@ use super::base::Base;
 use super::rows;
 use super::rows::limit_of;
 
-/// A class that a person dropped: it stays as a mark, so that it is not found again.
+/// The origin of a class that a person dropped. The class stays as a mark, so that it is not found
+/// again.
 const DROPPED: &str = "dropped";
 
 #[async_trait]
 impl TagReader for Base {
     async fn tag_classes(&self) -> Result<TagClasses, StoreError> {
-        self.looking("reading tag classes", |connection| {
+        self.querying("reading tag classes", |connection| {
             let any_dropped = connection
                 .prepare_cached("SELECT 1 FROM tag_classes WHERE origin = ?1")?
                 .exists([DROPPED])?;
@@ -49,7 +50,7 @@ impl TagReader for Base {
                 false,
             ),
         };
-        self.looking("reading tags", move |connection| {
+        self.querying("reading tags", move |connection| {
             let mut statement = connection.prepare_cached(sql)?;
             let mut lists = Vec::with_capacity(keys.len());
             for key in keys {
@@ -73,7 +74,7 @@ impl TagReader for Base {
         which: Which<'_, NameKey>,
     ) -> Result<Vec<(NameKey, TagPair)>, StoreError> {
         let keys = rows::owned(which);
-        self.looking("reading tag pairs", move |connection| {
+        self.querying("reading tag pairs", move |connection| {
             let Some(keys) = keys else {
                 let sql = format!("{PAIR} ORDER BY colloquial, professional");
                 return connection.prepare_cached(&sql)?.query_map([], pair)?.collect();
@@ -150,7 +151,7 @@ pub(super) fn of_chunk(connection: &Connection, chunk: ChunkId) -> rusqlite::Res
     Ok(tags)
 }
 
-/// A row of `class, key, count(*)` as a tag in the spelling that most chunks use.
+/// Reads a row of `class, key, count(*)` as a tag in the spelling that most chunks use.
 pub(super) fn count(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<TagCount> {
     let text = connection
         .prepare_cached(
@@ -161,7 +162,7 @@ pub(super) fn count(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<
     Ok(TagCount { tag: tag(row, text)?, chunks: rows::size(row, 2)? })
 }
 
-/// A row of `class, key`.
+/// Reads a row of `class, key`.
 fn tag(row: &Row<'_>, text: String) -> rusqlite::Result<Tag> {
     let class = TagClassId(rows::id(row, 0)?);
     Ok(Tag { id: TagId::of(class, rows::id(row, 1)?), class, text })
@@ -199,9 +200,9 @@ fn put_class(tx: &Transaction<'_>, keyed: &KeyedClass) -> rusqlite::Result<()> {
     let known = || tx.prepare_cached("SELECT 1 FROM tag_classes WHERE id = ?1")?.exists([id]);
     match held(tx, *key)? {
         Some(_) if class.origin == Origin::Found => return Ok(()),
-        // Found once, and since renamed by a person.
+        // A person has renamed the class since it was found.
         None if class.origin == Origin::Found && known()? => return Ok(()),
-        // The same class once more: its tags stay.
+        // The same class again: its tags stay.
         Some((held, origin)) if held == id && origin != DROPPED => {
             tx.prepare_cached(
                 "UPDATE tag_classes SET name = ?2, covers = ?3, origin = ?4 WHERE id = ?1",
@@ -251,7 +252,7 @@ fn rename_class(
     if !known {
         return Ok(false);
     }
-    // A class of that name that was dropped once gives the name free.
+    // A dropped class of that name releases the name.
     tx.execute("DELETE FROM tag_classes WHERE key = ?1 AND origin = ?2", params![key, DROPPED])?;
     let renamed = tx.execute(
         "UPDATE tag_classes SET key = ?2, name = ?3, origin = ?4 WHERE key = ?1 AND origin <> ?5",
@@ -300,7 +301,7 @@ fn put_pairs(tx: &Transaction<'_>, pairs: &[KeyedPair]) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// Forgets the tags of a class, and that it was looked for.
+/// Deletes the tags of a class, and the mark that it was searched for.
 fn forget_tags(tx: &Transaction<'_>, class: i64) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM tag_examples WHERE class = ?1")?.execute([class])?;
     tx.prepare_cached("DELETE FROM chunk_tags WHERE class = ?1")?.execute([class])?;
@@ -311,7 +312,7 @@ fn forget_tags(tx: &Transaction<'_>, class: i64) -> rusqlite::Result<()> {
 
 pub(super) fn put_tags(tx: &Transaction<'_>, found: &ChunkTags) -> rusqlite::Result<()> {
     let chunk = found.chunk.0.cast_signed();
-    // Its document may have been deleted while the model was at work.
+    // Its document may have been deleted while the model ran.
     if !tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?.exists([chunk])? {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Which texts wait for a vector? Everything that is embedded, as embedders see it.
+//! Finds the texts that need a vector, as embedders see them.
 
 use pikerag_knowledge::{Entity, EntityId, NodeId, TextToEmbed, VectorSet};
 use rusqlite::{Connection, params};
@@ -60,8 +60,9 @@ pub(super) fn without_vector(
         VectorSet::Sources | VectorSet::Sections => {
             layers::without_vector(connection, set, which, limit)
         }
-        // A million of them are no rarity: equal counts tell that none waits, for a vector goes with its atom; and whether
-        // one has a vector the index tells, without the pages that hold the numbers.
+        // There may be a million atoms. Equal counts prove that none is pending, because a vector
+        // goes with its atom. The index shows whether an atom has a vector, without the pages that
+        // hold the numbers.
         VectorSet::Atoms(_) if have_all(connection, embedder)? => Ok(Vec::new()),
         VectorSet::Atoms(kind) => connection
             .prepare_cached(&format!(
@@ -92,7 +93,7 @@ fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<TextToEmbed> {
     Ok(TextToEmbed { node: NodeId(rows::id(row, 0)?), text: row.get(1)? })
 }
 
-/// What embedders see of an entity: its name and the beginning of what is said of it.
+/// The text of an entity for embedders: its name and the beginning of its description.
 fn embedded(entity: &Entity) -> String {
     const CHARACTERS: usize = 2000;
     format!("{}: {}", entity.name, entity.description).chars().take(CHARACTERS).collect()

@@ -1,4 +1,4 @@
-//! Which summaries stand above which chunks? The tree: each node goes when one of its children goes.
+//! Stores the tree of summaries above chunks: a node goes when one of its children goes.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ pub(super) fn summaries(
 pub(super) fn put(tx: &Transaction<'_>, summary: &Summary) -> rusqlite::Result<()> {
     let mut chunk = tx.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?;
     let mut child = tx.prepare_cached("SELECT 1 FROM summaries WHERE id = ?1")?;
-    // A document may have been deleted while the model was at work.
+    // A document may have been deleted while the model ran.
     for below in &summary.children {
         let there = match below {
             Child::Chunk(id) => chunk.exists([id.0.cast_signed()])?,
@@ -70,7 +70,8 @@ pub(super) fn put(tx: &Transaction<'_>, summary: &Summary) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Drops the summaries of a level that are not among these; how many, without those above them.
+/// Deletes the summaries of a level that are not among these. Returns how many, without those above
+/// them.
 pub(super) fn keep(tx: &Transaction<'_>, level: u8, ids: &[SummaryId]) -> rusqlite::Result<usize> {
     let held: Vec<u64> = tx
         .prepare_cached("SELECT id FROM summaries WHERE level = ?1")?

@@ -1,4 +1,4 @@
-//! Where is kept what people said of answers? A row for each, with the chunks that it rests on beside it.
+//! Stores verified answers, a row for each, with the chunks that it rests on beside it.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::error::{BaseProblem, Context};
 #[async_trait]
 impl VerifiedReader for Base {
     async fn verified(&self) -> Result<Vec<KeptVerified>, StoreError> {
-        self.looking("reading verified answers", |connection| all(connection, LATEST_FIRST)).await
+        self.querying("reading verified answers", |connection| all(connection, LATEST_FIRST)).await
     }
 
     async fn newer(
@@ -27,7 +27,7 @@ impl VerifiedReader for Base {
         chunks: &[ChunkId],
     ) -> Result<Vec<ChunkId>, StoreError> {
         let chunks = chunks.to_vec();
-        self.looking("reading what came since", move |connection| {
+        self.querying("reading newer chunks", move |connection| {
             let since: i64 = connection
                 .prepare_cached("SELECT generation FROM verified WHERE id = ?1")?
                 .query_row([than.0.cast_signed()], |row| row.get(0))
@@ -50,7 +50,7 @@ impl VerifiedReader for Base {
 #[async_trait]
 impl VerifiedWriter for Base {
     async fn put_verified(&self, all: Vec<Verified>, seen: bool) -> Result<(), StoreError> {
-        let (doing, began_at) = ("keeping what was verified", self.began_at());
+        let (doing, began_at) = ("storing verified answers", self.began_at());
         let is_kept = self.writing(doing, move |tx| {
             if forgotten_since(tx)?(began_at) {
                 return Ok(false);
@@ -66,7 +66,7 @@ impl VerifiedWriter for Base {
     }
 
     async fn revoke_verified(&self, id: VerifiedId) -> Result<bool, StoreError> {
-        self.writing("taking a verified answer back", move |tx| {
+        self.writing("revoking a verified answer", move |tx| {
             let gone = tx.execute("DELETE FROM verified WHERE id = ?1", [id.0.cast_signed()])?;
             Ok(0 < gone)
         })
@@ -78,7 +78,7 @@ impl VerifiedWriter for Base {
 const LATEST_FIRST: &str = "at DESC, id";
 pub(super) const BY_IDENTIFIER: &str = "id";
 
-/// All that may be seen, each with what has changed since.
+/// All visible verified answers, each with the sources that have changed since.
 pub(super) fn all(connection: &Connection, order: &str) -> rusqlite::Result<Vec<KeptVerified>> {
     let sql = format!("SELECT record FROM verified ORDER BY {order}");
     let mut is_there = connection.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?;

@@ -1,15 +1,15 @@
-//! Names texts and chunks that wait: those above a node, and of some files alone.
+//! Selects pending texts and chunks: those after a node, and only of some files.
 
 use pikerag_knowledge::StoreError;
 
 use crate::error::Context;
 
-/// Which of the texts of a set are meant.
+/// Selects texts of a set.
 pub(super) struct Which<'a> {
     pub(super) embedder: &'a str,
-    /// Those above this node.
+    /// Only texts after this node.
     pub(super) after: i64,
-    /// Those of these files alone, a JSON list.
+    /// Only texts of these files, a JSON list.
     pub(super) only: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! What does indexing write? Each call of these ports is one transaction.
+//! Implements the ports that indexing writes to. Each call is one transaction.
 
 mod corpus;
 mod data;

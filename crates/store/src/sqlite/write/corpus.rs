@@ -1,4 +1,4 @@
-//! The [`CorpusWriter`] port: files, and what was made of their chunks.
+//! Implements the [`CorpusWriter`] port: files, and the results for their chunks.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
@@ -17,7 +17,7 @@ impl CorpusWriter for Base {
             Which::All => None,
             Which::Of(paths) => Some(paths.iter().map(|path| (*path).to_owned()).collect()),
         };
-        self.looking("reading the record of files", move |connection| {
+        self.querying("reading the record of files", move |connection| {
             let columns = "SELECT path, hash, recipe FROM files";
             let Some(paths) = paths else {
                 let mut all = connection.prepare(&format!("{columns} ORDER BY path"))?;
@@ -54,7 +54,7 @@ impl CorpusWriter for Base {
     }
 
     async fn put_chunk_results(&self, results: ChunkResults) -> Result<(), StoreError> {
-        self.writing("storing what was made of chunks", move |tx| match &results {
+        self.writing("storing the results for chunks", move |tx| match &results {
             ChunkResults::Summaries(stage, found) => results::put_summaries(tx, &stage.0, found),
             ChunkResults::Atoms(stage, found) => results::put_atoms(tx, &stage.0, found),
             ChunkResults::Records(stage, declared, found) => {
@@ -72,7 +72,7 @@ impl CorpusWriter for Base {
     }
 
     async fn put_texts(&self, texts: ModelTexts) -> Result<(), StoreError> {
-        self.writing("storing what a model wrote", move |tx| match &texts {
+        self.writing("storing the texts of a model", move |tx| match &texts {
             ModelTexts::Sources(summaries) => results::put_source_summaries(tx, summaries),
             ModelTexts::Descriptions(made) => distil::put_descriptions(tx, made),
             ModelTexts::Reports(reports) => distil::put_reports(tx, reports),
@@ -84,7 +84,7 @@ impl CorpusWriter for Base {
     }
 
     async fn keep_only(&self, kept: Kept<'_>) -> Result<usize, StoreError> {
-        let doing = "dropping what is wanted no longer";
+        let doing = "deleting unwanted results";
         match kept {
             Kept::Records(declared) => {
                 let declared = declared.to_vec();

@@ -1,4 +1,4 @@
-//! The [`DataWriter`] port: which typed tables are stale, and how they are written again.
+//! Implements the [`DataWriter`] port: finds stale typed tables, and writes them again.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{DataWriter, RowReader, StoreError, TableShape};
@@ -9,7 +9,7 @@ use crate::sqlite::data;
 #[async_trait]
 impl DataWriter for Base {
     async fn stale_tables(&self) -> Result<Vec<TableShape>, StoreError> {
-        self.looking("reading which tables are stale", data::stale).await
+        self.querying("finding stale tables", data::stale).await
     }
 
     async fn write_table(

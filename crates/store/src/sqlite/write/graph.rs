@@ -1,4 +1,4 @@
-//! The [`GraphWriter`] port: the entity graph as a whole.
+//! Implements the [`GraphWriter`] port: the entity graph as a whole.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{Community, Generation, GraphWriter, LongDescription, Outline, StoreError};
@@ -10,14 +10,14 @@ use crate::sqlite::{distil, graph};
 #[async_trait]
 impl GraphWriter for Base {
     async fn long_descriptions(&self, bytes: usize) -> Result<Vec<LongDescription>, StoreError> {
-        self.looking("reading descriptions", move |connection| {
+        self.querying("reading descriptions", move |connection| {
             graph::long_descriptions(connection, bytes)
         })
         .await
     }
 
     async fn outline(&self) -> Result<Outline, StoreError> {
-        self.looking("reading the entity graph", graph::outline).await
+        self.querying("reading the entity graph", graph::outline).await
     }
 
     async fn put_communities(

@@ -1,4 +1,4 @@
-//! How do vectors come into the base? The [`SearchWriter`] port.
+//! Implements the [`SearchWriter`] port: stores vectors, and refreshes the derived indexes.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
@@ -20,7 +20,7 @@ impl SearchWriter for Base {
         let embedder = embedder.to_owned();
         self.writing("storing vectors", move |tx| {
             let nodes = vectors::nodes(set);
-            // The node may have been deleted while the embedder was at work.
+            // The node may have been deleted while the embedder ran.
             let mut insert = tx.prepare_cached(&format!(
                 "INSERT INTO {}(node, embedder, vector) SELECT ?1, ?2, ?3
                  WHERE EXISTS (SELECT 1 FROM {nodes} WHERE id = ?1)
