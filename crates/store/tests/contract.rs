@@ -1,4 +1,5 @@
-//! Does the base in a folder keep what the ports promise, and does the oracle that it is compared with?
+//! Tests that a base in a folder keeps the contract of the ports, and so does the oracle it is
+//! compared with.
 #![cfg(test)]
 
 use pikerag_contract::{Oracle, Shelf, agree, histories};
@@ -20,9 +21,9 @@ mod oracle {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever has happened, every read gives what the definition says, with filters and without.
+    /// After any history, every read gives what the definition says, with filters and without.
     #[test]
-    fn every_read_is_the_oracles(history in histories()) {
+    fn every_read_equals_the_oracle(history in histories()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (_folder, shelf) = in_a_folder();
         runtime.block_on(agree(&shelf.store, &history));

@@ -1,5 +1,5 @@
-//! What does a base in a folder promise beyond the ports? That it outlives its process, and that several
-//! may use it at once.
+//! Tests the guarantees of a base in a folder beyond the ports: it outlives its process, and
+//! several processes may use it at once.
 #![cfg(test)]
 
 use futures::future::join_all;
@@ -13,11 +13,11 @@ use pikerag_parse::{Limits, parse};
 use pikerag_store::Base;
 use tempfile::TempDir;
 
-// What stays when the process goes.
+// After the process ends.
 
-/// Nothing was refreshed before the end: the next process finds it all the same.
+/// Nothing was refreshed before the end, but the next process finds everything.
 #[tokio::test]
-async fn the_indexes_follow_a_crash() {
+async fn the_indexes_catch_up_after_a_crash() {
     let (folder, base) = fresh();
     put(&base, "a.txt", "A crane.").await;
     base.refresh().await.unwrap();
@@ -30,7 +30,7 @@ async fn the_indexes_follow_a_crash() {
     assert_eq!(matching(&base, "crane", 9).await, Vec::<String>::new());
     assert_eq!(near(&base, &[at(1.0)], 9, -1.0).await[0].len(), 1);
     drop(base);
-    // They are derived: without them, or with damaged ones, they are made anew.
+    // They are derived: if they are missing or damaged, they are rebuilt.
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -53,7 +53,7 @@ async fn sixty_four_calls_are_kept_at_once() {
         tasks.push(tokio::spawn(async move {
             let call = call(n, "first");
             base.keep_all(vec![call.clone()]).await.unwrap();
-            // Kept means kept: whoever awaited it can read it at once.
+            // Every caller can read a record as soon as it is kept.
             assert_eq!(base.find_all(std::slice::from_ref(&call.key)).await.unwrap(), [Some(call)]);
         }));
     }
@@ -69,7 +69,7 @@ async fn sixty_four_calls_are_kept_at_once() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn files_that_are_no_base_stay_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("base.sqlite");
     let refused = |reason: &str| {
@@ -79,11 +79,11 @@ fn what_is_not_ours_is_left_alone() {
         assert!(error.contains(reason), "{error}");
     };
     refused("there is no knowledge base yet");
-    assert!(!path.exists(), "opening makes nothing");
+    assert!(!path.exists(), "opening creates no file");
 
     let letter = "Dear reader, this is no database at all, however long it may be.".repeat(99);
     std::fs::write(&path, &letter).unwrap();
-    refused("it is no database");
+    refused("it is not a database");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
     std::fs::remove_file(&path).unwrap();
 
@@ -98,7 +98,7 @@ fn what_is_not_ours_is_left_alone() {
     ));
 }
 
-/// Somebody else's database gets no tables of ours.
+/// A foreign database gets no tables of ours.
 #[test]
 fn a_foreign_database_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ async fn an_export_depends_on_the_content_alone() {
     assert!(exports[0].is_sorted_by_key(|line| line.get("edge").is_some()));
 }
 
-/// Each handle sees at its next call what the other has committed.
+/// Each handle sees the other's commits at its next call.
 #[tokio::test]
 async fn two_handles_see_each_other() {
     let (folder, one) = fresh();
@@ -189,9 +189,9 @@ async fn two_handles_write_at_once() {
     }
 }
 
-/// Bases of layouts before 5 may hold two files of which a document has one identity.
+/// Bases of layouts before 5 may hold two files with a document of the same identity.
 #[tokio::test]
-async fn what_another_file_held_under_an_identity_goes() {
+async fn a_document_replaces_another_files_document_of_its_identity() {
     let (_folder, base) = fresh();
     let line =
         |text: &str| format!("{{\"id\": \"x.md\", \"title\": \"T\", \"text\": \"{text}\"}}\n");
@@ -208,11 +208,11 @@ async fn what_another_file_held_under_an_identity_goes() {
 }
 
 #[tokio::test]
-async fn where_files_are_is_remembered() {
+async fn the_root_and_the_mounts_are_stored() {
     let (_folder, base) = fresh();
     assert_eq!(base.root().await.unwrap(), None);
     assert_eq!(base.keep_root("..").await.unwrap(), "..");
-    // The first holds.
+    // The first root stays.
     assert_eq!(base.keep_root("/other").await.unwrap(), "..");
     let mounts = |folders: [&str; 2]| folders.map(str::to_owned).to_vec();
     base.add_mounts(mounts(["/b", "/a"])).await.unwrap();
@@ -266,7 +266,7 @@ async fn near(base: &Base, queries: &[Vector], k: usize, min_score: f32) -> Vec<
     lists.into_iter().map(|list| list.into_iter().map(|hit| hit.item).collect()).collect()
 }
 
-/// The URIs of the chunks that words find.
+/// The URIs of the chunks that match words.
 async fn matching(base: &Base, words: &str, k: usize) -> Vec<String> {
     let hits = base.matching_chunks(words, k).await.unwrap();
     let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();

@@ -1,4 +1,4 @@
-//! Does a base keep what it should, refuse what it should, and come through damage?
+//! Tests that a base keeps its data, refuses foreign files, and survives damage.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -20,11 +20,12 @@ use pikerag_store::{
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-// Who comes at the same time.
+// Creation at the same time.
 
-/// Several callers make a base at the same time: all hold the same one, so each finds the calls that each keeps.
+/// Several callers create a base at the same time. All hold the same base, so that each finds the
+/// calls that the others keep.
 #[tokio::test]
-async fn one_base_is_made_by_many_at_once() {
+async fn callers_at_the_same_time_create_one_base() {
     let keys = ["0", "1", "2", "3"].map(str::to_owned);
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
@@ -47,12 +48,13 @@ async fn one_base_is_made_by_many_at_once() {
     }
 }
 
-// What is not ours.
+// Foreign files.
 
-/// Every file of the folder is as it was, also beside a log that was not folded in: of a newer layout, of a layout
-/// that never was, of another program that has our numbers by chance.
+/// Every file of the folder stays unchanged, even beside a log that was not folded in. The file has
+/// a newer layout, or a layout that was never released, or is another program's with our number by
+/// chance.
 #[tokio::test]
-async fn what_is_refused_is_left_as_it_is_to_the_byte() {
+async fn refused_files_stay_unchanged_to_the_byte() {
     let newer = format!("PRAGMA user_version = {}", LAYOUT + 1);
     let foreign = |layout: i64| format!("CREATE TABLE meta (x); PRAGMA user_version = {layout}");
     for (ours, change, reason) in [
@@ -77,7 +79,7 @@ async fn what_is_refused_is_left_as_it_is_to_the_byte() {
                 connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
             }
             connection.execute_batch(&change).unwrap();
-            // Copied while it is open, as a process that was killed leaves it; else folded in.
+            // Copied while it is open, as a killed process leaves it; without a log, folded in.
             let open = Some(connection).filter(|_| with_log);
             let left = tempfile::tempdir().unwrap();
             for name in [DATABASE, "base.sqlite-wal"] {
@@ -88,7 +90,7 @@ async fn what_is_refused_is_left_as_it_is_to_the_byte() {
             drop(open);
             let before = files(left.path());
             assert_eq!(before.len(), 1 + usize::from(with_log));
-            // Where the log is foreign and our number stands in it, SQLite itself has to look.
+            // If the log is foreign and contains our number, SQLite itself has to read it.
             let allowed = with_log && !ours && !change.contains("= 0");
             for open in [Base::open, Base::open_or_create] {
                 let error = open(left.path()).err().unwrap();
@@ -105,30 +107,31 @@ async fn what_is_refused_is_left_as_it_is_to_the_byte() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_left_as_it_is() {
+fn a_file_that_is_not_a_database_stays_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for bytes in ["short", &"SQLite format 3, as somebody explains it. ".repeat(40)] {
         fs::write(folder.path().join(DATABASE), bytes).unwrap();
         let before = files(folder.path());
         let error = Base::open_or_create(folder.path()).err().unwrap();
-        assert!(error.to_string().contains("it is no database"), "{error}");
+        assert!(error.to_string().contains("it is not a database"), "{error}");
         assert!(before == files(folder.path()));
     }
 }
 
-// What is damaged.
+// Damage.
 
-/// A byte in the middle of any file of full text: words are found all the same, now and later.
+/// One byte in the middle of any full-text file changes: words are found all the same, now and
+/// later.
 #[tokio::test]
-async fn a_damaged_segment_is_made_again() {
+async fn a_damaged_segment_is_rebuilt() {
     let (folder, base) = fresh();
     for n in 0..40 {
         put(&base, &format!("{n:02}.txt"), &format!("Crane {n} of the harbour. 起重机 {n}。"))
             .await;
     }
     base.refresh().await.unwrap();
-    let asked = async |base: &Base| (found(base, "crane").await, found(base, "起重机").await);
-    let whole = asked(&base).await;
+    let search = async |base: &Base| (found(base, "crane").await, found(base, "起重机").await);
+    let whole = search(&base).await;
     assert_eq!((whole.0.len(), whole.1.len()), (40, 40));
     drop(base);
     let text = text_folder(folder.path());
@@ -146,14 +149,14 @@ async fn a_damaged_segment_is_made_again() {
         bytes[middle] ^= 0x40;
         fs::write(&file, bytes).unwrap();
         let base = Base::open(folder.path()).unwrap();
-        assert_eq!(asked(&base).await, whole, "{kind:?}");
+        assert_eq!(search(&base).await, whole, "{kind:?}");
         base.refresh().await.unwrap();
     }
 }
 
-/// Also where the process has it open already.
+/// It is also rebuilt if the process has it open already.
 #[tokio::test]
-async fn full_text_that_goes_while_it_is_open_is_made_again() {
+async fn full_text_that_is_deleted_while_open_is_rebuilt() {
     let (folder, base) = fresh();
     put(&base, "a.txt", "A crane.").await;
     assert_eq!(found(&base, "crane").await, ["a.txt"]);
@@ -164,9 +167,9 @@ async fn full_text_that_goes_while_it_is_open_is_made_again() {
     assert_eq!(health(&base, Repair::No, &Part::FullText).await, (Health::Sound, false));
 }
 
-/// Found by its checksum, where the length is right.
+/// The checksum shows the damage, although the length is right.
 #[tokio::test]
-async fn damaged_codes_are_made_again() {
+async fn damaged_codes_are_rebuilt() {
     let (folder, base) = fresh();
     put(&base, "a.txt", "A crane.").await;
     let missing = base.without_vector(VectorSet::Chunks, "e", None, 9).await.unwrap();
@@ -177,7 +180,7 @@ async fn damaged_codes_are_made_again() {
     drop(base);
     let path = folder.path().join("chunks.codes");
     let mut bytes = fs::read(&path).unwrap();
-    // The identifier of the chunk: what is found would not be there.
+    // The identifier of the chunk, so that a search would find a chunk that does not exist.
     let at = bytes.len() - 32 - 2 - 4 - 16;
     bytes[at] ^= 1;
     fs::write(&path, bytes).unwrap();
@@ -189,9 +192,9 @@ async fn damaged_codes_are_made_again() {
     assert_eq!(health(&base, Repair::No, &part).await, (Health::Sound, false));
 }
 
-/// Somebody else writes full text, and does not come to an end: it is searched as it stands.
+/// Another process writes full text and does not finish: the index is searched as it is.
 #[tokio::test]
-async fn a_search_does_not_wait_for_ever_for_another_writer() {
+async fn a_search_does_not_wait_forever_for_another_writer() {
     let (folder, base) = fresh();
     put(&base, "a.txt", "A crane.").await;
     base.refresh().await.unwrap();
@@ -208,8 +211,8 @@ async fn a_search_does_not_wait_for_ever_for_another_writer() {
 
 // Running out of descriptors.
 
-/// With any number of descriptors, from almost none: a read answers or fails, and nothing that was derived is removed or made
-/// again. The limit is that of a process, so one of its own is started.
+/// With any number of descriptors, from almost none, a read answers or fails, and no derived file
+/// is removed or rebuilt. The limit applies to a process, so the test starts one.
 #[tokio::test]
 async fn running_out_of_descriptors_is_no_damage() {
     const NAME: &str = "running_out_of_descriptors_is_no_damage";
@@ -226,7 +229,7 @@ async fn running_out_of_descriptors_is_no_damage() {
     base.refresh().await.unwrap();
     assert_eq!(found(&base, "crane").await, ["a.txt"]);
     drop(base);
-    // Each has a number that is its own: what is made again has another.
+    // Each has its own inode number; a rebuilt file has another.
     let derived = || {
         let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
         let text = fs::read_dir(text_folder(folder.path())).unwrap();
@@ -274,9 +277,10 @@ async fn read_with_few_descriptors(folder: &Path) {
 
 // Forgetting.
 
-/// What a process that was killed had begun; and what plain deletes had left in freed pages.
+/// A killed process left a forget operation unfinished, and plain deletes left bytes in freed
+/// pages.
 #[tokio::test]
-async fn what_was_begun_to_be_forgotten_is_finished() {
+async fn an_unfinished_forget_operation_is_completed() {
     const SENTENCE: &str = "Adaeze Okonkwo keeps the green book of lifts.";
     let (folder, base) = fresh();
     put(&base, "a.txt", &format!("{SENTENCE} 绿皮书由她保管，从不外借。")).await;
@@ -298,9 +302,9 @@ async fn what_was_begun_to_be_forgotten_is_finished() {
     assert_eq!(found(&base, "book").await, Vec::<String>::new());
 }
 
-/// Calls of other documents stay, and so do those that share a sentence with it.
+/// Calls of other documents stay, and so do calls that only share a sentence with the document.
 #[tokio::test]
-async fn only_what_holds_the_text_is_forgotten() {
+async fn only_calls_that_hold_the_text_are_forgotten() {
     let (_folder, base) = fresh();
     put(&base, "a.txt", "The secret crane lifts nine tons. The harbour is closed at night.").await;
     put(&base, "b.txt", "The open crane lifts two tons. The harbour is closed at night.").await;
@@ -326,9 +330,9 @@ async fn only_what_holds_the_text_is_forgotten() {
     assert_eq!(left, [false, false, true, true, true]);
 }
 
-/// A heading may read as a line of our prompts does, or as a word of a schema.
+/// A heading may equal a line of our prompts, or a word of a schema.
 #[tokio::test]
-async fn what_we_say_ourselves_is_no_sign_of_a_document() {
+async fn our_own_words_are_no_sign_of_a_document() {
     let (_folder, base) = fresh();
     let text =
         "# Output format\n\nThe secret crane lifts nine tons.\n\n## Safety of harbours\n\nNone.";
@@ -354,9 +358,10 @@ async fn what_we_say_ourselves_is_no_sign_of_a_document() {
     assert_eq!(left.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
 }
 
-/// What a question keeps after something was forgotten may hold that, in words of its own.
+/// Data that a question stores after a forget operation may hold the forgotten content in other
+/// words.
 #[tokio::test]
-async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten() {
+async fn an_earlier_question_stores_nothing_after_a_forget_operation() {
     let (_folder, base) = fresh();
     put(&base, "a.txt", "The secret crane lifts nine tons.").await;
     let question = base.for_a_question().await.unwrap();
@@ -379,7 +384,7 @@ async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten
     assert_eq!(runs.into_iter().map(|run| run.id.0).collect::<Vec<_>>(), ["other"]);
     assert!(base.forgotten_run("going").await.unwrap().is_some());
     assert!(base.run_events(&ended.id).await.unwrap().is_empty());
-    let said = Verified {
+    let verified = Verified {
         id: VerifiedId(1),
         question: "How heavy is it?".to_owned(),
         judgement: Judgement::Accepted,
@@ -394,14 +399,15 @@ async fn a_question_that_began_before_keeps_nothing_once_something_was_forgotten
         grounds: Vec::new(),
         context: Vec::new(),
     };
-    let refused = question.put_verified(vec![said.clone()], true).await.unwrap_err();
+    let refused = question.put_verified(vec![verified.clone()], true).await.unwrap_err();
     assert!(refused.to_string().contains("verified"), "{refused}");
-    base.put_verified(vec![said], true).await.unwrap();
+    base.put_verified(vec![verified], true).await.unwrap();
 }
 
-/// Not for a moment: another process, which overwrites nothing, would leave the bytes in its database.
+/// Not even for a moment: another process, which overwrites nothing, would leave the bytes in its
+/// database.
 #[tokio::test]
-async fn a_question_of_another_process_writes_nothing_of_what_was_forgotten() {
+async fn a_question_of_another_process_writes_no_forgotten_content() {
     const SECRET: &str = "The secret crane lifts nine tons.";
     let (folder, base) = fresh();
     put(&base, "a.txt", SECRET).await;
@@ -419,7 +425,7 @@ async fn a_question_of_another_process_writes_nothing_of_what_was_forgotten() {
     assert!(!files(folder.path()).values().any(is_in));
 }
 
-/// A run that was pruned counts, too: its calls stay without it.
+/// A pruned run counts too, because its calls stay without it.
 #[tokio::test]
 async fn calls_made_of_an_earlier_version_are_forgotten() {
     let (_folder, base) = fresh();
@@ -454,9 +460,9 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
     assert_eq!(left, [false, false, true, true]);
 }
 
-/// A hyphen that nobody sees stands in the document, and not in the prompt that shows it.
+/// The document has an invisible hyphen, which the prompt that shows the document omits.
 #[tokio::test]
-async fn what_is_unseen_hides_no_call() {
+async fn invisible_characters_hide_no_call() {
     let (_folder, base) = fresh();
     put(&base, "a.txt", "The se\u{ad}cret crane lifts\u{200b} nine tons.").await;
     let request = "{\"text\": \"The secret crane lifts nine tons.\"}".to_owned();
@@ -466,12 +472,13 @@ async fn what_is_unseen_hides_no_call() {
 
 // Copies.
 
-/// Tells the writer of the next test to end.
+/// Stops the writer of the next test.
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// One snapshot, whoever writes: each file of the base is in it with its call, or neither.
+/// A backup is one snapshot during writes: each file of the base is in it with its call, or neither
+/// is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
+async fn a_backup_of_a_base_in_use_is_one_snapshot_and_can_be_restored() {
     let (folder, base) = fresh();
     let out = tempfile::tempdir().unwrap();
     put(&base, "first.txt", "The first crane.").await;
@@ -491,7 +498,7 @@ async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
     for copy in &copies {
         let held = other.backup(copy).await.unwrap();
         assert_eq!(held.bytes, fs::metadata(copy).unwrap().len());
-        // Nobody's file is written over.
+        // An existing file is not overwritten.
         let before = fs::read(copy).unwrap();
         assert!(other.backup(copy).await.is_err());
         assert!(before == fs::read(copy).unwrap());
@@ -517,9 +524,9 @@ async fn a_backup_of_a_living_base_is_one_snapshot_and_can_be_restored() {
     }
 }
 
-/// Indexes that lie there from another life of the base are not taken for its own, whatever they count.
+/// Indexes in the folder from an earlier base are not used, whatever generation they have.
 #[tokio::test]
-async fn a_restored_base_does_not_believe_the_indexes_of_before() {
+async fn a_restored_base_ignores_earlier_indexes() {
     let (folder, base) = fresh();
     let out = tempfile::tempdir().unwrap();
     let copy = out.path().join("copy");
@@ -562,7 +569,7 @@ async fn a_damaged_backup_is_not_restored() {
 // Checks.
 
 #[tokio::test]
-async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
+async fn a_check_finds_damage_and_a_repair_rebuilds_derived_data() {
     let (folder, base) = fresh();
     for n in 0..9 {
         put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
@@ -573,7 +580,7 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
     assert!(all.iter().all(|finding| finding.health == Health::Sound), "{all:#?}");
     drop(base);
 
-    // An index of the database that misses a row, a segment, codes, and what a dead process left.
+    // Damages an index of the database, a segment and codes, and adds leftovers of a dead process.
     let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
     connection
         .execute_batch(
@@ -612,12 +619,13 @@ async fn a_check_finds_damage_and_a_repair_makes_again_what_is_derived() {
     assert_eq!(found(&base, "crane").await.len(), 9);
 }
 
-/// The number of no process: the kernel gives none so high.
+/// The number of no process: the kernel assigns none so high.
 const GONE: u32 = u32::MAX;
 
-/// The folder of a base may be somebody's: only what is called as we call it, of a process that is gone, is ours.
+/// The folder of a base may hold the user's files: only those with our names, of a dead process,
+/// are ours.
 #[tokio::test]
-async fn a_repair_removes_nothing_that_may_be_somebodys() {
+async fn a_repair_removes_no_files_of_others() {
     let (folder, base) = fresh();
     let at = |name: String| folder.path().join(name);
     let living = std::process::id();
@@ -652,9 +660,10 @@ async fn a_repair_removes_nothing_that_may_be_somebodys() {
     }
 }
 
-/// A page that holds anything: it is told with all that was found besides, and nothing is restored from it.
+/// A page with arbitrary bytes is reported with all other findings, and the database is not
+/// restored.
 #[tokio::test]
-async fn a_database_with_a_bad_page_is_told_as_damaged() {
+async fn a_database_with_a_bad_page_is_reported_as_damaged() {
     let (folder, base) = fresh();
     for n in 0..9 {
         put(&base, &format!("{n}.txt"), &format!("Crane {n}.")).await;
@@ -688,7 +697,7 @@ async fn a_database_with_a_bad_page_is_told_as_damaged() {
     }
 }
 
-/// Full text that is whole and holds something else than the database.
+/// Full text is intact, but differs from the database.
 #[tokio::test]
 async fn full_text_is_compared_with_the_database() {
     let (folder, base) = fresh();
@@ -696,7 +705,7 @@ async fn full_text_is_compared_with_the_database() {
     put(&base, "b.txt", "A heron.").await;
     base.refresh().await.unwrap();
     drop(base);
-    // Behind the base's back: the counters stay as they are.
+    // The change bypasses the base: the counters stay as they are.
     let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
     connection
         .execute_batch("PRAGMA foreign_keys = ON; DELETE FROM files WHERE path = 'a.txt'")
@@ -722,7 +731,7 @@ async fn an_original_is_kept_once_and_goes_with_the_last_file_that_has_it() {
     assert_eq!((kept.files, kept.without, kept.bytes), (2, 0, text.len() as u64));
     base.delete_file("a.txt").await.unwrap();
     assert_eq!(base.original(&hash).await.unwrap().as_deref(), Some(text.as_bytes()));
-    // Another content takes the place of the old one, and another file comes to have it.
+    // One file gets other content, and another file gets the old content.
     put(&base, "c.txt", text).await;
     put(&base, "b.txt", "A heron.").await;
     assert!(base.original(&hash).await.unwrap().is_some());
@@ -734,7 +743,7 @@ async fn an_original_is_kept_once_and_goes_with_the_last_file_that_has_it() {
 
 #[tokio::test]
 async fn damaged_texts_are_found() {
-    // In the third a chunk is what its document has there: the hash alone tells.
+    // In the third case a chunk equals its span of the document: only the hash shows the damage.
     let crone = "SET text = replace(text, 'A crane', 'A crone')";
     for damage in [
         "UPDATE sources SET text = 'A crone.'",
@@ -823,7 +832,7 @@ async fn found(base: &Base, words: &str) -> Vec<String> {
     uris
 }
 
-/// How a part is, and whether it was repaired.
+/// The health of a part, and whether it was repaired.
 async fn health(base: &Base, repair: Repair, part: &Part) -> (Health, bool) {
     let findings = base.check(repair).await.unwrap();
     let finding = findings.into_iter().find(|finding| finding.part == *part).unwrap();

@@ -1,4 +1,4 @@
-//! Do sources and sections have vectors exactly as long as they are what was embedded?
+//! Tests that sources and sections have vectors exactly as long as they have the embedded text.
 #![cfg(test)]
 
 use pikerag_extract::{ChunkParams, document_graph};
@@ -24,14 +24,14 @@ async fn titles_and_paths_of_headings_are_embedded() {
     fill(&base).await;
     for set in [VectorSet::Sources, VectorSet::Sections] {
         assert_eq!(texts(&base, set).await, Vec::<String>::new());
-        // Another embedder, new vectors.
+        // Another embedder needs new vectors.
         assert!(!base.without_vector(set, "other", None, 9).await.unwrap().is_empty());
     }
 }
 
-/// `index(A+B) − B == index(A)`, for vectors too; an update leaves none that was made from other words.
+/// `index(A+B) − B == index(A)`, for vectors too; an update leaves no vector of earlier words.
 #[tokio::test]
-async fn vectors_go_with_what_they_were_made_from() {
+async fn vectors_go_with_their_texts() {
     let (_folder, base) = fresh();
     put(&base, "a.md", PAGE).await;
     fill(&base).await;
@@ -41,7 +41,7 @@ async fn vectors_go_with_what_they_were_made_from() {
     assert_ne!(found(&base).await, alone);
     assert!(base.delete_file("b.md").await.unwrap());
     assert_eq!(found(&base).await, alone);
-    // Another title, another vector; the same again is kept.
+    // Another title needs another vector; an unchanged title keeps its vector.
     put(&base, "a.md", &PAGE.replace("# Harbour", "# Port")).await;
     assert_eq!(texts(&base, VectorSet::Sources).await, ["Port"]);
     fill(&base).await;
@@ -51,7 +51,7 @@ async fn vectors_go_with_what_they_were_made_from() {
 }
 
 #[tokio::test]
-async fn chunks_in_reading_order_and_beside_each_other() {
+async fn chunks_are_found_in_reading_order_and_by_neighbour() {
     let (_folder, base) = fresh();
     put(&base, "a.md", PAGE).await;
     let source = base.sources(Which::All).await.unwrap().remove(0).id;
@@ -90,7 +90,7 @@ async fn texts(base: &Base, set: VectorSet) -> Vec<String> {
     texts
 }
 
-/// Each text as a vector of its own length.
+/// Stores for each text a vector with the text's length.
 async fn fill(base: &Base) {
     for set in [VectorSet::Sources, VectorSet::Sections] {
         let waiting = base.without_vector(set, "e", None, 99).await.unwrap();

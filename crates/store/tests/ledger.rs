@@ -1,4 +1,4 @@
-//! Does the base keep calls, claims on them, and what came of them, as `Ledger` promises?
+//! Tests that a base keeps calls, and claims on them, as `Ledger` promises.
 #![cfg(test)]
 
 use pikerag_knowledge::{CallOrigin, CallRecord, Claim, Ledger, Usage};
@@ -6,7 +6,7 @@ use pikerag_store::{Base, DATABASE};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// Two openings of one base, as two processes have them.
+/// Two handles of one base, as two processes have them.
 #[tokio::test]
 async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
     let (folder, ours) = fresh();
@@ -23,7 +23,7 @@ async fn a_call_is_claimed_by_one_until_it_is_recorded_or_given_up() {
     assert_eq!(theirs.claim_all(2, &keys[1..2]).await.unwrap(), [Claim::Ours]);
 }
 
-/// Written at the end, where a first try failed.
+/// The reply is written at the end, after a first attempt failed.
 #[tokio::test]
 async fn a_reply_that_could_not_be_written_is_not_lost() {
     let (folder, base) = fresh();

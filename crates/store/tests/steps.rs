@@ -1,4 +1,5 @@
-//! Do the vectors that a search sees follow the database step by step, in one process and in several?
+//! Tests that the vectors that a search finds follow the database step by step, in one process and
+//! in several.
 #![cfg(test)]
 
 use std::path::Path;
@@ -25,7 +26,7 @@ async fn put(base: &Base, n: usize) {
     base.put_file(&file, graphs).await.unwrap();
 }
 
-/// Vectors for all chunks that have none: a point on the circle, told from the text.
+/// Stores vectors for all chunks that have none: points on the circle, computed from the text.
 async fn embed(base: &Base, embedder: &str) {
     let waiting = base.without_vector(VectorSet::Chunks, embedder, None, usize::MAX).await.unwrap();
     let vector = |text: &str| {
@@ -46,8 +47,8 @@ fn saved(folder: &Path) -> SystemTime {
     std::fs::metadata(folder.join("chunks.codes")).unwrap().modified().unwrap()
 }
 
-/// What a base that has no codes finds: they are made of all vectors.
-async fn found_afresh(folder: &Path) -> Vec<(ChunkId, f32)> {
+/// The results of a base without codes, which computes them from all vectors.
+async fn found_after_rebuild(folder: &Path) -> Vec<(ChunkId, f32)> {
     let copy = tempfile::tempdir().unwrap();
     for file in ["base.sqlite", "base.sqlite-wal"] {
         let _ = std::fs::copy(folder.join(file), copy.path().join(file));
@@ -56,7 +57,7 @@ async fn found_afresh(folder: &Path) -> Vec<(ChunkId, f32)> {
 }
 
 #[tokio::test]
-async fn each_step_comes_to_what_a_fresh_start_gives() {
+async fn each_step_equals_a_rebuild() {
     let folder = tempfile::tempdir().unwrap();
     let base = Base::open_or_create(folder.path()).unwrap();
     let reader = Base::open(folder.path()).unwrap();
@@ -69,10 +70,10 @@ async fn each_step_comes_to_what_a_fresh_start_gives() {
             base.delete_file(&format!("{}.txt", round * 5 - 4)).await.unwrap();
         }
         if round == 7 {
-            // Another embedder: every vector is made anew.
+            // Another embedder: every vector is computed again.
             embed(&base, "f").await;
         }
-        let expected = found_afresh(folder.path()).await;
+        let expected = found_after_rebuild(folder.path()).await;
         assert_eq!(found(&base).await, expected, "round {round}");
         assert_eq!(found(&reader).await, expected, "round {round}, by another process");
         if round % 4 == 3 {
@@ -82,9 +83,9 @@ async fn each_step_comes_to_what_a_fresh_start_gives() {
     }
 }
 
-/// A few new vectors beside many do not write all of them again, and are found by the next process.
+/// A few new vectors beside many do not rewrite all of them, and the next process finds them.
 #[tokio::test]
-async fn a_small_step_leaves_the_saved_codes_as_they_are() {
+async fn a_small_step_does_not_rewrite_the_saved_codes() {
     let folder = tempfile::tempdir().unwrap();
     let base = Base::open_or_create(folder.path()).unwrap();
     for n in 0..40 {
@@ -98,7 +99,7 @@ async fn a_small_step_leaves_the_saved_codes_as_they_are() {
     base.refresh().await.unwrap();
     assert_eq!(saved(folder.path()), before);
     let other = Base::open(folder.path()).unwrap();
-    assert_eq!(found(&other).await, found_afresh(folder.path()).await);
+    assert_eq!(found(&other).await, found_after_rebuild(folder.path()).await);
     assert_eq!(saved(folder.path()), before);
     for n in 41..60 {
         put(&base, n).await;
@@ -106,13 +107,13 @@ async fn a_small_step_leaves_the_saved_codes_as_they_are() {
     embed(&base, "e").await;
     base.refresh().await.unwrap();
     assert_ne!(saved(folder.path()), before);
-    assert_eq!(found(&other).await, found_afresh(folder.path()).await);
+    assert_eq!(found(&other).await, found_after_rebuild(folder.path()).await);
 }
 
-/// An embedder of another length comes in and is stopped on its way: what each has made is found, in this process,
-/// in the next one, and after the rest has come.
+/// An embedder of another length is interrupted. The vectors of both are found in this process, in
+/// the next one, and after the rest has come.
 #[tokio::test]
-async fn two_embedders_of_two_lengths_lose_nothing() {
+async fn two_embedders_of_two_lengths_lose_no_vector() {
     let folder = tempfile::tempdir().unwrap();
     let base = Base::open_or_create(folder.path()).unwrap();
     for n in 0..40 {
@@ -137,7 +138,7 @@ async fn two_embedders_of_two_lengths_lose_nothing() {
     drop(base);
     let base = Base::open(folder.path()).unwrap();
     assert_eq!((found_flat(&base).await, found_deep(&base).await), (28, 12));
-    // Also where the codes are made of all vectors, the shorter or the longer first.
+    // Also if the codes are computed from all vectors, the shorter or the longer first.
     std::fs::remove_file(folder.path().join("chunks.codes")).unwrap();
     let base = Base::open(folder.path()).unwrap();
     assert_eq!((found_flat(&base).await, found_deep(&base).await), (28, 12));
@@ -151,9 +152,9 @@ async fn two_embedders_of_two_lengths_lose_nothing() {
     assert_eq!((found_flat(&base).await, found_deep(&base).await), (0, 40));
 }
 
-/// A question that began long ago makes its codes anew, and leaves the file that is newer.
+/// A question that began long ago computes its codes again, and does not replace the newer file.
 #[tokio::test]
-async fn an_older_snapshot_leaves_newer_codes_as_they_are() {
+async fn an_older_snapshot_does_not_replace_newer_codes() {
     let folder = tempfile::tempdir().unwrap();
     let base = Base::open_or_create(folder.path()).unwrap();
     for n in 0..4 {

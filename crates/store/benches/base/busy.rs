@@ -1,5 +1,5 @@
-//! How long does a search take while the base is written? One process searches and indexes at once, as a server
-//! does.
+//! Measures searches while the base is written. One process searches and indexes at once, as a
+//! server does.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use tokio::runtime::{Builder, Runtime};
 use crate::synthetic::{self, Random, Size};
 use crate::{FOUND, is_small};
 
-/// Somebody who asks for this one alone gets it.
+/// The argument that runs this benchmark alone.
 pub(crate) const NAME: &str = "busy";
 
 const SEARCHES: usize = 400;
-/// Documents that are stored at a time.
+/// Documents stored at a time.
 const AT_A_TIME: usize = 50;
 
 /// Copies the large base, searches the copy idle and while it is indexed, and prints the quantiles.
@@ -30,7 +30,7 @@ pub(crate) fn report() {
         size.chunks * size.atoms_per_chunk
     );
     let copy = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    copied(&synthetic::base(size), copy.path());
+    copy_folder(&synthetic::base(size), copy.path());
     println!("{:34} {:>8} {:>8} {:>8}", "", "p50", "p95", "most");
     for (name, freshness) in [
         ("up to 1 s behind", Freshness::Within(Duration::from_secs(1))),
@@ -76,7 +76,7 @@ fn searches(runtime: &Runtime, base: &Base) -> Vec<f64> {
         });
         began.elapsed().as_secs_f64() * 1e3
     };
-    // What is opened on first use is not what is measured.
+    // The first search opens indexes, which is not measured.
     search();
     (0..SEARCHES).map(|_| search()).collect()
 }
@@ -94,13 +94,13 @@ async fn index(base: &Base, name: &str, stop: &AtomicBool, stored: &AtomicUsize)
     base.refresh().await.expect("indexes are built");
 }
 
-fn copied(from: &Path, to: &Path) {
+fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
         let (entry, to) = (entry.expect("an entry"), to);
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
             fs::create_dir(&target).expect("a folder");
-            copied(&entry.path(), &target);
+            copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).expect("a copy");
         }

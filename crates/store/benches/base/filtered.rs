@@ -1,4 +1,4 @@
-//! How long does a question take that may see a hundredth, a tenth, or all of a base?
+//! Measures questions that may see a hundredth, a tenth, or all of a base.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use pikerag_knowledge::{Condition, Filter, KnowledgeBase, Snapshots, nearest_chu
 
 use crate::{FOUND, base, chunks, found, queries, questions, runtime};
 
-/// So many of a hundred documents' files are admitted; of 100, by a condition that all fit.
+/// The part of the files that is admitted, in percent; at 100, by a condition that all files meet.
 #[derive(Clone, Copy)]
 struct Part {
     chunks: usize,
@@ -45,7 +45,7 @@ impl Part {
     }
 }
 
-/// What comes before the first search: the state is fixed, and what it admits is told.
+/// The work before the first search: the state is fixed, and the admitted chunks are found.
 #[divan::bench(args = parts(), max_time = 5)]
 fn snapshot(bencher: Bencher<'_, '_>, part: Part) {
     bencher.bench_local(|| part.snapshot());
@@ -53,27 +53,27 @@ fn snapshot(bencher: Bencher<'_, '_>, part: Part) {
 
 #[divan::bench(args = parts(), max_time = 5)]
 fn nearest_in_part(bencher: Bencher<'_, '_>, part: Part) {
-    let (seen, runtime, queries) = (part.snapshot(), runtime(), queries(1));
-    bencher.bench_local(|| runtime.block_on(nearest_chunks(seen.as_ref(), &queries, 8, -1.0)));
+    let (view, runtime, queries) = (part.snapshot(), runtime(), queries(1));
+    bencher.bench_local(|| runtime.block_on(nearest_chunks(view.as_ref(), &queries, 8, -1.0)));
 }
 
 #[divan::bench(args = parts(), max_time = 5)]
 fn words_in_part(bencher: Bencher<'_, '_>, part: Part) {
-    let (seen, runtime, mut all) = (part.snapshot(), runtime(), questions());
+    let (view, runtime, mut all) = (part.snapshot(), runtime(), questions());
     bencher.with_inputs(|| all.next().unwrap_or_default()).bench_local_values(|words| {
-        runtime.block_on(seen.matching_chunks(&words.join(" "), FOUND))
+        runtime.block_on(view.matching_chunks(&words.join(" "), FOUND))
     });
 }
 
 #[divan::bench(args = parts(), max_time = 5)]
 fn terms_in_part(bencher: Bencher<'_, '_>, part: Part) {
-    let (seen, runtime, mut all) = (part.snapshot(), runtime(), questions());
+    let (view, runtime, mut all) = (part.snapshot(), runtime(), questions());
     let inputs = || {
         let words = all.next().unwrap_or_default();
-        let best = found(&runtime, seen.as_ref(), &words);
+        let best = found(&runtime, view.as_ref(), &words);
         (words, best)
     };
     bencher
         .with_inputs(inputs)
-        .bench_local_values(|(words, best)| runtime.block_on(seen.term_scores(&words, &best)));
+        .bench_local_values(|(words, best)| runtime.block_on(view.term_scores(&words, &best)));
 }

@@ -1,8 +1,8 @@
-//! How fast does a base find things, and how fast is it there? (Figures: `docs/benchmarks.md`.)
+//! Measures how fast a base finds things, and how fast it opens. (Figures: `docs/benchmarks.md`.)
 //!
-//! Wall time by divan, then processor time, then opening a large base in a process of its own.
-//! Bases are built once and kept in the target folder; `PIKERAG_BENCH_SMALL=1` leaves out what is
-//! larger than 10,000 chunks.
+//! Reports wall time by divan, then processor time, then opening a large base in a process of its
+//! own. Bases are built once and kept in the target folder; `PIKERAG_BENCH_SMALL=1` leaves out
+//! sizes above 10,000 chunks.
 
 #![expect(
     clippy::expect_used,
@@ -31,11 +31,11 @@ use tokio::runtime::{Builder, Runtime};
 use crate::measure::processor_time_per_call;
 use crate::synthetic::{Random, Size};
 
-/// What the store looks up before the exact scores decide.
+/// Candidates that the store finds before the exact scores decide.
 const SCANNED: usize = 50;
-/// What hybrid search asks of each side.
+/// Hits that hybrid search requests from each side.
 const FOUND: usize = 100;
-/// The argument that asks for the processor time of scans alone.
+/// The argument that reports the processor time of scans alone.
 const PROCESSOR: &str = "processor";
 
 fn main() {
@@ -54,7 +54,7 @@ fn main() {
         scans_in_processor_time();
         return;
     }
-    // Somebody who asks for one benchmark gets that one.
+    // An argument that names a benchmark runs that one alone.
     let is_whole = arguments.iter().all(|argument| argument == "--bench");
     if is_whole {
         for n in chunks() {
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Whether only what is quickly built is measured.
+/// Whether only sizes that are quickly built are measured.
 fn is_small() -> bool {
     std::env::var_os("PIKERAG_BENCH_SMALL").is_some_and(|value| value == "1")
 }
@@ -82,12 +82,12 @@ fn chunks() -> Vec<usize> {
     if is_small() { vec![10_000] } else { vec![10_000, 100_000] }
 }
 
-/// One way to scan.
+/// One case of a scan.
 #[derive(Clone, Copy)]
 struct Scan {
     vectors: usize,
     queries: usize,
-    /// 0: as many as there are cores.
+    /// 0 uses all cores.
     threads: usize,
 }
 
@@ -108,7 +108,7 @@ fn scans() -> Vec<Scan> {
     all
 }
 
-/// Codes alone: what one search costs before anything is read from disk.
+/// Codes alone: the cost of a search before anything is read from disk.
 #[divan::bench(args = scans(), max_time = 5)]
 fn scan(bencher: Bencher<'_, '_>, case: Scan) {
     let (codes, pool, queries) = (codes(case.vectors), pool(case.threads), queries(case.queries));
@@ -121,7 +121,7 @@ fn scan_once(codes: &Codes, pool: &ThreadPool, queries: &[Vec<f32>]) -> Vec<Vec<
     })
 }
 
-/// The same through the port, the best fifty scored again from the stored vectors.
+/// The same through the port: the best fifty are scored again from the stored vectors.
 #[divan::bench(args = chunks(), consts = [1, 8], max_time = 5)]
 fn nearest_chunks<const QUERIES: usize>(bencher: Bencher<'_, '_>, chunks: usize) {
     let (base, runtime, queries) = (base(chunks), runtime(), queries(QUERIES));
@@ -139,7 +139,7 @@ fn matching_chunks(bencher: Bencher<'_, '_>, chunks: usize) {
     });
 }
 
-/// What each of six words adds to each of the best hundred chunks: where hop retrieval begins.
+/// The scores of six words in the best hundred chunks, with which hop retrieval begins.
 #[divan::bench(args = chunks(), max_time = 5)]
 fn term_scores(bencher: Bencher<'_, '_>, chunks: usize) {
     let (base, runtime, mut questions) = (base(chunks), runtime(), questions());
@@ -159,7 +159,7 @@ fn found(runtime: &Runtime, base: &(impl SearchIndex + ?Sized), words: &[String]
     hits.into_iter().map(|hit| hit.item).collect()
 }
 
-/// Scans once more in processor time, which other work on the machine hardly changes.
+/// Repeats the scans in processor time, which other work on the machine hardly changes.
 fn scans_in_processor_time() {
     println!("\nprocessor time, in ms a query");
     for case in scans().into_iter().filter(|case| case.threads == 1) {
@@ -183,7 +183,7 @@ fn scans_in_processor_time() {
     }
 }
 
-/// The same calls once more in processor time.
+/// Repeats the same calls in processor time.
 fn processor_time() {
     scans_in_processor_time();
     for n in chunks() {
@@ -204,10 +204,10 @@ fn processor_time() {
             runtime.block_on(base.matching_chunks(&words().join(" "), FOUND)).expect("found");
         });
         println!("{:44} {each:8.3}", format!("matching_chunks, {n:>6} chunks"));
-        let asked = words();
-        let best = found(&runtime, &base, &asked);
+        let question = words();
+        let best = found(&runtime, &base, &question);
         let each = processor_time_per_call(|| {
-            runtime.block_on(base.term_scores(&asked, &best)).expect("found");
+            runtime.block_on(base.term_scores(&question, &best)).expect("found");
         });
         println!("{:44} {each:8.3}", format!("term_scores, {n:>6} chunks"));
     }
@@ -232,7 +232,7 @@ fn questions() -> impl Iterator<Item = Vec<String>> {
     std::iter::repeat_with(move || random.question(6))
 }
 
-/// Codes of so many vectors; those asked for last are kept.
+/// Codes of `n` vectors; the last ones requested are kept.
 fn codes(n: usize) -> Arc<Codes> {
     static MADE: Mutex<Option<(usize, Arc<Codes>)>> = Mutex::new(None);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -250,7 +250,7 @@ fn codes(n: usize) -> Arc<Codes> {
     codes
 }
 
-/// A base of so many chunks with vectors, opened and warm.
+/// A base with this many chunks and their vectors, opened and warm.
 fn base(chunks: usize) -> Base {
     static OPENED: OnceLock<Mutex<BTreeMap<usize, Base>>> = OnceLock::new();
     let opened = OPENED.get_or_init(Mutex::default);

@@ -1,10 +1,11 @@
-//! What has this process used up? As Linux counts it; elsewhere the figures read 0.
+//! Measures the resources that this process has used, as Linux counts them; elsewhere the figures
+//! are 0.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Where processor time cannot be read, a measurement ends all the same.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Ends a measurement where processor time cannot be read.
+const MAX_TIME: Duration = Duration::from_secs(30);
 
 /// Processor time of all threads, in steps of 10 ms.
 pub(crate) fn processor_time() -> Duration {
@@ -31,7 +32,7 @@ pub(crate) fn processor_time_per_call(mut call: impl FnMut()) -> f64 {
         call();
         calls += 1;
         let used = processor_time().saturating_sub(before);
-        if Duration::from_secs(1) <= used || PATIENCE <= began.elapsed() {
+        if Duration::from_secs(1) <= used || MAX_TIME <= began.elapsed() {
             return used.as_secs_f64() * 1e3 / f64::from(calls);
         }
     }

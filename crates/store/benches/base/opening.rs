@@ -1,5 +1,5 @@
-//! How long until a large base gives its first answer, and what does that take? Each opening in a
-//! process of its own, so that its memory is its own.
+//! Measures how long a large base takes to give its first answer, and the resources for it. Each
+//! opening has its own process, so that its memory is its own.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,11 +12,11 @@ use crate::measure::{peak_memory, processor_time};
 use crate::synthetic::{self, Random, Size};
 use crate::{is_small, runtime};
 
-/// Tells a process that it is to open a base and report.
+/// The argument that makes a process open a base and report.
 pub(crate) const FLAG: &str = "--open-a-base";
 
 const LARGE: Size = Size { chunks: 100_000, atoms_per_chunk: 10 };
-/// What the large base takes while it is built, in GiB.
+/// Disk space for building the large base, in GiB.
 const LARGE_GIB: u64 = 8;
 
 /// Opens the base and prints: ms to the first answer, ms of processor time, MiB at the most.
@@ -36,7 +36,7 @@ pub(crate) fn child(folder: &Path) {
     );
 }
 
-/// Builds the large base if need be, opens it a few times and prints the medians.
+/// Builds the large base if needed, opens it a few times and prints the medians.
 pub(crate) fn report() {
     println!("\nopening a base of 100,000 chunks and 1,000,000 atoms, to the first answer");
     if is_small() {
@@ -52,12 +52,12 @@ pub(crate) fn report() {
     }
     let folder = synthetic::base(LARGE);
     println!("{:24} {:>8} {:>8} {:>9}", "", "wall ms", "CPU ms", "peak MiB");
-    line("codes at hand", &median(&[(); 7].map(|()| open(&folder))));
-    let anew = [(); 3].map(|()| {
+    line("codes on disk", &median(&[(); 7].map(|()| open(&folder))));
+    let rebuilt = [(); 3].map(|()| {
         std::fs::remove_file(folder.join("questions.codes")).expect("the file of the codes");
         open(&folder)
     });
-    line("codes to be made anew", &median(&anew));
+    line("codes to be rebuilt", &median(&rebuilt));
 }
 
 fn line(name: &str, [wall, cpu, peak]: &[f64; 3]) {

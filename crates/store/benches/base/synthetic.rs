@@ -1,4 +1,4 @@
-//! What is measured on? Made-up vectors, words and bases, the same in every run.
+//! Makes the vectors, words and bases to measure on, the same in every run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use pikerag_store::Base;
 
 use crate::runtime;
 
-/// As all-MiniLM-L6-v2 has.
+/// The dimensions of all-MiniLM-L6-v2.
 const DIMENSIONS: usize = 384;
 /// Different words; the n-th most frequent occurs 1/n times as often as the first (Zipf).
 const VOCABULARY: f64 = 100_000.0;
@@ -24,7 +24,7 @@ const WORDS: usize = 100;
 const GRAMMAR: usize = 100;
 const CHUNKS_PER_FILE: usize = 1_000;
 const VECTORS_PER_CALL: usize = 20_000;
-/// Bumped when what is built changes.
+/// Increased when the content of built bases changes.
 const VERSION: u32 = 1;
 
 /// splitmix64.
@@ -56,7 +56,7 @@ impl Random {
         vector
     }
 
-    /// Rank of a word, from 0: of n with a chance of about 1/n.
+    /// The rank of a word, from 0; the n-th word has a chance of about 1/n.
     fn rank(&mut self) -> usize {
         VOCABULARY.powf(self.share()) as usize - 1
     }
@@ -65,7 +65,7 @@ impl Random {
         (0..n_words).map(|_| word(self.rank())).collect::<Vec<_>>().join(" ")
     }
 
-    /// So many words, as frequent in questions as in texts, but none that stands for grammar.
+    /// `n_words` words, as frequent in questions as in texts, without those that stand for grammar.
     pub(crate) fn question(&mut self, n_words: usize) -> Vec<String> {
         let ranks = std::iter::repeat_with(|| self.rank()).filter(|rank| GRAMMAR <= *rank);
         ranks.take(n_words).map(word).collect()
@@ -84,7 +84,7 @@ fn word(rank: usize) -> String {
     word + "ku"
 }
 
-/// How large a base is. All chunks and atoms have vectors.
+/// The size of a base. All chunks and atoms have vectors.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) chunks: usize,
@@ -96,7 +96,7 @@ fn folder(size: Size) -> PathBuf {
         .join(format!("store-bench-v{VERSION}-{}x{}", size.chunks, size.atoms_per_chunk))
 }
 
-/// Says that a base was built to its end.
+/// The file that marks a base as completely built.
 fn mark(folder: &Path) -> PathBuf {
     folder.join("whole")
 }
@@ -112,7 +112,7 @@ pub(crate) fn free_gib() -> Option<u64> {
     Some(text.lines().nth(1)?.split_whitespace().nth(3)?.parse::<u64>().ok()? >> 20)
 }
 
-/// The folder of a base of that size; built if it is not there yet.
+/// The folder of a base of that size, which is built if it does not exist yet.
 pub(crate) fn base(size: Size) -> PathBuf {
     let folder = folder(size);
     if mark(&folder).exists() {
@@ -165,7 +165,7 @@ async fn fill(base: &Base, size: Size) {
     }
     let sets = [(VectorSet::Chunks, chunks), (VectorSet::Atoms(AtomKind::Question), atoms)];
     for (set, mut ids) in sets {
-        // In the order in which indexing embeds.
+        // Indexing embeds in this order.
         ids.sort_unstable();
         for part in ids.chunks(VECTORS_PER_CALL) {
             let vectors = part
@@ -178,7 +178,7 @@ async fn fill(base: &Base, size: Size) {
     base.refresh().await.expect("indexes are built");
 }
 
-/// Stores a file of so many documents of one chunk each, with atoms and vectors for all.
+/// Stores a file of `n` documents with one chunk each, with atoms and vectors for all.
 pub(crate) async fn put(base: &Base, path: &str, n: usize, atoms: usize, random: &mut Random) {
     let record = FileRecord { path: path.to_owned(), hash: String::new(), recipe: String::new() };
     let documents: Vec<DocumentGraph> =

@@ -1,4 +1,4 @@
-//! What becomes of tables when documents come, change and go.
+//! Tests tables whose documents are added, changed and deleted.
 
 use pikerag_knowledge::{
     Aggregate, ColumnRef, CorpusWriter, DataTables, DataValue, Filter, SearchWriter, Snapshots,
@@ -84,15 +84,15 @@ async fn a_filter_shows_the_rows_that_it_admits() {
     put(&base, "open/sales_north.csv", NORTH).await;
     put(&base, "shut/sales_secret.csv", EAST).await;
     put(&base, "shut/wages.csv", &["wage:real", "1", "2"]).await;
-    let seen = base.snapshot(&filter("folder=open"), &Filter::default()).await.unwrap();
-    insta::assert_snapshot!(shown(seen.as_ref()).await, @r#"
+    let visible = base.snapshot(&filter("folder=open"), &Filter::default()).await.unwrap();
+    insta::assert_snapshot!(shown(visible.as_ref()).await, @r#"
     sales_north (sales_north): 4 rows, 1 left out; open/sales_north.csv 4
       region category: 4 filled, 0 unread, 2 different, .. ["north", "south"]
       amount integer: 3 filled, 1 unread, 3 different, 5..7 ["5", "7", "n/a"]
       day date: 4 filled, 1 unread, 4 different, 2013..2014-01 ["2013", "2013-07-05", "2014-01", "soon"]
       file category: 4 filled, 0 unread, 1 different, .. ["open/sales_north.csv"]
     "#);
-    let table = seen.data_tables().await.unwrap().remove(0).name;
+    let table = visible.data_tables().await.unwrap().remove(0).name;
     let plan = |table: &str| TablePlan {
         table: table.to_owned(),
         measures: vec![TableMeasure {
@@ -102,18 +102,18 @@ async fn a_filter_shows_the_rows_that_it_admits() {
         }],
         ..TablePlan::default()
     };
-    let found = seen.run_plan(&plan(&table)).await.unwrap();
+    let found = visible.run_plan(&plan(&table)).await.unwrap();
     assert_eq!((found.matched, &found.rows[0].cells), (4, &vec![DataValue::Integer(12)]));
     let column = ColumnRef { table: table.clone(), column: "region".to_owned() };
-    let regions = seen.distinct(&column, 9).await.unwrap();
+    let regions = visible.distinct(&column, 9).await.unwrap();
     let text = |text: &str| DataValue::Text(text.to_owned());
     assert_eq!(regions, [(text("north"), 3), (text("south"), 1)]);
-    let error = seen.run_plan(&plan("wages")).await.unwrap_err();
+    let error = visible.run_plan(&plan("wages")).await.unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");
-    let error = seen.run_sql("SELECT * FROM wages", SqlLimits::default()).await.unwrap_err();
+    let error = visible.run_sql("SELECT * FROM wages", SqlLimits::default()).await.unwrap_err();
     assert!(error.to_string().contains("no such table"), "{error}");
     let sql = format!("SELECT sum(amount), count(*) FROM {table}");
-    let rows = seen.run_sql(&sql, SqlLimits::default()).await.unwrap().rows;
+    let rows = visible.run_sql(&sql, SqlLimits::default()).await.unwrap().rows;
     assert_eq!(rows[0][1], DataValue::Integer(4));
 }
 

@@ -1,4 +1,4 @@
-//! Do typed tables follow the documents that their rows come from, and do plans give what plain loops give?
+//! Tests that typed tables follow their documents, and that plans give the results of plain loops.
 #![cfg(test)]
 
 mod life;

@@ -1,4 +1,5 @@
-//! Plans over random tables give what plain loops over the rows give, with a filter and without.
+//! Tests that plans over random tables give the results of plain loops over the rows, with a filter
+//! and without.
 
 use pikerag_contract::tables::{NaiveTable, evaluate};
 use pikerag_knowledge::tables::By;
@@ -184,16 +185,16 @@ fn plan() -> impl Strategy<Value = TablePlan> {
     )
         .prop_map(|(filters, group, measures, show, order, limit)| {
             let group = if measures.is_empty() { Vec::new() } else { group };
-            let mut ways = Vec::new();
+            let mut choices = Vec::new();
             match measures.is_empty() {
-                true => ways.extend(show.iter().cloned().map(OrderBy::Column)),
+                true => choices.extend(show.iter().cloned().map(OrderBy::Column)),
                 false => {
-                    ways.push(OrderBy::Measure);
-                    ways.extend(group.iter().map(|group| OrderBy::Column(group.column.clone())));
+                    choices.push(OrderBy::Measure);
+                    choices.extend(group.iter().map(|group| OrderBy::Column(group.column.clone())));
                 }
             }
-            let order =
-                order.map(|(at, descending)| TableOrder { by: at.get(&ways).clone(), descending });
+            let order = order
+                .map(|(at, descending)| TableOrder { by: at.get(&choices).clone(), descending });
             let join = TableJoin {
                 from: own("customer"),
                 to: ColumnRef { table: "customers".to_owned(), column: "customer".to_owned() },
@@ -229,19 +230,19 @@ fn naive(
     files: &[(&str, &[Vec<String>])],
     has_file: bool,
 ) -> NaiveTable {
-    let mut told = columns(&header(head));
+    let mut typed = columns(&header(head));
     let mut rows = Vec::new();
     for (file, cells) in files {
         for row in *cells {
             let value =
                 |(column, cell): (&pikerag_knowledge::DataColumn, &String)| read(column.kind, cell);
-            let mut values: Vec<DataValue> = told.iter().zip(row).map(value).collect();
+            let mut values: Vec<DataValue> = typed.iter().zip(row).map(value).collect();
             values.extend(has_file.then(|| text(file)));
             rows.push(values);
         }
     }
-    told.extend(has_file.then(file_column));
-    let table = DataTable { name: name.to_owned(), columns: told, ..DataTable::default() };
+    typed.extend(has_file.then(file_column));
+    let table = DataTable { name: name.to_owned(), columns: typed, ..DataTable::default() };
     NaiveTable { table, rows }
 }
 
@@ -249,7 +250,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn plans_give_what_plain_loops_give(
+    fn plans_equal_plain_loops(
         here in orders(12), there in orders(5), customers in customers(),
         plans in prop::collection::vec(plan(), 24),
     ) {
@@ -293,8 +294,8 @@ proptest! {
     }
 }
 
-/// The statement that people are shown gives the same rows, as far as keys are there once and nothing is as large as the
-/// last row.
+/// The statement that people see gives the same rows, if each key occurs once and no row equals the
+/// last one.
 async fn same_for_people(
     base: &pikerag_store::Base,
     plan: &TablePlan,
@@ -313,7 +314,7 @@ async fn same_for_people(
     }
 }
 
-/// A quarter is no month: as text it would come after all months of its year.
+/// A quarter is no month: as text it would sort behind all months of its year.
 #[tokio::test]
 async fn quarters_are_compared_by_their_months() {
     let (_folder, base) = base();

@@ -1,4 +1,4 @@
-//! A base with documents that are tables, whose headers say what their columns are: `price:real`.
+//! Makes a base whose documents are tables, with headers that declare the columns: `price:real`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use pikerag_knowledge::{
 use pikerag_store::Base;
 use tempfile::TempDir;
 
-/// Rows of a chunk.
+/// Rows per chunk.
 const IN_CHUNK: usize = 3;
 
 pub(crate) fn base() -> (TempDir, Base) {
@@ -38,7 +38,7 @@ pub(crate) async fn put_rows(base: &Base, path: &str, header: &[String], rows: &
     base.put_file(&file, vec![document(path, header, rows)]).await.unwrap();
 }
 
-/// Where the rows of a document stand in its text.
+/// The places of a document's rows in its text.
 pub(crate) fn spans(rows: &[Vec<String>]) -> Vec<Span> {
     let mut start = 0;
     let mut spans = Vec::new();
@@ -93,7 +93,7 @@ fn document(uri: &str, header: &[String], rows: &[Vec<String>]) -> DocumentGraph
     DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
 }
 
-/// What the stage of indexing does.
+/// Does the work of the indexing stage.
 pub(crate) async fn index(base: &Base) {
     let pending = base.pending(&Stage::tables(), ChunkSet::Searchable, None, 9_999).await.unwrap();
     let chunks = base.chunks(&pending).await.unwrap();
@@ -137,7 +137,7 @@ pub(crate) async fn shown(base: &(impl DataTables + ?Sized)) -> String {
     base.data_tables().await.unwrap().into_iter().map(show).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads cells as the header declares them; a row that begins with `total` is left out.
+/// Reads cells as the header declares them; leaves out rows that begin with `total`.
 #[derive(Default)]
 pub(crate) struct Declared {
     columns: Vec<DataColumn>,
