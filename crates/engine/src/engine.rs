@@ -1,4 +1,5 @@
-//! Holds what a process shares: settings, connections and models behind endpoints, local weights, open bases.
+//! Holds the shared state of a process: settings, connections and models behind endpoints, local
+//! weights, open bases.
 
 mod session;
 
@@ -16,17 +17,18 @@ use tokio_util::sync::CancellationToken;
 
 use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
-pub(crate) use self::session::{SearchLedger, USUAL_METHOD};
+pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
 use crate::error::{EngineError, Result};
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
 
-/// Reads of a whole base that are under way at one time; each has a thread and a connection of its own.
+/// Reads of a whole base that run at the same time; each has its own thread and connection.
 const LONG_READS: usize = 4;
-/// As many exports besides: those take as long as whoever reads them.
+/// Exports that run at the same time, beside those reads. An export takes as long as its reader
+/// does.
 const EXPORTS: usize = 4;
 
-/// Puts everything together. Nothing is read, started or called yet.
+/// Creates an engine. It reads, starts and calls nothing yet.
 ///
 /// # Errors
 /// [`EngineError::NoProgram`].
@@ -50,7 +52,8 @@ pub fn open(settings: Settings) -> Result<Engine> {
     })))
 }
 
-/// Reads files as the settings say, beside the children of `earlier` as long as their number stays.
+/// Makes the reader of files that the settings describe. It shares the child processes' places with
+/// `earlier` if their number is unchanged.
 fn reader(settings: &Settings, earlier: Option<&SandboxedReader>) -> Result<SandboxedReader> {
     let program = match &settings.program {
         Some(program) => program.clone(),
@@ -73,8 +76,8 @@ fn reader(settings: &Settings, earlier: Option<&SandboxedReader>) -> Result<Sand
     })
 }
 
-/// All that sessions share. What their requests cost is counted together, and held under one cap. A clone is the same
-/// engine.
+/// The state that all sessions share. Their costs are summed and held under one cap. A clone is the
+/// same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<Shared>);
 
@@ -86,7 +89,7 @@ pub(crate) struct Shared {
     pub(crate) process: Arc<Process>,
 }
 
-/// Local weights are opened once.
+/// Local weights, each opened once.
 #[derive(Default)]
 pub(crate) struct LocalWeights {
     pub(crate) usual: OnceLock<Result<weights::Local, String>>,
@@ -95,10 +98,10 @@ pub(crate) struct LocalWeights {
     pub(crate) rerankers: Mutex<HashMap<PathBuf, LocalReranker>>,
 }
 
-/// Opened weights, or for a person why they cannot be used.
+/// Opened weights, or a readable reason why they cannot be used.
 type LocalReranker = Result<Arc<dyn Reranker>, String>;
 
-/// What stays for the life of the process, also where settings are read again.
+/// State that lasts as long as the process, also when settings are read again.
 pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
     pub(crate) transport: Transport,
@@ -109,27 +112,27 @@ pub(crate) struct Process {
     cancel: CancellationToken,
 }
 
-/// The place of one base. Its lock is held while the base is opened, so that it is opened once.
+/// Holds one base. Its lock is held while the base is opened, so that it is opened once.
 type Slot = tokio::sync::Mutex<Option<Opened>>;
 
-/// A base that is held open, and which file it is.
+/// An open base, with the device and inode of its file.
 struct Opened {
     base: Base,
     file: (u64, u64),
 }
 
 impl Engine {
-    /// What it was opened with.
+    /// The settings that the engine was opened with.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// The same engine with other settings, for the sessions that it makes. Prices and the cap hold for all calls from now on;
-    /// sessions that there are already keep the other settings that they were made with. Open bases, connections, what was
-    /// spent, and weights and limits that are unchanged are shared.
+    /// The same engine with other settings, for the sessions that it makes. Prices and the cap
+    /// apply to all calls from now on; existing sessions keep their other settings. Open bases,
+    /// connections and spending are shared, as are weights and limits that are unchanged.
     ///
     /// # Errors
-    /// [`EngineError::NoProgram`]; then nothing has changed.
+    /// [`EngineError::NoProgram`]; nothing has changed in that case.
     pub fn with_settings(&self, settings: Settings) -> Result<Self> {
         let before = &*self.0;
         let reader = reader(&settings, Some(&before.reader))?;
@@ -152,27 +155,28 @@ impl Engine {
         self.session_over(self.settings().base.clone())
     }
 
-    /// The same over the base in another folder.
+    /// A session over the base in another folder, for a caller who may see and spend all.
     pub fn session_over(&self, folder: PathBuf) -> Session {
         Session::new(self.clone(), folder)
     }
 
-    /// Stops everything that is under way, for good: no model call is begun after that, and those under way are
-    /// given up. Runs end as cancelled, with their trace and their cost; other verbs with
-    /// [`EngineError::Cancelled`]. What was paid and stored stays.
+    /// Stops all running work, for good. No model call begins after that, and running ones are
+    /// aborted. Runs end as cancelled, with their trace and their cost; other verbs end with
+    /// [`EngineError::Cancelled`]. Paid and stored results stay.
     pub fn cancel(&self) {
         self.0.process.cancel.cancel();
     }
 
-    /// Waits until a whole base may be read. Four are at a time, and the others wait in line, with nothing open.
+    /// Waits until a whole base may be read. Four such reads run at a time; the others wait in line
+    /// and hold nothing open.
     ///
     /// # Errors
-    /// [`EngineError::Cancelled`], where the process ends.
+    /// [`EngineError::Cancelled`] if the process is ending.
     pub async fn long_read(&self) -> Result<LongRead> {
         LongRead::wait(&self.0.process.long_reads).await
     }
 
-    /// The same for an export: it waits for no other read, and none waits for it.
+    /// Waits until an export may begin. It waits for no other read, and no read waits for it.
     ///
     /// # Errors
     /// As of [`Engine::long_read`].
@@ -180,7 +184,7 @@ impl Engine {
         LongRead::wait(&self.0.process.exports).await
     }
 
-    /// Whether the base in a folder is, or was, held open.
+    /// Whether the base in a folder is or was open.
     pub(crate) async fn has_opened(&self, folder: &Path) -> bool {
         let slot = {
             let bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,8 +204,8 @@ impl Engine {
         &self.0
     }
 
-    /// The base in a folder, which must be there; opened on a thread that may block, and held open. A base that another
-    /// file has replaced is opened again.
+    /// The base in a folder, which must exist. It is opened on a thread that may block, and stays
+    /// open. If another file has replaced the base, it is opened again.
     pub(crate) async fn base(&self, folder: &Path) -> Result<Base> {
         let slot = {
             let mut bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -233,13 +237,13 @@ impl LongRead {
         place.map(Self).map_err(|_| EngineError::Cancelled)
     }
 
-    /// Does work on a thread of its own: short reads never wait behind it.
+    /// Does the work on its own thread, so that short reads never wait for it.
     ///
     /// # Errors
-    /// The system gives no thread; [`EngineError::Cancelled`] where the work panicked.
+    /// The system provides no thread, or the work panicked ([`EngineError::Cancelled`]).
     ///
     /// # Cancel safety
-    /// Dropping the future after the work has begun lets it go on to its end.
+    /// If the future is dropped after the work has begun, the work continues to its end.
     pub async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -255,10 +259,10 @@ impl LongRead {
     }
 }
 
-/// Work that blocks, on a thread for it.
+/// Does blocking work on a thread for it.
 ///
 /// # Errors
-/// [`EngineError::Cancelled`] where the process is ending, or the work panicked.
+/// [`EngineError::Cancelled`] if the process is ending or the work panicked.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
@@ -276,9 +280,10 @@ mod tests {
     use super::*;
     use crate::settings::{Environment, Flags};
 
-    /// Each export blocks until somebody reads it. Four of them hold up no other read, and no thread of those that searches use.
+    /// Each export blocks until somebody reads it. Four of them delay no other read and block no
+    /// thread of the searches.
     #[test]
-    fn exports_that_nobody_reads_hold_up_nothing_else() {
+    fn unread_exports_block_no_reads_or_searches() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(1)

@@ -1,8 +1,9 @@
-//! Does everything that pikerag does, behind typed requests and responses. An interface (the command line, a server, a page)
-//! turns its arguments into a request and shows the response; it copies nothing of this.
+//! Does everything that pikerag does, behind typed requests and responses. An interface (the
+//! command line, a server, a page) turns its arguments into a request and shows the response; it
+//! contains no logic of the engine.
 //!
-//! Read [`settings::Settings`] once, [`open`] an [`Engine`] with them for the life of the process, begin a [`Session`], and
-//! call a verb:
+//! Read [`settings::Settings`] once, [`open`] an [`Engine`] with them for the life of the process,
+//! begin a [`Session`], and call a verb:
 //!
 //! ```no_run
 //! # async fn f() -> Result<(), pikerag_engine::EngineError> {
@@ -21,8 +22,9 @@
 //! # }
 //! ```
 //!
-//! Errors and [`Notice`]s carry facts; each interface words advice that names flags or commands. Only this
-//! crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it never prints.
+//! Errors and [`Notice`]s carry facts; each interface adds advice that names flags or commands.
+//! Only this crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it
+//! never prints.
 
 mod chart;
 mod corrected;
@@ -45,7 +47,7 @@ mod words;
 pub use pikerag_knowledge as knowledge;
 pub use pikerag_narrate as narrate;
 
-/// What other crates of ours return, as it is in responses and errors.
+/// Types of our other crates that occur in responses and errors.
 pub mod parts {
     pub use pikerag_eval::EvalError;
     pub use pikerag_eval::cost_model::{Bill, Expected};

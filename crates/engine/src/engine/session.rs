@@ -1,4 +1,5 @@
-//! Says who asks, over which base, seeing and spending what, and puts together what its requests work with.
+//! Holds a caller's base, rights and payer, and builds the models and readers for the caller's
+//! requests.
 
 mod callers;
 mod cost;
@@ -33,41 +34,42 @@ use crate::notice::Notice;
 use crate::sandbox::SandboxedReader;
 use crate::settings::{Chunking, Settings};
 
-/// Who asks, over which base, seeing and spending what. Each verb is a function over a session (see the crate's page). A clone
-/// is the same session.
+/// One caller's access to one base, with the caller's view and payer. Each verb is a function over
+/// a session (see the crate's page). A clone is the same session.
 #[derive(Clone)]
 pub struct Session {
     engine: Engine,
     /// The base's folder.
     folder: PathBuf,
-    /// What this caller may see of the base.
+    /// The part of the base that this caller may see.
     visible: Filter,
-    /// Who pays for this caller's model calls; nobody is asked, if none.
+    /// Pays for this caller's model calls; `None` if no payer must agree.
     payer: Option<Arc<dyn Payer>>,
-    /// Whether its calls to models let those of other sessions pass first.
+    /// Whether its model calls let those of other sessions go first.
     is_background: bool,
 }
 
-/// The method for a caller that names none.
-pub(crate) const USUAL_METHOD: &str = "pike";
+/// The method if the caller names none.
+pub(crate) const DEFAULT_METHOD: &str = "pike";
 
 impl Session {
     pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
         Self { engine, folder, visible: Filter::default(), payer: None, is_background: false }
     }
 
-    /// The same for work that nobody waits for: its calls to models let those of questions pass first.
+    /// This session for background work: its model calls let those of questions go first.
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { is_background: true, ..self }
     }
 
-    /// The engine that it is a session of.
+    /// The session's engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What the engine was opened with. Its base is the default one: see [`Session::folder`].
+    /// The engine's settings. They name the default base; this session's base is
+    /// [`Session::folder`].
     pub fn settings(&self) -> &Settings {
         self.engine.settings()
     }
@@ -86,7 +88,8 @@ impl Session {
         self.engine.cancellation().cancelled().await;
     }
 
-    /// Work that loses at most the calls in flight when it is stopped.
+    /// Runs `work` until the engine is cancelled. A cancelled work loses at most the calls in
+    /// flight.
     pub(crate) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T>>,
@@ -97,12 +100,12 @@ impl Session {
         }
     }
 
-    /// Whether there is a base.
+    /// Whether the base exists.
     pub(crate) fn has_base(&self) -> bool {
         self.folder.join(DATABASE).is_file()
     }
 
-    /// The base, which must be there, for a caller who may see all of it.
+    /// The base, which must exist, for a caller who may see all of it.
     pub(crate) async fn base(&self) -> Result<Base> {
         if !self.sees_all() {
             return Err(EngineError::OnlyPart);
@@ -110,23 +113,25 @@ impl Session {
         self.base_in_part().await
     }
 
-    /// The same for a verb that looks through [`Session::snapshot`] alone, which shows each caller what that one may see.
+    /// The base for a verb that reads only through [`Session::snapshot`], which shows each caller
+    /// the visible part.
     pub(crate) async fn base_in_part(&self) -> Result<Base> {
         self.engine.base(&self.folder).await
     }
 
-    /// The same for a question or search that begins now: once something was forgotten since, nothing more of it is kept.
+    /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
+    /// base keeps nothing more of it.
     pub(crate) async fn base_for_a_question(&self) -> Result<Base> {
         Ok(self.base_in_part().await?.for_a_question().await?)
     }
 
-    /// The base as it stands now, and of it what the caller may see: one state, for what reads much of it.
+    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
     pub(crate) async fn visible_base(&self) -> Result<Base> {
         let base = self.base_in_part().await?;
         Ok(base.seen_through(&self.visible, &Filter::default()).await?)
     }
 
-    /// The base for what counts in it: all of it as it changes, or one state of what the caller may see.
+    /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
     pub(crate) async fn counted_base(&self) -> Result<Base> {
         if self.sees_all() { self.base().await } else { self.visible_base().await }
     }
@@ -142,7 +147,8 @@ impl Session {
         Ok(blocking(move || Base::open_or_create(&folder)).await??)
     }
 
-    /// The base as it stands now, and of it what the filter admits and the caller may see: what a question reads.
+    /// A snapshot for a question: the part of the base that the filter admits and the caller may
+    /// see.
     ///
     /// # Errors
     /// The base does not have a field of the filter, or the filter admits nothing.
@@ -158,8 +164,8 @@ impl Session {
         Ok(snapshot)
     }
 
-    /// What answering works with, and what to know of it; `seen` is all of the base that it reads. Vectors are
-    /// searched only with the embedder that made them.
+    /// The ports that answering needs, with notices; `seen` is the part of the base that it reads.
+    /// Vectors are searched only with the embedder that made them.
     pub(crate) async fn ports(
         &self,
         base: &Base,
@@ -169,7 +175,8 @@ impl Session {
         self.ports_reranking(base, seen, recorded).await
     }
 
-    /// The same where so many hits of a search are reranked, whatever is set, and calls have this record.
+    /// The same ports, with `first` hits of a search reranked instead of the number that is set,
+    /// and with this ledger for calls.
     pub(crate) async fn ports_reranking(
         &self,
         base: &Base,
@@ -208,7 +215,7 @@ impl Session {
         Ok((Ports { base: seen, embedder, models, tables, said_until: None }, notices))
     }
 
-    /// What indexing works with.
+    /// The tools that indexing needs.
     pub(crate) async fn tools(&self, base: &Base) -> Result<Tools> {
         Ok(Tools {
             base: Arc::new(base.clone()),
@@ -218,7 +225,7 @@ impl Session {
         })
     }
 
-    /// Reads files, each in a process of its own, by their paths.
+    /// The reader of files by their paths; each is read in its own process.
     pub(crate) fn reader(&self) -> &SandboxedReader {
         &self.shared().reader
     }
@@ -228,12 +235,12 @@ impl Session {
         &self.shared().process.transport
     }
 
-    /// The same by names that count from a folder.
+    /// The reader of files by names that are relative to a folder.
     pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
         SandboxedReader { root: root.to_owned(), ..self.shared().reader.clone() }
     }
 
-    /// The settings, and what a request asks for besides.
+    /// The settings for indexing, changed by a request.
     pub(crate) fn ingest_params(
         &self,
         with: &[Structure],
@@ -272,7 +279,7 @@ impl Session {
         }
     }
 
-    /// Which roles have a chat model, and whether there is an embedder.
+    /// The roles that have a chat model, and whether there is an embedder.
     pub(crate) fn available(&self) -> Available {
         Available {
             chat: Role::ALL.iter().copied().filter(|role| self.has_chat(*role)).collect(),
@@ -284,7 +291,7 @@ impl Session {
         self.settings().chat(role).is_some()
     }
 
-    /// Models that answer with the recorded replies that a run had.
+    /// Models that answer with the recorded replies of a run.
     pub(crate) fn models_of_run(&self, base: &Base, events: &[RunEvent]) -> Result<Models> {
         let pins = Pins::all(events.iter().flat_map(|event| event.calls.iter().cloned()));
         let calls = self.calls(Arc::new(base.clone()), Mode::ReplayOnly);
@@ -299,7 +306,7 @@ impl Session {
         self.models_with(&self.calls(ledger, Mode::Record))
     }
 
-    /// The model of a role whose calls the base records; `None` if none is set.
+    /// The model of a role, with calls recorded in the base; `None` if none is set.
     pub(crate) fn recorded_chat(
         &self,
         base: &Base,
@@ -308,14 +315,15 @@ impl Session {
         Ok(self.models(Arc::new(base.clone()))?.chat.by_role.get(&role).cloned())
     }
 
-    /// The model of a role without a record; `None` if none is set.
+    /// The model of a role, with calls not recorded; `None` if none is set.
     pub(crate) fn bare_chat(&self, role: Role) -> Result<Option<Arc<dyn ChatModel>>> {
         let calls = self.calls(Arc::new(MemoryLedger::default()), Mode::Record);
         let models = self.models_with(&CallContext { scope: None, ..calls })?;
         Ok(models.chat.by_role.get(&role).cloned())
     }
 
-    /// Whether the model of looks reads at once, as `doctor` found when it tried it on this base; `None` where it did not.
+    /// Whether the model of the reading rounds collects facts and answers in one call. `doctor`
+    /// measures this on the base; `None` if it has not.
     pub(crate) async fn reads_at_once(&self, base: &Base) -> Option<bool> {
         let calls = CallContext {
             mode: Mode::ReplayOnly,
@@ -326,13 +334,13 @@ impl Session {
         Some(trial.reads_at_once())
     }
 
-    /// What questions have cost this user so far.
+    /// The costs of this user's earlier questions.
     pub(crate) fn costs(&self) -> Costs {
         let file = |folder: &PathBuf| folder.join("costs.json");
         Costs { path: self.settings().state.as_ref().map(file) }
     }
 
-    /// The model that writes answers, by the name that settings give it; empty where none is set.
+    /// The name of the model that writes answers, as the settings call it; empty if none is set.
     pub(crate) fn answering_model(&self) -> &str {
         self.settings().chat(Role::Answer).map_or("", |chat| chat.endpoint.model.as_str())
     }

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use self::keeping::keep_run;
 use super::money::RunUsd;
-use crate::engine::{Session, USUAL_METHOD};
+use crate::engine::{DEFAULT_METHOD, Session};
 use crate::error::{EngineError, Result, Wordless};
 use crate::notice::Notice;
 
@@ -136,7 +136,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     };
     let request = rewritten.as_ref().unwrap_or(request);
     let name = match request.method.trim() {
-        "" => USUAL_METHOD,
+        "" => DEFAULT_METHOD,
         name => name,
     };
     let method = session.method(name)?;

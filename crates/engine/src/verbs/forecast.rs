@@ -6,7 +6,7 @@ use pikerag_knowledge::{Role, RunQuery, RunRecord, RunState, RunStore, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::engine::{Session, USUAL_METHOD};
+use crate::engine::{DEFAULT_METHOD, Session};
 use crate::error::Result;
 
 /// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
@@ -46,7 +46,7 @@ pub struct ForecastUsd {
 /// There is no such method; there is no base, or it cannot be read.
 pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecast> {
     let name = match method.trim() {
-        "" => USUAL_METHOD,
+        "" => DEFAULT_METHOD,
         named => named,
     };
     let method = session.method(name)?;

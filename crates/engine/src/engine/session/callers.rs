@@ -1,4 +1,4 @@
-//! Restricts a session to what its caller was granted.
+//! Restricts a session to the view and payer that its caller was granted.
 
 use std::sync::Arc;
 
@@ -7,42 +7,44 @@ use pikerag_models::Payer;
 
 use super::Session;
 
-/// What a caller was granted.
+/// The rights of a caller.
 #[derive(Clone, Default)]
 pub struct Grant {
-    /// What the caller may see of the base; all of it, where there is no condition.
+    /// The part of the base that the caller may see; all of it if there is no condition.
     pub visible: Filter,
-    /// Who pays for the caller's model calls, and says before each whether there may be another; none where nobody is asked.
+    /// Pays for the caller's model calls and allows or refuses each one beforehand; `None` if no
+    /// payer must agree.
     pub payer: Option<Arc<dyn Payer>>,
 }
 
 impl Session {
-    /// This session for a caller who sees and spends what was granted, whatever the request says. Verbs that cannot keep to a
-    /// part of the base fail with [`EngineError::OnlyPart`](crate::EngineError::OnlyPart).
+    /// This session with granted rights, whatever the request says. Verbs that need the whole base
+    /// fail with [`EngineError::OnlyPart`](crate::EngineError::OnlyPart).
     #[must_use]
     pub fn granted(&self, grant: &Grant) -> Self {
         Self { payer: grant.payer.clone(), visible: grant.visible.clone(), ..self.clone() }
     }
 
-    /// Names the ledger of the base in reservations of money.
+    /// The name of the base's ledger in reservations of money.
     pub(crate) fn ledger_name(&self) -> String {
-        // Of the bytes: names that are not UTF-8 stay apart.
+        // The hash is of the bytes, so that names that are not UTF-8 stay distinct.
         blake3::hash(self.folder.as_os_str().as_encoded_bytes()).to_hex().to_string()
     }
 
-    /// What a recorded call cost, in millionths of a millionth of a dollar, where the price by tokens is known.
+    /// The cost of a recorded call, in millionths of a millionth of a dollar, if the price by
+    /// tokens is known.
     pub(crate) fn price_of_call(&self, call: &CallRecord) -> Option<u64> {
         let price = self.settings().prices.get(&call.model)?;
         let usd = call.usage.priced((price.prompt, price.completion));
         (price.search == 0.0).then(|| (usd * 1e12).round() as u64)
     }
 
-    /// What the caller may see.
+    /// The filter of the part that the caller may see.
     pub(crate) fn visible(&self) -> &Filter {
         &self.visible
     }
 
-    /// What the caller may see, and of that what the filter admits.
+    /// The conditions of the caller and those of the filter together.
     pub(crate) fn seen(&self, filter: &Filter) -> Filter {
         let mut seen = self.visible.clone();
         let more = filter.conditions.iter().filter(|own| !self.visible.conditions.contains(own));
@@ -50,7 +52,7 @@ impl Session {
         seen
     }
 
-    /// Whether something that was made under a filter holds nothing but what the caller may see.
+    /// Whether a result that was made under a filter contains only text that the caller may see.
     pub(crate) fn may_see(&self, made_under: &Filter) -> bool {
         let is_kept = |own: &Condition| made_under.conditions.contains(own);
         self.visible.conditions.iter().all(is_kept)

@@ -1,4 +1,4 @@
-//! What was paid, and what would be?
+//! Sums the money that model calls have cost, and prices estimates.
 
 use pikerag_indexing::estimate::Estimate;
 use pikerag_models::Spending;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::Session;
 
-/// What was really paid since the engine was opened; what the record answered is not in it.
+/// The calls paid since the engine was opened; replies from the ledger are not included.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Cost {
     /// The sum over all models, chat and embeddings.
@@ -16,18 +16,18 @@ pub struct Cost {
     pub parts: Vec<CostPart>,
 }
 
-/// What was paid for one role and model, or in all.
+/// The calls paid for one role and model, or in total.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CostPart {
     /// The role; empty in the total.
     pub role: String,
     /// The model; empty in the total.
     pub model: String,
-    /// Calls that were paid; replays from the ledger are not among them.
+    /// Paid calls; replays from the ledger are not included.
     pub calls: u64,
     /// Tokens sent, as the endpoint counts them.
     pub prompt_tokens: u64,
-    /// Tokens received, thinking included where the endpoint bills it.
+    /// Tokens received, including thinking if the endpoint bills it.
     pub completion_tokens: u64,
     /// US dollars, as far as prices are known.
     pub usd: f64,
@@ -47,7 +47,7 @@ impl From<&Spending> for CostPart {
 }
 
 impl Session {
-    /// What was paid so far.
+    /// The cost so far.
     pub fn cost(&self) -> Cost {
         let parts = self.shared().process.meter.spending();
         Cost {
@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    /// What an estimate costs in US dollars, where the price is known.
+    /// The cost of an estimate in US dollars, if the price is known.
     pub(crate) fn price_of_estimate(&self, estimate: &Estimate) -> Option<f64> {
         let prices = self.settings().prices_by_role();
         let mut costs = estimate.by_role.iter();

@@ -15,13 +15,14 @@ use crate::settings::EmbedSettings;
 const ENGLISH: &str = "eng";
 
 impl Session {
-    /// The embedder without a record.
+    /// The embedder, with calls not recorded.
     pub(crate) fn bare_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedder_with(Arc::new(MemoryLedger::default()))
     }
 
-    /// The embedder with a record, by the name that this base knows it by. Where none is set and two local ones are at
-    /// hand, it is the one that made the base's vectors, else the one for the languages of its documents.
+    /// The embedder with recorded calls, under the name that this base uses. If none is set and two
+    /// local ones exist, it is the one that made the base's vectors, else the one for the
+    /// documents' languages.
     pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedder_recorded_by(base, Arc::new(base.clone())).await
     }
@@ -47,13 +48,14 @@ impl Session {
         Ok(Some(if fits { other } else { usual }))
     }
 
-    /// What to know of an embedder that is made for English where most of the documents are not in English.
+    /// A notice if the embedder is made for English and most of the documents are in other
+    /// languages.
     pub(crate) async fn foreign(&self, base: &Base, name: &str) -> Result<Option<Notice>> {
-        let is_lost = self.is_english(name) && is_foreign(base).await?;
-        Ok(is_lost.then(|| Notice::Foreign { embedder: name.to_owned() }))
+        let is_foreign = self.is_english(name) && is_foreign(base).await?;
+        Ok(is_foreign.then(|| Notice::Foreign { embedder: name.to_owned() }))
     }
 
-    /// Why there is no embedder.
+    /// The reason why there is no embedder.
     pub(crate) fn no_embedder_reason(&self) -> String {
         match self.settings().embed {
             EmbedSettings::Off => "none, as set: words alone".to_owned(),
@@ -85,7 +87,8 @@ impl Session {
         }
     }
 
-    /// Whether that is the name of the local embedder, and it is made for English; with or without what prefixes add to it.
+    /// Whether this is the name of the local embedder and it is made for English. The name may
+    /// carry the suffix that prefixes add.
     fn is_english(&self, name: &str) -> bool {
         let is_local = matches!(self.settings().embed, EmbedSettings::Local { .. });
         let is_of = |local: weights::Local| {
@@ -104,13 +107,13 @@ impl Session {
     }
 }
 
-/// Whether most documents whose language could be told are in another than English.
+/// Whether most documents with a detected language are not in English.
 async fn is_foreign(base: &Base) -> Result<bool> {
-    let (mut told, mut foreign) = (0, 0);
+    let (mut known, mut foreign) = (0, 0);
     for (language, documents) in base.languages().await? {
         let Some(language) = language else { continue };
-        told += documents;
+        known += documents;
         foreign += if language == ENGLISH { 0 } else { documents };
     }
-    Ok(told < 2 * foreign)
+    Ok(known < 2 * foreign)
 }

@@ -1,4 +1,4 @@
-//! Builds the models of all roles over what the process shares of their endpoints.
+//! Builds the models of all roles on the shared state of their endpoints.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use pikerag_models::{
 use crate::error::{EndpointOf, EngineError, Result};
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
-/// Models for all roles that have one. Limits, circuit and calls under way of an endpoint's model hold for all roles and
-/// sessions of the process together. Where somebody pays for the caller, the calls are charged there too.
+/// The models of all roles that have one. An endpoint's limits, circuit breaker and running calls
+/// apply to all roles and sessions of the process together. If the caller has a payer, calls are
+/// charged to it too.
 pub(super) fn models(
     settings: &Settings,
     upstreams: &Upstreams,
@@ -57,20 +58,20 @@ pub(super) fn models(
         perspectives.push(Perspective { name: name.clone(), about: about.clone(), model });
     }
     models.perspectives = perspectives.into();
-    let left = Left { meter: Arc::clone(&calls.meter), payer: calls.payer.clone() };
+    let left = RemainingBudget { meter: Arc::clone(&calls.meter), payer: calls.payer.clone() };
     models.shares = Some(Arc::new(left));
     Ok(models)
 }
 
-/// What is left of the caps of the process and of the caller, in equal parts.
-struct Left {
+/// Divides the rest of the process's and the caller's caps into equal parts.
+struct RemainingBudget {
     meter: Arc<Meter>,
     payer: Option<Arc<dyn Payer>>,
 }
 
-impl Shares for Left {
+impl Shares for RemainingBudget {
     fn part(&self, parts: usize) -> Share {
-        // Where nobody can tell what is left, nothing is.
+        // If the rest is unknown, it counts as nothing.
         let left =
             self.payer.as_ref().and_then(|payer| payer.left().unwrap_or(Some(Usd::default())));
         match self.meter.part(parts, left).map(Arc::new) {
@@ -80,8 +81,8 @@ impl Shares for Left {
     }
 }
 
-/// The limits of a model of an endpoint: the strictest of those that settings give to it, under any role; the usual ones, where
-/// none are given.
+/// The limits of an endpoint's model: the strictest that settings give it under any role, or the
+/// defaults.
 fn limits_of(settings: &Settings, endpoint: &Endpoint) -> Limits {
     let roles = Role::ALL.iter().filter_map(|&role| settings.chat(role));
     let perspectives = settings.perspectives.iter().filter_map(|own| own.chat.as_ref());
@@ -89,8 +90,8 @@ fn limits_of(settings: &Settings, endpoint: &Endpoint) -> Limits {
     same.map(|chat| chat.limits).reduce(Limits::strictest).unwrap_or_default()
 }
 
-/// Shared with all others that ask this model of the endpoint.
-fn plain(settings: &Settings, upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
+/// The shared state of this model at the endpoint, with default retries.
+fn default_params(settings: &Settings, upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
     let upstream = upstreams.of(endpoint, limits_of(settings, endpoint));
     StackParams { upstream, retry: RetryParams::default() }
 }
@@ -103,7 +104,12 @@ pub(super) fn reranker(
     upstreams: &Upstreams,
     calls: &CallContext,
 ) -> Result<Arc<dyn Reranker>> {
-    let stack = rerank_stack(calls, endpoint.clone(), batch, &plain(settings, upstreams, endpoint));
+    let stack = rerank_stack(
+        calls,
+        endpoint.clone(),
+        batch,
+        &default_params(settings, upstreams, endpoint),
+    );
     stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Reranker, source })
 }
 
@@ -116,7 +122,11 @@ pub(super) fn embedder(
     calls: &CallContext,
 ) -> Result<Arc<dyn Embedder>> {
     let embedding = EmbeddingParams { batch, ..EmbeddingParams::default() };
-    let stack =
-        embed_stack(calls, endpoint.clone(), embedding, &plain(settings, upstreams, endpoint));
+    let stack = embed_stack(
+        calls,
+        endpoint.clone(),
+        embedding,
+        &default_params(settings, upstreams, endpoint),
+    );
     stack.map_err(|source| EngineError::Endpoint { of: EndpointOf::Embedder, source })
 }

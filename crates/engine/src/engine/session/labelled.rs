@@ -1,4 +1,4 @@
-//! Reads the questions that are labelled as known or not: one JSON object per line, for `skr`.
+//! Reads questions labelled as known or not, one JSON object per line, for the method `skr`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_each() {
+    fn reads_one_question_per_line() {
         let text = "{\"question\": \"Who?\", \"known\": true}\n\n{\"known\": false, \"question\": \"Where?\"}\n";
         let label = |text: &str, known| LabelledQuestion { text: text.to_owned(), known };
         assert_eq!(read_text(text).unwrap(), [label("Who?", true), label("Where?", false)]);

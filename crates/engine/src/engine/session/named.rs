@@ -1,5 +1,5 @@
-//! Names embedders as the base knows them. Vectors of two endpoints, or of two prefixes, do not compare, even if the model
-//! has one name.
+//! Gives embedders the names that the base stores. Vectors of two endpoints, or of two prefixes,
+//! cannot be compared, even if the model has one name.
 
 use std::sync::Arc;
 
@@ -9,9 +9,10 @@ use pikerag_store::Base;
 
 use crate::settings::{EmbedSettings, Settings};
 
-/// The embedder as this base knows it: by its model's name and what it is told apart by. A base whose vectors
-/// bear the bare name was made before names told endpoints apart, without prefixes: it stays with the first
-/// endpoint that asks, as it is, unless prefixes are set.
+/// The embedder under the name that this base stores: the model's name and a hash of its endpoint
+/// and prefixes. If the base's vectors have the bare name, they are older than these hashes and
+/// have no prefixes. They then belong to the first endpoint that asks, unchanged, unless prefixes
+/// are set.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -44,7 +45,7 @@ pub(super) async fn on(
             return Ok(embedder);
         }
     }
-    let told = serde_json::json!([endpoint, prefixes.query, prefixes.document]).to_string();
-    let told: String = blake3::hash(told.as_bytes()).to_hex().chars().take(8).collect();
-    Ok(Arc::new(Prefixed::new(embedder, format!("{model}#{told}"), prefixes)))
+    let identity = serde_json::json!([endpoint, prefixes.query, prefixes.document]).to_string();
+    let hash: String = blake3::hash(identity.as_bytes()).to_hex().chars().take(8).collect();
+    Ok(Arc::new(Prefixed::new(embedder, format!("{model}#{hash}"), prefixes)))
 }

@@ -1,4 +1,4 @@
-//! Builds the reranker that puts hits in another order.
+//! Builds the reranker for the hits of searches.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::notice::Notice;
 use crate::settings::Reranks;
 
 impl Session {
-    /// The reranker that is set, for the first so many hits; none for 0, and none with a notice where it is not in
-    /// use.
+    /// The reranker that is set, for the first `first` hits. `None` if `first` is 0, or, with a
+    /// notice, if the reranker is not used offline.
     ///
     /// # Errors
-    /// What is set cannot be used. Nothing was asked yet.
+    /// The settings cannot be used. No call was made yet.
     pub(super) fn reranking(
         &self,
         ledger: Arc<dyn Ledger>,
@@ -35,12 +35,12 @@ impl Session {
         Ok(model.map(|model| RerankBy { model, first }))
     }
 
-    /// The reranker without a record.
+    /// The reranker, with calls not recorded.
     pub(crate) fn bare_reranker(&self) -> Result<Option<Arc<dyn Reranker>>> {
         self.reranker_with(Arc::new(MemoryLedger::default()))
     }
 
-    /// The reranker whose calls the base records.
+    /// The reranker, with calls recorded in the base.
     pub(crate) fn recorded_reranker(&self, base: &Base) -> Result<Option<Arc<dyn Reranker>>> {
         self.reranker_with(Arc::new(base.clone()))
     }
@@ -72,7 +72,7 @@ impl Session {
     }
 }
 
-/// Local weights, loaded when the first texts come; else why they cannot be used, for a person.
+/// Local weights, loaded with the first texts; otherwise a readable reason why they cannot be used.
 fn open(folder: &Path) -> Result<Arc<dyn Reranker>, String> {
     let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
     let weights = Weights { name, folder: folder.to_owned() };

@@ -1,11 +1,12 @@
-//! Records what searches ask of models without waiting for whoever writes the base.
+//! Records the model calls of searches without waiting for another process that writes the base.
 
 use async_trait::async_trait;
 use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError};
 use pikerag_store::Base;
 
-/// The record of a search: another process may hold the writer's lock for as long as it likes. Replies are found at once and
-/// written soon; two processes that look for the same words at the same moment may both embed them.
+/// The ledger of a search. Another process may hold the writer's lock for any time, so replies are
+/// found at once and written soon. Two processes that search for the same words at the same moment
+/// may both embed them.
 pub(crate) struct SearchLedger(pub(crate) Base);
 
 #[async_trait]

