@@ -1,5 +1,5 @@
-//! Why was a request not answered? One variant per decision that is open to the caller. Errors carry facts; what
-//! to do about them, in words of flags and commands, each face adds itself.
+//! Defines the errors of requests: one variant for each decision that is open to the caller. Errors
+//! carry facts; each interface adds advice with its flags or commands.
 
 mod feedback;
 mod judged;
@@ -23,68 +23,69 @@ pub use self::feedback::FeedbackError;
 pub use self::kinds::{EndpointOf, Missing, Needed, QuestionFile, WeightsOf, Wordless};
 use crate::settings::SettingsError;
 
-/// What requests return: most faces tell an error by its [`EngineError::code`].
+/// The result of a request. Most interfaces distinguish errors by their [`EngineError::code`].
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
-/// Why a request was not answered.
+/// The reason why a request was not answered.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum EngineError {
     /// The settings cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is a settings file already: it is left as it is.
-    #[error("{path} is there already, and was left as it is")]
+    /// The settings file exists already; it is left unchanged.
+    #[error("{path} exists already and was left unchanged")]
     SettingsExist { path: PathBuf },
-    /// This program cannot find itself, which it starts to read files.
+    /// This program cannot find its own executable, which it starts to read files.
     #[error("this program cannot be found")]
     NoProgram(#[source] std::io::Error),
-    /// The folder that we run in is not there any more, or cannot be read.
+    /// The working folder is gone or cannot be read.
     #[error("the working folder cannot be found")]
     NoFolder(#[source] std::io::Error),
-    /// There is no knowledge base yet.
+    /// The knowledge base does not exist yet.
     #[error("{folder} cannot be opened: there is no knowledge base yet")]
     NoBase {
-        /// Where it was looked for.
+        /// The folder where the base was searched.
         folder: PathBuf,
     },
-    /// Whoever asks may see a part of the base, and this cannot be done with a part.
-    #[error("this needs all of the base, and a part of it may be seen")]
+    /// The caller sees only a part of the base, and the operation needs all of it.
+    #[error("this key sees only part of the base; the operation needs all of it")]
     OnlyPart,
-    /// More was given in one request than is taken.
-    #[error("{given} are too many for one request: {most} at most")]
+    /// A request has more items than one request may have.
+    #[error("{given} items are too many for one request; the limit is {most}")]
     TooMany { given: usize, most: usize },
-    /// The base does not have it, or the caller may not see it.
+    /// The base does not have the named item, or the caller may not see it.
     #[error("{}", what.message(name))]
     NotFound { what: Missing, name: String },
-    /// A request needs it, and neither the request nor the settings name one.
+    /// The request and the settings do not name something that the request needs.
     #[error("{0}")]
     Needs(Needed),
-    /// A text holds no word.
+    /// A text contains no word.
     #[error("{0}")]
     Wordless(Wordless),
-    /// Something of a file cannot be had.
+    /// A part of a file is not available.
     #[error("{file}: {source}")]
     File { file: String, source: FileError },
-    /// A passage that is to be mended is not in a document's reading once.
+    /// The passage to correct does not occur exactly once in the text that was read of its
+    /// document.
     #[error(transparent)]
     Misfit(#[from] Misfit),
-    /// The run held the text of a document that was forgotten.
+    /// The run contained text of a document that was forgotten.
     #[error("the run {run} held the text of a document, and was forgotten with it")]
     RunForgotten { run: RunId, forgotten: Millis },
     /// The base cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A search failed: the base cannot be read, or the query not be embedded.
+    /// A search failed: the base cannot be read, or the query cannot be embedded.
     #[error(transparent)]
     Retrieve(#[from] RetrieveError),
-    /// A question was not answered.
+    /// A question could not be answered.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// There is no such method.
+    /// The method does not exist.
     #[error(transparent)]
     NoMethod(#[from] UnknownMethod),
-    /// There is no such search.
+    /// The search does not exist.
     #[error(transparent)]
     NoSearch(#[from] UnknownSearch),
     /// Questions or a preset cannot be used.
@@ -93,86 +94,89 @@ pub enum EngineError {
     /// An endpoint is not set up right.
     #[error("{of} is not set up right")]
     Endpoint { of: EndpointOf, source: ModelError },
-    /// Local weights cannot be used; the reason says where they were looked for.
+    /// Local weights cannot be used; the reason names the places that were searched.
     #[error("{}", of.message(reason))]
     NoWeights { of: WeightsOf, reason: String },
     /// A file of questions cannot be read.
     #[error("{}", of.unreadable(path))]
     QuestionsUnreadable { of: QuestionFile, path: PathBuf, source: std::io::Error },
-    /// A line of it, from 1, is no question.
-    #[error("line {line} of {path} is no {}", of.noun())]
+    /// A line of the file, counted from 1, is not a question.
+    #[error("line {line} of {path} is not a {}", of.noun())]
     BadQuestion { of: QuestionFile, path: PathBuf, line: usize, source: serde_json::Error },
-    /// Several runs are named so.
+    /// Several runs begin with this name.
     #[error("several runs begin with `{name}`")]
     UnclearRun { name: String },
-    /// Only a run that was answered can be walked again as a whole.
+    /// Only a run with an answer can be replayed as a whole.
     #[error("the run {run} is {}, not answered", state.as_str())]
     RunNotAnswered { run: RunId, state: RunState },
-    /// A fork is to begin where nothing was decided.
-    #[error("event {seq} of the run {run} is no decision; these are: {}", listed(decisions))]
+    /// A fork must begin at a decision, and this event is none.
+    #[error(
+        "event {seq} of the run {run} is not a decision; the decisions are: {}",
+        list(decisions)
+    )]
     NoDecision { run: RunId, seq: u32, decisions: Vec<u32> },
-    /// What somebody says of an answer cannot be kept, or is not there.
+    /// Feedback on an answer cannot be kept, or is not there.
     #[error(transparent)]
     Feedback(#[from] FeedbackError),
-    /// A parameter of a kept run is no longer known.
+    /// A parameter of a stored run no longer exists.
     #[error(transparent)]
     Parameter(#[from] BadParameter),
-    /// [`crate::Engine::cancel`] was called; what was paid and stored stays.
+    /// [`crate::Engine::cancel`] was called; paid and stored results stay.
     #[error("cancelled")]
     Cancelled,
-    /// A class or a level was asked for of a method that goes by neither.
-    #[error("`{method}` answers all questions alike, whatever their class; `pike` goes by it")]
+    /// The request sets a class or a level for a method that uses neither.
+    #[error("`{method}` does not use the class or level of a question; `pike` does")]
     ClassOfOtherMethod {
         /// Name of the method.
         method: String,
     },
-    /// A filter admits nothing: there is nothing to look through.
+    /// A filter admits nothing, so there is nothing to search.
     #[error("nothing in the base fits the filter {filter}")]
     NothingAdmitted { filter: Filter },
-    /// A model that was asked for schemas gave none.
+    /// The model was asked for schemas and proposed none.
     #[error("the model proposes no schema")]
     NoProposal(#[source] AskError),
     /// The file cannot be read.
     #[error("{path}")]
     NotParsed { path: PathBuf, source: FileError },
-    /// A file of the base was not deleted.
-    #[error("{path} is not deleted")]
+    /// A file of the base cannot be deleted.
+    #[error("{path} cannot be deleted")]
     NotDeleted { path: String, source: StoreError },
     /// Another class of tags has this name.
     #[error("there is a class `{name}` already")]
     TagClassExists { name: String },
     /// A file cannot be written.
-    #[error("{path} is not written")]
+    #[error("{path} cannot be written")]
     NotWritten { path: PathBuf, source: std::io::Error },
-    /// What was to be handed on could not be.
+    /// The output could not be written.
     #[error("the output cannot be written")]
     Output(#[from] std::io::Error),
-    /// A page or a file of a graph cannot be filled in: a defect of ours.
-    #[error("the page cannot be filled in")]
+    /// The template of a page or of a graph file fails: a defect of pikerag.
+    #[error("the page cannot be generated")]
     Page(#[from] MarkupError),
-    /// What was to be kept cannot be written as JSON.
+    /// A result cannot be written as JSON.
     #[error("a result cannot be written as JSON")]
     Json(#[from] serde_json::Error),
-    /// A method is to be measured twice.
+    /// An evaluation names a method twice.
     #[error("`{label}` is named twice")]
     NamedTwice { label: String },
-    /// A method or a search bears a parameter that it does not have, or a value that it does not take.
-    #[error("`{label}` has a parameter that is not known")]
+    /// A method or a search has an unknown parameter, or a value that the parameter does not take.
+    #[error("`{label}` has a parameter or a value that is not known")]
     BadParameter {
         /// The method or search with its parameters.
         label: String,
         source: toml::de::Error,
     },
-    /// Files of questions and corpora do not go together.
+    /// The numbers of question files and corpora do not match.
     #[error(
-        "{questions} files of questions and {corpora} corpora: give one for all, or one for each (`-` for none)"
+        "{questions} files of questions and {corpora} corpora do not match: give one corpus for all files, or one for each (`-` for none)"
     )]
     CorporaDoNotFit { questions: usize, corpora: usize },
-    /// A data set names no gold evidence that searches could be compared on.
+    /// The data set names no gold evidence, so searches cannot be compared on it.
     #[error("`{data_set}` names no gold evidence: there is nothing to find")]
     NoEvidence { data_set: String },
-    /// The folder holds a run that was made otherwise.
-    #[error("{folder} holds a run with other {what}")]
+    /// The folder contains a run with other settings.
+    #[error("{folder} contains a run with other {what}")]
     OtherRun { folder: PathBuf, what: &'static str },
     /// The rows of an earlier run cannot be read.
     #[error("{path} cannot be read")]
@@ -180,8 +184,8 @@ pub enum EngineError {
     /// A file of a corpus cannot be read.
     #[error("{path}: {reason}")]
     CorpusUnreadable { path: String, reason: FileError },
-    /// A corpus is not wholly indexed; what was paid is kept.
-    #[error("the corpus is not wholly indexed, so nothing is measured ({reason})")]
+    /// A corpus is not completely indexed; the paid part is kept.
+    #[error("the corpus is not completely indexed, so nothing was measured: {reason}")]
     CorpusIncomplete {
         reason: String,
         /// Whether the budget is spent.
@@ -189,7 +193,7 @@ pub enum EngineError {
     },
 }
 
-fn base_failed(error: &StoreError) -> &'static str {
+fn code_of_store(error: &StoreError) -> &'static str {
     let StoreError::Failed { source, .. } = error else { return "base-failed" };
     match source.downcast_ref() {
         Some(BaseProblem::ReadOnly { .. }) => "base-read-only",
@@ -203,7 +207,7 @@ fn base_failed(error: &StoreError) -> &'static str {
     }
 }
 
-fn of_tables(error: &DataError) -> &'static str {
+fn code_of_tables(error: &DataError) -> &'static str {
     match error {
         DataError::NoTable { .. } => "no-such-table",
         DataError::NoColumn { .. } => "no-such-column",
@@ -217,7 +221,7 @@ fn of_tables(error: &DataError) -> &'static str {
     }
 }
 
-fn listed(numbers: &[u32]) -> String {
+fn list(numbers: &[u32]) -> String {
     match numbers {
         [] => "none".to_owned(),
         numbers => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
@@ -225,7 +229,7 @@ fn listed(numbers: &[u32]) -> String {
 }
 
 impl EngineError {
-    /// A short name of the decision, for machines; it stays as it is from version to version.
+    /// A short name of the decision, for programs; it does not change between versions.
     pub fn code(&self) -> &'static str {
         match self {
             _ if self.is_over_budget() => "over-budget",
@@ -236,7 +240,7 @@ impl EngineError {
             Self::NoFolder(_) => "no-folder",
             Self::NoBase { .. } => "no-base",
             Self::Store(StoreError::NoField { .. }) => "no-such-field",
-            Self::Store(StoreError::Data(error)) => of_tables(error),
+            Self::Store(StoreError::Data(error)) => code_of_tables(error),
             Self::NothingAdmitted { .. } => "nothing-admitted",
             Self::OnlyPart => "only-part",
             Self::TooMany { .. } => "too-many",
@@ -249,7 +253,7 @@ impl EngineError {
             Self::File { .. } => "file-not-read",
             Self::Misfit(_) => "misfit",
             Self::RunForgotten { .. } => "run-forgotten",
-            Self::Store(error) | Self::Solve(SolveError::Store(error)) => base_failed(error),
+            Self::Store(error) | Self::Solve(SolveError::Store(error)) => code_of_store(error),
             Self::Retrieve(_) | Self::Solve(SolveError::Retrieve(_)) => "retrieval-failed",
             Self::Solve(SolveError::Ask(_)) => "model-failed",
             Self::Solve(SolveError::NoModel { .. }) => "no-model",
@@ -297,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spent_budget_is_found_at_the_bottom() {
+    fn finds_a_spent_budget_among_the_causes() {
         let spent =
             || ModelError::OverBudget { cap: "1 call".to_owned(), spent: "1 call".to_owned() };
         let solve = EngineError::from(SolveError::Retrieve(RetrieveError::Model(spent())));

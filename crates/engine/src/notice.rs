@@ -1,5 +1,5 @@
-//! What should somebody know besides the result? Facts that change what a result is worth; what to do about
-//! them, each face says in its own words.
+//! Defines notices: facts beside the result that change its worth. Each interface adds its own
+//! advice.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,42 +7,43 @@ use std::path::PathBuf;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Something to know besides the result. Verbs that take long hand it to their callback as soon as it is
-/// known, the others return it.
+/// A fact beside the result. Long verbs hand it to their callback as soon as it is known; the
+/// others return it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case", tag = "notice")]
-#[expect(missing_docs, reason = "a field means what the text below says of it")]
+#[expect(missing_docs, reason = "the texts below explain the fields")]
 pub enum Notice {
     /// The base's vectors were made by another embedder than the one in use.
     OtherVectors { made_by: String, in_use: String },
-    /// The embedder that made the base's vectors is not at hand.
+    /// The embedder that made the base's vectors is not available.
     NoEmbedder { made_by: String },
-    /// The embedder is made for English, and most of the documents are in other languages.
+    /// The embedder is made for English, and most documents are in other languages.
     Foreign { embedder: String },
-    /// The reranker that is set is not asked, for nothing is.
+    /// The reranker is skipped, because pikerag runs offline.
     NoReranker { model: String },
-    /// The base can be asked and not changed.
+    /// The base can be read but not written.
     ReadOnly {
         #[schema(value_type = String)]
         folder: PathBuf,
     },
-    /// A run could not be kept; its answer is not worth less for that.
+    /// A run could not be kept; its answer is as good as any other.
     RunNotKept { reason: String },
-    /// A document was forgotten while the run went on: the run is not kept, for it may hold its text.
+    /// A document was forgotten during the run. The run is not kept, because it may contain the
+    /// document's text.
     RunForgotten,
-    /// The clock is far ahead of the run before: no run was deleted for its age.
+    /// The clock is far ahead of the previous run, so no run was deleted for its age.
     ClockLeap { days: u64 },
-    /// Atoms are asked for that a model writes, and none is in use.
+    /// The settings ask for atoms that a model writes, and no model is in use.
     NoAtomizer,
-    /// Questions of a data set have no answer, as it says itself.
+    /// The data set marks questions as unanswerable.
     Unanswerable {
         #[schema(value_type = String)]
         path: PathBuf,
         questions: usize,
     },
-    /// Questions name no gold evidence, so that searches cannot be compared on them.
+    /// Questions name no gold evidence, so searches cannot be compared on them.
     NoEvidence { data_set: String, questions: usize, of: usize },
-    /// The base holds nothing of the gold evidence of some questions: they count as not found.
+    /// The base contains no gold evidence for some questions; they count as not found.
     EvidenceNotIndexed { data_set: String, questions: usize, of: usize },
 }
 
@@ -51,20 +52,20 @@ impl fmt::Display for Notice {
         match self {
             Self::OtherVectors { made_by, in_use } => write!(
                 f,
-                "the vectors were made by {made_by}, not {in_use}: searching by words alone"
+                "the vectors were made by {made_by}, not {in_use}: searching by words only"
             ),
             Self::NoEmbedder { made_by } => write!(
                 f,
-                "the vectors were made by {made_by}, which is not available: searching by words alone"
+                "the vectors were made by {made_by}, which is not available: searching by words only"
             ),
             Self::Foreign { embedder } => write!(
                 f,
-                "{embedder} is made for English, and most of the documents are not in English: words alone will find them \
-                 better than meaning"
+                "{embedder} is made for English, and most documents are in other languages: searching by words will find more \
+                 than searching by meaning"
             ),
             Self::NoReranker { model } => write!(
                 f,
-                "{model} is not asked offline: what is found stands in the order of the search"
+                "offline: reranker {model} skipped; results keep the search order"
             ),
             Self::ReadOnly { folder } => write!(
                 f,
@@ -73,27 +74,27 @@ impl fmt::Display for Notice {
             ),
             Self::RunNotKept { reason } => write!(f, "the run could not be kept: {reason}"),
             Self::RunForgotten => f.write_str(
-                "the run was not kept: a document was forgotten while it went on, and it may hold its text",
+                "the run was not kept: a document was forgotten during the run, and the run may contain its text",
             ),
             Self::ClockLeap { days } => write!(
                 f,
-                "the clock is {days} days ahead of the run before: no run was deleted for its age; check the clock"
+                "the clock is {days} days ahead of the previous run: no run was deleted for its age; check the clock"
             ),
             Self::NoAtomizer => f.write_str(
-                "`index.atoms` asks for what a model writes, but no chat model is in use: sentences take their place",
+                "`index.atoms` needs a chat model, and none is in use: sentences are indexed instead",
             ),
             Self::Unanswerable { path, questions } => write!(
                 f,
-                "{}: {questions} questions without an answer are passed over, as the data set says",
+                "{}: skipped {questions} questions that the data set marks as unanswerable",
                 path.display()
             ),
             Self::NoEvidence { data_set, questions, of } => write!(
                 f,
-                "{data_set}: {questions} of {of} questions name no gold evidence and are passed over"
+                "{data_set}: skipped {questions} of {of} questions, which name no gold evidence"
             ),
             Self::EvidenceNotIndexed { data_set, questions, of } => write!(
                 f,
-                "{data_set}: the base holds no gold evidence of {questions} of {of} questions; they count as not found"
+                "{data_set}: the base contains no gold evidence for {questions} of {of} questions; they count as not found"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! The words of errors and notices. English stands at the enums, as their `Display`; Chinese stands here.
+//! Words errors and notices in Chinese; the English words are the `Display` of their enums.
 
 mod errors;
 mod notices;

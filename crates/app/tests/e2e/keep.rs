@@ -229,7 +229,7 @@ fn a_base_is_backed_up_checked_repaired_and_restored() {
     let found = place.run_to(0, &["--base", "other", "search", "--by", "words", "起重机"]);
     assert!(found.stdout.contains("docs/rules.md"), "{}", found.stdout);
     let missing = place.run_to(1, &["--base", "third", "restore", "none.pikerag"]);
-    assert!(missing.stderr.contains("none.pikerag is not there"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("there is no backup none.pikerag"), "{}", missing.stderr);
     assert!(!place.path("third").exists());
 }
 

@@ -294,7 +294,7 @@ fn figures_tell_what_they_rest_on() {
         .stdout;
     assert!(forced.contains("it quotes its evidence"), "{forced}");
     let error = place.run_to(2, &["ask", "--class", "factual", "--method", "kar3", "Who?"]).stderr;
-    insta::assert_snapshot!(error, @"error: `kar3` answers all questions alike, whatever their class; `pike` goes by it; leave `--method` out, or `--class` and `--level`");
+    insta::assert_snapshot!(error, @"error: `kar3` does not use the class or level of a question; `pike` does; leave `--method` out, or `--class` and `--level`");
 }
 
 /// Replies as the agents of `pike` would: long where they think, so that caps are met.

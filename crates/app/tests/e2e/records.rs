@@ -108,7 +108,7 @@ fn the_graph_is_summed_up_shown_and_exported() {
     let tree = place.run_to(0, &["graph", "--of", "guide.md"]).stdout;
     assert!(tree.contains("- refers to -> document (text/csv)"), "{tree}");
     let ran = place.run_to(1, &["graph", "--of", "no such thing"]);
-    assert!(ran.stderr.contains("is no node of this base"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no node `no such thing`"), "{}", ran.stderr);
     let lines = place.run_to(0, &["graph", "export"]).stdout;
     assert_eq!(lines, place.run_to(0, &["export"]).stdout);
     let edge = lines.lines().find(|line| line.contains("refers_to")).unwrap();

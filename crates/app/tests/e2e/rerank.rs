@@ -136,7 +136,7 @@ fn offline_what_is_found_stays_as_it_is() {
     let ran = place
         .run_to(0, &["--base", "base", "--offline", "--json", "search", "--by", "words", QUERY]);
     assert_eq!(titles(&ran.json()), ["Crane", "Dock", "Mill"]);
-    assert!(ran.stderr.contains("stub-reranker is not asked offline"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("offline: reranker stub-reranker skipped"), "{}", ran.stderr);
     assert_eq!(stub.heard().requests(), 0);
 }
 

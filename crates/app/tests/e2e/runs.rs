@@ -138,7 +138,7 @@ fn what_no_fork_can_change_is_told() {
     let fails = |arguments: &[&str]| ends(1, arguments);
     assert!(
         ends(2, &["fork", name, "--at", "0", "--text", "x"])
-            .contains("is no decision; these are: 1, ")
+            .contains("is not a decision; the decisions are: 1, ")
     );
     assert!(
         fails(&["fork", name, "--at", "1", "--verdict", "no"]).contains("decided by sub-questions")

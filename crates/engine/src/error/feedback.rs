@@ -1,32 +1,32 @@
-//! What can be wrong with what somebody says of an answer?
+//! Defines the errors of feedback on answers.
 
 use pikerag_knowledge::RunId;
 
-/// Why it is not kept, or not found.
+/// The reason why feedback is not kept or not found.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum FeedbackError {
-    /// No verified answer has this identifier, or more than one begins so.
-    #[error("there is no verified answer `{name}`, or more than one begins so")]
+    /// No verified answer has this identifier, or several begin with it.
+    #[error("there is no verified answer `{name}`, or several begin with it")]
     NoVerified { name: String },
-    /// The run gave no answer that could be right.
+    /// The run gave no answer that could be accepted.
     #[error("the run {run} gave no answer")]
     NothingToAccept { run: RunId },
-    /// Nobody says who verifies.
-    #[error("nobody says who it is that verifies")]
+    /// The author of the feedback is not named.
+    #[error("the author of the feedback is not named")]
     NoAuthor,
-    /// A correction holds no word.
-    #[error("the correction holds no word")]
+    /// A correction contains no word.
+    #[error("the correction contains no word")]
     EmptyCorrection,
 }
 
 impl FeedbackError {
-    /// As [`crate::EngineError::is_misuse`].
+    /// The same as [`crate::EngineError::is_misuse`].
     pub(super) fn is_misuse(&self) -> bool {
         !matches!(self, Self::NoVerified { .. })
     }
 
-    /// As [`crate::EngineError::code`].
+    /// The same as [`crate::EngineError::code`].
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::NoVerified { .. } => "no-such-verified-answer",

@@ -1,4 +1,4 @@
-//! What do all errors of a kind have in common? Whose fault they are, and what ended the work.
+//! Classifies errors: a fault of the request, a cancellation, a spent budget or an ended key.
 
 use pikerag_eval::EvalError;
 use pikerag_knowledge::ModelError;
@@ -8,8 +8,8 @@ use super::{EngineError, Needed};
 use crate::settings::SettingsError;
 
 impl EngineError {
-    /// Whether the request itself is at fault, whatever the base holds: it names what no base could have, leaves out
-    /// what is needed, or asks for what does not go together.
+    /// Whether the request itself is at fault, whatever the base contains: it names something that
+    /// no base could have, omits something needed, or combines what does not fit.
     pub fn is_misuse(&self) -> bool {
         matches!(
             self,
@@ -32,26 +32,26 @@ impl EngineError {
         ) || matches!(self, Self::Feedback(error) if error.is_misuse())
     }
 
-    /// Whether somebody stopped it.
+    /// Whether the work was cancelled.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled | Self::Solve(SolveError::Cancelled))
     }
 
-    /// Whether it came of a spent budget.
+    /// Whether the cause is a spent budget.
     pub fn is_over_budget(&self) -> bool {
         if let Self::CorpusIncomplete { over_budget, .. } = self {
             return *over_budget;
         }
-        self.is_of_model(|error| matches!(error, ModelError::OverBudget { .. }))
+        self.has_model_cause(|error| matches!(error, ModelError::OverBudget { .. }))
     }
 
-    /// Whether it came of a key that was revoked or has expired amid the work.
+    /// Whether the cause is a key that was revoked or expired during the work.
     pub fn is_key_ended(&self) -> bool {
-        self.is_of_model(|error| matches!(error, ModelError::KeyEnded))
+        self.has_model_cause(|error| matches!(error, ModelError::KeyEnded))
     }
 
-    /// Whether an error of a model among the causes is such a one.
-    fn is_of_model(&self, is_such: impl Fn(&ModelError) -> bool) -> bool {
+    /// Whether a model's error among the causes satisfies `is_such`.
+    fn has_model_cause(&self, is_such: impl Fn(&ModelError) -> bool) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
         while let Some(error) = cause {
             if error.downcast_ref::<ModelError>().is_some_and(&is_such) {

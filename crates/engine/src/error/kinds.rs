@@ -1,11 +1,11 @@
-//! The things that an error is about, where one decision of the caller covers several of them.
+//! Names the subjects of errors in which one decision of the caller covers several subjects.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::Role;
 
-/// What the base does not have, or the caller may not see.
+/// A kind of item that the base does not have, or that the caller may not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Missing {
     /// A chunk, by identifier.
@@ -20,7 +20,7 @@ pub enum Missing {
     Evaluation,
     /// A backup, by path.
     Backup,
-    /// A run, by the beginning of its name.
+    /// A run, by its name or the beginning of it.
     Run,
     /// A node of the graph, by name or identifier.
     Node,
@@ -53,16 +53,16 @@ impl Missing {
             Self::Original => format!("the bytes of {name} are not kept"),
             Self::Correction => format!("there is no correction {name}"),
             Self::Evaluation => format!("there is no evaluation `{name}`"),
-            Self::Backup => format!("{name} is not there"),
+            Self::Backup => format!("there is no backup {name}"),
             Self::Run => format!("there is no run `{name}`"),
-            Self::Node => format!("`{name}` is no node of this base"),
+            Self::Node => format!("there is no node `{name}` in this base"),
             Self::TagClass => format!("there is no class `{name}`"),
             Self::TagPair => format!("there is no pair `{name}`"),
         }
     }
 }
 
-/// What a request needs, and neither it nor the settings name.
+/// Something that a request needs and that neither the request nor the settings name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Needed {
     /// An embedder.
@@ -104,9 +104,11 @@ impl fmt::Display for Needed {
             Self::Embedder => "there is no embedder",
             Self::Reranker => "there is no reranker",
             Self::ChatForPairs => "learning pairs needs a chat model",
-            Self::Judge => "there is no model to judge with",
-            Self::LogProbabilities => "there is no model whose log-probabilities give a perplexity",
-            Self::RunFolder => "the folder of the run is missing",
+            Self::Judge => "no model is set for judging",
+            Self::LogProbabilities => {
+                "no model is set that gives log-probabilities, so there is no perplexity"
+            }
+            Self::RunFolder => "no folder is given for the run",
             Self::DataFolder => {
                 "a preset needs the folder with the data sets, or files of questions"
             }
@@ -115,7 +117,7 @@ impl fmt::Display for Needed {
     }
 }
 
-/// A text without a word, where one is needed.
+/// A text that contains no word and needs one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wordless {
     /// A question.
@@ -188,12 +190,12 @@ impl WeightsOf {
     }
 }
 
-/// What a file of questions is for.
+/// The use of a file of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionFile {
-    /// To be asked.
+    /// Questions to ask.
     Asked,
-    /// Labelled as known or not, for the method `skr`.
+    /// Questions labelled as known or not, for the method `skr`.
     Labelled,
 }
 

@@ -1,4 +1,5 @@
-//! Errors in Chinese. A cause from a library, a model or the system follows in its own words.
+//! Words errors in Chinese. A cause from a library, a model or the system follows in its own
+//! language.
 
 use pikerag_knowledge::{RunState, Structure, error_chain};
 use pikerag_methods::SolveError;
@@ -16,7 +17,7 @@ impl InWords for EngineError {
             Self::NoProgram(error) => format!("找不到本程序：{error}"),
             Self::NoFolder(error) => format!("找不到工作文件夹：{error}"),
             Self::NoBase { folder } => format!("无法打开 {}：还没有知识库", folder.display()),
-            Self::OnlyPart => "此操作需要整个知识库，而您只能查看其中一部分".to_owned(),
+            Self::OnlyPart => "此密钥只能查看知识库的一部分，而此操作需要整个知识库".to_owned(),
             Self::TooMany { given, most } => format!("一次请求最多 {most} 项，收到 {given} 项"),
             Self::NotFound { what, name } => missing(*what, name),
             Self::Needs(needed) => needs(*needed).to_owned(),
@@ -57,13 +58,13 @@ impl InWords for EngineError {
                 let decisions: Vec<String> = decisions.iter().map(u32::to_string).collect();
                 let known =
                     if decisions.is_empty() { "无".to_owned() } else { decisions.join("、") };
-                format!("运行 {run} 的事件 {seq} 不是决定；可改变的有：{known}")
+                format!("运行 {run} 的事件 {seq} 不是决定；属于决定的有：{known}")
             }
             Self::Feedback(error) => feedback(error),
             Self::Parameter(error) => format!("所保留运行的参数已不存在：{error}"),
             Self::Cancelled => "已取消".to_owned(),
             Self::ClassOfOtherMethod { method } => {
-                format!("`{method}` 对所有类别的问题作相同处理；请用 `pike`")
+                format!("`{method}` 不使用问题的类别或级别；`pike` 使用")
             }
             Self::NothingAdmitted { filter } => format!("知识库中没有符合过滤条件的内容：{filter}"),
             Self::NoProposal(error) => format!("模型没有提出记录类型：{}", error_chain(error)),
@@ -79,7 +80,7 @@ impl InWords for EngineError {
             Self::Page(error) => format!("页面无法生成：{}", error_chain(error)),
             Self::Json(error) => format!("结果无法写成 JSON：{error}"),
             Self::NamedTwice { label } => format!("`{label}` 出现了两次"),
-            Self::BadParameter { label, source } => format!("`{label}` 的参数有误：{source}"),
+            Self::BadParameter { label, source } => format!("`{label}` 的参数或取值未知：{source}"),
             Self::CorporaDoNotFit { questions, corpora } => format!(
                 "{questions} 个问题文件与 {corpora} 个语料库不匹配：请给出一个共用的，或每个文件各一个（`-` 表示没有）"
             ),
@@ -157,7 +158,7 @@ fn feedback(error: &FeedbackError) -> String {
             format!("没有人工核实的问答 `{name}`，或有多个以此开头")
         }
         FeedbackError::NothingToAccept { run } => format!("运行 {run} 没有回答"),
-        FeedbackError::NoAuthor => "未说明由谁核实".to_owned(),
+        FeedbackError::NoAuthor => "未说明反馈由谁提供".to_owned(),
         FeedbackError::EmptyCorrection => "更正中没有词".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Notices in Chinese.
+//! Words notices in Chinese.
 
 use pikerag_narrate::{InWords, Words};
 
@@ -17,7 +17,7 @@ impl InWords for Notice {
                 format!("{embedder} 用于英文，而大多数文档不是英文：按词检索比按语义更有效")
             }
             Self::NoReranker { model } => {
-                format!("离线时不使用 {model}：结果保持检索的顺序")
+                format!("离线：未使用重排模型 {model}，结果保持检索的顺序")
             }
             Self::ReadOnly { folder } => {
                 format!("{} 不可写：运行与模型的回复都不会保留", folder.display())
@@ -29,9 +29,9 @@ impl InWords for Notice {
             Self::ClockLeap { days } => {
                 format!("时钟比上一次运行超前 {days} 天：没有因时间过久而删除任何运行；请检查时钟")
             }
-            Self::NoAtomizer => "`index.atoms` 需要模型来写，但未使用对话模型：改用句子".to_owned(),
+            Self::NoAtomizer => "`index.atoms` 需要对话模型，但目前未使用：改为索引句子".to_owned(),
             Self::Unanswerable { path, questions } => {
-                format!("{}：按数据集的说明，略过 {questions} 个没有答案的问题", path.display())
+                format!("{}：已略过数据集标为无法回答的 {questions} 个问题", path.display())
             }
             Self::NoEvidence { data_set, questions, of } => {
                 format!("{data_set}：{of} 个问题中有 {questions} 个没有标准证据，已略过")

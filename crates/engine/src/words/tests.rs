@@ -1,4 +1,4 @@
-//! Every error and notice has English and Chinese words.
+//! Checks that every error and notice has English and Chinese words.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -36,8 +36,8 @@ fn is_chinese(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
-/// A cause follows a colon in its own words. All before it is Chinese, but for the name that a notice may begin with and for
-/// names in backticks.
+/// A cause follows a colon in its own words. The text before it is Chinese, except for a name at
+/// the start and for names in backticks.
 fn check(shown: &(impl InWords + Debug)) {
     let english = shown.in_words(Language::English);
     assert!(!english.is_empty() && !english.chars().any(is_chinese), "{shown:?}: {english}");
@@ -98,7 +98,7 @@ fn solve_errors() -> Vec<SolveError> {
     all
 }
 
-/// One error of each kind at least.
+/// At least one error of each kind.
 fn errors() -> Vec<EngineError> {
     let run = RunId::default;
     let mut all = vec![
