@@ -28,7 +28,7 @@ pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// The reason why a request was not answered.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of a variant explains its fields")]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum EngineError {
     /// The settings cannot be used.
     #[error(transparent)]

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 /// others return it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case", tag = "notice")]
-#[expect(missing_docs, reason = "the texts below explain the fields")]
+#[expect(missing_docs, reason = "a field means what the text below says of it")]
 pub enum Notice {
     /// The base's vectors were made by another embedder than the one in use.
     OtherVectors { made_by: String, in_use: String },

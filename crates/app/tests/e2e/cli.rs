@@ -71,7 +71,7 @@ fn init_never_overwrites() {
     place.run_to(0, &["init"]);
     place.write("pikerag.toml", "# mine\n");
     let ran = place.run_to(1, &["init"]);
-    assert!(ran.stderr.contains("pikerag.toml is there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("pikerag.toml exists already"), "{}", ran.stderr);
     assert_eq!(place.read("pikerag.toml"), "# mine\n");
 }
 

@@ -4,7 +4,7 @@ use pikerag_knowledge::RunId;
 
 /// The reason why feedback is not kept or not found.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of a variant explains its fields")]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum FeedbackError {
     /// No verified answer has this identifier, or several begin with it.
     #[error("there is no verified answer `{name}`, or several begin with it")]

@@ -104,7 +104,7 @@ impl fmt::Display for Needed {
             Self::Embedder => "there is no embedder",
             Self::Reranker => "there is no reranker",
             Self::ChatForPairs => "learning pairs needs a chat model",
-            Self::Judge => "no model is set for judging",
+            Self::Judge => "there is no model to judge with",
             Self::LogProbabilities => {
                 "no model is set that gives log-probabilities, so there is no perplexity"
             }
