@@ -1,5 +1,5 @@
-//! Draws what an answer rests on as an SVG picture of its own: bars for figures, a line with its interval for a
-//! forecast.
+//! Draws the figures or the forecast of an answer as a standalone SVG picture: bars for figures, a
+//! line with its interval for a forecast.
 
 use pikerag_eval::plot::{At, Axis, Plot, cut, tick_label};
 use pikerag_knowledge::Worked;
@@ -12,11 +12,11 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 64.0;
-/// Bars that one picture shows.
+/// The most bars in one picture.
 const BARS: usize = 30;
-/// Characters of a label.
+/// The most characters of a label.
 const LABEL: usize = 16;
-/// Characters of the title.
+/// The most characters of the title.
 const TITLE: usize = 100;
 const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; text-anchor: middle; } \
     .title { font-size: 15px; text-anchor: start; } .title, .value { fill: #1b1f24; } .end { text-anchor: end; } \
@@ -24,8 +24,8 @@ const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; tex
     .known { stroke: #2f6f9f; } .ahead { stroke: #b4690e; stroke-dasharray: 6 4; } \
     .of-known { fill: #2f6f9f; } .of-ahead { fill: #b4690e; }";
 
-/// The picture of what an answer was worked out from; `None` where there are no two figures to show, and for forecasts of several
-/// groups.
+/// The picture of the figures or forecast behind an answer. `None` for fewer than two figures and
+/// for forecasts of several groups.
 pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
     let plot = match (&worked.forecast, &worked.figures) {
         (Some(forecast), figures) => series(title, &known(forecast, figures.as_ref()), forecast),
@@ -35,7 +35,7 @@ pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
     Some(plot.for_file(STYLE))
 }
 
-/// The title and the grid, and the axis of the values.
+/// Draws the title and the grid; returns the axis of the values too.
 fn frame(title: &str, values: impl Iterator<Item = f64>) -> (Plot, Axis) {
     let title = cut(title, TITLE);
     let mut plot = Plot::new(&title, (WIDTH, HEIGHT));
@@ -52,14 +52,14 @@ fn frame(title: &str, values: impl Iterator<Item = f64>) -> (Plot, Axis) {
 fn bars(title: &str, figures: &Figures) -> Plot {
     let rows = figures.rows.get(..figures.rows.len().min(BARS)).unwrap_or_default();
     let (mut plot, axis) = frame(title, rows.iter().filter_map(|row| row.value));
-    let room = (WIDTH - LEFT - RIGHT) / rows.len().max(1) as f64;
-    let is_slanted = rows.iter().any(|row| room < 7.0 * row.label().chars().count() as f64);
+    let slot = (WIDTH - LEFT - RIGHT) / rows.len().max(1) as f64;
+    let is_slanted = rows.iter().any(|row| slot < 7.0 * row.label().chars().count() as f64);
     for (place, row) in rows.iter().enumerate() {
-        let middle = LEFT + room * (place as f64 + 0.5);
+        let middle = LEFT + slot * (place as f64 + 0.5);
         if let Some(value) = row.value {
             let (zero, y) = (axis.at(0.0), axis.at(value));
-            let corner = (middle - room * 0.35, y.min(zero));
-            plot.bar("of-known", corner, (room * 0.7, (zero - y).abs()), "");
+            let corner = (middle - slot * 0.35, y.min(zero));
+            plot.bar("of-known", corner, (slot * 0.7, (zero - y).abs()), "");
             plot.text("value", (middle, y.min(zero) - 5.0), &format_number(value));
         }
         let (at, label) = ((middle, HEIGHT - BOTTOM + 18.0), cut(&row.label(), LABEL));
@@ -71,7 +71,7 @@ fn bars(title: &str, figures: &Figures) -> Plot {
     plot
 }
 
-/// The series that a forecast carries on: its own, or the figures of a run of an earlier version.
+/// The series that a forecast continues: its own, or the figures in runs of earlier versions.
 fn known(forecast: &Forecast, figures: Option<&Figures>) -> Vec<(String, Option<f64>)> {
     let own = forecast.past.iter().map(|known| (known.period.clone(), known.value));
     let rows = figures.map(|figures| figures.rows.as_slice()).filter(|_| forecast.past.is_empty());
@@ -83,12 +83,12 @@ fn series(title: &str, known: &[(String, Option<f64>)], forecast: &Forecast) -> 
     let ahead = forecast.points.iter().flat_map(|point| [point.low, point.high]);
     let (mut plot, axis) = frame(title, known.iter().filter_map(|(_, value)| *value).chain(ahead));
     let count = known.len() + forecast.points.len();
-    let room = (WIDTH - LEFT - RIGHT) / count.max(1) as f64;
-    let x = |place: usize| LEFT + room * (place as f64 + 0.5);
+    let slot = (WIDTH - LEFT - RIGHT) / count.max(1) as f64;
+    let x = |place: usize| LEFT + slot * (place as f64 + 0.5);
     let past = known.iter().enumerate();
     let past: Vec<At> =
         past.filter_map(|(at, (_, value))| Some((x(at), axis.at((*value)?)))).collect();
-    // The interval opens from the last figure.
+    // The interval begins at the last figure.
     let mut line: Vec<At> = past.last().copied().into_iter().collect();
     let (mut upper, mut lower) = (line.clone(), Vec::new());
     for (place, point) in forecast.points.iter().enumerate() {
@@ -102,8 +102,8 @@ fn series(title: &str, known: &[(String, Option<f64>)], forecast: &Forecast) -> 
     plot.path("known", &past);
     plot.path("ahead", &line);
     let points = forecast.points.iter().map(|point| (point.period.clone(), Some(point.value)));
-    // As many labels as there is room for, the last one among them.
-    let every = (56.0 / room).ceil().max(1.0) as usize;
+    // Labels every n-th period, so that labels do not overlap; the last one always has a label.
+    let every = (56.0 / slot).ceil().max(1.0) as usize;
     let is_labelled = |at: usize| count.saturating_sub(at + 1).is_multiple_of(every);
     for (at, (label, value)) in known.iter().cloned().chain(points).enumerate() {
         let class = if at < known.len() { "of-known" } else { "of-ahead" };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_xml_whatever_its_title_is() {
+    fn charts_are_xml_for_any_title() {
         for with_forecast in [false, true] {
             let svg = svg_chart("<script>a & \"b\"\u{1}</script>", &worked(with_forecast)).unwrap();
             assert!(
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forecast_has_a_series_of_its_own() {
+    fn a_forecast_draws_its_own_series() {
         let mut worked = worked(true);
         let of_figures = svg_chart("x", &worked).unwrap();
         let figures = worked.figures.take().unwrap();

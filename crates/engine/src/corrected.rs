@@ -1,4 +1,4 @@
-//! How is a file read that people have mended the reading of? As any other, and then their corrections are made.
+//! Reads files and applies the corrections that people have made to their text.
 
 use async_trait::async_trait;
 use pikerag_indexing::{FileError, FileReader, ReadFile};
@@ -7,7 +7,7 @@ use pikerag_store::Base;
 
 use crate::sandbox::SandboxedReader;
 
-/// Reads files, and makes the corrections that the base keeps.
+/// A reader of files that applies the corrections stored in the base.
 pub(crate) struct CorrectedReader {
     pub(crate) inner: SandboxedReader,
     pub(crate) base: Base,
@@ -24,14 +24,14 @@ impl FileReader for CorrectedReader {
         let unreadable = |error| FileError::Unreadable { reason: error_chain(&error) };
         let corrections = self.base.corrections(path, &read.hash).await.map_err(unreadable)?;
         for correction in corrections {
-            make(&mut read, &correction);
+            apply(&mut read, &correction);
         }
         Ok(read)
     }
 }
 
-/// Makes a correction; one that fits no longer is a problem of the file, which is read without it.
-fn make(read: &mut ReadFile, correction: &Correction) {
+/// Applies a correction. If it no longer fits, the file is read without it and lists a problem.
+fn apply(read: &mut ReadFile, correction: &Correction) {
     let mut documents = read.parsed.documents.iter_mut();
     let document = documents.find(|document| document.fragment == correction.fragment);
     let made = match document {
@@ -40,7 +40,7 @@ fn make(read: &mut ReadFile, correction: &Correction) {
     };
     if let Err(reason) = made {
         let (old, by) = (&correction.old, &correction.by);
-        let reason = format!("the correction of “{old}” by {by} is not made: {reason}");
+        let reason = format!("the correction of “{old}” by {by} was not applied: {reason}");
         read.parsed.problems.push(Problem { place: correction.fragment.clone(), reason });
     }
 }

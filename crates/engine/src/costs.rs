@@ -1,5 +1,5 @@
-//! What have questions cost this user so far, on whichever base? Sums for each model and method, for forecasts: no question,
-//! no text, no name of a base.
+//! Sums the costs of this user's questions over all bases, for forecasts. It stores sums by model
+//! and method, and no question, text or name of a base.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use pikerag_eval::cost_model::{Asked, Bill};
 use serde::{Deserialize, Serialize};
 
-/// Fewer questions are no experience.
+/// The fewest questions that a forecast may learn from.
 const FEWEST: u64 = 5;
 
-/// The sums, in a file of the user's own; none where there is no place for it.
+/// The sums, in a file in the user's own folder; none if there is no such folder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// By model, then by method with its parameters.
+/// Sums by model, then by method with its parameters.
 type Sums = BTreeMap<String, BTreeMap<String, Sum>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,8 @@ struct Sum {
 }
 
 impl Costs {
-    /// What a method has cost with a model, where that is more than a few questions. A file that cannot be read knows nothing.
+    /// The cost of a method with a model, if it is known from at least [`FEWEST`] questions. An
+    /// unreadable file counts as empty.
     pub(crate) fn known(&self, model: &str, method: &str) -> Option<Asked> {
         let text = fs::read_to_string(self.path.as_ref()?).ok()?;
         let sums: Sums = serde_json::from_str(&text).ok()?;
@@ -40,16 +41,17 @@ impl Costs {
         (FEWEST <= questions).then_some(Asked { questions, bill })
     }
 
-    /// Adds what questions have cost. Forecasts do without where it cannot be kept: nothing else depends on it.
+    /// Adds the cost of questions. If it cannot be stored, only forecasts lack it.
     pub(crate) fn add(&self, model: &str, method: &str, asked: Asked) {
         if 0 < asked.questions
             && let Err(error) = self.write(model, method, asked)
         {
-            tracing::debug!(%error, "what questions cost could not be kept for forecasts");
+            tracing::debug!(%error, "the cost of questions could not be kept for forecasts");
         }
     }
 
-    /// One after the other: the file is locked while it is read and written.
+    /// Adds to the sums in the file, which is locked meanwhile, so that processes write one after
+    /// the other.
     fn write(&self, model: &str, method: &str, asked: Asked) -> std::io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         if let Some(folder) = path.parent() {
@@ -59,7 +61,7 @@ impl Costs {
             File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         file.lock()?;
         let mut text = String::new();
-        // What is no text of ours is begun anew.
+        // An unreadable file is replaced.
         let mut sums: Sums = match file.read_to_string(&mut text) {
             Ok(_) => serde_json::from_str(&text).unwrap_or_default(),
             Err(_) => Sums::default(),
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_grow_and_a_few_questions_are_no_experience() {
+    fn sums_grow_and_count_from_five_questions() {
         let folder = tempfile::tempdir().unwrap();
         let costs = Costs { path: Some(folder.path().join("state/costs.json")) };
         costs.add("m", "kar3", asked(3));
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_and_a_broken_file_know_nothing_and_break_nothing() {
+    fn a_missing_folder_and_a_broken_file_count_as_empty() {
         Costs::default().add("m", "kar3", asked(9));
         assert_eq!(Costs::default().known("m", "kar3"), None);
         let folder = tempfile::tempdir().unwrap();

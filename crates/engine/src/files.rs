@@ -1,4 +1,4 @@
-//! Which files are meant by the paths a user names?
+//! Finds the files under the paths that a user names.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use pikerag_indexing::FileError;
 
 use crate::names::Names;
 
-/// The files under some paths, each once, in a fixed order, as the base calls them; and what was left out, with the
-/// reason.
+/// The files under some paths, each once, in a fixed order, by their names in the base; and the
+/// omitted ones, with the reason.
 pub(crate) struct Found {
     pub(crate) files: Vec<String>,
     pub(crate) left_out: Vec<(String, FileError)>,
 }
 
-/// Walks folders: hidden files and folders are passed over, symbolic links are not followed. A file
-/// that is named outright is taken as it is.
+/// Walks folders. It skips hidden files and folders and does not follow symbolic links. A file that
+/// is named itself is always taken.
 pub(crate) fn find(paths: &[PathBuf], names: &Names) -> Found {
     let mut found = Found { files: Vec::new(), left_out: Vec::new() };
     for path in paths {
@@ -42,13 +42,13 @@ pub(crate) fn find(paths: &[PathBuf], names: &Names) -> Found {
 }
 
 fn walk(folder: &Path, names: &Names, found: &mut Found) {
-    let passed_over = |entry: &walkdir::DirEntry| {
+    let is_skipped = |entry: &walkdir::DirEntry| {
         let hidden = entry.file_name().to_str().is_some_and(|name| name.starts_with('.'));
-        // A knowledge base is no document.
+        // The folder of a knowledge base contains no documents.
         0 < entry.depth() && (hidden || entry.path().join(pikerag_store::DATABASE).is_file())
     };
     let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-    for entry in entries.filter_entry(|entry| !passed_over(entry)) {
+    for entry in entries.filter_entry(|entry| !is_skipped(entry)) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_walked_in_order_and_links_are_named() {
+    fn walks_folders_in_order_and_reports_links() {
         let folder = tempfile::tempdir().unwrap();
         for file in ["b.md", "a.md", ".hidden", "sub/c.md", "hidden/.d.md"] {
             let path = folder.path().join(file);

@@ -1,5 +1,5 @@
-//! How is the graph shown and handed on? Over the lines of the export: counts, the surroundings of a node,
-//! GraphML for graph programs, a page to look at.
+//! Shows and exports the graph from the lines of the export: counts, the surroundings of a node,
+//! GraphML for graph programs, an HTML page.
 
 mod around;
 mod graphml;
@@ -16,10 +16,10 @@ pub(crate) use graphml::graphml;
 pub(crate) use html::html;
 pub(crate) use select::{Selection, select};
 
-/// Letters of a label.
+/// The most characters of a label.
 const LABEL: usize = 80;
 
-/// A node's identifier, as a number: small enough that all of a large base's can be held.
+/// A node's identifier, as a number, so that all identifiers of a large base fit into memory.
 pub(crate) type NodeId = u64;
 
 /// A line of the export.
@@ -32,15 +32,15 @@ pub(crate) enum Line {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) id: NodeId,
-    /// `source`, `chunk`, `atom`, …: as the export calls it.
+    /// `source`, `chunk`, `atom`, …: as in the export.
     pub(crate) kind: String,
-    /// What of its kind: a table, a question, a schema; may be empty.
+    /// The sort within the kind: a table, a question, a schema; may be empty.
     pub(crate) sort: String,
     pub(crate) layer: LayerKind,
     pub(crate) label: String,
-    /// What there is to read; empty for documents, whose chunks hold it.
+    /// The text; empty for documents, whose chunks hold it.
     pub(crate) text: String,
-    /// Where it stands: the document's URI; may be empty.
+    /// The URI of its document; may be empty.
     pub(crate) uri: String,
     pub(crate) page: Option<u64>,
 }
@@ -49,15 +49,15 @@ pub(crate) struct Node {
 pub(crate) struct Edge {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
-    /// As the export calls it.
+    /// The kind, as in the export.
     pub(crate) kind: String,
-    /// For `refers_to`: by a link, a title, …; else empty.
+    /// For `refers_to`, the means: a link, a title, …; otherwise empty.
     pub(crate) how: String,
-    /// For `refers_to`: the chunk that carries it.
+    /// For `refers_to`, the chunk that contains the reference.
     pub(crate) chunk: Option<NodeId>,
 }
 
-/// Reads a line; `None` where it is of no kind that this version knows.
+/// Reads a line; `None` for a kind that this version does not know.
 pub(crate) fn line(value: &ExportLine) -> Option<Line> {
     if let Some(kind) = value.get("edge").and_then(Value::as_str) {
         return Some(Line::Edge(Edge {
@@ -74,7 +74,7 @@ pub(crate) fn line(value: &ExportLine) -> Option<Line> {
         "section" | "chunk" => LayerKind::Corpus,
         _ => LayerKind::Distilled,
     };
-    let (label, body) = words(kind, value);
+    let (label, body) = name_and_text(kind, value);
     let sort = match kind {
         "source" => text(value, "media_type"),
         "record" => text(value, "schema"),
@@ -92,8 +92,8 @@ pub(crate) fn line(value: &ExportLine) -> Option<Line> {
     }))
 }
 
-/// What a node is called, and what there is to read.
-fn words(kind: &str, value: &Value) -> (String, String) {
+/// The name and the text of a node.
+fn name_and_text(kind: &str, value: &Value) -> (String, String) {
     match kind {
         "source" => (text(value, "title"), text(value, "summary")),
         "section" => (text(value, "heading"), String::new()),
@@ -132,7 +132,7 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// One line, cut short.
+/// The text on one line, cut to [`LABEL`] characters.
 fn label_of(text: &str) -> String {
     let shown = |c: char| if c.is_control() && !c.is_whitespace() { '\u{fffd}' } else { c };
     let text: String = text.chars().map(shown).collect();
@@ -143,7 +143,7 @@ fn label_of(text: &str) -> String {
     }
 }
 
-/// The edges that lead from a whole to its parts.
+/// Whether the edge leads from a whole to its part.
 pub(crate) fn is_contains(edge: &Edge) -> bool {
     serde_json::to_value(EdgeKind::Contains).is_ok_and(|kind| kind == edge.kind.as_str())
 }
@@ -152,7 +152,7 @@ pub(crate) fn is_contains(edge: &Edge) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// A small base as its export would be.
+    /// The export of a small base.
     pub(crate) const LINES: &str = r#"{"node":"source","id":"0000000000000001","uri":"a.md","title":"Crane <Manual> & 手册","media_type":"text/markdown"}
 {"node":"source","id":"0000000000000002","uri":"b.md","title":"Tea","media_type":"text/markdown"}
 {"node":"section","id":"0000000000000003","heading":"Use"}
@@ -178,7 +178,7 @@ pub(crate) mod tests {
         Ok(())
     }
 
-    /// The lines that hold one of these identifiers under one of these keys.
+    /// The lines that have one of these identifiers under one of these keys.
     fn among(ids: &[NodeId], keys: &[&str]) -> crate::Result<Vec<ExportLine>> {
         let mut found = Vec::new();
         export(&mut |line| {

@@ -1,4 +1,4 @@
-//! Makes, finds and revokes access keys of 256 random bits, of which only digests are kept.
+//! Makes, finds and revokes access keys of 256 random bits. Only digests of them are stored.
 
 mod account;
 mod marks;
@@ -19,30 +19,30 @@ use pikerag_store::KeysDatabase;
 pub use self::marks::{mark_as_needed, mark_of_need};
 pub use pikerag_knowledge::{Key, KeyParams, KeyUse, Scope};
 
-/// How keys begin, so that a scanner of leaked keys can tell them.
+/// The start of every key, so that scanners for leaked keys recognize them.
 const PREFIX: &str = "pikerag";
-/// Bytes of what is secret in a key.
+/// Bytes of the secret part of a key.
 const BYTES: usize = 32;
-/// How often the use of one key is written down, at most.
-const NOTED: Millis = 60_000;
+/// The shortest time between two records of a key's use, in milliseconds.
+const USE_INTERVAL: Millis = 60_000;
 
-/// Why keys cannot be read or changed.
+/// The reason why keys cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum KeysError {
     /// The store of keys cannot be read or written.
     #[error("the keys in {path} cannot be used")]
     Store { path: PathBuf, source: StoreError },
-    /// There is no such key.
+    /// The key does not exist.
     #[error("there is no key `{id}`")]
     NoKey { id: String },
-    /// There is no folder of the user's for them, and none is set.
+    /// The user has no folder for keys, and none is set.
     #[error(
-        "there is no place for keys: neither `server.keys` is set, nor do XDG_STATE_HOME or HOME name a folder"
+        "there is no place for keys: `server.keys` is not set, and neither XDG_STATE_HOME nor HOME names a folder"
     )]
     NoPlace,
-    /// The system gives no random numbers.
-    #[error("there are no random numbers to make a key of")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers for a key")]
     NoRandom,
     /// A key cannot be written to its file.
     #[error("the key cannot be written to {path}")]
@@ -56,82 +56,83 @@ pub struct Keys(Arc<Shared>);
 struct Shared {
     store: Box<dyn KeyStore>,
     path: PathBuf,
-    /// When the use of each key was written down.
+    /// The time at which the last use of each key was recorded.
     noted: Mutex<HashMap<String, Millis>>,
 }
 
 impl Keys {
-    /// Those of a database, or of the file that an older version kept; none where there is neither yet.
+    /// The keys in a database, or in the file of an older version; none if neither exists.
     pub fn at(path: &Path) -> Self {
         let database = KeysDatabase::at(path);
         let path = database.path().to_owned();
         Self::over(Box::new(database), path)
     }
 
-    /// Those of any store; errors name the path.
+    /// The keys in any store; errors name the path.
     pub fn over(store: Box<dyn KeyStore>, path: PathBuf) -> Self {
         Self(Arc::new(Shared { store, path, noted: Mutex::default() }))
     }
 
-    /// Where they are kept.
+    /// The path of the store.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// What keeps them.
+    /// The store.
     pub(crate) fn store(&self) -> &dyn KeyStore {
         self.0.store.as_ref()
     }
 
-    fn told<T>(&self, result: Result<T, StoreError>) -> Result<T, KeysError> {
+    fn with_path<T>(&self, result: Result<T, StoreError>) -> Result<T, KeysError> {
         result.map_err(|source| KeysError::Store { path: self.0.path.clone(), source })
     }
 
-    /// Whether any key was ever made here: then every request needs one, even if none is left.
+    /// Whether any key was ever made here. If so, every request needs a key, even if none is left.
     ///
     /// # Errors
-    /// Nobody can tell. Then nobody may come in.
+    /// The store cannot be read. In that case, no request may be served.
     pub fn were_made(&self) -> Result<bool, KeysError> {
-        self.told(self.store().were_made())
+        self.with_path(self.store().were_made())
     }
 
-    /// Reads all of the store.
+    /// Reads the whole store.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The store is damaged.
     pub fn verify(&self) -> Result<(), KeysError> {
-        self.told(self.store().verify())
+        self.with_path(self.store().verify())
     }
 
-    /// All keys with what was done with them, the oldest first.
+    /// All keys with their use, the oldest first.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn list(&self) -> Result<Vec<KeyUse>, KeysError> {
-        self.told(self.store().list())
+        self.with_path(self.store().list())
     }
 
-    /// The key that somebody presents, even if it has expired; `None` where there is none such.
+    /// The key that a caller presents, even if it has expired; `None` if no such key exists.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn find(&self, presented: &str) -> Result<Option<Key>, KeysError> {
-        self.told(self.store().find(&digest(presented), now()))
+        self.with_path(self.store().find(&digest(presented), now()))
     }
 
-    /// Makes a key. What it returns beside it is the key itself, which is shown once and never kept.
+    /// Makes a key, and returns it with its secret, which is shown once and never stored.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The change cannot be stored.
     pub fn make(&self, params: KeyParams) -> Result<(Key, Secret), KeysError> {
         let (id, text) = random(None)?;
         let key = Key { id, digest: digest(&text), made: now(), params };
-        self.told(self.store().add(&key, &[], key.made))?;
+        self.with_path(self.store().add(&key, &[], key.made))?;
         Ok((key, Secret::from(text)))
     }
 
-    /// Sees to it that a file holds the one key of its name: `None` where it does already. Else a new key is written to the
-    /// file and made in place of all others of that name, so that a caller that was stopped halfway calls again.
+    /// Ensures that a file holds the only key of its name; `None` if it already does. Otherwise it
+    /// writes a new key to the file and replaces all others of that name. A caller that was stopped
+    /// halfway can call it again.
     ///
     /// # Errors
     /// The file or the store cannot be read or written.
@@ -149,48 +150,48 @@ impl Keys {
         let key = Key { id, digest: digest(&text), made: now(), params };
         write_secret(file, &text)
             .map_err(|source| KeysError::NotWritten { path: file.to_owned(), source })?;
-        self.told(self.store().add(&key, &same, key.made))?;
+        self.with_path(self.store().add(&key, &same, key.made))?;
         Ok(Some(key))
     }
 
-    /// Gives a key another secret. The old one stays good for so many milliseconds.
+    /// Gives a key a new secret. The old one stays valid for `grace` milliseconds.
     ///
     /// # Errors
-    /// [`KeysError::NoKey`], or the change cannot be kept.
+    /// [`KeysError::NoKey`], or the change cannot be stored.
     pub fn rotate(&self, id: &str, grace: Millis) -> Result<(Key, Secret), KeysError> {
         let (_, text) = random(Some(id))?;
         let until = now().saturating_add(grace);
-        let rotated = self.told(self.store().rotate(id, &digest(&text), until))?;
+        let rotated = self.with_path(self.store().rotate(id, &digest(&text), until))?;
         let key = rotated.ok_or_else(|| KeysError::NoKey { id: id.to_owned() })?;
         Ok((key, Secret::from(text)))
     }
 
-    /// Revokes a key; it opens nothing from then on.
+    /// Revokes a key, which then opens nothing.
     ///
     /// # Errors
-    /// [`KeysError::NoKey`], or the change cannot be kept.
+    /// [`KeysError::NoKey`], or the change cannot be stored.
     pub fn revoke(&self, id: &str) -> Result<Key, KeysError> {
-        let gone = self.told(self.store().revoke(id, now()))?;
+        let gone = self.with_path(self.store().revoke(id, now()))?;
         gone.ok_or_else(|| KeysError::NoKey { id: id.to_owned() })
     }
 
-    /// Whether the use of a key is to be written down now: once a minute.
+    /// Whether the use of a key must be recorded now: once a minute.
     pub fn is_use_due(&self, key: &Key) -> bool {
         let mut noted = self.0.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, last) = (now(), noted.get(&key.id).copied().unwrap_or_default());
-        let is_due = last.saturating_add(NOTED) <= now;
+        let is_due = last.saturating_add(USE_INTERVAL) <= now;
         if is_due {
             noted.insert(key.id.clone(), now);
         }
         is_due
     }
 
-    /// Writes down that a key was used.
+    /// Records that a key was used.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The change cannot be stored.
     pub fn note_use(&self, key: &Key) -> Result<(), KeysError> {
-        self.told(self.store().note_use(&key.id, now()))
+        self.with_path(self.store().note_use(&key.id, now()))
     }
 }
 
@@ -198,7 +199,7 @@ fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// A new key, or another secret for the key of an id.
+/// The identifier and text of a new key, or of a new secret for the key with this identifier.
 fn random(id: Option<&str>) -> Result<(String, String), KeysError> {
     let mut bytes = [0; BYTES + 4];
     getrandom::fill(&mut bytes).map_err(|_| KeysError::NoRandom)?;
@@ -211,7 +212,7 @@ fn random(id: Option<&str>) -> Result<(String, String), KeysError> {
     Ok((id.to_owned(), format!("{PREFIX}_{id}_{secret}")))
 }
 
-/// Writes a secret to a file, for its owner alone, and whole or not at all.
+/// Writes a secret to a file that only its owner may read, completely or not at all.
 fn write_secret(file: &Path, secret: &str) -> std::io::Result<()> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".new");
@@ -224,7 +225,7 @@ fn write_secret(file: &Path, secret: &str) -> std::io::Result<()> {
     fs::rename(&beside, file)
 }
 
-/// Now, as keys are dated.
+/// The current time, as keys record it.
 pub fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)

@@ -1,5 +1,6 @@
-//! What is a file called in a base? By its path below a folder that the base remembers, its root; a file that lies
-//! elsewhere by its whole path. So it is one file, whatever folder somebody works in and however the path is typed.
+//! Names the files of a base by their paths below the base's root folder, which the base remembers;
+//! files elsewhere by absolute paths. So a file has one name, whatever the working folder and
+//! however its path is typed.
 
 mod root;
 
@@ -18,26 +19,26 @@ use crate::error::{EngineError, Result};
 use crate::presence::{Disk, Doubt};
 use crate::settings::this_folder;
 
-/// What the files of one base are called, and where they are.
+/// The names and places of the files of one base.
 pub(crate) struct Names {
-    /// The folder that typed paths count from.
+    /// The folder that typed paths are relative to.
     here: PathBuf,
     root: Root,
     /// The files on record, by name.
     records: Vec<FileRecord>,
-    /// Where each of them is.
+    /// The place of each file by name.
     places: HashMap<String, PathBuf>,
-    /// The files on record, by place: those that earlier versions called otherwise keep their names, and so all that
-    /// was made of them.
+    /// The names on record, by place. Files that earlier versions named differently keep their
+    /// names and the data made of them.
     kept: HashMap<PathBuf, String>,
-    /// Files that are on record twice: the name to go, and the one to stay.
-    doubles: Vec<(String, String)>,
-    /// Folders in which disks of their own were mounted when files were read from there.
+    /// Files that are on record twice: the name to drop, and the name to keep.
+    duplicates: Vec<(String, String)>,
+    /// Mount points above files when they were read.
     mounts: Vec<PathBuf>,
 }
 
 impl Session {
-    /// What the files of a base are called. Nothing is written.
+    /// The names of the files of a base. It writes nothing.
     pub(crate) async fn names(&self, base: &Base) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
         let records = base.files(Which::All).await?;
@@ -49,7 +50,7 @@ impl Session {
         Ok(Names { mounts, ..Names::new(here, root, records) })
     }
 
-    /// The same, and the base remembers the root from now on, if it is certain.
+    /// The names of the files of a base, which stores the root from now on if the root is certain.
     pub(crate) async fn settled_names(&self, base: &Base) -> Result<Names> {
         let names = self.names(base).await?;
         if !names.root.is_certain {
@@ -57,7 +58,7 @@ impl Session {
         }
         let written = names.root.written(base.folder())?;
         let kept = base.keep_root(&written).await?;
-        // Another process may have been first.
+        // Another process may have stored a root first.
         Ok(match kept == written {
             true => names,
             false => {
@@ -68,8 +69,8 @@ impl Session {
         })
     }
 
-    /// What files would be called in the base that is set, which is not there yet.
-    pub(crate) fn names_to_be(&self) -> Result<Names> {
+    /// The names that files would get in this session's base, which does not exist yet.
+    pub(crate) fn names_of_new_base(&self) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
         let root = Root::of_new(&here, self.folder());
         Ok(Names::new(here, root, Vec::new()))
@@ -78,36 +79,40 @@ impl Session {
 
 impl Names {
     fn new(here: PathBuf, root: Root, records: Vec<FileRecord>) -> Self {
-        let mut real = RealFolders::default();
+        let mut folders = RealFolders::default();
         let places: HashMap<String, PathBuf> = records
             .iter()
-            .map(|file| (file.path.clone(), real.of_file(&root.folder.join(&file.path))))
+            .map(|file| (file.path.clone(), folders.of_file(&root.folder.join(&file.path))))
             .collect();
-        let (mut kept, mut doubles) = (HashMap::new(), Vec::new());
+        let (mut kept, mut duplicates) = (HashMap::new(), Vec::new());
         let is_ours = |file: &FileRecord| {
             let name = places.get(&file.path).and_then(|at| root.name_of(at));
             name.is_some_and(|name| name == file.path)
         };
-        // Those that are called as they would be today come first: where two names mean one file, they stay.
+        // Files with the name that they would get today come first: if two names mean one file,
+        // that name stays.
         let (ours, others): (Vec<_>, Vec<_>) = records.iter().partition(|file| is_ours(file));
         let mut called: HashMap<&PathBuf, &String> = HashMap::new();
         for file in ours.into_iter().chain(others) {
             let Some(at) = places.get(&file.path) else { continue };
             match called.entry(at) {
-                Entry::Occupied(stays) => doubles.push((file.path.clone(), (*stays.get()).clone())),
+                Entry::Occupied(stays) => {
+                    duplicates.push((file.path.clone(), (*stays.get()).clone()))
+                }
                 Entry::Vacant(free) => {
                     free.insert(&file.path);
-                    // Where the root is not known, what stands there is not what was read under this name.
+                    // If the root is unknown, the file at this place is not the one that was read
+                    // under this name.
                     if root.is_certain || Path::new(&file.path).is_absolute() {
                         kept.insert(at.clone(), file.path.clone());
                     }
                 }
             }
         }
-        Self { here, root, records, places, kept, doubles, mounts: Vec::new() }
+        Self { here, root, records, places, kept, duplicates, mounts: Vec::new() }
     }
 
-    /// The folder that names count from.
+    /// The folder that names are relative to.
     pub(crate) fn root(&self) -> &Path {
         &self.root.folder
     }
@@ -117,28 +122,28 @@ impl Names {
         &self.records
     }
 
-    /// Files that are on record twice: the name to go, and the one to stay.
-    pub(crate) fn doubles(&self) -> &[(String, String)] {
-        &self.doubles
+    /// Files that are on record twice: the name to drop, and the name to keep.
+    pub(crate) fn duplicates(&self) -> &[(String, String)] {
+        &self.duplicates
     }
 
-    /// Why nobody knows where a file of the base would be.
+    /// The reason why the place of a file of the base is unknown; `None` if it is known.
     pub(crate) fn doubt(&self, name: &str) -> Option<Doubt> {
         (!self.root.is_certain && Path::new(name).is_relative()).then_some(Doubt::NoRoot)
     }
 
-    /// Looks for files of the base.
+    /// A fresh look at the disk, with the mount points of the base.
     pub(crate) fn disk(&self) -> Disk {
-        Disk::knowing(&self.mounts)
+        Disk::with_mounts(&self.mounts)
     }
 
-    /// Where a file of the base is.
+    /// The place of a file of the base.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.places.get(name).cloned().unwrap_or_else(|| self.root.folder.join(name))
     }
 
-    /// What a file is called, which is where [`Names::absolute`] says; as far as it can be shown, where its path is no
-    /// text.
+    /// The name of the file at a place that [`Names::absolute`] gives. `Err` has the displayable
+    /// part of a path that is not UTF-8.
     pub(crate) fn name(&self, at: &Path) -> Result<String, String> {
         if let Some(name) = self.kept.get(at) {
             return Ok(name.clone());
@@ -148,26 +153,26 @@ impl Names {
             .ok_or_else(|| at.strip_prefix(&self.root.folder).unwrap_or(at).display().to_string())
     }
 
-    /// The same for people and reports.
+    /// The name of a file for people and reports.
     pub(crate) fn shown(&self, at: &Path) -> String {
         self.name(at).unwrap_or_else(|shown| shown)
     }
 
-    /// Where a typed path leads: a folder without any link on the way; anything else within such a folder, itself
-    /// unfollowed. It need not exist.
+    /// The absolute place of a typed path. Links in the path to a folder are resolved; a file that
+    /// is itself a link is not followed. The path need not exist.
     pub(crate) fn absolute(&self, typed: &Path) -> PathBuf {
         let mut at = self.here.clone();
         for part in typed.components() {
             match part {
                 Component::CurDir => {}
                 Component::ParentDir => {
-                    at = real(&at);
+                    at = without_links(&at);
                     at.pop();
                 }
                 other => at.push(other),
             }
         }
-        if at.is_dir() { real(&at) } else { RealFolders::default().of_file(&at) }
+        if at.is_dir() { without_links(&at) } else { RealFolders::default().of_file(&at) }
     }
 
     /// Files of the base that the given paths name or contain.
@@ -181,8 +186,8 @@ impl Names {
     }
 }
 
-/// A folder without any link on the way; of one that is not there, as far as it is there.
-fn real(folder: &Path) -> PathBuf {
+/// The folder with all links resolved; of a missing folder, the existing part.
+fn without_links(folder: &Path) -> PathBuf {
     let mut missing: Vec<OsString> = Vec::new();
     for there in folder.ancestors() {
         if let Ok(mut real) = fs::canonicalize(there) {
@@ -194,17 +199,18 @@ fn real(folder: &Path) -> PathBuf {
     folder.to_owned()
 }
 
-/// Folders that were looked up.
+/// Folders with links resolved, each looked up once.
 #[derive(Default)]
 struct RealFolders(HashMap<PathBuf, PathBuf>);
 
 impl RealFolders {
-    /// A file in a folder without any link on the way; a link that it may be is not followed.
+    /// The file below its folder, with links in the folder's path resolved. The file itself is not
+    /// followed if it is a link.
     fn of_file(&mut self, file: &Path) -> PathBuf {
         let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
-            return real(file);
+            return without_links(file);
         };
-        self.0.entry(folder.to_owned()).or_insert_with(|| real(folder)).join(name)
+        self.0.entry(folder.to_owned()).or_insert_with(|| without_links(folder)).join(name)
     }
 }
 
@@ -213,7 +219,7 @@ mod tests {
     use super::*;
 
     impl Names {
-        /// Of a new base in a folder.
+        /// The names of a new base in a folder.
         pub(crate) fn of_new_in(folder: &Path) -> Self {
             let folder = folder.canonicalize().unwrap();
             let root = Root { folder: folder.clone(), is_certain: true };
@@ -225,7 +231,7 @@ mod tests {
         FileRecord { path: path.to_owned(), hash: path.to_owned(), recipe: String::new() }
     }
 
-    /// Names in a temporary folder with the folders `a` and `b`, of which `link` is `a`.
+    /// Names in a temporary folder with the folders `a` and `b`; `link` is a link to `a`.
     fn names(here: &str, records: &[&str]) -> (tempfile::TempDir, Names) {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
@@ -242,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn one_file_one_name() {
+    fn a_file_has_one_name_for_every_typed_path() {
         let (folder, names) = names("a", &[]);
         let name = |typed: &str| names.name(&names.absolute(Path::new(typed))).unwrap();
         let whole = folder.path().join("a/x.md").display().to_string();
         for typed in ["x.md", "./x.md", "../a/x.md", "../b/../a/x.md", "../link/x.md", &whole] {
             assert_eq!(name(typed), "a/x.md", "{typed}");
         }
-        // A `..` behind a link leads out of what the link means.
+        // A `..` after a link leaves the folder that the link means.
         assert_eq!(name("../b/far/../y.md"), "y.md");
         assert_eq!(name("../gone/deep/../y.md"), "gone/y.md");
         assert_eq!(name("/nowhere/z.md"), "/nowhere/z.md");
@@ -260,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_names_stay_and_doubles_are_told() {
+    fn earlier_names_stay_and_duplicates_are_reported() {
         let earlier =
             ["TOP/a/whole.md", "a/twice.md", "TOP/a/twice.md", "link/linked.md", "b/plain.md"];
         let (_folder, names) = names("a", &earlier);
@@ -268,14 +274,14 @@ mod tests {
         assert!(name("whole.md").starts_with('/'), "{}", name("whole.md"));
         assert_eq!(name("linked.md"), "link/linked.md");
         assert_eq!(name("twice.md"), "a/twice.md");
-        assert_eq!(names.doubles().len(), 1);
-        let (old, new) = &names.doubles()[0];
+        assert_eq!(names.duplicates().len(), 1);
+        let (old, new) = &names.duplicates()[0];
         assert!(old.starts_with('/') && old.ends_with("/a/twice.md"), "{old}");
         assert_eq!(new, "a/twice.md");
     }
 
     #[test]
-    fn a_folder_holds_its_own_files_only() {
+    fn a_folder_contains_only_its_own_files() {
         let (_folder, names) = names("a", &["a/x.md", "b/x.md", "TOP/a/y.md", "ab/x.md"]);
         let under = |typed: &str| {
             let paths = [PathBuf::from(typed)];

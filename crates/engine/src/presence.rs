@@ -1,5 +1,5 @@
-//! Is a file gone, or can it only not be seen? A folder that cannot be listed, or that may be a disk that is not
-//! mounted, proves nothing.
+//! Decides whether a file is gone or only not visible. A folder that cannot be listed, or that may
+//! be an unmounted disk, proves nothing.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,36 +9,36 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-/// What is known of a file.
+/// The state of a file on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     There,
-    /// The folder that would hold it is listed, and it is not among what that holds.
+    /// Its folder can be listed and does not contain it.
     Gone,
-    /// It may be there: this folder tells nothing.
+    /// It may exist: this folder proves nothing, for this reason.
     Unclear(PathBuf, Doubt),
 }
 
-/// Why a folder does not tell whether a file is gone.
+/// The reason why a folder does not prove that a file is gone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum Doubt {
-    /// It cannot be listed.
+    /// The folder cannot be listed.
     #[error("it cannot be read: {reason}")]
     Unreadable { reason: String },
-    /// It holds nothing, as a folder does in whose place nothing is mounted.
-    #[error("it is empty, and may be a disk that is not mounted")]
+    /// The folder is empty, as an empty mount point is.
+    #[error("it is empty and may be a disk that is not mounted")]
     Empty,
-    /// When files were read from it, a disk was mounted there, and now none is.
-    #[error("it was a disk of its own, which is not mounted")]
+    /// A disk was mounted there when files were read from it, and none is now.
+    #[error("a disk was mounted there, and none is now")]
     NotMounted,
-    /// None of the base's files is where it would be below it.
+    /// The root of the names is not known, because no file of the base was found.
     #[error(
-        "the files of the base were read from a folder that is not found, and may not be mounted"
+        "the folder from which the base's files were read is not found; it may be a disk that is not mounted"
     )]
     NoRoot,
-    /// It was named, and is not there.
-    #[error("it is not there, and may be a disk that is not mounted")]
+    /// The folder was named and does not exist.
+    #[error("it does not exist and may be a disk that is not mounted")]
     Missing,
 }
 
@@ -48,39 +48,40 @@ impl Serialize for Doubt {
     }
 }
 
-/// Looks for files; each folder is listed once.
+/// Looks for files and lists each folder once.
 #[derive(Default)]
 pub(crate) struct Disk {
-    /// What a folder says of what is not in it.
+    /// The doubt that each folder leaves about files that are not in it; `None` if it proves them
+    /// gone.
     folders: HashMap<PathBuf, Option<Doubt>>,
-    /// Folders in which disks were mounted that are not mounted now.
+    /// Mount points of disks that are not mounted now.
     unmounted: Vec<PathBuf>,
 }
 
 impl Disk {
-    /// With the folders in which disks were mounted once.
-    pub(crate) fn knowing(mounts: &[PathBuf]) -> Self {
+    /// A disk with the folders that were mount points earlier.
+    pub(crate) fn with_mounts(mounts: &[PathBuf]) -> Self {
         let unmounted = mounts.iter().filter(|folder| !is_mount(folder)).cloned().collect();
         Self { unmounted, ..Self::default() }
     }
 
-    /// Whether a file is there. It counts as gone where a folder has taken its place.
-    pub(crate) fn look(&mut self, file: &Path) -> Presence {
-        let seen = self.seen(file);
+    /// The state of a file. It counts as gone if a folder has taken its place.
+    pub(crate) fn presence_of(&mut self, file: &Path) -> Presence {
+        let presence = self.without_mounts(file);
         let of_disk = self.unmounted.iter().find(|folder| file.starts_with(folder));
         match of_disk {
-            Some(folder) if seen != Presence::There => {
+            Some(folder) if presence != Presence::There => {
                 Presence::Unclear(folder.clone(), Doubt::NotMounted)
             }
-            _ => seen,
+            _ => presence,
         }
     }
 
-    fn seen(&mut self, file: &Path) -> Presence {
+    fn without_mounts(&mut self, file: &Path) -> Presence {
         match fs::symlink_metadata(file) {
             Ok(about) if about.is_dir() => Presence::Gone,
             Ok(_) => Presence::There,
-            Err(error) if is_absence(error.kind()) => self.nearest(file),
+            Err(error) if is_absence(error.kind()) => self.by_nearest_folder(file),
             Err(error) => {
                 let folder = file.parent().unwrap_or(file).to_owned();
                 Presence::Unclear(folder, Doubt::Unreadable { reason: error.to_string() })
@@ -88,15 +89,15 @@ impl Disk {
         }
     }
 
-    /// What the nearest folder above, of those that are there, says of a file that is not in it.
-    fn nearest(&mut self, file: &Path) -> Presence {
+    /// The state of a missing file, as its nearest existing folder shows it.
+    fn by_nearest_folder(&mut self, file: &Path) -> Presence {
         for folder in file.ancestors().skip(1) {
             match fs::symlink_metadata(folder) {
                 Err(error) if is_absence(error.kind()) => {}
                 _ => {
-                    let says =
-                        self.folders.entry(folder.to_owned()).or_insert_with(|| doubt(folder));
-                    return match says {
+                    let doubt =
+                        self.folders.entry(folder.to_owned()).or_insert_with(|| doubt_of(folder));
+                    return match doubt {
                         None => Presence::Gone,
                         Some(doubt) => Presence::Unclear(folder.to_owned(), doubt.clone()),
                     };
@@ -107,7 +108,7 @@ impl Disk {
     }
 }
 
-/// The folders above some files in which disks of their own are mounted, in order.
+/// The mount points above some files, in order.
 pub(crate) fn mounts_above<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     let mut folders: HashMap<PathBuf, bool> = HashMap::new();
     for file in files {
@@ -124,7 +125,7 @@ pub(crate) fn mounts_above<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<Pat
     mounts
 }
 
-/// Whether a folder lies on another device than the folder above it.
+/// Whether a folder is on another device than its parent.
 fn is_mount(folder: &Path) -> bool {
     let device = |folder: &Path| fs::metadata(folder).map(|about| about.dev()).ok();
     match (device(folder), folder.parent()) {
@@ -137,12 +138,12 @@ fn is_absence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Why a folder does not tell what is gone from it; `None` where it does.
-fn doubt(folder: &Path) -> Option<Doubt> {
+/// The reason why a folder does not prove that files are gone from it; `None` if it does.
+fn doubt_of(folder: &Path) -> Option<Doubt> {
     let unreadable = |error: std::io::Error| Some(Doubt::Unreadable { reason: error.to_string() });
     match fs::metadata(folder) {
         Err(error) => return unreadable(error),
-        // A file stands where the folder was.
+        // A file has taken the folder's place.
         Ok(about) if !about.is_dir() => return None,
         Ok(_) => {}
     }
@@ -154,7 +155,7 @@ fn doubt(folder: &Path) -> Option<Doubt> {
     for entry in entries {
         match entry {
             Err(error) => return unreadable(error),
-            // Some systems leave a hidden mark where nothing is mounted.
+            // Some systems keep a hidden marker file in an empty mount point.
             Ok(entry) => is_empty &= entry.file_name().as_encoded_bytes().starts_with(b"."),
         }
     }
@@ -167,31 +168,31 @@ mod tests {
 
     use super::*;
 
-    /// In the folder of a disk that is not mounted, other files may lie.
+    /// Other files may lie in the mount point of an unmounted disk.
     #[test]
-    fn where_a_disk_was_nothing_is_gone_without_it() {
+    fn files_below_an_unmounted_disk_are_not_gone() {
         let folder = tempfile::tempdir().unwrap();
         let disk = folder.path().join("disk");
         fs::create_dir(&disk).unwrap();
         fs::write(disk.join("not mounted.txt"), "x").unwrap();
-        assert_eq!(Disk::default().look(&disk.join("a.md")), Presence::Gone);
-        let mut knowing = Disk::knowing(&[disk.clone(), PathBuf::from("/proc")]);
+        assert_eq!(Disk::default().presence_of(&disk.join("a.md")), Presence::Gone);
+        let mut with_mounts = Disk::with_mounts(&[disk.clone(), PathBuf::from("/proc")]);
         let unclear = Presence::Unclear(disk.clone(), Doubt::NotMounted);
-        assert_eq!(knowing.look(&disk.join("a.md")), unclear);
-        assert_eq!(knowing.look(&disk.join("not mounted.txt")), Presence::There);
+        assert_eq!(with_mounts.presence_of(&disk.join("a.md")), unclear);
+        assert_eq!(with_mounts.presence_of(&disk.join("not mounted.txt")), Presence::There);
         fs::remove_dir_all(&disk).unwrap();
         fs::write(folder.path().join("b.md"), "x").unwrap();
-        assert_eq!(knowing.look(&disk.join("a.md")), unclear);
-        // What is mounted tells.
+        assert_eq!(with_mounts.presence_of(&disk.join("a.md")), unclear);
+        // A mounted disk proves that a file is gone.
         assert_eq!(
             mounts_above([Path::new("/proc/self/status")].into_iter()).first(),
             Some(&PathBuf::from("/proc"))
         );
-        assert_eq!(knowing.look(Path::new("/proc/none.md")), Presence::Gone);
+        assert_eq!(with_mounts.presence_of(Path::new("/proc/none.md")), Presence::Gone);
     }
 
     #[test]
-    fn only_what_a_folder_shows_to_be_gone_is_gone() {
+    fn only_a_readable_nonempty_folder_proves_a_file_gone() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
         for inner in ["full/sub", "empty", "marked", "changed.md"] {
@@ -204,7 +205,7 @@ mod tests {
             std::os::unix::fs::symlink(to, top.join(link)).unwrap();
         }
         let mut disk = Disk::default();
-        let mut told = String::new();
+        let mut lines = String::new();
         for file in [
             "full/a.md",
             "link.md",
@@ -218,25 +219,25 @@ mod tests {
             "loop/b.md",
             "disk/b.md",
         ] {
-            let says = match disk.look(&top.join(file)) {
+            let presence = match disk.presence_of(&top.join(file)) {
                 Presence::Unclear(at, doubt) => {
                     let at = at.strip_prefix(top).unwrap().display();
                     format!("{at}: {}", doubt.to_string().split(':').next().unwrap())
                 }
                 clear => format!("{clear:?}"),
             };
-            writeln!(told, "{file}: {says}").unwrap();
+            writeln!(lines, "{file}: {presence}").unwrap();
         }
-        insta::assert_snapshot!(told, @r"
+        insta::assert_snapshot!(lines, @r"
         full/a.md: There
         link.md: There
         full/b.md: Gone
         full/none/deep/b.md: Gone
         changed.md: Gone
         file/b.md: Gone
-        full/sub/b.md: full/sub: it is empty, and may be a disk that is not mounted
-        empty/b.md: empty: it is empty, and may be a disk that is not mounted
-        marked/b.md: marked: it is empty, and may be a disk that is not mounted
+        full/sub/b.md: full/sub: it is empty and may be a disk that is not mounted
+        empty/b.md: empty: it is empty and may be a disk that is not mounted
+        marked/b.md: marked: it is empty and may be a disk that is not mounted
         loop/b.md: loop: it cannot be read
         disk/b.md: disk: it cannot be read
         ");

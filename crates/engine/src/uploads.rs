@@ -1,5 +1,5 @@
-//! Keeps what comes over the wire in a folder beside the base, below names that lead nowhere else: a file takes the place of
-//! its older version when it is whole, and what was cut off goes on.
+//! Stores uploaded files in a folder beside the base, under names that cannot lead elsewhere. A
+//! complete file replaces its older version, and an interrupted upload can continue.
 
 mod part;
 
@@ -11,66 +11,68 @@ use tokio::fs::File;
 
 pub use self::part::{Part, PartLine, UploadId};
 
-/// The folder of what is not whole yet; hidden, so that indexing passes it over.
+/// The folder of incomplete files; it is hidden, so that indexing skips it.
 const PARTS: &str = ".parts";
-/// The extension of what says which file a part belongs to.
+/// The extension of the file that holds the name of an incomplete file.
 const NAME: &str = "name";
-/// Bytes of a part of a name, and parts.
+/// The most bytes of one part of a name, and the most parts.
 const LONGEST: usize = 200;
 const DEEPEST: usize = 16;
 
-/// Why something was not taken.
+/// The reason why an upload was refused.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum UploadError {
-    /// The name would lead elsewhere, or nowhere.
-    #[error("`{name}` is no name for a file here: {reason}")]
+    /// The name would lead elsewhere or nowhere.
+    #[error("`{name}` cannot be the name of an upload: {reason}")]
     BadName { name: String, reason: &'static str },
     /// The identifier of an upload has another shape.
-    #[error("`{id}` is no identifier of an upload: 1 to 64 letters, digits, `-` and `_` are")]
+    #[error(
+        "`{id}` is not an identifier of an upload: it needs 1 to 64 letters, digits, `-` or `_`"
+    )]
     BadId { id: String },
-    /// A piece that does not begin a file says nothing of the upload that it belongs to.
-    #[error("a piece that goes on names its upload: `?upload=ID`")]
+    /// A later piece of a file does not name its upload.
+    #[error("a later piece of a file must name its upload: `?upload=ID`")]
     NoId,
-    /// No byte more can be written. Pieces that nobody was sending are removed.
+    /// The disk is full. Pieces that nobody was sending are removed.
     #[error("the disk is full; incomplete uploads were removed")]
     DiskFull,
-    /// There are no random numbers to make an identifier of.
-    #[error("there are no random numbers to make an identifier of")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers for an identifier")]
     NoRandom,
-    /// What came does not go on where the earlier part ended.
-    #[error("{held} bytes of it are there: it goes on at {held}")]
+    /// The piece does not begin where the earlier one ended.
+    #[error("{held} bytes of the file have arrived: the next piece must begin at {held}")]
     OutOfOrder { held: u64 },
-    /// It is larger than is read.
-    #[error("it is larger than {most} bytes")]
+    /// The file is larger than pikerag reads.
+    #[error("the file is larger than {most} bytes")]
     TooLarge { most: u64 },
-    /// Somebody else is sending it.
+    /// Another request is sending the file.
     #[error("another request is sending this file")]
     UnderWay,
-    /// Its end has not come.
-    #[error("{held} of {whole} bytes are there")]
+    /// The end of the file has not arrived.
+    #[error("{held} of {whole} bytes have arrived")]
     NotWhole { held: u64, whole: u64 },
-    /// A folder has its name, or a file the name of a folder that it would lie in.
-    #[error("its name, or that of a folder above it, is taken by something else")]
+    /// A folder has the file's name, or a file has the name of a folder above it.
+    #[error("the file's name, or that of a folder above it, is taken")]
     NameTaken,
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("{path} cannot be written")]
     Io { path: PathBuf, source: io::Error },
-    /// What is there cannot be listed.
-    #[error("what was sent cannot be listed")]
+    /// The uploads cannot be listed.
+    #[error("the uploads cannot be listed")]
     NotListed(#[source] io::Error),
 }
 
-/// What came over the wire for one base.
+/// The uploaded files of one base.
 #[derive(Clone, Debug)]
 pub struct Uploads {
     folder: PathBuf,
-    /// The same without links on the way, as the base knows its files.
+    /// The folder with links resolved, as the base knows its files.
     real: PathBuf,
 }
 
 impl Uploads {
-    /// Those of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
+    /// The uploads of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
     pub fn beside(base: &Path) -> Self {
         let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
         let folder = base.with_file_name(format!("{}.uploads", name.trim_start_matches('.')));
@@ -78,12 +80,12 @@ impl Uploads {
         Self { folder, real }
     }
 
-    /// The folder that they lie in; it may not be there yet.
+    /// The folder of the uploads; it may not exist yet.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where a file of that name lies.
+    /// The place of a file of that name.
     ///
     /// # Errors
     /// [`UploadError::BadName`].
@@ -107,17 +109,17 @@ impl Uploads {
                 return Err(bad("a part of it is too long"));
             }
             if part.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
-                return Err(bad("it has a character that no name should have"));
+                return Err(bad("it contains a control character, `\\` or `#`"));
             }
             place.push(part);
         }
         Ok(place)
     }
 
-    /// How much of an upload is there that has not come whole.
+    /// The bytes of an incomplete upload that have arrived.
     ///
     /// # Errors
-    /// [`UploadError::BadName`], or it cannot be looked at.
+    /// [`UploadError::BadName`], or the file cannot be examined.
     pub fn held(&self, name: &str, id: &UploadId) -> Result<u64, UploadError> {
         self.place(name)?;
         let path = self.part(name, id);
@@ -128,8 +130,8 @@ impl Uploads {
         }
     }
 
-    /// Begins to take a file, or goes on at `from`. From 0 on, what came earlier of this upload is thrown away. Pieces of two
-    /// identifiers are never joined.
+    /// Begins to receive a file, or continues at `from`. If `from` is 0, earlier bytes of this
+    /// upload are discarded. Pieces of two identifiers are never joined.
     ///
     /// # Errors
     /// See [`UploadError`].
@@ -147,7 +149,7 @@ impl Uploads {
         fs::write(path.with_extension(NAME), name).map_err(io)?;
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).open(&path).map_err(io)?;
-        // Until it is dropped.
+        // The lock is held until the file is dropped.
         file.try_lock().map_err(|_| UploadError::UnderWay)?;
         let mut held = file.metadata().map_err(io)?.len();
         if from == 0 && 0 < held {
@@ -163,22 +165,23 @@ impl Uploads {
         Ok(Part::new(File::from_std(file), path, place, held, most, self.clone()))
     }
 
-    /// What a file was called when it was sent, by where it lies; none for one that was not sent.
+    /// The name of an uploaded file, by its place; `None` for other files.
     pub fn name_of(&self, at: &Path) -> Option<String> {
         let parts: Option<Vec<&str>> = self.below(at)?.iter().map(|part| part.to_str()).collect();
         let name = parts?.join("/");
         self.place(&name).ok().map(|_| name)
     }
 
-    /// The way from the folder to a file in it, whoever put it there.
+    /// The path of a file relative to the folder, whatever put it there; `None` for a file
+    /// elsewhere.
     fn below<'a>(&self, at: &'a Path) -> Option<&'a Path> {
-        let way = at.strip_prefix(&self.real).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
-        let leads_on = |part| matches!(part, Component::Normal(_));
-        (way.components().next().is_some() && way.components().all(leads_on)).then_some(way)
+        let path = at.strip_prefix(&self.real).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        (path.components().next().is_some() && path.components().all(is_plain)).then_some(path)
     }
 
-    /// The whole files that were sent, by name: what each is called, where it lies, its bytes. One that goes meanwhile is not
-    /// among them.
+    /// The complete uploads, sorted by name: name, place and bytes of each. Files that are deleted
+    /// meanwhile are omitted.
     ///
     /// # Errors
     /// [`UploadError::NotListed`].
@@ -206,33 +209,35 @@ impl Uploads {
         Ok(all)
     }
 
-    /// Removes a file that came over the wire, where `at` is one, and the folders that are empty then; whether it was.
+    /// Removes the uploaded file at `at`, if there is one, and the folders that are then empty.
+    /// Returns whether it removed a file.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The file cannot be removed.
     pub fn remove(&self, at: &Path) -> Result<bool, UploadError> {
-        let Some(way) = self.below(at) else { return Ok(false) };
+        let Some(path) = self.below(at) else { return Ok(false) };
         match fs::remove_file(at) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(UploadError::Io { path: at.to_owned(), source }),
         }
-        // The name of a folder that holds nothing would be taken for good. One that holds something stays.
-        for above in way.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+        // An empty folder would occupy its name for good. A folder with files stays.
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
             if fs::remove_dir(self.real.join(above)).is_err() {
                 break;
             }
         }
-        // Else it could be back after a loss of power.
+        // Without this, the file could be back after a power failure.
         let above = at.ancestors().skip(1).find(|above| above.is_dir());
         above.map_or(Ok(()), sync).map_err(|source| self.io(at, source))?;
         Ok(true)
     }
 
-    /// Removes a file as [`Uploads::remove`] does, and what came of it in uploads that were cut off: no text of it is left here.
+    /// Removes a file as [`Uploads::remove`] does, and the pieces of its interrupted uploads, so
+    /// that no text of it stays here.
     ///
     /// # Errors
-    /// Something cannot be removed.
+    /// A file cannot be removed.
     pub fn forget(&self, at: &Path) -> Result<bool, UploadError> {
         let was_sent = self.remove(at)?;
         if let Some(name) = self.name_of(at) {
@@ -247,7 +252,8 @@ impl Uploads {
         self.folder.join(PARTS).join(hasher.finalize().to_hex().as_str())
     }
 
-    /// What a failure to write means. On a full disk, pieces that nobody is sending make room.
+    /// The error for a failed write. On a full disk, it first removes the pieces that nobody is
+    /// sending.
     fn io(&self, path: &Path, source: io::Error) -> UploadError {
         if source.kind() != ErrorKind::StorageFull {
             return UploadError::Io { path: path.to_owned(), source };
@@ -259,9 +265,9 @@ impl Uploads {
     }
 }
 
-/// Has what a folder holds survive a loss of power: names that came and went.
+/// Makes added and removed names of a folder survive a power failure.
 fn sync(folder: &Path) -> io::Result<()> {
-    // The folder that a bare name is in.
+    // The folder of a name without a path.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::File::open(folder)?.sync_all()
 }
@@ -283,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_leads_elsewhere() {
+    fn names_that_lead_elsewhere_are_refused() {
         let (_folder, uploads) = uploads();
         assert!(uploads.folder().ends_with("pikerag.uploads"));
         let long = "a".repeat(300);
@@ -317,7 +323,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_cut_off_at_any_byte_goes_on_and_takes_the_place_when_whole() {
+    async fn an_upload_cut_off_at_any_byte_continues_and_replaces_the_file() {
         let (_folder, uploads) = uploads();
         let (text, one) = (b"The sensor is calibrated by Ada.", id("one"));
         for cut in 0..=text.len() {
@@ -364,7 +370,7 @@ mod tests {
         );
         let wrong = send(&id("third"), 5, b"x", None).await;
         assert!(matches!(wrong, Err(UploadError::OutOfOrder { held: 0 })));
-        assert_eq!(uploads.parts().unwrap().len(), 1, "nothing is kept of it");
+        assert_eq!(uploads.parts().unwrap().len(), 1, "no byte of it is stored");
         send(&eve, 5, b"again", Some(10)).await.unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"Eve, again");
         for bad in ["", "a/b", "a b", &"a".repeat(65)] {
@@ -383,7 +389,7 @@ mod tests {
         keep("a.md").await;
         assert_eq!(uploads.drop_parts(|age| Duration::from_hours(1) < age).unwrap(), 0);
         assert_eq!(uploads.parts().unwrap().len(), 1);
-        // Somebody is sending that one.
+        // This one is being sent.
         let under_way = uploads.begin("b.md", &id("one"), 0, 9).unwrap();
         let full = || io::Error::from(ErrorKind::StorageFull);
         assert!(matches!(uploads.io(Path::new("x"), full()), UploadError::DiskFull));
@@ -393,11 +399,11 @@ mod tests {
         drop(under_way);
         assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
         let folder = uploads.folder().join(PARTS);
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left of them");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "no byte of them is left");
     }
 
     #[tokio::test]
-    async fn a_file_is_forgotten_with_what_was_cut_off_of_it() {
+    async fn a_forgotten_file_loses_its_interrupted_uploads() {
         let (_folder, uploads) = uploads();
         let send = async |name: &str, by: &str| {
             let mut part = uploads.begin(name, &id(by), 0, 9).unwrap();
@@ -408,21 +414,21 @@ mod tests {
         for (name, by) in [("a.md", "two"), ("b.md", "two"), ("c.md", "two")] {
             send(name, by).await.keep().await.unwrap();
         }
-        // As a loss of power leaves them: a part whose name is lost, a name whose part is.
+        // A power failure can leave a part without its name, or a name without its part.
         fs::write(uploads.part("c.md", &id("two")).with_extension(NAME), "").unwrap();
         fs::remove_file(uploads.part("b.md", &id("two"))).unwrap();
         let under_way = send("a.md", "three").await;
         assert!(uploads.forget(&place).unwrap());
         let left: Vec<String> =
             uploads.parts().unwrap().into_iter().map(|part| part.file).collect();
-        assert_eq!(left, ["a.md"], "what is being sent now");
+        assert_eq!(left, ["a.md"], "the upload that is being sent stays");
         under_way.discard();
         assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
         assert_eq!(fs::read_dir(uploads.folder().join(PARTS)).unwrap().count(), 0);
     }
 
     #[tokio::test]
-    async fn what_is_too_large_or_not_whole_is_not_taken() {
+    async fn too_large_and_incomplete_files_are_refused() {
         let (_folder, uploads) = uploads();
         let mut part = uploads.begin("a.md", &id("one"), 0, 4).unwrap();
         part.take(b"abc").await.unwrap();
@@ -437,7 +443,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_a_files_or_a_folders_until_nothing_is_left_of_it() {
+    async fn a_name_belongs_to_a_file_or_a_folder_until_removed() {
         let (folder, uploads) = uploads();
         let send = async |name: &str| {
             let mut part = uploads.begin(name, &id("one"), 0, 9).unwrap();
@@ -451,7 +457,7 @@ mod tests {
         let deep = send("law/old/a.md").await.unwrap();
         assert!(matches!(send("law").await, Err(UploadError::NameTaken)));
         assert!(matches!(send("law/old/a.md/b").await, Err(UploadError::NameTaken)));
-        // Put there by hand, under a name that nobody may send.
+        // This file was put there by hand, under a name that uploads may not have.
         let by_hand = uploads.folder().join("a#b.md");
         fs::write(&by_hand, "x").unwrap();
         assert_eq!(

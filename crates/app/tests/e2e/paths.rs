@@ -108,7 +108,7 @@ fn only_what_is_certainly_gone_is_pruned() {
     fs::rename(place.path("docs"), place.path("away")).unwrap();
     let ran = place.run_to(3, &prune);
     assert!(
-        ran.stderr.contains("docs: it is not there") && ran.stderr.contains("pikerag delete"),
+        ran.stderr.contains("docs: it does not exist") && ran.stderr.contains("pikerag delete"),
         "{}",
         ran.stderr
     );

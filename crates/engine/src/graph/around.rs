@@ -1,4 +1,5 @@
-//! What stands around a node? Edges are followed in both directions, level by level; nothing else of the graph is read.
+//! Finds a node and the nodes around it. It follows edges in both directions, level by level, and
+//! reads nothing else of the graph.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,7 +8,7 @@ use pikerag_store::ExportLine;
 use super::{Edge, Line, Node, NodeId, line};
 use crate::error::Result;
 
-/// Reads the graph once, handing each line on.
+/// Reads the graph once and hands over each line.
 pub(crate) type Export<'a> =
     &'a dyn Fn(&mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> Result<()>;
 
@@ -17,16 +18,17 @@ pub(crate) type Among<'a> = &'a dyn Fn(&[NodeId]) -> Result<Vec<ExportLine>>;
 /// Nodes around a node.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// By identifier.
+    /// The nodes by identifier.
     pub(crate) nodes: HashMap<NodeId, Node>,
     /// The edges among them, sorted.
     pub(crate) edges: Vec<Edge>,
-    /// Nodes that stand as near, and were too many.
+    /// Nodes at the same distance that exceed the limit.
     pub(crate) left_out: usize,
 }
 
-/// The node that a user means: by identifier, URI, name, or a part of its name; and how many others fit as well.
-/// `named` are those that people call by a name, which are looked through first.
+/// The node that a user means, by identifier, URI, name or a part of its name; and the number of
+/// others that fit as well. `named` are the nodes that have names for people; they are searched
+/// first.
 pub(crate) fn find(
     by_id: Among<'_>,
     named: Export<'_>,
@@ -71,8 +73,8 @@ fn best(export: Export<'_>, wanted: &str, is_named: bool) -> Result<Option<(Node
     Ok(best.map(|(_, node, others)| (node, others)))
 }
 
-/// The nodes up to `depth` edges away from `start`, at most `most` of them: those that stand nearest, and
-/// of these the ones with most edges towards what is held.
+/// The nodes up to `depth` edges away from `start`, at most `most`: the nearest ones, and among
+/// equals those with most edges to nodes already taken.
 pub(crate) fn around(
     by_id: Among<'_>,
     edges_of: Among<'_>,
@@ -105,9 +107,9 @@ pub(crate) fn around(
         }
         let mut next: Vec<(NodeId, usize)> = next.into_iter().collect();
         next.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        let room = most.saturating_sub(held.len());
-        left_out += next.len().saturating_sub(room);
-        next.truncate(room);
+        let free = most.saturating_sub(held.len());
+        left_out += next.len().saturating_sub(free);
+        next.truncate(free);
         border = next.into_iter().map(|(id, _)| id).collect();
         held.extend(&border);
         if border.is_empty() {
@@ -129,7 +131,7 @@ pub(crate) fn around(
     Ok(Around { nodes, edges, left_out })
 }
 
-/// What people call a kind of node or edge.
+/// The name of a kind of node or edge for people.
 pub fn called(kind: &str) -> String {
     match kind {
         "source" => "document".to_owned(),
@@ -138,7 +140,7 @@ pub fn called(kind: &str) -> String {
 }
 
 impl Around {
-    /// The tree that begins at a node, one line for each node, its nearest parent above it.
+    /// The tree from a node, one line for each node, below its nearest parent.
     pub(crate) fn tree(&self, start: NodeId, depth: u8) -> Vec<String> {
         const CHILDREN: usize = 12;
         let mut beside: HashMap<NodeId, Vec<(&str, bool, NodeId)>> = HashMap::new();
@@ -148,7 +150,7 @@ impl Around {
         }
         let mut lines = Vec::new();
         let mut seen = HashSet::from([start]);
-        // Depth first, but a node belongs to the level at which it is met first.
+        // The tree is printed depth first, but a node belongs to the first level that reaches it.
         let mut level: HashMap<NodeId, u8> = HashMap::from([(start, 0)]);
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(at) = queue.pop_front() {
@@ -189,7 +191,7 @@ impl Around {
                     children.push((*id, deep + 1, arrow.clone()));
                 }
                 if let Some(more) = ids.len().checked_sub(CHILDREN + 1) {
-                    // No node has this identifier: 64 bits, and ours have 63.
+                    // No node has this identifier: it has 64 bits, and ours have 63.
                     children.push((
                         NodeId::MAX,
                         deep + 1,
@@ -209,7 +211,7 @@ mod tests {
     use crate::graph::tests::{by_id, edges_of, export};
 
     #[test]
-    fn a_node_is_found_by_what_people_call_it() {
+    fn finds_nodes_by_identifier_uri_and_name() {
         let named = |wanted: &str| {
             find(&by_id, &export, &export, wanted).unwrap().map(|(node, others)| (node.id, others))
         };
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_around_a_node() {
+    fn shows_the_tree_around_a_node() {
         let found = around(&by_id, &edges_of, 1, 3, 100).unwrap();
         insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
         document (text/markdown) 0000000000000001  Crane <Manual> & 手册

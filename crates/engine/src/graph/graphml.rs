@@ -1,5 +1,5 @@
-//! What does the graph look like as GraphML? Written line by line, so that its size does not matter; read by
-//! Gephi, NetworkX, yEd and the like.
+//! Writes the graph as GraphML, line by line so that its size does not matter; for Gephi, NetworkX,
+//! yEd and similar programs.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -21,10 +21,10 @@ pub(crate) fn graphml(export: Export<'_>, writer: &mut dyn Write) -> crate::Resu
     let mut n_edges = 0_usize;
     export(&mut |value| {
         let written = match line(&value) {
-            Some(Line::Node(node)) => templates.render("node.xml", told_of_node(&node)),
+            Some(Line::Node(node)) => templates.render("node.xml", node_element(&node)),
             Some(Line::Edge(edge)) => {
                 n_edges += 1;
-                templates.render("edge.xml", told_of_edge(&edge, n_edges))
+                templates.render("edge.xml", edge_element(&edge, n_edges))
             }
             None => return Ok(()),
         };
@@ -34,24 +34,24 @@ pub(crate) fn graphml(export: Export<'_>, writer: &mut dyn Write) -> crate::Resu
     Ok(())
 }
 
-/// An element: its attributes, and what it says under the keys that the head declares.
+/// An element: its attributes, and its values under the keys that the head declares.
 #[derive(Serialize)]
 struct Element<'a> {
     id: String,
-    /// From where and to where; empty for nodes.
+    /// The nodes that an edge leads from and to; empty for nodes.
     ends: Vec<String>,
-    /// What is empty is left out.
-    told: Vec<(&'static str, Cow<'a, str>)>,
+    /// Values by key; empty values are omitted.
+    data: Vec<(&'static str, Cow<'a, str>)>,
 }
 
-fn told_of_node(node: &Node) -> Element<'_> {
+fn node_element(node: &Node) -> Element<'_> {
     let layer = match node.layer {
         LayerKind::Source => "source",
         LayerKind::Corpus => "corpus",
         LayerKind::Distilled => "distilled",
     };
     let page = node.page.map(|page| page.to_string()).unwrap_or_default();
-    let told = vec![
+    let data = vec![
         ("kind", Cow::from(&node.kind)),
         ("layer", layer.into()),
         ("label", (&node.label).into()),
@@ -60,15 +60,15 @@ fn told_of_node(node: &Node) -> Element<'_> {
         ("uri", (&node.uri).into()),
         ("page", page.into()),
     ];
-    Element { id: hexadecimal(node.id), ends: Vec::new(), told }
+    Element { id: hexadecimal(node.id), ends: Vec::new(), data }
 }
 
-fn told_of_edge(edge: &Edge, number: usize) -> Element<'_> {
+fn edge_element(edge: &Edge, number: usize) -> Element<'_> {
     let chunk = edge.chunk.map(hexadecimal).unwrap_or_default();
-    let told =
+    let data =
         vec![("edge", Cow::from(&edge.kind)), ("how", (&edge.how).into()), ("chunk", chunk.into())];
     let ends = vec![hexadecimal(edge.from), hexadecimal(edge.to)];
-    Element { id: format!("e{number}"), ends, told }
+    Element { id: format!("e{number}"), ends, data }
 }
 
 fn hexadecimal(id: NodeId) -> String {
@@ -81,7 +81,7 @@ mod tests {
     use crate::graph::tests::export;
 
     #[test]
-    fn nodes_and_edges_with_typed_keys() {
+    fn writes_nodes_and_edges_with_typed_keys() {
         let mut bytes = Vec::new();
         graphml(&export, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();

@@ -1,5 +1,5 @@
-//! What does the graph look like to a person? One page with the three layers as bands, nothing loaded from
-//! elsewhere; light and dark, by mouse and by keyboard, in English and Chinese.
+//! Writes the graph as one HTML page with the three layers as bands. The page loads nothing from
+//! elsewhere; it works light and dark, by mouse and keyboard, in English and Chinese.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Node, NodeId, Selection};
 
-/// Letters of a text that the page holds.
+/// The most characters of a text in the page.
 const SHOWN: usize = 2000;
 
 /// The page; `start` is selected when it opens.
@@ -19,7 +19,8 @@ pub(crate) fn html(
     title: &str,
 ) -> Result<String, MarkupError> {
     let mut nodes: Vec<&Node> = selection.around.nodes.values().collect();
-    // By layer; documents by name, the rest by document and identifier: the same base, the same page.
+    // Sorted by layer, then documents by name and the rest by document and identifier, so that the
+    // same base gives the same page.
     nodes.sort_by(|a, b| (a.layer, &a.uri, a.id).cmp(&(b.layer, &b.uri, b.id)));
     let place: HashMap<NodeId, usize> =
         nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
@@ -78,9 +79,9 @@ mod tests {
     use crate::graph::select;
     use crate::graph::tests::export;
 
-    /// Texts are data, whatever they hold, and nothing is loaded from elsewhere.
+    /// Any text stays data, and the page loads nothing from elsewhere.
     #[test]
-    fn one_page_that_stands_alone() {
+    fn the_page_is_self_contained_and_escapes_texts() {
         let mut selection = select(&export, &export, 100).unwrap();
         if let Some(node) = selection.around.nodes.get_mut(&4) {
             node.text = "</script><script>alert(1)</script>".to_owned();

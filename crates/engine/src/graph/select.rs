@@ -1,5 +1,5 @@
-//! Which nodes does a page show, where a base has more than can be looked at? Documents with most to do
-//! with others, their chunks that most was made of, and what was made of those.
+//! Selects the nodes of a page if a base has too many: the documents with most edges, their chunks
+//! with most edges, and the nodes derived from those.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use pikerag_knowledge::LayerKind;
 use super::around::{Around, Export};
 use super::{Line, NodeId, is_contains, line};
 
-/// Layer and kind of each node; kinds by number, in the order of the export.
+/// Layer and kind of each node; kinds are numbers, in the order of the export.
 type Kinds = HashMap<NodeId, (LayerKind, u8)>;
 
-/// What a page shows, and of how much.
+/// The nodes and edges of a page, and the totals of the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) around: Around,
@@ -20,7 +20,8 @@ pub(crate) struct Selection {
     pub(crate) edges: usize,
 }
 
-/// At most `most` nodes: all, or an eighth of them documents, three eighths sections and chunks.
+/// At most `most` nodes: all of them, or one eighth documents and three eighths sections and
+/// chunks.
 pub(crate) fn select(
     nodes: Export<'_>,
     edges: Export<'_>,
@@ -102,7 +103,7 @@ fn choose(
     };
     let mut held: HashSet<NodeId> =
         best(in_layer(LayerKind::Source).collect(), (most / 8).max(1)).into_iter().collect();
-    // A section or chunk with all that it stands in; nesting ends, whatever the edges say.
+    // A section or chunk with all its ancestors. The depth is bounded, whatever the edges say.
     let path = |id: NodeId| {
         let mut path = vec![id];
         while let Some(above) =
@@ -120,7 +121,8 @@ fn choose(
             held.extend(path(id));
         }
     }
-    // What was made of these; then, in the rest of the room, what was made of that: communities, summaries.
+    // First the nodes derived from these; then, up to the limit, the nodes derived from those:
+    // communities, summaries.
     for most in [most - most / 8, most] {
         let mut made: BTreeMap<u8, HashSet<NodeId>> = BTreeMap::new();
         edges(&mut |value| {
@@ -136,13 +138,13 @@ fn choose(
             }
             Ok(())
         })?;
-        // Each kind has its share; what one does not need is for the others.
+        // Each kind has an equal share; an unused rest goes to the other kinds.
         let mut made: Vec<Vec<NodeId>> =
             made.into_values().map(|ids| ids.into_iter().collect()).collect();
         made.sort_by_key(Vec::len);
         while let Some(ids) = made.first().cloned() {
-            let room = most.saturating_sub(held.len());
-            held.extend(best(ids, room / made.len()));
+            let free = most.saturating_sub(held.len());
+            held.extend(best(ids, free / made.len()));
             made.remove(0);
         }
     }
@@ -155,7 +157,7 @@ mod tests {
     use crate::graph::tests::export;
 
     #[test]
-    fn few_nodes_are_all_shown_and_many_are_chosen() {
+    fn shows_few_nodes_all_and_selects_among_many() {
         let all = select(&export, &export, 100).unwrap();
         assert_eq!(
             (all.nodes, all.edges, all.around.nodes.len(), all.around.left_out),

@@ -1,4 +1,4 @@
-//! Lets a key pay for the calls that are made with it, under its cap, as long as it is good.
+//! Charges calls to the key that they are made with, under its cap, as long as the key is valid.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tracing::warn;
 use super::{Keys, KeysError, now};
 use crate::engine::{Grant, Session};
 
-/// A key that pays. All processes that use its store share its cap.
+/// A key that pays for calls. All processes that use its store share its cap.
 struct KeyAccount {
     keys: Keys,
     key: Key,
 }
 
 impl Keys {
-    /// What a key that was presented grants.
+    /// The rights of a presented key.
     pub fn grant(&self, key: &Key) -> Grant {
         let account = KeyAccount { keys: self.clone(), key: key.clone() };
         Grant { visible: key.params.filter.clone(), payer: Some(Arc::new(account)) }
@@ -76,7 +76,7 @@ impl Payer for KeyAccount {
             ChargeOutcome::Unknown => ChargeEnd::Unknown,
         };
         if let Err(error) = self.store().close(reservation, end) {
-            warn!(key = self.key.id, %error, "a call is not settled: it counts at the most that it can cost");
+            warn!(key = self.key.id, %error, "a call is not settled: it counts with the highest cost that it can have");
         }
     }
 }
@@ -86,14 +86,14 @@ fn unrecorded(source: StoreError) -> ModelError {
 }
 
 impl Keys {
-    /// Settles reservations that ended processes left for calls of this session's base, as far as its ledger shows their
-    /// price. All others keep counting at the most.
+    /// Settles reservations that ended processes left for calls of this session's base, if its
+    /// ledger shows their price. The others continue to count with their highest cost.
     ///
     /// # Errors
-    /// The store of keys cannot be read or written. A base that cannot be read settles nothing.
+    /// The store of keys cannot be read or written. If the base cannot be read, nothing is settled.
     pub async fn settle_left(&self, session: &Session) -> Result<usize, KeysError> {
         let (name, mut settled) = (session.ledger_name(), 0);
-        let left = self.told(self.store().left_behind(now()))?;
+        let left = self.with_path(self.store().left_behind(now()))?;
         let mut left = left.into_iter().filter(|one| one.base == name && !one.calls.is_empty());
         let Some(first) = left.next() else { return Ok(0) };
         let Ok(base) = session.base_in_part().await else { return Ok(0) };
@@ -101,7 +101,7 @@ impl Keys {
             let Ok(found) = base.find_all(&one.calls).await else { continue };
             let prices = found.iter().map(|call| session.price_of_call(call.as_ref()?));
             let Some(cost) = prices.sum::<Option<u64>>() else { continue };
-            self.told(self.store().close(one.id, ChargeEnd::Cost(cost)))?;
+            self.with_path(self.store().close(one.id, ChargeEnd::Cost(cost)))?;
             settled += 1;
         }
         Ok(settled)

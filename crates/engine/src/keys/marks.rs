@@ -1,4 +1,5 @@
-//! Remembers outside the store of keys that a server needs keys: a store that is gone cannot say so itself.
+//! Marks outside the store of keys that a server needs keys, because a missing store cannot report
+//! it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,12 +8,12 @@ use tracing::warn;
 
 use crate::settings::Settings;
 
-/// The file that says so in the folder of a base.
+/// The name of the mark in the folder of a base.
 const MARK: &str = "keys.needed";
 const TEXT: &str =
-    "Keys were made for this knowledge base: no server serves it without its store of keys.\n";
+    "Keys were made for this knowledge base. A server serves it only with its store of keys.\n";
 
-/// Where marks are: beside the store of keys, and in the folder of each base.
+/// The places of marks: beside the store of keys, and in the folder of each base.
 fn places(settings: &Settings) -> Vec<PathBuf> {
     let beside = settings.server.keys.as_ref().map(|keys| keys.with_extension("needed"));
     let bases = std::iter::once(&settings.base).chain(settings.server.bases.values());
@@ -20,19 +21,19 @@ fn places(settings: &Settings) -> Vec<PathBuf> {
     beside.into_iter().chain(bases).collect()
 }
 
-/// The first mark that says that keys are needed.
+/// The first mark that exists.
 pub fn mark_of_need(settings: &Settings) -> Option<PathBuf> {
     places(settings).into_iter().find(|mark| mark.exists())
 }
 
-/// Leaves the marks. A folder that cannot be written stays without one.
+/// Writes the marks. A folder that cannot be written stays without one.
 pub fn mark_as_needed(settings: &Settings) {
     for mark in places(settings) {
         if mark.exists() {
             continue;
         }
         if let Err(error) = fs::write(&mark, TEXT) {
-            warn!(mark = %mark.display(), %error, "it is not marked here that keys are needed");
+            warn!(mark = %mark.display(), %error, "the mark that keys are needed cannot be written");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keys are found until they are revoked, and their secrets are kept nowhere.
+//! Tests that keys are found until they are revoked, and that their secrets are stored nowhere.
 
 use super::*;
 use pikerag_knowledge::{
@@ -19,7 +19,7 @@ fn params(name: &str) -> KeyParams {
 }
 
 #[test]
-fn a_key_is_found_until_it_is_revoked_and_its_secret_is_nowhere() {
+fn a_key_is_found_until_revoked_and_its_secret_is_not_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/keys.sqlite");
     let keys = Keys::at(&path);
@@ -29,7 +29,7 @@ fn a_key_is_found_until_it_is_revoked_and_its_secret_is_nowhere() {
     let (other, _) = keys.make(params("bo")).unwrap();
     let text = secret.expose().to_owned();
     assert_eq!(text.len(), "pikerag_".len() + 8 + 1 + 64);
-    // Another process sees it at once.
+    // Another process sees the key at once.
     let again = Keys::at(&path);
     assert_eq!(again.find(&text).unwrap().unwrap(), key);
     assert!(again.find(&text[..text.len() - 1]).unwrap().is_none());
@@ -48,7 +48,7 @@ fn a_key_is_found_until_it_is_revoked_and_its_secret_is_nowhere() {
 }
 
 #[test]
-fn a_rotated_key_has_one_good_secret_or_two_for_a_while() {
+fn a_rotated_key_keeps_its_old_secret_for_the_grace_time() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::at(&folder.path().join("keys.sqlite"));
     let (key, first) = keys.make(params("ada")).unwrap();
@@ -60,9 +60,10 @@ fn a_rotated_key_has_one_good_secret_or_two_for_a_while() {
     assert!(matches!(keys.rotate("nobody", 0), Err(KeysError::NoKey { .. })));
 }
 
-/// Also amid a run: the guard of the server looks at a key once, when the request comes.
+/// This also holds during a run, because the server's guard checks a key only when the request
+/// arrives.
 #[test]
-fn a_key_that_has_expired_pays_for_no_further_call() {
+fn an_expired_key_pays_for_no_further_call() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::at(&folder.path().join("keys.sqlite"));
     let payer = |expires: Millis| {
@@ -77,15 +78,15 @@ fn a_key_that_has_expired_pays_for_no_further_call() {
     assert!(matches!(over.reserve(&charge), Err(ModelError::KeyEnded)));
 }
 
-/// However often it is asked for, and wherever it was stopped.
+/// The file holds one key however often it is requested and wherever the work was stopped.
 #[test]
-fn a_file_holds_the_one_key_of_its_name() {
+fn a_file_holds_the_only_key_of_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::at(&folder.path().join("keys.sqlite"));
     let file = folder.path().join("chat");
     let first = keys.make_into(params("chat"), &file).unwrap().unwrap();
     assert!(keys.make_into(params("chat"), &file).unwrap().is_none());
-    // Stopped between the file and the store.
+    // As if stopped between writing the file and the store.
     fs::write(&file, "pikerag_of_nothing\n").unwrap();
     let second = keys.make_into(params("chat"), &file).unwrap().unwrap();
     assert_ne!(first.id, second.id);
@@ -96,7 +97,7 @@ fn a_file_holds_the_one_key_of_its_name() {
 }
 
 #[test]
-fn the_use_of_a_key_is_written_down_once_a_minute() {
+fn the_use_of_a_key_is_recorded_once_a_minute() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::at(&folder.path().join("keys.sqlite"));
     let (key, _) = keys.make(params("ada")).unwrap();
@@ -160,7 +161,7 @@ impl KeyStore for Broken {
 }
 
 #[test]
-fn a_broken_store_lets_nobody_in_and_pays_for_nothing() {
+fn a_broken_store_admits_no_caller_and_pays_for_nothing() {
     let keys = Keys::over(Box::new(Broken), PathBuf::from("keys.sqlite"));
     assert!(
         keys.were_made().is_err() && keys.find("x").is_err() && keys.make(params("a")).is_err()

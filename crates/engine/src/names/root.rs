@@ -1,5 +1,6 @@
-//! Which folder do the names of a base count from? Chosen when the base is made, found where a base of an earlier
-//! version has its files, and remembered.
+//! Finds the root folder that the names of a base are relative to. A new base gets one when it is
+//! made; for a base of an earlier version it is the folder where its files are found. The base
+//! remembers it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,35 +8,35 @@ use std::path::{Path, PathBuf};
 use pikerag_indexing::FileError;
 use pikerag_knowledge::FileRecord;
 
-use super::real;
+use super::without_links;
 use crate::error::{EngineError, Result};
 
-/// Files whose bytes are compared where a root is looked for.
+/// The most files whose bytes are compared to find a root.
 const COMPARED: usize = 16;
 
-/// The folder that names count from.
+/// The folder that names are relative to.
 pub(super) struct Root {
     pub(super) folder: PathBuf,
-    /// Whether it may be remembered. While it is not, files that come in are called by their whole paths.
+    /// Whether the base may store it. Until then, new files are named by absolute paths.
     pub(super) is_certain: bool,
 }
 
 impl Root {
-    /// As the base remembers it: a path from the folder of the base, or a whole one.
+    /// The stored root: a path relative to the base's folder, or an absolute one.
     pub(super) fn kept(kept: &str, base: &Path) -> Self {
-        Self { folder: real(&real(base).join(kept)), is_certain: true }
+        Self { folder: without_links(&without_links(base).join(kept)), is_certain: true }
     }
 
-    /// Of a base that is new: the folder that holds the base where we stand in or below it, as in a project; else
-    /// where we stand.
+    /// The root of a new base: the folder that contains the base if the working folder is in it, as
+    /// in a project; otherwise the working folder.
     pub(super) fn of_new(here: &Path, base: &Path) -> Self {
-        let holder = real(&here.join(base)).parent().map(Path::to_owned);
+        let holder = without_links(&here.join(base)).parent().map(Path::to_owned);
         let holder = holder.filter(|holder| here.starts_with(holder) && holder.parent().is_some());
         Self { folder: holder.unwrap_or_else(|| here.to_owned()), is_certain: true }
     }
 
-    /// Of a base of an earlier version, which called files as they were typed: where most of them are found with
-    /// the bytes that it read.
+    /// The root of a base of an earlier version, which named files as they were typed: the folder
+    /// where most of them are found with the bytes that were read.
     pub(super) fn found(here: &Path, base: &Path, records: &[FileRecord]) -> Self {
         let of_new = Self::of_new(here, base);
         let relative: Vec<&FileRecord> =
@@ -43,29 +44,31 @@ impl Root {
         if relative.is_empty() {
             return of_new;
         }
-        let base = real(&here.join(base));
+        let base = without_links(&here.join(base));
         let places = [here, &of_new.folder].into_iter();
         let places = places.chain(base.ancestors().skip(1)).chain(here.ancestors().skip(1));
         let mut best: Option<((usize, usize), &Path)> = None;
         for place in places {
             let score = score(place, &relative);
             let (same, there) = score;
-            // The first of equals stays. One name proves nothing: there is a README in every folder.
+            // The first of equals stays. One matching name proves nothing: every folder has a
+            // README.
             if (0 < same || there == relative.len()) && best.is_none_or(|(held, _)| held < score) {
                 best = Some((score, place));
             }
         }
         match best {
             Some((_, place)) => Self { folder: place.to_owned(), is_certain: true },
-            // Not one is there as it was read: they may lie in a folder that is not mounted today, and what is
-            // called the same here is another's.
+            // No file is found with the bytes that were read. The files may be on a disk that is
+            // not mounted, and files of the same name here are different ones.
             None => Self { is_certain: false, ..of_new },
         }
     }
 
-    /// As the base is to remember it. A base that lies within its root moves together with it.
+    /// The root as the base stores it. If the base is within its root, the path is relative, so
+    /// both can move together.
     pub(super) fn written(&self, base: &Path) -> Result<String> {
-        let base = real(base);
+        let base = without_links(base);
         if let Ok(below) = base.strip_prefix(&self.folder) {
             let up = vec![".."; below.components().count()];
             return Ok(if up.is_empty() { ".".to_owned() } else { up.join("/") });
@@ -76,7 +79,7 @@ impl Root {
             .ok_or(EngineError::NotParsed { path, source: FileError::NotUtf8 })
     }
 
-    /// What a file there is called; `None` where its path is no text.
+    /// The name of the file at a place; `None` if its path is not UTF-8.
     pub(super) fn name_of(&self, at: &Path) -> Option<String> {
         let below = at.strip_prefix(&self.folder).ok().filter(|_| self.is_certain);
         let name = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(at);
@@ -84,7 +87,7 @@ impl Root {
     }
 }
 
-/// How many of some files are found there with the bytes that were read, and how many at all.
+/// The number of files found there with the bytes that were read, and the number found at all.
 fn score(place: &Path, files: &[&FileRecord]) -> (usize, usize) {
     let there: Vec<&&FileRecord> =
         files.iter().filter(|file| place.join(&file.path).is_file()).collect();
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_base_counts_from_the_project_that_it_lies_in() {
+    fn the_root_of_a_new_base_is_its_project() {
         let (_folder, top) = folders(&["project/sub", "elsewhere"]);
         let root = |here: &str, base: &str| {
             let root = Root::of_new(&top.join(here), Path::new(base));
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_moves_with_a_project() {
+    fn a_stored_root_moves_with_its_project() {
         let (_folder, top) = folders(&["project/bases/one", "other"]);
         let base = top.join("project/bases/one");
         let root = Root { folder: top.join("project"), is_certain: true };
@@ -147,19 +150,19 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_base_counts_from_where_its_files_are() {
+    fn the_root_of_an_earlier_base_is_where_its_files_are() {
         let (_folder, top) = folders(&["project/docs", "other/docs"]);
         std::fs::write(top.join("project/docs/a.md"), "ours").unwrap();
         std::fs::write(top.join("other/docs/a.md"), "theirs").unwrap();
         let base = top.join("project/.pikerag");
         let found = |records: &[FileRecord]| Root::found(&top.join("other"), &base, records);
-        // Of the same name in both: the bytes tell.
+        // Both folders have a file of this name: the bytes decide.
         let root = found(&[record("docs/a.md", "ours")]);
         assert_eq!((root.folder, root.is_certain), (top.join("project"), true));
         let root = found(&[record("docs/a.md", "theirs")]);
         assert_eq!((root.folder, root.is_certain), (top.join("other"), true));
         assert!(!found(&[record("docs/none.md", "")]).is_certain);
-        // Of several, one of the same name alone is no proof.
+        // For several files, one file with the same name is no proof.
         let elsewhere = [record("docs/a.md", "of another folder"), record("docs/b.md", "")];
         assert!(!found(&elsewhere).is_certain);
         assert!(found(&elsewhere[..1]).is_certain);

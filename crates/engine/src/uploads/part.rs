@@ -1,4 +1,5 @@
-//! Takes files piece by piece: each sender's pieces apart from those of others, none in its place before it is whole.
+//! Receives files piece by piece. It keeps the pieces of each sender apart, and puts a file in its
+//! place only when it is complete.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,27 +17,29 @@ use utoipa::ToSchema;
 
 use super::{NAME, PARTS, UploadError, Uploads, sync};
 
-/// The longest identifier of an upload, in characters, and the random bytes of one that we make.
+/// The longest identifier of an upload, in characters, and the random bytes of an identifier that
+/// pikerag makes.
 const LONGEST: usize = 64;
 const BYTES: usize = 16;
 
-/// Tells the pieces of one sender from those of others under the same name: chosen by the sender, or drawn at random.
+/// Distinguishes the pieces of one sender from those of others under the same name. The sender
+/// chooses it, or it is random.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadId(String);
 
-/// A file that has not come whole.
+/// An incomplete file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PartLine {
-    /// As it was called.
+    /// The name under which it is sent.
     pub file: String,
-    /// Bytes of it that are there.
+    /// The bytes that have arrived.
     pub bytes: u64,
-    /// When the last piece came, in milliseconds since 1970.
+    /// The time of the last piece, in milliseconds since 1970.
     #[schema(value_type = u64)]
     pub changed: Millis,
 }
 
-/// A file that is coming.
+/// A file that is being received.
 #[derive(Debug)]
 pub struct Part {
     file: File,
@@ -48,7 +51,7 @@ pub struct Part {
 }
 
 impl UploadId {
-    /// One that nobody else has.
+    /// A random identifier.
     ///
     /// # Errors
     /// [`UploadError::NoRandom`].
@@ -57,13 +60,13 @@ impl UploadId {
         getrandom::fill(&mut bytes).map_err(|_| UploadError::NoRandom)?;
         let mut id = String::new();
         for byte in bytes {
-            // Writing to a text never fails.
+            // Writing to a string never fails.
             let _ = write!(id, "{byte:02x}");
         }
         Ok(Self(id))
     }
 
-    /// As it is sent.
+    /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -93,15 +96,16 @@ impl Part {
         Self { file, path, place, held, most, uploads }
     }
 
-    /// How many bytes are there.
+    /// The number of bytes that have arrived.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Takes what comes next.
+    /// Appends the next bytes.
     ///
     /// # Errors
-    /// It cannot be written, or is too large; then what came of it is gone.
+    /// The bytes cannot be written, or the file is too large; in that case the whole part is
+    /// removed.
     pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
         if self.most < self.held.saturating_add(bytes.len() as u64) {
             self.remove();
@@ -113,20 +117,21 @@ impl Part {
         Ok(())
     }
 
-    /// Keeps what has come so far, to go on another time.
+    /// Keeps the bytes that have arrived, so that the upload can continue later. Returns their
+    /// number.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The bytes cannot be written.
     pub async fn keep(mut self) -> Result<u64, UploadError> {
         let written = self.file.flush().await;
         written.map_err(|source| self.failed(source))?;
         Ok(self.held)
     }
 
-    /// Puts the file in its place, once it is whole: whoever looks sees the old one or the new one.
+    /// Puts the complete file in its place, in one step: readers see the old file or the new one.
     ///
     /// # Errors
-    /// It is not whole, or cannot be written.
+    /// The file is incomplete or cannot be written.
     pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
         self.complete(whole).await?;
         let io = |source: io::Error| match source.kind() {
@@ -140,7 +145,7 @@ impl Part {
             fs::create_dir_all(folder).map_err(io)?;
         }
         fs::rename(&self.path, &self.place).map_err(io)?;
-        // The new name, and those of folders that may be new, survive a loss of power.
+        // The new name, and those of folders that may be new, must survive a power failure.
         let within = self.place.ancestors().skip(1);
         for folder in within.take_while(|above| above.starts_with(&self.uploads.folder)) {
             sync(folder).map_err(io)?;
@@ -150,10 +155,11 @@ impl Part {
         Ok(self.place)
     }
 
-    /// Leaves the file apart once it is whole, where nobody indexes it: it holds others. [`Part::discard`] throws it away.
+    /// Completes the file but leaves it apart, where it is not indexed, because it contains other
+    /// files. [`Part::discard`] deletes it.
     ///
     /// # Errors
-    /// It is not whole, or cannot be written.
+    /// The file is incomplete or cannot be written.
     pub async fn complete(&mut self, whole: Option<u64>) -> Result<&Path, UploadError> {
         let written = self.file.flush().await;
         written.map_err(|source| self.failed(source))?;
@@ -165,7 +171,7 @@ impl Part {
         Ok(&self.path)
     }
 
-    /// Throws away what came.
+    /// Deletes the bytes that have arrived.
     pub fn discard(self) {
         self.remove();
     }
@@ -174,7 +180,8 @@ impl Part {
         remove(&self.path);
     }
 
-    /// On a full disk this part goes as well: nobody knows how much of it is written.
+    /// The error for a failed write. On a full disk it removes this part too, because the number of
+    /// written bytes is unknown.
     fn failed(&self, source: io::Error) -> UploadError {
         let error = self.uploads.io(&self.path, source);
         if matches!(error, UploadError::DiskFull) {
@@ -185,13 +192,13 @@ impl Part {
 }
 
 impl Uploads {
-    /// What has not come whole, in no order.
+    /// The incomplete files, in no order.
     ///
     /// # Errors
     /// [`UploadError::NotListed`].
     pub fn parts(&self) -> Result<Vec<PartLine>, UploadError> {
         let listed = self.paths_of_parts().map_err(UploadError::NotListed)?.into_iter();
-        // One that goes meanwhile is not among them.
+        // Files that are deleted meanwhile are omitted.
         let line = |path: PathBuf| {
             let file = fs::read_to_string(path.with_extension(NAME)).ok()?;
             let held = fs::metadata(&path).ok()?;
@@ -202,10 +209,11 @@ impl Uploads {
         Ok(listed.filter_map(line).collect())
     }
 
-    /// Drops parts by the time since they last grew; not those that somebody is sending. How many went.
+    /// Deletes parts by the time since they last grew, except those that are being sent. Returns
+    /// their number.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The parts cannot be listed.
     pub fn drop_parts(&self, is_old: impl Fn(Duration) -> bool) -> io::Result<usize> {
         self.drop_idle(|path| {
             let held = fs::metadata(path).or_else(|_| fs::metadata(path.with_extension(NAME)));
@@ -214,7 +222,8 @@ impl Uploads {
         })
     }
 
-    /// Drops the parts of a file, and those of which nobody knows the file any more, since a loss of power took its name.
+    /// Deletes the parts of a file, and those whose file is unknown because a power failure took
+    /// the name.
     pub(super) fn drop_parts_of(&self, name: &str) -> io::Result<usize> {
         self.drop_idle(|path| {
             let file = fs::read_to_string(path.with_extension(NAME)).unwrap_or_default();
@@ -222,16 +231,17 @@ impl Uploads {
         })
     }
 
-    /// Drops some of the parts that nobody is sending. How many went.
-    fn drop_idle(&self, goes: impl Fn(&Path) -> bool) -> io::Result<usize> {
+    /// Deletes the parts that satisfy `is_dropped` and that nobody is sending. Returns their
+    /// number.
+    fn drop_idle(&self, is_dropped: impl Fn(&Path) -> bool) -> io::Result<usize> {
         let is_idle = |path: &Path| match fs::File::open(path) {
             Ok(part) => part.try_lock().is_ok(),
-            // Its name alone is left.
+            // Only its name is left.
             Err(error) => error.kind() == ErrorKind::NotFound,
         };
         let mut dropped = 0;
         for path in self.paths_of_parts()? {
-            if goes(&path) && is_idle(&path) {
+            if is_dropped(&path) && is_idle(&path) {
                 remove(&path);
                 dropped += 1;
             }
@@ -239,7 +249,7 @@ impl Uploads {
         Ok(dropped)
     }
 
-    /// Where the parts lie, also those of which the name alone is left.
+    /// The paths of the parts, including those of which only the name is left.
     fn paths_of_parts(&self) -> io::Result<BTreeSet<PathBuf>> {
         let entries = match fs::read_dir(self.folder.join(PARTS)) {
             Ok(entries) => entries,
@@ -250,7 +260,8 @@ impl Uploads {
     }
 }
 
-/// Removes a part, if it is still there, and what says which file it belongs to. Neither is back after a loss of power.
+/// Removes a part, if it still exists, and the file with its name. Neither is back after a power
+/// failure.
 pub(super) fn remove(path: &Path) {
     let failed = |path: &Path, error: io::Error| {
         if error.kind() != ErrorKind::NotFound {

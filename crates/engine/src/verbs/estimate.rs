@@ -49,7 +49,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     let base = if session.has_base() { Some(session.base().await?) } else { None };
     let names = match &base {
         Some(base) => session.names(base).await?,
-        None => session.names_to_be()?,
+        None => session.names_of_new_base()?,
     };
     let found = files::find(&request.paths, &names);
     let params = session.ingest_params(&request.with, &request.without, request.chunking);

@@ -77,7 +77,7 @@ pub async fn files(session: &Session) -> Result<FilesResponse> {
     for counts in base.file_counts().await? {
         let path = names.place(&counts.path);
         files.push(FileLine {
-            on_disk: match disk.look(&path) {
+            on_disk: match disk.presence_of(&path) {
                 Presence::There => OnDisk::There,
                 Presence::Gone => OnDisk::Gone,
                 Presence::Unclear(..) => OnDisk::Unclear,

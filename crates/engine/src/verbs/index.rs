@@ -106,7 +106,7 @@ pub struct Unseen {
 /// Dropping the future loses at most the calls in flight.
 pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
     if !session.has_base() {
-        let found = files::find(&request.paths, &session.names_to_be()?);
+        let found = files::find(&request.paths, &session.names_of_new_base()?);
         if found.files.is_empty() {
             return Ok(nothing_read(session, found));
         }
@@ -124,7 +124,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
     let mut lost = Lost::of(&names, &found.files);
     params.gone.clone_from(&lost.gone);
-    params.renamed = names.doubles().to_vec();
+    params.renamed = names.duplicates().to_vec();
     let mut pruned = Vec::new();
     if request.prune {
         let below = names.under(&request.paths).into_iter();
@@ -287,7 +287,7 @@ impl Lost {
         for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
             let presence = match names.doubt(&file.path) {
                 Some(doubt) => Presence::Unclear(names.root().to_owned(), doubt),
-                None => disk.look(&names.place(&file.path)),
+                None => disk.presence_of(&names.place(&file.path)),
             };
             match presence {
                 Presence::There => {}

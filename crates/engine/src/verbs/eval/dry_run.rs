@@ -154,7 +154,7 @@ async fn indexing(session: &Session, plan: &Plan) -> Result<Vec<IndexingForecast
             continue;
         }
         counted.push(&set.corpus);
-        let names = session.names_to_be()?;
+        let names = session.names_of_new_base()?;
         let found = files::find(paths, &names);
         // A corpus that is not read is not free of cost: nobody knows.
         if let Some((path, reason)) = found.left_out.into_iter().next() {
