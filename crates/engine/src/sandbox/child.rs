@@ -1,5 +1,5 @@
-//! How is a hostile file read? In a process of its own with limits on memory, processor and wall
-//! time; what comes back is data or a reason, whatever happens in there.
+//! Reads hostile files in processes of their own, with limits on memory, processor and wall time.
+//! Each returns data or a reason, whatever happens in it.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
 
-/// What came of parsing, as the child writes it.
+/// The outcome of a child's task, as the child writes it.
 #[derive(Serialize, Deserialize)]
 enum ChildOutcome {
     Parsed(Parsed),
-    /// Files were handed over on the way; what of them could not be.
+    /// The files were handed over one by one; these could not be.
     Unpacked(Vec<Problem>),
-    /// The picture was handed over on the way; points of the page, and how many there are.
+    /// The picture was handed over; these are the page's size in points and the number of pages.
     Drawn {
         points: (f32, f32),
         pages: u32,
@@ -33,23 +33,23 @@ enum ChildOutcome {
     Refused(ParseError),
 }
 
-/// What parsing one file may cost.
+/// The limits of parsing one file.
 #[derive(Clone, Debug)]
 pub struct ParserLimits {
-    /// Bytes of the file.
+    /// The most bytes of the file.
     pub file_bytes: u64,
     /// Address space of the child, in MiB.
     pub memory_mib: u64,
     /// Processor time of a file, in whole seconds, at least one.
     pub cpu: Duration,
-    /// Wall time of a file; the time that Tesseract and `LibreOffice` take is not counted.
+    /// Wall time of a file, without the time of Tesseract and `LibreOffice`.
     pub wall: Duration,
-    /// Children that run at a time in this process, whoever asked for them; at least one.
+    /// Children that run at a time in this process, for all callers together; at least one.
     pub at_once: usize,
 }
 
 impl ParserLimits {
-    /// The most bytes that a child may hand over: no more than it may hold itself.
+    /// The most bytes that a child may hand over: as many as its own memory, at least 64 MiB.
     fn outcome_bytes(&self) -> u64 {
         (self.memory_mib << 20).max(64 << 20)
     }
@@ -58,47 +58,48 @@ impl ParserLimits {
 /// Reads files through child processes of this program.
 #[derive(Clone)]
 pub(crate) struct SandboxedReader {
-    /// The folder that names of files count from; empty where they are paths as typed.
+    /// The folder that names of files are relative to; empty if the names are paths as typed.
     pub(crate) root: PathBuf,
     pub(crate) program: PathBuf,
     pub(crate) limits: ParserLimits,
-    /// What a child may ask for.
+    /// The programs that a child may request.
     pub(crate) programs: Arc<Programs>,
-    /// One for each child that may run now; all copies share them.
+    /// One permit for each child that may run now; all copies share them.
     pub(crate) places: Arc<Semaphore>,
 }
 
-/// The right to start a child; the next one may start when it is dropped.
+/// The right to start a child. Dropping it allows the next one.
 pub(crate) struct ChildPlace(
-    #[expect(dead_code, reason = "held, and given back")] OwnedSemaphorePermit,
+    #[expect(dead_code, reason = "dropping it releases the permit")] OwnedSemaphorePermit,
 );
 
-/// Documents of old formats in one file: itself, or attachments.
+/// The most documents of old formats that are converted for one file: the file itself or its
+/// attachments.
 const MOST_CONVERSIONS: usize = 8;
 
-/// What a child makes of its file.
+/// The task of a child with its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChildTask {
-    /// Documents.
+    /// Reads documents.
     #[default]
     Parse,
-    /// The files of an archive.
+    /// Unpacks the files of an archive.
     Unpack,
-    /// A page as a picture, from 1, so many pixels wide.
+    /// Draws a page as a picture.
     Draw {
-        /// From 1.
+        /// The page, from 1.
         page: u32,
-        /// In pixels.
+        /// The width in pixels.
         width: u32,
     },
 }
 
-/// What a parsing child is told: the arguments of `parse-child`.
+/// The arguments of `parse-child`.
 #[derive(Clone, Debug)]
 pub struct ParseChild {
-    /// What it makes of its file.
+    /// The task.
     pub task: ChildTask,
-    /// The file's path, which tells its format where its bytes do not.
+    /// The file's path, which shows its format if the bytes do not.
     pub name: String,
     /// Address space, in MiB.
     pub memory_mib: u64,
@@ -108,17 +109,18 @@ pub struct ParseChild {
     pub max_bytes: usize,
 }
 
-/// The child's side, to be called before anything else is set up: limits first, then the hostile bytes on
-/// standard input, and what they hold on standard output.
+/// Runs as the child. It must be called before any other setup: it first sets the limits, then
+/// reads the hostile bytes from standard input and writes the result to standard output.
 pub fn parse_child(arguments: &ParseChild) -> ExitCode {
-    // It has no business writing files.
+    // The child may write no files.
     if limit(arguments.memory_mib, arguments.cpu_seconds, 0).is_err() {
         return ExitCode::from(9);
     }
     let parent = ChildConnection::new(std::io::stdin(), std::io::stdout());
     let bytes = match parent.receive_file() {
         Ok(bytes) => bytes,
-        // The one allocation that fails without an abort; the parent is told alike.
+        // This allocation alone fails without an abort; the abort reports it to the parent like the
+        // others.
         Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => std::process::abort(),
         Err(_) => return ExitCode::from(8),
     };
@@ -166,7 +168,7 @@ impl FileReader for SandboxedReader {
     }
 
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
-        // Before its bytes are in memory.
+        // The place is taken before the bytes are in memory.
         let place = self.place().await?;
         let (file, most) = (self.root.join(path), self.limits.file_bytes);
         let read = tokio::task::spawn_blocking(move || -> Result<_, FileError> {
@@ -175,7 +177,7 @@ impl FileReader for SandboxedReader {
                 .take(most.saturating_add(1))
                 .read_to_end(&mut bytes)
                 .map_err(|error| unreadable(&error))?;
-            // It may grow while it is read.
+            // The file may grow while it is read.
             if most < bytes.len() as u64 {
                 return Err(FileError::TooLarge { bytes: bytes.len() as u64, most });
             }
@@ -186,19 +188,19 @@ impl FileReader for SandboxedReader {
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
         match self.ask_child(&place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
             ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
-            _ => Err(no_parser("it did something else")),
+            _ => Err(no_parser("its reply belongs to another task")),
         }
     }
 }
 
-/// Where files go that a child hands over.
+/// Receives files that a child hands over.
 #[async_trait]
 pub(crate) trait TakesFiles: Send {
-    /// Takes a file under a name that the child made up; why it is not taken, if it is not.
+    /// Takes a file under a name that the child chose; `Err` has the reason if it is refused.
     async fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String>;
 }
 
-/// For children that have nothing to hand over.
+/// Receives from children that have nothing to hand over.
 struct Nowhere;
 
 #[async_trait]
@@ -217,13 +219,13 @@ impl TakesFiles for Option<Vec<u8>> {
 }
 
 impl SandboxedReader {
-    /// Waits until another child may be started.
+    /// Waits until another child may start.
     pub(crate) async fn place(&self) -> Result<ChildPlace, FileError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         place.map(ChildPlace).map_err(no_parser)
     }
 
-    /// Hands the files of an archive to `to`; what could not be, as problems.
+    /// Hands the files of an archive to `to`, and returns the failures as problems.
     pub(crate) async fn unpack(
         &self,
         place: &ChildPlace,
@@ -233,11 +235,12 @@ impl SandboxedReader {
     ) -> Result<Vec<Problem>, FileError> {
         match self.ask_child(place, name, bytes, (ChildTask::Unpack, to)).await? {
             ChildOutcome::Unpacked(problems) => Ok(problems),
-            _ => Err(no_parser("it did something else")),
+            _ => Err(no_parser("its reply belongs to another task")),
         }
     }
 
-    /// A page of a file as PNG, so many pixels wide, with its width and height in points and the number of all pages.
+    /// A page of a file as PNG, `width` pixels wide, with its width and height in points and the
+    /// number of all pages.
     pub(crate) async fn draw(
         &self,
         place: &ChildPlace,
@@ -252,7 +255,7 @@ impl SandboxedReader {
             (ChildOutcome::Drawn { points, pages }, Some(png)) => {
                 Ok(PagePicture { png, points, pages })
             }
-            _ => Err(no_parser("it did something else")),
+            _ => Err(no_parser("its reply belongs to another task")),
         }
     }
 
@@ -289,18 +292,19 @@ impl SandboxedReader {
             return Err(no_parser("it has no pipes"));
         };
         let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
-        // A child that died no longer reads: its status tells more than the broken pipe.
+        // A dead child does not read. Its status says more than the broken pipe.
         let _ = clock.run(pipe::send_file(&mut input, &bytes)).await?;
         drop(bytes);
         let (mut pictures, mut documents) = (0, 0);
         loop {
-            // Programs that help have times of their own: the child's stands still meanwhile.
+            // The helping programs have their own time limits, so the child's clock stops
+            // meanwhile.
             let help = match clock.run(pipe::read_request(&mut output)).await? {
                 ChildRequest::Recognize(picture) => {
                     pictures += 1;
                     match self.programs.limits.pictures {
                         most if most < pictures => Err(format!(
-                            "words are recognised on {most} pictures of a file at most (`limits.ocr_pictures`)"
+                            "words are recognised on at most {most} pictures of a file (`limits.ocr_pictures`)"
                         )),
                         _ => self.programs.recognize(picture).await,
                     }
@@ -310,7 +314,7 @@ impl SandboxedReader {
                     match documents {
                         ..=MOST_CONVERSIONS => self.programs.convert(bytes, &from).await,
                         _ => Err(format!(
-                            "{MOST_CONVERSIONS} documents of a file are converted at most"
+                            "at most {MOST_CONVERSIONS} documents of a file are converted"
                         )),
                     }
                 }
@@ -326,11 +330,11 @@ impl SandboxedReader {
         if matches!(outcome, Err(NoOutcome::TooMuch)) {
             return Err(FileError::Unfolds { most: most >> 20 });
         }
-        // It may still wait for an answer, or for somebody to listen.
+        // The child may still wait for an answer or for a reader.
         drop((input, output));
         let status = clock.run(child.wait()).await?.map_err(failed)?;
         if !status.success() {
-            return Err(self.why_it_died(status));
+            return Err(self.cause_of_death(status));
         }
         match outcome {
             Ok(ChildOutcome::Refused(error)) => Err(error.into()),
@@ -339,9 +343,10 @@ impl SandboxedReader {
         }
     }
 
-    fn why_it_died(&self, status: std::process::ExitStatus) -> FileError {
+    fn cause_of_death(&self, status: std::process::ExitStatus) -> FileError {
         use std::os::unix::process::ExitStatusExt;
-        // SIGXCPU at the limit, SIGKILL a moment later; SIGABRT is how Rust ends when memory runs out.
+        // The child gets SIGXCPU at the limit and SIGKILL a moment later. Rust ends with SIGABRT
+        // when memory runs out.
         let seconds = self.limits.cpu.as_secs();
         let crashed = |reason: String| FileError::Crashed { reason };
         match status.signal() {
@@ -356,7 +361,7 @@ impl SandboxedReader {
     }
 }
 
-/// The wall time that is left to a child.
+/// The wall time that a child has left.
 struct Clock {
     left: Duration,
     wall: Duration,
@@ -394,9 +399,9 @@ fn no_parser(reason: impl std::fmt::Display) -> FileError {
 mod tests {
     use super::*;
 
-    /// Four parsers beside each other hold four such outcomes.
+    /// Four parsers that run together hold four such outcomes.
     #[test]
-    fn what_a_child_hands_over_is_bounded_by_its_memory() {
+    fn the_outcome_of_a_child_is_bounded_by_its_memory() {
         let of = |file_mib: u64, memory_mib: u64| {
             let time = Duration::from_secs(1);
             let file_bytes = file_mib << 20;

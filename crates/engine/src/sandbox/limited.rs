@@ -1,5 +1,5 @@
-//! How does a program of somebody else read hostile bytes? In a process group of its own, with
-//! limits that it cannot lift, an empty environment, and an end at the time set, whatever it does.
+//! Runs foreign programs that read hostile bytes: in their own process group, with limits that they
+//! cannot lift, an empty environment, and a fixed end time.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 
 use super::limits::limit;
 
-/// What one run of a program may cost.
+/// The limits of one run of a program.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessLimits {
     /// Address space of each of its processes, in MiB.
@@ -25,28 +25,28 @@ pub(super) struct ProcessLimits {
     pub(super) wall: Duration,
     /// The largest file that it may write, in MiB; pipes do not count.
     pub(super) file_mib: u64,
-    /// The most that it may say, in bytes.
+    /// The most bytes that it may write to standard output.
     pub(super) output: u64,
 }
 
-/// What to run.
+/// A program to run, with its arguments, environment and input.
 pub(super) struct Job<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: Vec<OsString>,
-    /// All that its environment holds.
+    /// The whole environment.
     pub(super) environment: Vec<(&'static str, OsString)>,
     pub(super) input: Vec<u8>,
 }
 
-/// What came of it.
+/// The result of a run.
 pub(super) struct ProcessOutput {
     pub(super) status: ExitStatus,
     pub(super) output: Vec<u8>,
-    /// The end of what it complained of, on one line.
+    /// The end of its standard error, on one line.
     pub(super) complaint: String,
 }
 
-/// What a limited process is told: the arguments of `run-limited`.
+/// The arguments of `run-limited`.
 #[derive(Clone, Debug)]
 pub struct RunLimited {
     /// Address space, in MiB.
@@ -59,13 +59,13 @@ pub struct RunLimited {
     pub command: Vec<PathBuf>,
 }
 
-/// Why a process did not become the program that it was to run.
+/// The reason why a process could not execute its program.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The limits cannot be set: nothing may run without them.
+    /// The limits cannot be set, and nothing may run without them.
     #[error("its limits cannot be set")]
     Limits(#[source] std::io::Error),
-    /// There is nothing to run.
+    /// No program is named.
     #[error("no program is named")]
     NoProgram,
     /// The program cannot be started.
@@ -73,13 +73,13 @@ pub enum ExecError {
     NotStarted {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl ExecError {
-    /// The exit status that says so, as shells have it.
+    /// The exit status for the error, as in shells.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Limits(_) | Self::NoProgram => ExitCode::from(9),
@@ -88,10 +88,10 @@ impl ExecError {
     }
 }
 
-/// The limited process' side: sets the limits on itself, then executes the program in its place. Returns
-/// only if that fails.
+/// Runs as the limited process: sets the limits on itself, then executes the program in its place.
+/// It returns only if that fails.
 pub fn exec_limited(arguments: &RunLimited) -> ExecError {
-    // If we end, however that comes about, it ends with us.
+    // The process ends when its parent ends, for any reason.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
     if let Err(error) = limit(arguments.memory_mib, arguments.cpu_seconds, arguments.file_mib) {
@@ -100,33 +100,33 @@ pub fn exec_limited(arguments: &RunLimited) -> ExecError {
     let Some((program, rest)) = arguments.command.split_first() else {
         return ExecError::NoProgram;
     };
-    // Returns only if it cannot be started.
+    // `exec` returns only if the program cannot be started.
     let source = std::process::Command::new(program).args(rest).exec();
     ExecError::NotStarted { program: program.clone(), source }
 }
 
-/// Why a program gave nothing that can be used.
+/// The reason why a program gave no usable result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RunError {
     #[error("it cannot be started")]
     NotStarted(#[source] std::io::Error),
     #[error("it has no pipes")]
     NoPipes,
-    #[error("it cannot be listened to")]
+    #[error("its output cannot be read")]
     Broken(#[source] std::io::Error),
     #[error("it took longer than {seconds} s")]
     TooSlow { seconds: u64 },
-    #[error("it said more than {mib} MiB")]
+    #[error("it wrote more than {mib} MiB")]
     TooMuch { mib: u64 },
 }
 
-/// Runs a program to its end, or to the end of its time. `ours` is this program.
+/// Runs a program to its end or to the end of its time. `ours` is this program.
 ///
 /// # Errors
-/// It cannot be started, takes too long or says too much. That it failed is an outcome.
+/// The program cannot be started, takes too long or writes too much. A failed program is a result.
 ///
 /// # Cancel safety
-/// Dropping the future kills the program and all that it started.
+/// Dropping the future kills the program and all processes that it started.
 pub(super) async fn run(
     ours: &Path,
     job: Job<'_>,
@@ -151,19 +151,19 @@ pub(super) async fn run(
     let child = command.spawn().map_err(RunError::NotStarted)?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     let mut group = Group { child, id };
-    let talk = talk(&mut group.child, job.input, limits.output);
-    match tokio::time::timeout(limits.wall, talk).await {
+    let exchange = exchange(&mut group.child, job.input, limits.output);
+    match tokio::time::timeout(limits.wall, exchange).await {
         Ok(outcome) => outcome,
         Err(_) => Err(RunError::TooSlow { seconds: limits.wall.as_secs() }),
     }
 }
 
-async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<ProcessOutput, RunError> {
+async fn exchange(child: &mut Child, input: Vec<u8>, most: u64) -> Result<ProcessOutput, RunError> {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err(RunError::NoPipes);
     };
-    // One that died no longer reads: its status tells more than the broken pipe.
+    // A dead program does not read. Its status says more than the broken pipe.
     let feed = async move {
         let _ = stdin.write_all(&input).await;
         drop(stdin);
@@ -171,7 +171,7 @@ async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<ProcessOut
     let mut output = Vec::new();
     let mut limited = stdout.take(most + 1);
     let read = limited.read_to_end(&mut output);
-    let ((), read, complaint) = tokio::join!(feed, read, last_words(stderr));
+    let ((), read, complaint) = tokio::join!(feed, read, tail(stderr));
     read.map_err(RunError::Broken)?;
     if most < output.len() as u64 {
         return Err(RunError::TooMuch { mib: most >> 20 });
@@ -180,8 +180,8 @@ async fn talk(child: &mut Child, input: Vec<u8>, most: u64) -> Result<ProcessOut
     Ok(ProcessOutput { status, output, complaint })
 }
 
-/// Reads all complaints, keeps the last few hundred bytes.
-async fn last_words(mut stderr: tokio::process::ChildStderr) -> String {
+/// Reads all of standard error and keeps the last few hundred bytes.
+async fn tail(mut stderr: tokio::process::ChildStderr) -> String {
     const KEPT: usize = 300;
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
@@ -192,7 +192,7 @@ async fn last_words(mut stderr: tokio::process::ChildStderr) -> String {
     String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A process and all that it started: killed together.
+/// A process and all that it started, which are killed together.
 struct Group {
     child: Child,
     id: Option<i32>,
@@ -200,21 +200,21 @@ struct Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Also where the first of them has ended: what it left behind is of its group still, and the
-        // number is nobody else's while the group has members.
+        // This also holds if the first process has ended: its children are still in the group, and
+        // the group's number is not reused while the group has members.
         if let Some(id) = self.id {
             let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
         }
     }
 }
 
-/// Where a program lies: as set, else the first of these names in these folders.
+/// The path of a program: the one that is set, else the first of these names in these folders.
 pub(super) fn find(set: Option<&Path>, names: &[&str], folders: &[PathBuf]) -> Option<PathBuf> {
     if let Some(set) = set {
         return is_program(set).then(|| set.to_owned());
     }
     let places = names.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
-    // A relative folder on the path would let the folder we stand in decide what runs.
+    // A relative folder on the path would let the working folder decide which program runs.
     places.filter(|place| place.is_absolute()).find(|place| is_program(place))
 }
 

@@ -1,14 +1,14 @@
-//! What may a process take that reads hostile bytes? It sets that itself, and cannot lift it.
+//! Limits the process that reads hostile bytes. It sets the limits on itself and cannot lift them.
 
 use std::io;
 
 use rlimit::{Resource, getrlimit, setrlimit};
 
-/// Whether the system takes a limit of address space. macOS refuses one: there time and files alone are limited.
+/// Whether the system can limit address space. macOS cannot; there only time and files are limited.
 pub(crate) const LIMITS_MEMORY: bool = !cfg!(target_os = "macos");
 
-/// Limits this process: MiB of address space, seconds of processor time, MiB of a file that it writes; no core is dumped.
-/// Where the system allows less already, that stays.
+/// Limits this process: MiB of address space, seconds of processor time, MiB of a file that it
+/// writes; it dumps no core. A lower limit of the system stays.
 pub(super) fn limit(memory_mib: u64, cpu_seconds: u64, file_mib: u64) -> io::Result<()> {
     if LIMITS_MEMORY {
         at_most(Resource::AS, memory_mib << 20, memory_mib << 20)?;

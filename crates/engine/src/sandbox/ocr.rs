@@ -1,10 +1,10 @@
-//! Which words did Tesseract see? Its TSV, read as words in reading order.
+//! Reads Tesseract's TSV as words in reading order.
 
 use pikerag_knowledge::Area;
 use pikerag_parse::RecognizedWord;
 
-/// Reads the table that `tesseract … tsv` writes. Rows that are not words, or make no sense, are
-/// passed over: the program reads hostile pictures. `scale` is points per pixel.
+/// Reads the table that `tesseract … tsv` writes. It skips rows that are not words or make no
+/// sense, because the program reads hostile pictures. `scale` is points per pixel.
 pub(super) fn words(table: &str, scale: f32) -> Vec<RecognizedWord> {
     let mut words = Vec::new();
     let mut numbers = Numbers::default();
@@ -38,7 +38,7 @@ fn area(pixels: [&str; 4], scale: f32) -> Option<Area> {
     (whole && area.left <= area.right && area.top <= area.bottom).then_some(area)
 }
 
-/// Lines and paragraphs counted over the whole picture; Tesseract counts within blocks.
+/// Counts lines and paragraphs over the whole picture; Tesseract counts within blocks.
 #[derive(Default)]
 struct Numbers {
     paragraph: u32,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_with_line_and_paragraph() {
+    fn words_have_a_line_and_a_paragraph() {
         let table = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n\
             1\t1\t0\t0\t0\t0\t0\t0\t600\t400\t-1\t\n\
             5\t1\t1\t1\t1\t1\t10\t20\t30\t40\t96.5\tHello\n\

@@ -1,10 +1,10 @@
-//! How do the parser's child and the main process speak? The file goes in; the child may ask for a
-//! program's help on the way, which it may not start itself; at last it says what it read.
+//! Defines the protocol between the parser's child and the main process. The child receives the
+//! file, may request help of programs that it must not start itself, and ends with its result.
 //!
-//! Into the child: a length (u64, little endian) and the file; then for each request `+` or `-`, a
-//! length, and what came of it or why nothing did. Out of the child: `p` (recognise a picture), `d`
-//! (convert a document) or `f` (take a file that was unpacked or drawn), a length, and bytes; at last `s`,
-//! and JSON to the end.
+//! To the child: a length (u64, little endian) and the file; then for each request `+` or `-`, a
+//! length, and the result or the reason of the failure. From the child: `p` (recognise a picture),
+//! `d` (convert a document) or `f` (take a file that was unpacked or drawn), a length, and bytes;
+//! finally `s`, and JSON to the end.
 
 use std::io::{Read, Write};
 use std::sync::{Mutex, PoisonError};
@@ -17,16 +17,16 @@ use tokio::sync::mpsc;
 
 use super::ocr;
 
-/// More pixels than a page at 600 dots per inch has.
+/// The most pixels of a picture: more than a page at 600 dots per inch has.
 const MOST_PIXELS: u64 = 40_000_000;
-/// A picture of fewer pixels on a side holds no word.
+/// The fewest pixels on a side of a picture that can show a word.
 const LEAST_SIDE: u32 = 8;
 /// The most bytes of one request or reply.
 const MOST: u64 = 64 << 20;
 /// The most bytes of a file that is handed over, with its name.
 const MOST_OF_FILE: u64 = 129 << 20;
 
-/// The child's end of both pipes: what the parser cannot do itself is asked for through them.
+/// The child's end of both pipes, through which the parser requests help.
 pub(super) struct ChildConnection<R, W>(Mutex<(R, W)>);
 
 impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
@@ -37,13 +37,13 @@ impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
     /// Reads the file.
     ///
     /// # Errors
-    /// The pipe broke, or there is too little memory: then the kind is `OutOfMemory`.
+    /// The pipe broke, or memory is too small (kind `OutOfMemory`).
     pub(super) fn receive_file(&self) -> std::io::Result<Vec<u8>> {
         let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         read_part(&mut pipes.0)
     }
 
-    /// Hands over what came of parsing: the last message.
+    /// Hands over the outcome: the last message.
     pub(super) fn finish(self, outcome: &impl serde::Serialize) -> std::io::Result<()> {
         let (_, output) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut output = std::io::BufWriter::new(output);
@@ -52,7 +52,7 @@ impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
         output.flush()
     }
 
-    /// Hands a file over; why it was not taken, if it was not.
+    /// Hands a file over; `Err` has the reason if it was refused.
     pub(super) fn hand_over(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let taken = self.request(b'f', &[name.as_bytes(), b"\0", bytes]);
         taken.map(drop).map_err(|Unavailable(reason)| reason)
@@ -60,7 +60,7 @@ impl<R: Read + Send, W: Write + Send> ChildConnection<R, W> {
 
     fn request(&self, tag: u8, parts: &[&[u8]]) -> Result<Vec<u8>, Unavailable> {
         let broken =
-            |error: std::io::Error| Unavailable(format!("asking for help failed: {error}"));
+            |error: std::io::Error| Unavailable(format!("the request for help failed: {error}"));
         let length = parts.iter().map(|part| part.len() as u64).sum::<u64>();
         let most = most(tag);
         if most < length {
@@ -124,7 +124,7 @@ impl<R: Read + Send, W: Write + Send> ExternalTools for ChildConnection<R, W> {
     }
 }
 
-/// What the child asks for next, or that it has ended.
+/// The child's next request, or its end.
 pub(super) enum ChildRequest {
     /// Recognise the words on this picture.
     Recognize(Vec<u8>),
@@ -132,13 +132,13 @@ pub(super) enum ChildRequest {
     Convert { from: String, bytes: Vec<u8> },
     /// Take this file.
     Take { name: String, bytes: Vec<u8> },
-    /// Nothing more: what came of parsing follows, as JSON (see [`read_outcome`]).
+    /// The outcome follows, as JSON (see [`read_outcome`]).
     Finished,
-    /// It ended without an outcome, or breaks the protocol.
+    /// The child ended without an outcome or broke the protocol.
     Closed,
 }
 
-/// The main process' side: reads one request, or that the outcome follows.
+/// Reads the child's next request in the main process.
 pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin)) -> ChildRequest {
     let Ok(tag) = output.read_u8().await else { return ChildRequest::Closed };
     if tag == b's' {
@@ -170,16 +170,17 @@ pub(super) async fn read_request(output: &mut (impl AsyncRead + Unpin)) -> Child
     }
 }
 
-/// Why there is no outcome.
+/// The reason why there is no outcome.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoOutcome {
-    /// It has more bytes than are read.
+    /// It has more bytes than the limit.
     TooMuch,
-    /// It ends too early, or is no outcome.
+    /// It ends too early or is not an outcome.
     Broken,
 }
 
-/// Reads the outcome, of at most so many bytes, as it comes: its JSON is never held as a whole.
+/// Reads the outcome, of at most `most` bytes, as it arrives. Its JSON is never in memory as a
+/// whole.
 pub(super) async fn read_outcome<T: DeserializeOwned + Send + 'static>(
     output: &mut (impl AsyncRead + Unpin),
     most: u64,
@@ -198,7 +199,7 @@ pub(super) async fn read_outcome<T: DeserializeOwned + Send + 'static>(
             Ok(read) => bytes += read as u64,
         }
         is_too_much = most < bytes;
-        // Where nobody receives, it was no outcome: that is told below.
+        // If the receiver has ended, the JSON was not an outcome; that is reported below.
         if is_too_much || pieces.send(piece).await.is_err() {
             break;
         }
@@ -211,11 +212,11 @@ pub(super) async fn read_outcome<T: DeserializeOwned + Send + 'static>(
     }
 }
 
-/// Bytes of an outcome that are handed on at a time, and pieces that may wait.
+/// The bytes of one piece of an outcome, and the most pieces in the queue.
 const PIECE: usize = 64 << 10;
 const PIECES: usize = 4;
 
-/// What was received, one piece after the other, for a reader that blocks.
+/// The received pieces in order, for a blocking reader.
 struct Pieces {
     received: mpsc::Receiver<Vec<u8>>,
     piece: Vec<u8>,
@@ -234,7 +235,7 @@ impl Read for Pieces {
     }
 }
 
-/// Hands the child its file.
+/// Sends the child its file.
 pub(super) async fn send_file(
     input: &mut (impl AsyncWrite + Unpin),
     bytes: &[u8],
@@ -244,7 +245,7 @@ pub(super) async fn send_file(
     input.flush().await
 }
 
-/// Answers the request that was read last: the program's output, or why there is none.
+/// Answers the last request: with the program's output, or the reason of the failure.
 pub(super) async fn write_reply(
     input: &mut (impl AsyncWrite + Unpin),
     outcome: Result<Vec<u8>, String>,
@@ -261,9 +262,9 @@ pub(super) async fn write_reply(
 mod tests {
     use super::*;
 
-    /// A child that asks twice and ends, against the main process' side.
+    /// A child requests help twice and ends; the main process serves it.
     #[tokio::test]
-    async fn both_sides_understand_each_other() {
+    async fn child_and_main_process_understand_each_other() {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         let child = std::thread::spawn(move || {
             let parent = ChildConnection::new(theirs.try_clone().unwrap(), theirs);
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_outcome_comes_piece_by_piece_and_has_a_limit() {
+    async fn an_outcome_is_read_piece_by_piece_up_to_its_limit() {
         let long = vec!["many words".to_owned(); 50_000];
         let json = serde_json::to_vec(&long).unwrap();
         let read = async |json: &[u8], most: usize| {

@@ -1,6 +1,6 @@
-//! Which programs of the machine help to read files? Tesseract sees the words on pictures,
-//! `LibreOffice` turns documents of old formats into their successors. Both are optional, both run in
-//! limits ([`limited`]), and only on the request of the child that parses.
+//! Runs the programs that help to read files: Tesseract recognises the words on pictures,
+//! `LibreOffice` converts documents of old formats. Both are optional, run within limits
+//! ([`limited`]), and only if the parsing child requests them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,51 +11,52 @@ use tokio::sync::OnceCell;
 
 use super::limited::{self, Job, ProcessLimits, ProcessOutput, find};
 
-/// The programs as they were found, and what they may cost.
+/// The programs that were found, and their limits.
 pub(crate) struct Programs {
     /// This program, which sets the limits.
     ours: PathBuf,
-    /// Or what to do to have it, for a person.
+    /// The path, or readable advice how to get the program.
     tesseract: Result<PathBuf, String>,
     soffice: Result<PathBuf, String>,
-    /// Languages to read; those installed of [`LANGUAGES`], where none are set.
+    /// The languages to read; if none are set, those of [`LANGUAGES`] that are installed.
     languages: Vec<String>,
-    /// Where Tesseract keeps its languages, if not in its usual place.
+    /// The folder of Tesseract's languages, if it is not the usual one.
     tessdata: Option<OsString>,
     pub(crate) limits: ProgramLimits,
     installed: OnceCell<Result<Vec<String>, String>>,
 }
 
-/// What these programs may cost for one file.
+/// The limits of these programs for one file.
 #[derive(Clone, Debug)]
 pub struct ProgramLimits {
     /// Address space of each process, in MiB.
     pub memory_mib: u64,
-    /// Pictures whose words are recognised.
+    /// The most pictures whose words are recognised.
     pub pictures: usize,
-    /// Time for one of them.
+    /// Time for one picture.
     pub picture: Duration,
     /// Time for one conversion.
     pub conversion: Duration,
 }
 
-/// What is set about the programs.
+/// The settings of the programs.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramSettings {
-    /// Tesseract; looked for in `path`, where it is not set.
+    /// Tesseract; searched in `path` if it is not set.
     pub tesseract: Option<PathBuf>,
-    /// `LibreOffice`; looked for in `path`, where it is not set.
+    /// `LibreOffice`; searched in `path` if it is not set.
     pub soffice: Option<PathBuf>,
-    /// What Tesseract reads; `eng` and `chi_sim`, where none are set and they are installed.
+    /// The languages that Tesseract reads; if none are set, `eng` and `chi_sim` if they are
+    /// installed.
     pub languages: Vec<String>,
-    /// The folders in which programs are looked for.
+    /// The folders in which programs are searched.
     pub path: Vec<PathBuf>,
-    /// Where Tesseract keeps its languages, if not in its usual place.
+    /// The folder of Tesseract's languages, if it is not the usual one.
     pub tessdata: Option<PathBuf>,
 }
 
 const LANGUAGES: [&str; 2] = ["eng", "chi_sim"];
-/// The most that a program may hand back.
+/// The most bytes that a program may return.
 const MOST_OUTPUT: u64 = 64 << 20;
 /// The largest file that `LibreOffice` may write, in MiB: profile, temporary files, result.
 const MOST_FILE_MIB: u64 = 256;
@@ -67,12 +68,12 @@ const NO_SOFFICE: &str =
 
 impl Programs {
     pub(crate) fn new(ours: PathBuf, set: &ProgramSettings, limits: ProgramLimits) -> Self {
-        let found = |set_to: Option<&Path>, setting, names: &[&str], lacking: &str| {
+        let found = |set_to: Option<&Path>, setting, names: &[&str], missing: &str| {
             find(set_to, names, &set.path).ok_or_else(|| match set_to {
                 Some(path) => {
                     format!("`tools.{setting}` is {}, which is no program", path.display())
                 }
-                None => lacking.to_owned(),
+                None => missing.to_owned(),
             })
         };
         Self {
@@ -91,12 +92,12 @@ impl Programs {
         }
     }
 
-    /// The words on a picture, as Tesseract's table; else the reason, for a person.
+    /// The words on a picture, as Tesseract's table; `Err` has a readable reason.
     pub(crate) async fn recognize(&self, picture: Vec<u8>) -> Result<Vec<u8>, String> {
         let tesseract = self
             .tesseract
             .as_deref()
-            .map_err(|lacking| format!("its words must be recognised, and {lacking}"))?;
+            .map_err(|missing| format!("its words must be recognised, and {missing}"))?;
         let languages = self.languages().await?.join("+");
         let arguments = ["stdin", "stdout", "-l", &languages, "tsv"].map(OsString::from).to_vec();
         let limits = self.limits(self.limits.picture, 0);
@@ -113,19 +114,20 @@ impl Programs {
 
     /// A document in a newer format; `from` is the extension of the old one.
     pub(crate) async fn convert(&self, document: Vec<u8>, from: &str) -> Result<Vec<u8>, String> {
-        let soffice = self.soffice.as_deref().map_err(|lacking| {
+        let soffice = self.soffice.as_deref().map_err(|missing| {
             format!(
-                "only LibreOffice reads this format, and {lacking}, or save the file in a newer format"
+                "only LibreOffice reads this format, and {missing}, or save the file in a newer format"
             )
         })?;
         let to = match from {
             "doc" => "docx",
             "xls" => "xlsx",
             "ppt" => "pptx",
-            other => return Err(format!("LibreOffice is not asked to convert .{other} files")),
+            other => return Err(format!("LibreOffice is not used to convert .{other} files")),
         };
         let failed = |error: std::io::Error| format!("it was not converted: {error}");
-        // Removed with all that is in it when it goes out of scope, also where the future is dropped.
+        // The folder is removed with its content when it goes out of scope, also if the future is
+        // dropped.
         let folder = tempfile::Builder::new().prefix("pikerag-").tempdir().map_err(failed)?;
         let (at, old) = (folder.path(), format!("document.{from}"));
         let profile = at.join("profile/user");
@@ -152,9 +154,10 @@ impl Programs {
         let new = at.join("document").with_extension(to);
         match tokio::fs::metadata(&new).await {
             Ok(file) if file.len() <= MOST_OUTPUT => tokio::fs::read(&new).await.map_err(failed),
-            Ok(file) => {
-                Err(format!("converted by LibreOffice it has {} MiB, too much", file.len() >> 20))
-            }
+            Ok(file) => Err(format!(
+                "after conversion by LibreOffice it has {} MiB, too much",
+                file.len() >> 20
+            )),
             Err(_) => Err(format!(
                 "LibreOffice did not convert it ({}): is it damaged, or protected by a password? {}",
                 outcome.status, outcome.complaint
@@ -162,34 +165,34 @@ impl Programs {
         }
     }
 
-    /// What `doctor` says of Tesseract; an error where a file with pictures would be left out.
+    /// The report of `doctor` on Tesseract; an error if a file with pictures would be left out.
     pub(crate) async fn about_tesseract(&self) -> Result<String, String> {
         let program = self
             .tesseract
             .as_deref()
-            .map_err(|lacking| format!("scanned pages and pictures will be left out: {lacking}"))?;
+            .map_err(|missing| format!("scanned pages and pictures will be left out: {missing}"))?;
         let languages = self.languages().await?;
         let missing: Vec<&str> = LANGUAGES
             .into_iter()
             .filter(|wanted| !languages.iter().any(|has| has == wanted))
             .collect();
-        let lacking = match missing.as_slice() {
+        let note = match missing.as_slice() {
             [] => String::new(),
             _ if !self.languages.is_empty() => String::new(),
             missing => format!(" (not installed: {})", missing.join(", ")),
         };
-        Ok(format!("{}, reads {}{lacking}", program.display(), languages.join(", ")))
+        Ok(format!("{}, reads {}{note}", program.display(), languages.join(", ")))
     }
 
-    /// What `doctor` says of `LibreOffice`.
+    /// The report of `doctor` on `LibreOffice`.
     pub(crate) fn about_soffice(&self) -> Result<String, String> {
-        let program = self.soffice.as_deref().map_err(|lacking| {
-            format!("old documents (.doc, .xls, .ppt) will be left out: {lacking}")
+        let program = self.soffice.as_deref().map_err(|missing| {
+            format!("old documents (.doc, .xls, .ppt) will be left out: {missing}")
         })?;
         Ok(format!("{}, converts .doc, .xls, .ppt", program.display()))
     }
 
-    /// Languages that are set or usual, and installed.
+    /// The installed languages among those that are set, or among the default ones.
     async fn languages(&self) -> Result<Vec<String>, String> {
         let installed = self.installed.get_or_init(|| self.list_languages()).await.clone()?;
         let wanted: Vec<&str> = match self.languages.as_slice() {
@@ -201,7 +204,7 @@ impl Programs {
             wanted.iter().find(|language| !self.languages.is_empty() && !has(language))
         {
             return Err(format!(
-                "Tesseract lacks the language `{missing}` of `tools.languages`; installed are: {}",
+                "Tesseract does not have the language `{missing}` of `tools.languages`; installed are: {}",
                 installed.join(", ")
             ));
         }
@@ -232,7 +235,8 @@ impl Programs {
     }
 
     fn for_tesseract(&self) -> Vec<(&'static str, OsString)> {
-        // One thread: files are read side by side, and threads take address space.
+        // Tesseract gets one thread, because files are read in parallel and threads use address
+        // space.
         let mut environment = vec![("OMP_THREAD_LIMIT", OsString::from("1"))];
         environment.extend(self.tessdata.clone().map(|folder| ("TESSDATA_PREFIX", folder)));
         environment

@@ -1,4 +1,4 @@
-//! Which settings are refused? Values that no one can mean.
+//! Refuses settings with values that make no sense.
 
 use pikerag_knowledge::RecordSchema;
 
@@ -11,7 +11,7 @@ pub(super) fn check(settings: &SettingsFile) -> Result<(), SettingsError> {
     if settings.index.max_tokens.is_some_and(|tokens| tokens < 20) {
         return refuse(
             "index.max_tokens",
-            "must be at least 20: smaller chunks hold no fact".to_owned(),
+            "must be at least 20: smaller chunks contain no fact".to_owned(),
         );
     }
     if let (Some(min), max) = (settings.index.min_tokens, settings.index.max_tokens.unwrap_or(240))
@@ -26,7 +26,7 @@ pub(super) fn check(settings: &SettingsFile) -> Result<(), SettingsError> {
         if pikerag_extract::tag_key(&class.name).is_none() {
             return refuse(
                 "tags.classes",
-                format!("holds a class without a name: `{}`", class.name),
+                format!("contains a class without a name: `{}`", class.name),
             );
         }
     }
@@ -35,17 +35,17 @@ pub(super) fn check(settings: &SettingsFile) -> Result<(), SettingsError> {
         settings.tools.languages.iter().find(|l| l.is_empty() || l.contains(odd))
     {
         let reason = format!(
-            "names no language of Tesseract: `{language}`; such as `eng`, `deu`, `chi_sim`"
+            "contains `{language}`, which is not a language of Tesseract, such as `eng`, `deu`, `chi_sim`"
         );
         return refuse("tools.languages", reason);
     }
     if !(0.0..1.0).contains(&settings.retrieval.layers.lambda) {
-        let reason = "is the part of a score that spreads: it must lie between 0 and 1";
+        let reason = "must be between 0 and 1: it is the part of a score that spreads";
         return refuse("retrieval.layers.lambda", reason.to_owned());
     }
     let contrast = settings.retrieval.layers.contrast;
     if !contrast.is_finite() || contrast <= 0.0 {
-        let reason = "is a power of weights: it must be above 0";
+        let reason = "must be above 0: it is a power of weights";
         return refuse("retrieval.layers.contrast", reason.to_owned());
     }
     RecordSchema::check(&settings.records).map_err(SettingsError::Records)?;

@@ -1,12 +1,12 @@
-//! How does a schema of records stand in `pikerag.toml`?
+//! Writes a schema of records as a declaration for `pikerag.toml`.
 
 use pikerag_knowledge::RecordSchema;
 use pikerag_knowledge::records::DayOrder;
 use serde_json::json;
 
-/// The lines that declare it.
+/// The lines that declare a schema.
 pub fn declaration(schema: &RecordSchema) -> String {
-    // JSON's strings are TOML's, for all that occurs in names and descriptions.
+    // JSON strings are valid TOML for all characters in names and descriptions.
     let text = |text: &str| json!(text).to_string();
     let mut lines = vec!["[[records]]".to_owned(), format!("name = {}", text(&schema.name))];
     if !schema.description.is_empty() {
@@ -37,9 +37,9 @@ mod tests {
     use super::*;
     use crate::settings::file::SettingsFile;
 
-    /// What is proposed can be declared.
+    /// A proposed schema can be declared.
     #[test]
-    fn a_declaration_reads_back() {
+    fn a_declaration_parses_to_its_schema() {
         let columns = [
             ("Name \"of\" it".to_owned(), vec!["Ada".to_owned(), "Bea".to_owned()]),
             ("批准日期".to_owned(), vec!["31/12/2010".to_owned(), "1/2/2010".to_owned()]),

@@ -1,4 +1,4 @@
-//! Which variables does the environment hold? Read once, here and nowhere else.
+//! Reads the variables of the environment, once and in no other place.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
-    /// Those whose values are no UTF-8.
+    /// The names of variables whose values are not UTF-8.
     no_text: Vec<String>,
 }
 
 impl Environment {
-    /// Reads all of them.
+    /// Reads all variables.
     pub fn read() -> Self {
         let mut environment = Self::default();
         for (name, value) in std::env::vars_os() {
@@ -25,7 +25,7 @@ impl Environment {
         environment
     }
 
-    /// One that would be read, were it text: without it another base might be written.
+    /// The first variable of pikerag that is not UTF-8. Ignoring it could write to the wrong base.
     pub(super) fn no_text(&self) -> Option<&str> {
         let ours = |name: &&String| {
             ["PIKERAG_", "OPENAI_", "AZURE_OPENAI_"].iter().any(|start| name.starts_with(start))
@@ -33,7 +33,7 @@ impl Environment {
         self.no_text.iter().find(ours).map(String::as_str)
     }
 
-    /// Where Ollama listens, where that is said; as it is written.
+    /// The address of Ollama as written in the environment; empty if there is none.
     pub(super) fn ollama(&self) -> String {
         self.get("OLLAMA_HOST").unwrap_or_default().to_owned()
     }
@@ -44,12 +44,12 @@ impl Environment {
     }
 }
 
-/// The program that runs.
+/// The path of this program.
 pub(crate) fn this_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// The folder that it runs in.
+/// The working folder.
 pub(crate) fn this_folder() -> std::io::Result<PathBuf> {
     std::env::current_dir()?.canonicalize()
 }

@@ -1,4 +1,4 @@
-//! What may `pikerag.toml` hold? As it is written: nothing is checked or filled in here.
+//! Defines the content of `pikerag.toml` as it is written, without checks or defaults.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -15,7 +15,8 @@ use super::runs::RunsTable;
 use super::server::ServerTable;
 use super::{Chunking, SettingsError};
 
-/// Reads the text of a settings file. An error names the place and never shows what stands there: it may be a key.
+/// Reads the text of a settings file. An error names the place and never shows the text there,
+/// because it may be a key.
 pub(super) fn parse(path: &Path, text: &str) -> Result<SettingsFile, SettingsError> {
     toml::from_str(text).map_err(|error| {
         let at = error.span().map(|span| span.start);
@@ -40,14 +41,15 @@ fn setting_before(text: &str, at: usize) -> Option<&str> {
     (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
-/// From 1, columns in characters.
+/// Line and column, from 1; columns in characters.
 fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.rsplit('\n').next().unwrap_or_default();
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-/// `invalid type: string "sk-…", expected u64` without the string: its kind and what is expected say enough.
+/// Removes the string from `invalid type: string "sk-…", expected u64`: its kind and the expected
+/// type say enough.
 fn without_value(message: &str) -> String {
     let shows = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "];
     let Some(begins) = shows.iter().find(|begins| message.starts_with(**begins)) else {
@@ -56,9 +58,9 @@ fn without_value(message: &str) -> String {
     let rest = message.get(begins.len()..).unwrap_or_default();
     let (found, expected) = rest.rsplit_once(", expected ").unwrap_or((rest, ""));
     let kind = found.split(['"', '`']).next().unwrap_or_default().trim_end();
-    let said = format!("{begins}{kind}");
-    let said = said.trim_end();
-    if expected.is_empty() { said.to_owned() } else { format!("{said}, expected {expected}") }
+    let shown = format!("{begins}{kind}");
+    let shown = shown.trim_end();
+    if expected.is_empty() { shown.to_owned() } else { format!("{shown}, expected {expected}") }
 }
 
 /// The settings file, as written.
@@ -67,18 +69,18 @@ fn without_value(message: &str) -> String {
 pub(super) struct SettingsFile {
     /// Folder of the knowledge base.
     pub(super) base: Option<PathBuf>,
-    /// Who verifies answers.
+    /// The author of verified answers.
     pub(super) author: Option<String>,
-    /// The chat model for every role without one of its own.
+    /// The chat model of every role without its own model.
     pub(super) chat: ChatTable,
-    /// Models of single roles: each setting replaces that of `chat`.
+    /// Models of single roles; each setting replaces that of `chat`.
     pub(super) roles: BTreeMap<Role, ChatTable>,
     /// The embedding model.
     pub(super) embed: EmbedTable,
     /// The model that reranks.
     pub(super) rerank: RerankTable,
     pub(super) index: IndexTable,
-    /// Kinds of typed records to read from documents.
+    /// Schemas of typed records to read from documents.
     pub(super) records: Vec<RecordSchema>,
     pub(super) tags: TagsTable,
     /// US dollars per million tokens, by model.
@@ -88,14 +90,14 @@ pub(super) struct SettingsFile {
     /// Programs that help to read files.
     pub(super) tools: ToolsTable,
     pub(super) methods: MethodsTable,
-    /// Through whose eyes the agents of `pike` look.
+    /// The perspectives of the agents of `pike`.
     pub(super) perspectives: Vec<PerspectiveTable>,
     pub(super) retrieval: RetrievalTable,
     pub(super) runs: RunsTable,
     pub(super) server: ServerTable,
 }
 
-/// How chunks are found.
+/// The weights and parameters of searches.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RetrievalTable {
@@ -103,21 +105,21 @@ pub(super) struct RetrievalTable {
     pub(super) auto: pikerag_retrieve::AutoParams,
     /// Weights of the search over all layers.
     pub(super) layers: pikerag_retrieve::LayerParams,
-    /// What a question's tags are used for.
+    /// The use of a question's tags.
     pub(super) tags: TagUse,
 }
 
-/// What the methods are set to.
+/// The settings of the methods.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub(super) struct MethodsTable {
-    /// Their parameters.
+    /// The parameters of the methods.
     pub(super) set: pikerag_baselines::Overrides,
     /// File of labelled questions for `skr`.
     pub(super) skr_examples: Option<PathBuf>,
 }
 
-/// By hand: `flatten` would let misspelt names pass.
+/// Written by hand, because `flatten` would accept misspelt names.
 impl TryFrom<toml::Table> for MethodsTable {
     type Error = toml::de::Error;
 
@@ -127,19 +129,20 @@ impl TryFrom<toml::Table> for MethodsTable {
     }
 }
 
-/// Through whose eyes an agent looks.
+/// A perspective of an agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerspectiveTable {
     pub(super) name: String,
     #[serde(default)]
     pub(super) about: String,
-    /// A model of its own: each setting replaces that of `[chat]`.
+    /// The perspective's own model; each setting replaces that of `[chat]`.
     #[serde(default)]
     pub(super) chat: ChatTable,
 }
 
-/// A chat endpoint. All is optional: roles fill in from `[chat]`, and that from the environment.
+/// A chat endpoint. All settings are optional: roles use those of `[chat]`, and `[chat]` those of
+/// the environment.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ChatTable {
@@ -149,25 +152,25 @@ pub(super) struct ChatTable {
     /// Name of the environment variable that holds the key.
     pub(super) api_key_env: Option<String>,
     pub(super) azure_api_version: Option<String>,
-    /// How a shape of the reply is asked for.
+    /// The way to request a reply of a given schema.
     pub(super) structured: Option<pikerag_models::openai::Structured>,
     pub(super) timeout_seconds: Option<u64>,
     pub(super) in_flight: Option<usize>,
     pub(super) requests_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u32>,
     pub(super) max_attempts: Option<u32>,
-    /// The room that replies have, in tokens.
+    /// The most tokens of a reply.
     pub(super) reply_tokens: Option<NonZeroU32>,
-    /// Headers for every request, beside the key's.
+    /// Headers of every request, besides that of the key.
     pub(super) headers: BTreeMap<String, Secret>,
     /// Further fields of each request's body.
     pub(super) extra: serde_json::Map<String, serde_json::Value>,
-    /// Keys that are not sent, for they were given for another address.
+    /// Keys that are not sent, because they were given for another address.
     #[serde(skip)]
     pub(super) withheld: Vec<String>,
 }
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EmbedKind {
@@ -178,7 +181,7 @@ pub(super) enum EmbedKind {
     Local,
     /// An OpenAI-compatible endpoint.
     OpenAi,
-    /// No vectors: words alone.
+    /// No vectors: searches use words only.
     None,
 }
 
@@ -196,13 +199,13 @@ pub(super) struct EmbedTable {
     pub(super) batch: Option<usize>,
     /// Further fields of each request, such as `dimensions`.
     pub(super) extra: serde_json::Map<String, serde_json::Value>,
-    /// What goes before queries; default: as the model's card has it.
+    /// The prefix of queries; default: that of the model's card.
     pub(super) query_prefix: Option<String>,
-    /// What goes before documents; the same.
+    /// The prefix of documents; default: that of the model's card.
     pub(super) document_prefix: Option<String>,
     /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
     pub(super) weights: Option<PathBuf>,
-    /// As in [`ChatTable`].
+    /// The same as in [`ChatTable`].
     #[serde(skip)]
     pub(super) withheld: Vec<String>,
 }
@@ -212,32 +215,32 @@ pub(super) struct EmbedTable {
 pub(super) struct IndexTable {
     pub(super) max_tokens: Option<u64>,
     pub(super) overlap_tokens: Option<u64>,
-    /// Who decides where chunks end.
+    /// The method that decides where chunks end.
     pub(super) chunking: Chunking,
     /// The fewest tokens of a chunk that a model ends.
     pub(super) min_tokens: Option<u64>,
-    /// What a model sums up; default: tables.
+    /// The texts that a model summarizes; default: tables.
     pub(super) summarize: Option<Vec<Summarized>>,
-    /// Whether a model describes figures; default: where `[roles.describe]` names one.
+    /// Whether a model describes figures; default: if `[roles.describe]` names one.
     pub(super) describe: Option<bool>,
     /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
     pub(super) atoms: Option<Vec<AtomsSetting>>,
-    /// What to build over all documents together.
+    /// The structures to build over all documents together.
     pub(super) with: Vec<Structure>,
-    /// Whether the bytes of files are kept as they were read; default: yes.
+    /// Whether the original bytes of files are kept; default: yes.
     pub(super) originals: Option<bool>,
     /// The largest file whose bytes are kept.
     pub(super) originals_mib: Option<u64>,
 }
 
-/// What is known of tags beforehand.
+/// The declared classes of tags.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TagsTable {
     pub(super) classes: Vec<TagClassTable>,
-    /// Look for further classes where some are declared.
+    /// Whether to find further classes if some are declared.
     pub(super) find: bool,
-    /// Chunks that are looked at for that.
+    /// The number of chunks read to find classes.
     pub(super) sample: Option<usize>,
 }
 
@@ -297,17 +300,17 @@ pub(super) struct LimitsTable {
     pub(super) memory_mib: u64,
     pub(super) cpu_seconds: u64,
     pub(super) wall_seconds: u64,
-    /// Files that are read at a time; else one for each processor, at most [`MOST_PARSERS`].
+    /// Files that are read at a time; default: one for each processor, at most [`MOST_PARSERS`].
     pub(super) parsers: Option<NonZeroUsize>,
-    /// Pictures of a file whose words are recognised.
+    /// The most pictures of a file whose words are recognised.
     pub(super) ocr_pictures: usize,
-    /// Time for one of them.
+    /// Seconds for one picture.
     pub(super) ocr_seconds: u64,
-    /// Time for converting a document of an old format.
+    /// Seconds for converting a document of an old format.
     pub(super) convert_seconds: u64,
 }
 
-/// Each may take `limits.memory_mib`.
+/// The default limit of parallel parsers. Each may take `limits.memory_mib`.
 pub(super) const MOST_PARSERS: usize = 4;
 
 impl LimitsTable {
@@ -337,17 +340,17 @@ impl Default for LimitsTable {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ToolsTable {
-    /// Tesseract; looked for on the path, where it is not set.
+    /// Tesseract; searched on the path if it is not set.
     pub(super) tesseract: Option<PathBuf>,
-    /// What it reads; `eng` and `chi_sim`, where they are installed.
+    /// The languages that it reads; default: `eng` and `chi_sim`, if they are installed.
     pub(super) languages: Vec<String>,
-    /// `LibreOffice`; looked for on the path, where it is not set.
+    /// `LibreOffice`; searched on the path if it is not set.
     pub(super) soffice: Option<PathBuf>,
 }
 
 impl ChatTable {
-    /// This role's settings, filled up from the default's. A role with an address of its own does
-    /// not inherit the default's key: keys go only where they were meant to go.
+    /// This role's settings, completed with the default ones. A role with its own address does not
+    /// inherit the default's key, because keys go only to the address that they were given for.
     pub(super) fn over(&self, default: &Self) -> Self {
         let own_place = self.base_url.is_some() && self.base_url != default.base_url;
         let own_key = own_place || self.api_key_env.is_some();
@@ -359,7 +362,7 @@ impl ChatTable {
                 default.withheld.iter().filter(|key| !self.withheld.contains(key)).cloned(),
             );
         }
-        // A key in place of those is sent; headers stay behind for themselves.
+        // If another key is sent instead, only headers stay listed.
         withheld.retain(|key| api_key.is_none() || key.ends_with(".headers"));
         Self {
             withheld,

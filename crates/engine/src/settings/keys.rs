@@ -1,6 +1,6 @@
-//! Which key goes to which address? To the one that was given at the same place: the environment's key to the
-//! environment's address, the file's to the file's. A key that was given for another address is not sent, and
-//! named where the endpoint refuses.
+//! Sends each key only to the address that was given in the same place: the environment's key to
+//! the environment's address, the file's key to the file's address. A key given for another address
+//! is not sent. If the endpoint refuses the call, the error names that key.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use pikerag_models::Secret;
 use super::environment::Environment;
 use super::file::{ChatTable, SettingsFile};
 
-/// The address where nobody gives one.
+/// The default address.
 pub(super) const OPENAI: &str = "https://api.openai.com/v1";
 
 const CHAT_ADDRESSES: [&str; 4] =
     [OUR_ADDRESS, "OPENAI_BASE_URL", "OPENAI_API_BASE", AZURE_ADDRESS];
-/// Of either kind of endpoint.
+/// The address of either kind of endpoint, OpenAI or Azure.
 const OUR_ADDRESS: &str = "PIKERAG_CHAT_BASE_URL";
 const AZURE_ADDRESS: &str = "AZURE_OPENAI_ENDPOINT";
 const EMBED_ADDRESS: &str = "PIKERAG_EMBED_BASE_URL";
@@ -24,7 +24,7 @@ const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
 const EMBED_KEY: &str = "PIKERAG_EMBED_API_KEY";
 const RERANK_KEY: &str = "PIKERAG_RERANK_API_KEY";
 
-/// The environment goes before the file; keys stay with their addresses.
+/// Completes the file with the environment, which has priority. Keys stay with their addresses.
 pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     let first =
         |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
@@ -50,7 +50,7 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     let customary = match address {
         Some(AZURE_ADDRESS) => AZURE_KEY,
         Some(OUR_ADDRESS) if of_azure => AZURE_KEY,
-        // Azure has no address that would be meant where none is given.
+        // Azure has no default address.
         _ => OPENAI_KEY,
     };
     chat_key(&mut settings.chat, &chat, "chat", Some(customary), environment);
@@ -59,7 +59,7 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     let other = other.filter(|name| is_keyless && environment.get(name).is_some());
     let withheld = &mut settings.chat.withheld;
     withheld.extend(other.filter(|_| withheld.is_empty()).map(str::to_owned));
-    settings.chat.base_url = chat.in_force();
+    settings.chat.base_url = chat.effective();
     let roles = settings.roles.iter_mut().map(|(role, table)| (format!("roles.{role}"), table));
     let perspectives = settings.perspectives.iter_mut();
     let perspectives = perspectives.map(|own| ("perspectives.chat".to_owned(), &mut own.chat));
@@ -74,7 +74,8 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     rerank_key(settings, &chat, first(&[RERANK_ADDRESS]), environment);
 }
 
-/// A reranker has an address of its own. It may be the chat's, where a gateway serves both: then so is the key.
+/// A reranker has its own address. If it is the chat's, as with a gateway for both, the chat's key
+/// is used.
 fn rerank_key(
     settings: &mut SettingsFile,
     chat: &Place,
@@ -83,7 +84,7 @@ fn rerank_key(
 ) {
     let rerank = &mut settings.rerank;
     let place = Place { file: rerank.base_url.clone(), environment: own };
-    rerank.base_url = place.in_force();
+    rerank.base_url = place.effective();
     if rerank.base_url.is_none() {
         return;
     }
@@ -100,7 +101,7 @@ fn rerank_key(
     }
 }
 
-/// Vectors come from the chat's endpoint, key and all, unless they have an address of their own.
+/// Vectors use the chat's endpoint and key, unless they have their own address.
 fn embed_key(
     settings: &mut SettingsFile,
     chat: &Place,
@@ -112,7 +113,7 @@ fn embed_key(
         (None, None) => chat.clone(),
         (file, environment) => Place { file: file.clone(), environment },
     };
-    embed.base_url = place.in_force();
+    embed.base_url = place.effective();
     let own = Own { key: embed.api_key.take(), named: embed.api_key_env.as_deref() };
     let key = pick(own, &place, "embed.api_key", Some(EMBED_KEY), environment);
     (embed.api_key, embed.withheld) = (key.sent, key.withheld);
@@ -130,7 +131,7 @@ fn embed_key(
     }
 }
 
-/// Leaves a table of `[chat]`'s kind only what may go to its address.
+/// Leaves in a table like `[chat]` only the keys and headers that may go to its address.
 fn chat_key(
     table: &mut ChatTable,
     place: &Place,
@@ -141,14 +142,14 @@ fn chat_key(
     let own = Own { key: table.api_key.take(), named: table.api_key_env.as_deref() };
     let key = pick(own, place, &format!("{name}.api_key"), customary, environment);
     (table.api_key, table.withheld) = (key.sent, key.withheld);
-    // Headers may be keys as well.
+    // Headers may contain keys.
     if !place.is_files() && !table.headers.is_empty() {
         table.headers.clear();
         table.withheld.push(format!("{name}.headers"));
     }
 }
 
-/// Where an address was given.
+/// The addresses that the file and the environment give.
 #[derive(Clone)]
 struct Place {
     file: Option<String>,
@@ -156,7 +157,7 @@ struct Place {
 }
 
 impl Place {
-    fn in_force(&self) -> Option<String> {
+    fn effective(&self) -> Option<String> {
         self.environment.clone().or_else(|| self.file.clone())
     }
 
@@ -177,20 +178,21 @@ fn same(a: &str, b: &str) -> bool {
     a.trim().trim_end_matches('/') == b.trim().trim_end_matches('/')
 }
 
-/// What a table of the file says of its key.
+/// The key settings of a table in the file.
 struct Own<'a> {
     key: Option<Secret>,
-    /// A variable of the environment, which the file names.
+    /// The environment variable that the file names.
     named: Option<&'a str>,
 }
 
 struct Key {
     sent: Option<Secret>,
-    /// Settings and variables that hold keys for another address; none where a key is sent.
+    /// Settings and variables with keys for another address; empty if a key is sent.
     withheld: Vec<String>,
 }
 
-/// The key that belongs to the address: a variable that the file names; then that of whoever gave the address.
+/// The key for the address: first the variable that the file names, then the key of the place that
+/// gave the address.
 fn pick(
     own: Own<'_>,
     place: &Place,
@@ -201,7 +203,8 @@ fn pick(
     let sent = |key: Option<Secret>| Key { sent: key, withheld: Vec::new() };
     let mut withheld = Vec::new();
     if let Some(name) = own.named {
-        // A file that names no address leaves it to the environment, where the variable stands too.
+        // A file without an address uses the environment's address, and the variable is in the
+        // environment too.
         if place.is_files() || place.file.is_none() {
             return sent(environment.get(name).map(Secret::new));
         }
@@ -235,8 +238,8 @@ mod tests {
     const AZURE: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "http://azure");
     const AZURE_KEY: (&str, &str) = ("AZURE_OPENAI_API_KEY", "azures");
 
-    /// Where a request goes, with which key, and which keys stay behind: chat, then embeddings.
-    fn told(text: &str, variables: &[(&str, &str)]) -> String {
+    /// The address of a request, its key and the withheld keys: for chat, then for embeddings.
+    fn addresses(text: &str, variables: &[(&str, &str)]) -> String {
         let mut file: SettingsFile = toml::from_str(text).unwrap();
         fill_in(&mut file, &variables.iter().copied().collect());
         let line = |address: &Option<String>, key: &Option<Secret>, withheld: &[String]| {
@@ -256,29 +259,29 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_to_the_address_of_its_giver() {
+    fn a_key_goes_to_the_address_given_with_it() {
         let there = format!("{CHAT}base_url = \"http://there/v1\"\n");
         let there_with_key = format!("{there}api_key = \"files\"\n");
         let named = "api_key_env = \"OPENAI_API_KEY\"\n";
         let lines = [
-            told(CHAT, &[KEY]),
-            told(CHAT, &[KEY, HERE]),
-            told(&there, &[KEY]),
-            told(&format!("{there}{named}"), &[KEY]),
-            told(&there_with_key, &[KEY]),
-            told(&there_with_key, &[HERE]),
-            told(&there_with_key, &[KEY, HERE]),
-            told(&there_with_key, &[KEY, ("OPENAI_BASE_URL", "http://there/v1/")]),
-            told(&format!("{there}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
-            told(&format!("{CHAT}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
-            told(&format!("{CHAT}api_key = \"files\"\n"), &[KEY]),
-            told(&format!("{CHAT}api_key = \"files\"\n"), &[HERE]),
-            told(CHAT, &[AZURE_KEY]),
-            told(&format!("{there}[chat.headers]\nx-key = \"files\"\n"), &[HERE]),
-            told(CHAT, &[KEY, AZURE_KEY, AZURE]),
-            told(CHAT, &[AZURE_KEY, HERE]),
-            told(CHAT, &[KEY, AZURE_KEY, HERE, ("OPENAI_API_VERSION", "1")]),
-            told(CHAT, &[KEY, AZURE]),
+            addresses(CHAT, &[KEY]),
+            addresses(CHAT, &[KEY, HERE]),
+            addresses(&there, &[KEY]),
+            addresses(&format!("{there}{named}"), &[KEY]),
+            addresses(&there_with_key, &[KEY]),
+            addresses(&there_with_key, &[HERE]),
+            addresses(&there_with_key, &[KEY, HERE]),
+            addresses(&there_with_key, &[KEY, ("OPENAI_BASE_URL", "http://there/v1/")]),
+            addresses(&format!("{there}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
+            addresses(&format!("{CHAT}api_key_env = \"MINE\"\n"), &[HERE, ("MINE", "named")]),
+            addresses(&format!("{CHAT}api_key = \"files\"\n"), &[KEY]),
+            addresses(&format!("{CHAT}api_key = \"files\"\n"), &[HERE]),
+            addresses(CHAT, &[AZURE_KEY]),
+            addresses(&format!("{there}[chat.headers]\nx-key = \"files\"\n"), &[HERE]),
+            addresses(CHAT, &[KEY, AZURE_KEY, AZURE]),
+            addresses(CHAT, &[AZURE_KEY, HERE]),
+            addresses(CHAT, &[KEY, AZURE_KEY, HERE, ("OPENAI_API_VERSION", "1")]),
+            addresses(CHAT, &[KEY, AZURE]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
         https://api.openai.com/v1 environments | https://api.openai.com/v1 environments
@@ -302,7 +305,7 @@ mod tests {
         ");
     }
 
-    /// Where a reranker's request goes, with which key, and which keys stay behind.
+    /// The address of a reranker's request, its key and the withheld keys.
     fn reranking(text: &str, variables: &[(&str, &str)]) -> String {
         let mut file: SettingsFile = toml::from_str(text).unwrap();
         fill_in(&mut file, &variables.iter().copied().collect());
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reranker_has_the_key_of_its_own_address() {
+    fn a_reranker_uses_the_key_of_its_address() {
         let own = "[rerank]\nmodel = \"r\"\nbase_url = \"http://ranks/v1\"\n";
         let elsewhere = ("PIKERAG_RERANK_BASE_URL", "http://elsewhere/v1");
         let its_key = ("PIKERAG_RERANK_API_KEY", "ranks");
@@ -341,17 +344,17 @@ mod tests {
     }
 
     #[test]
-    fn vectors_have_the_key_of_their_own_address() {
+    fn embeddings_use_the_key_of_their_address() {
         let own = "[embed]\nmodel = \"e\"\nbase_url = \"http://vectors/v1\"\n";
         let elsewhere = ("PIKERAG_EMBED_BASE_URL", "http://elsewhere/v1");
         let its_key = ("PIKERAG_EMBED_API_KEY", "vectors");
         let lines = [
-            told(own, &[KEY, its_key]),
-            told(&format!("{own}api_key = \"files\"\n"), &[KEY, HERE]),
-            told(own, &[KEY, HERE, elsewhere]),
-            told(own, &[KEY, HERE, elsewhere, its_key]),
-            told("", &[KEY, HERE, its_key]),
-            told("[chat]\nbase_url = \"http://there/v1\"\n", &[its_key]),
+            addresses(own, &[KEY, its_key]),
+            addresses(&format!("{own}api_key = \"files\"\n"), &[KEY, HERE]),
+            addresses(own, &[KEY, HERE, elsewhere]),
+            addresses(own, &[KEY, HERE, elsewhere, its_key]),
+            addresses("", &[KEY, HERE, its_key]),
+            addresses("[chat]\nbase_url = \"http://there/v1\"\n", &[its_key]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
         https://api.openai.com/v1 environments | http://vectors/v1 none, not PIKERAG_EMBED_API_KEY

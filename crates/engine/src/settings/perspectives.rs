@@ -1,11 +1,11 @@
-//! Through whose eyes do the agents of `pike` look, and with which models?
+//! Builds the perspectives of the agents of `pike`, with their models.
 
 use std::sync::Arc;
 
 use super::file::{ChatTable, PerspectiveTable, SettingsFile};
 use super::{ChatSettings, PerspectiveSettings};
 
-/// The perspectives, with the endpoints of those that have one of their own.
+/// The perspectives, with the endpoints of those that have their own.
 pub(super) fn perspectives(
     file: &SettingsFile,
     chat: fn(&ChatTable) -> ChatSettings,

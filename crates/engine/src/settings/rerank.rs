@@ -1,4 +1,4 @@
-//! What does `[rerank]` say? Who puts what a search finds in another order; nobody, unless it is set.
+//! Reads `[rerank]`: the reranker of search hits. Reranking is off by default.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -9,26 +9,27 @@ use serde::Deserialize;
 
 use super::SettingsError;
 
-/// Hits of a search that are reranked.
+/// The number of hits of a search that are reranked.
 const FIRST: usize = 50;
-/// Documents of a call: what Cohere bills as one search.
+/// Documents of a call: as many as Cohere bills as one search.
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
 
-/// Who reranks what a search finds, and how much of it.
+/// The reranker of searches, and the number of hits that it reads.
 #[derive(Clone, Debug)]
 pub struct RerankSettings {
-    /// Who does it.
+    /// The reranker.
     pub by: Reranks,
-    /// The first so many hits of every search; 0, and only those are that ask for it.
+    /// The first hits of every search that are reranked; with 0, only searches that ask for it are
+    /// reranked.
     pub first: usize,
 }
 
-/// Who reranks.
+/// The kind of reranker.
 #[derive(Clone, Debug)]
 pub enum Reranks {
-    /// Nobody: nothing is set.
+    /// None, by the settings.
     Off,
-    /// Nobody, for only an endpoint is set, and none is in use.
+    /// None, because an endpoint is set and pikerag runs offline.
     Offline {
         /// The model that is set.
         model: String,
@@ -37,7 +38,7 @@ pub enum Reranks {
     Endpoint {
         /// Its address, key and headers.
         endpoint: Box<Endpoint>,
-        /// How many documents go into a call, and how many calls at a time.
+        /// The documents of one call, and the calls at a time.
         batch: Batch,
     },
     /// Weights on this machine.
@@ -57,15 +58,15 @@ pub(super) struct RerankTable {
     pub(super) api_key_env: Option<String>,
     pub(super) timeout_seconds: Option<u64>,
     pub(super) in_flight: Option<usize>,
-    /// Documents of a call, at most.
+    /// The most documents of a call.
     pub(super) batch: Option<usize>,
     /// Further fields of each request, such as `truncate`.
     pub(super) extra: serde_json::Map<String, serde_json::Value>,
     /// Folder with `model.safetensors`, `tokenizer.json` and `config.json`.
     pub(super) weights: Option<PathBuf>,
-    /// Hits of a search that are reranked.
+    /// The number of hits of a search that are reranked.
     pub(super) first: Option<usize>,
-    /// Keys that are not sent, for they were given for another address.
+    /// Keys that are not sent, because they were given for another address.
     #[serde(skip)]
     pub(super) withheld: Vec<String>,
 }
@@ -84,7 +85,7 @@ pub(super) fn rerank(table: &RerankTable, offline: bool) -> Result<RerankSetting
             return refuse("rerank.model", "is not set, and `rerank.base_url` names an endpoint");
         }
         (None, Some(_), None) => {
-            let reason = "is not set: no address is the usual one (Jina: `https://api.jina.ai/v1`)";
+            let reason = "is not set, and rerankers have no default address (Jina: `https://api.jina.ai/v1`)";
             return refuse("rerank.base_url", reason);
         }
         (None, Some(model), Some(_)) if offline => Reranks::Offline { model: model.clone() },
@@ -113,7 +114,7 @@ fn batch(table: &RerankTable) -> Batch {
     let usual = Batch::default();
     Batch {
         texts: table.batch.and_then(NonZeroUsize::new).unwrap_or(BATCH),
-        // Servers take what fits their window document by document, not in sum.
+        // Servers apply their window to each document, not to the sum.
         tokens: NonZeroU64::MAX,
         at_once: table.in_flight.and_then(NonZeroUsize::new).unwrap_or(usual.at_once),
     }
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn is_off_unless_a_model_is_set() {
+    fn reranking_is_off_unless_a_model_is_set() {
         let endpoint = "base_url = \"http://127.0.0.1:8012/v1\"\nmodel = \"m\"\n";
         let lines = [
             read("", false),
@@ -155,7 +156,7 @@ mod tests {
         m at http://127.0.0.1:8012/v1, the first 0, 32 a call
         RerankSettings { by: Offline { model: "m" }, first: 50 }
         RerankSettings { by: Local { folder: "w" }, first: 50 }
-        `rerank.base_url` is not set: no address is the usual one (Jina: `https://api.jina.ai/v1`)
+        `rerank.base_url` is not set, and rerankers have no default address (Jina:  `https://api.jina.ai/v1`)
         `rerank.model` is not set, and `rerank.base_url` names an endpoint
         `rerank.weights` and an endpoint are set: leave one of them out
         "#);

@@ -1,4 +1,5 @@
-//! How do flags, environment and file become one value? In this order, each setting checked.
+//! Merges flags, environment and file into the settings, in this order of priority, and checks each
+//! setting.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -32,24 +33,24 @@ use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
 /// The largest file whose bytes are kept.
 const ORIGINALS_MIB: u64 = 64;
 
-/// What is said anew for each run; it goes before everything else.
+/// The flags of one run, which override everything else.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// Folder of the knowledge base.
     pub base: Option<PathBuf>,
     /// The settings file; `pikerag.toml` here, if there is one.
     pub config: Option<PathBuf>,
-    /// No language model and no network.
+    /// Whether neither a language model nor the network is used.
     pub offline: bool,
-    /// Every model call from the record.
+    /// Whether every model call is answered from the ledger.
     pub replay: bool,
-    /// What may be spent at most.
+    /// The most that may be spent.
     pub cap: Cap,
-    /// Model calls in flight.
+    /// The most model calls in flight.
     pub in_flight: Option<usize>,
 }
 
-/// The settings file that is meant, and whether somebody named it.
+/// The path of the settings file, and whether a flag or the environment names it.
 pub fn settings_path(flags: &Flags, environment: &Environment) -> (PathBuf, bool) {
     let named = flags.config.clone();
     let named = named.or_else(|| environment.get("PIKERAG_CONFIG").map(PathBuf::from));
@@ -58,11 +59,11 @@ pub fn settings_path(flags: &Flags, environment: &Environment) -> (PathBuf, bool
 }
 
 impl Settings {
-    /// Reads the settings file, and resolves it with flags and environment.
+    /// Reads the settings file and merges it with flags and environment.
     ///
     /// # Errors
-    /// The file that was named cannot be read, something in it cannot be meant, or a file that was found sets more
-    /// than plain values without being trusted.
+    /// The named file cannot be read, a value makes no sense, or a file that was found sets more
+    /// than plain values and is not trusted.
     pub fn load(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
         if let Some(name) = environment.no_text() {
             return Err(SettingsError::NoText { name: name.to_owned() });
@@ -176,18 +177,18 @@ fn resolve(
     })
 }
 
-/// Who sits before the machine.
+/// The name of the logged-in user.
 fn author(environment: &Environment) -> Option<String> {
     let names = ["USER", "LOGNAME", "USERNAME"];
     names.iter().find_map(|name| environment.get(name)).map(str::to_owned)
 }
 
-/// The folders of the path; one that is relative would find programs in a stranger's folder.
+/// The absolute folders of the path. A relative one would find programs in a stranger's folder.
 fn absolute(path: &str) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
 }
 
-/// The table of each role that has a model: its own, filled up from `[chat]`.
+/// The table of each role that has a model: its own, completed with `[chat]`.
 fn chat_tables(file: &SettingsFile) -> BTreeMap<Role, ChatTable> {
     let default = file.chat.over(&file.chat);
     let mut tables = BTreeMap::new();
@@ -201,7 +202,8 @@ fn chat_tables(file: &SettingsFile) -> BTreeMap<Role, ChatTable> {
     tables
 }
 
-/// The endpoints of these tables. Equal tables share one, so that its limits hold for all its roles together.
+/// The endpoints of these tables. Equal tables share one, so that its limits apply to all its roles
+/// together.
 fn shared(tables: &BTreeMap<Role, ChatTable>) -> BTreeMap<Role, Arc<ChatSettings>> {
     let mut made: Vec<(&ChatTable, Arc<ChatSettings>)> = Vec::new();
     let mut by_role = BTreeMap::new();
@@ -240,7 +242,7 @@ fn chat(table: &ChatTable) -> ChatSettings {
     if let Some(attempts) = table.max_attempts.and_then(NonZeroU32::new) {
         retry.attempts = attempts;
     }
-    // A model that may think for hours may also be waited for.
+    // The total time must cover a model that may think for hours.
     retry.total = retry.total.max(endpoint.timeout * 2);
     ChatSettings { endpoint, limits, retry }
 }
@@ -260,7 +262,7 @@ fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsErr
         EmbedKind::OpenAi if offline => EmbedSettings::Offline,
         EmbedKind::OpenAi => embed_endpoint(table)?,
         EmbedKind::Auto if is_remote && !offline => embed_endpoint(table)?,
-        // Weights that were named must be there; others may be.
+        // Named weights must exist; other weights may be missing.
         EmbedKind::Auto => EmbedSettings::Local { required: table.weights.is_some() },
         EmbedKind::Local => EmbedSettings::Local { required: true },
     })
@@ -299,12 +301,13 @@ fn ingest(
     let atoms = match &index.atoms {
         Some(atoms) => {
             let atoms = atoms.iter().map(|setting| AtomKind::from(*setting)).collect();
-            possible(atoms, has_atomizer, notices)
+            possible_atoms(atoms, has_atomizer, notices)
         }
         None if has_atomizer => vec![AtomKind::Question],
         None => vec![AtomKind::Sentence],
     };
-    // A model for all roles may be blind: it is asked only where somebody says that it sees.
+    // A model for all roles may not see pictures. It describes figures only if the settings name a
+    // model for that role.
     let sees = file.roles.get(&Role::Describe).is_some_and(|own| own.model.is_some());
     let atomizer = tables.get(&Role::Atomize);
     Params {
@@ -334,8 +337,8 @@ fn min_tokens(file: &SettingsFile) -> u64 {
     file.index.min_tokens.unwrap_or(max_tokens / 3)
 }
 
-/// Questions and statements need a model: without one sentences take their place, and the user is told.
-fn possible(
+/// Questions and statements need a model. Without one, sentences replace them, with a notice.
+fn possible_atoms(
     mut atoms: Vec<AtomKind>,
     has_atomizer: bool,
     notices: &mut Vec<Notice>,
@@ -351,7 +354,7 @@ fn possible(
     atoms
 }
 
-/// Tag classes that are declared, and how others are found.
+/// The declared tag classes, and the search for others.
 fn tags(table: &TagsTable) -> TagParams {
     let mut classes = Vec::new();
     for class in &table.classes {
@@ -366,20 +369,21 @@ fn tags(table: &TagsTable) -> TagParams {
 
 #[cfg(test)]
 pikerag_test_support::fuzz_targets! {
-    // Settings, or an error that shows no value: it may be a key. Nothing of a stranger's counts that needs trust.
+    // The result is settings, or an error that shows no value, because it may be a key. A
+    // stranger's settings that need trust do not count.
     settings_file in "corpus/settings" => |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         let environment = Environment::from_iter([("OPENAI_API_KEY", "sk-canary-environment")]);
         let path = std::path::Path::new("pikerag.toml");
         let resolved = parse(path, &text).and_then(|file| resolve(file, &Flags::default(), &environment));
         if let Err(error) = resolved {
-            let mut told = error.to_string();
+            let mut shown = error.to_string();
             let mut source = std::error::Error::source(&error);
             while let Some(cause) = source {
-                told.push_str(&cause.to_string());
+                shown.push_str(&cause.to_string());
                 source = cause.source();
             }
-            assert!(!told.contains("canary"), "{told}");
+            assert!(!shown.contains("canary"), "{shown}");
         }
     };
 }
@@ -405,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_go_before_the_environment_and_that_before_the_file() {
+    fn flags_override_the_environment_and_it_overrides_the_file() {
         let text = "base = \"file\"\n[chat]\nmodel = \"file\"\nin_flight = 3";
         let pairs =
             [("OPENAI_MODEL", "environment"), ("OPENAI_API_KEY", " k "), ("PIKERAG_BASE", "b")];
@@ -445,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn labelled_questions_stand_among_the_parameters() {
+    fn methods_may_name_a_file_of_labelled_questions() {
         let settings = "[methods]\nn = 3\nskr_examples = \"known.jsonl\"\n[[perspectives]]\nname = \"cost\"\nchat = { model = \"m\" }";
         let settings = read(settings, &[]).unwrap();
         let [cost] = settings.perspectives.as_slice() else {
@@ -459,28 +463,28 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_model_is_told_of_where_there_is_none() {
+    fn atoms_that_need_a_missing_model_give_a_notice() {
         let settings = read("[index]\natoms = [\"questions\"]", &[]).unwrap();
         assert_eq!(settings.ingest.atoms, [AtomKind::Sentence]);
         assert_eq!(settings.notices, [Notice::NoAtomizer]);
     }
 
     #[test]
-    fn what_no_one_can_mean_is_refused() {
+    fn values_that_make_no_sense_are_refused() {
         let wrong = |text: &str| match toml::from_str::<SettingsFile>(text) {
             Err(error) => error.to_string(),
             Ok(file) => {
                 resolve(file, &Flags::default(), &Environment::default()).unwrap_err().to_string()
             }
         };
-        for (text, said) in [
+        for (text, expected) in [
             ("[chat]\nmodle = \"x\"", "modle"),
             ("[methods]\nskr = \"x\"", "skr"),
             ("[roles.anser]\nmodel = \"x\"", "anser"),
             ("[index]\nmax_tokens = 3", "`index.max_tokens` must be at least 20"),
             ("[embed]\nkind = \"openai\"", "`embed.model` is not set"),
         ] {
-            assert!(wrong(text).contains(said), "{text}: {}", wrong(text));
+            assert!(wrong(text).contains(expected), "{text}: {}", wrong(text));
         }
     }
 }

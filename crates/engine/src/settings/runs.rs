@@ -1,16 +1,16 @@
-//! What does `[runs]` hold?
+//! Defines `[runs]`: the runs that are kept.
 
 use serde::Deserialize;
 
 use super::RunLimits;
 
-/// How long runs are kept.
+/// The number and age of runs that are kept.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RunsTable {
-    /// The latest so many; 0 keeps none.
+    /// The number of latest runs to keep; 0 keeps none.
     pub(super) keep: usize,
-    /// Those of so many days.
+    /// The days for which runs are kept.
     pub(super) days: u64,
 }
 

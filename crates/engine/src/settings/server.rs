@@ -1,4 +1,4 @@
-//! What does `[server]` hold?
+//! Defines `[server]`: the address of a server, the bases that it serves, and its limits.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,54 +8,55 @@ use serde::Deserialize;
 
 use super::SettingsError;
 
-/// What the base of the settings is called where a server has several.
+/// The name of the settings' base on a server with several bases.
 pub const DEFAULT_BASE: &str = "default";
 
-/// How `pikerag serve` is reached, and what it serves.
+/// The address of `pikerag serve`, the bases that it serves, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
     /// The address that it listens on.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Where it is reached from outside, without a slash at its end: links to passages begin with it.
+    /// Its address from outside, without a slash at its end; links to passages begin with it.
     pub public_url: Option<String>,
-    /// Names by which browsers may call it, besides its address: what `Host` may say.
+    /// The names that browsers may use besides its address: allowed values of `Host`.
     pub names: Vec<String>,
-    /// Pages of other addresses that may call it: what `Origin` may say.
+    /// Pages of other addresses that may call it: allowed values of `Origin`.
     pub origins: Vec<String>,
-    /// The database of keys; none where there is no place for one.
+    /// The database of keys; `None` if there is no place for one.
     pub keys: Option<PathBuf>,
-    /// Where requests are put on record, a line of JSON for each; none for the log alone.
+    /// The audit file, with a line of JSON for each request; `None` writes to the log only.
     pub audit: Option<PathBuf>,
-    /// Further bases, by the names that requests call them.
+    /// Further bases, by the names that requests use.
     pub bases: BTreeMap<String, PathBuf>,
-    /// Folders that are watched, by the base that is made of them.
+    /// Folders that are watched, by the base that indexes them.
     pub watch: BTreeMap<String, Vec<PathBuf>>,
-    /// Below which folder reports of `eval` lie that are shown; none for none.
+    /// The folder with reports of `eval` to show; `None` shows none.
     pub evaluations: Option<PathBuf>,
-    /// Bytes of a request's body, at most; files that are uploaded have a bound of their own.
+    /// The most bytes of a request's body; uploaded files have their own limit.
     pub body_bytes: usize,
-    /// Requests that are under way, at most; streams too.
+    /// The most requests that run at a time, streams included.
     pub requests: usize,
-    /// Questions that are answered at a time, at most.
+    /// The most questions that are answered at a time.
     pub runs: usize,
-    /// Questions that wait for that, at most.
+    /// The most questions that wait for an answer to begin.
     pub runs_waiting: usize,
-    /// Bytes of a question or a query, at most.
+    /// The most bytes of a question or a query.
     pub question_bytes: usize,
-    /// How long it may take to end, once it is told to.
+    /// The longest time that shutting down may take.
     pub grace: Duration,
-    /// Wrong keys from one address that are answered in a minute.
+    /// The wrong keys from one address that are answered per minute.
     pub wrong_keys: u32,
-    /// Passages that one request may have reranked.
+    /// The most passages that one request may have reranked.
     pub rerank_limit: usize,
 }
 
-/// Each holds a state of its base, of which a process has 160; a quarter of them is for searches.
+/// The most parallel runs. Each holds a snapshot of its base, and a process has 160 of them, a
+/// quarter of which is for searches.
 const MOST_RUNS: usize = 120;
 
-/// As it is written.
+/// `[server]` as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServerTable {
@@ -89,7 +90,7 @@ impl ServerTable {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || !name.chars().all(is_plain) || name == DEFAULT_BASE {
                 let reason = format!(
-                    "calls a base `{name}`: a name has letters, digits, `-` and `_`, and `{DEFAULT_BASE}` is that of `base`"
+                    "has a base with the name `{name}`: a name has only letters, digits, `-` and `_`, and `{DEFAULT_BASE}` is the name of `base`"
                 );
                 return Err(refuse("server.bases", &reason));
             }
@@ -105,7 +106,9 @@ impl ServerTable {
             return Err(refuse("server.public_url", "must begin with http:// or https://"));
         }
         if let Some(origin) = self.origins.iter().find(|origin| !is_web(origin)) {
-            let reason = format!("holds `{origin}`: an origin is such as https://chat.example.org");
+            let reason = format!(
+                "contains `{origin}`, which is not an origin such as https://chat.example.org"
+            );
             return Err(refuse("server.origins", &reason));
         }
         let runs = self.runs.unwrap_or(64);

@@ -1,5 +1,5 @@
-//! May a settings file that was found say where requests go, with which keys, and what is started? Only once
-//! somebody has trusted it: this content in this place. (As direnv does it.)
+//! Decides whether a settings file that was found may set endpoints, keys and programs. A user must
+//! first trust it: this content in this place, as in direnv.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -18,35 +18,35 @@ use super::server::ServerTable;
 pub struct TrustedFile {
     /// Its path, links resolved.
     pub path: PathBuf,
-    /// Whether it is still as it was when it was trusted; only then it counts.
+    /// Whether its content is still the trusted one. Otherwise the trust does not count.
     pub state: TrustState,
     /// The settings in it that need trust, by name.
     pub sets: Vec<String>,
 }
 
-/// What has become of a file since it was trusted.
+/// The state of a file since it was trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustState {
-    /// Nothing.
+    /// It is unchanged.
     Trusted,
-    /// It holds something else.
+    /// Its content has changed.
     Changed,
     /// It cannot be read.
     Gone,
 }
 
-/// What is on record of a file, in a file of its own.
+/// The record of a trusted file, which is a file of its own.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     path: PathBuf,
     hash: String,
 }
 
-/// Trusts a settings file as it is now.
+/// Trusts the current content of a settings file.
 ///
 /// # Errors
-/// It cannot be read, is no settings file, or its trust cannot be kept.
+/// The file cannot be read or is not a settings file, or its trust cannot be stored.
 pub fn trust(path: &Path, environment: &Environment) -> Result<TrustedFile, SettingsError> {
     let unreadable = |source| SettingsError::Unreadable { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(unreadable)?;
@@ -58,7 +58,7 @@ pub fn trust(path: &Path, environment: &Environment) -> Result<TrustedFile, Sett
     Ok(TrustedFile { path, state: TrustState::Trusted, sets })
 }
 
-/// All files that were ever trusted and not distrusted since, by path.
+/// All files that were trusted and not distrusted since, by path.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -92,13 +92,13 @@ pub fn trusted(environment: &Environment) -> Result<Vec<TrustedFile>, SettingsEr
     Ok(files)
 }
 
-/// Trusts a file no longer, whether it is still there or not; whether it was trusted.
+/// Removes the trust in a file, which may no longer exist. Returns whether it was trusted.
 ///
 /// # Errors
 /// The record cannot be changed.
 pub fn distrust(path: &Path, environment: &Environment) -> Result<bool, SettingsError> {
     let folder = folder(environment).ok_or(SettingsError::NoStateFolder)?;
-    let path = fs::canonicalize(path).or_else(|_| gone(path));
+    let path = fs::canonicalize(path).or_else(|_| former_path(path));
     let path = path.map_err(|source| SettingsError::Unreadable { path: folder.clone(), source })?;
     match fs::remove_file(entry_of(&folder, &path)) {
         Ok(()) => Ok(true),
@@ -107,7 +107,7 @@ pub fn distrust(path: &Path, environment: &Environment) -> Result<bool, Settings
     }
 }
 
-/// A file that was found sets plain values only, or is trusted.
+/// Checks that a file that was found sets only plain values or is trusted.
 pub(super) fn check(
     path: &Path,
     text: &str,
@@ -123,7 +123,7 @@ pub(super) fn check(
         full.map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
     let known = folder(environment).and_then(|folder| read(&entry_of(&folder, &full)));
     match known {
-        // Names of entries are hashes of paths; two that met would not share a content.
+        // The names of entries are hashes of paths. A collision would not have the same content.
         Some(known) if known.hash == hash(text) && known.path == full => Ok(()),
         known => {
             let has_changed = known.is_some();
@@ -132,9 +132,9 @@ pub(super) fn check(
     }
 }
 
-/// The settings of a file that decide where requests go and with what, what is started or unpacked, what money is
-/// counted with, how much harm a hostile document can do, what of the user's is deleted, which of the user's bases
-/// and files are taken, and who may ask for them.
+/// The settings in a file that need trust. They decide on endpoints and keys, programs, prices,
+/// limits for hostile documents, the user's runs, the bases and files that are used, and who may
+/// request them.
 fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {
@@ -146,8 +146,11 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let (embed, tools, runs) = (&file.embed, &file.tools, RunsTable::default());
     let rerank = &file.rerank;
     let rest = [
-        ("base", file.base.as_deref().is_some_and(leaves)),
-        ("methods.skr_examples", file.methods.skr_examples.as_deref().is_some_and(leaves)),
+        ("base", file.base.as_deref().is_some_and(may_leave_folder)),
+        (
+            "methods.skr_examples",
+            file.methods.skr_examples.as_deref().is_some_and(may_leave_folder),
+        ),
         ("embed.kind", embed.kind == EmbedKind::OpenAi),
         ("embed.base_url", embed.base_url.is_some()),
         ("embed.model", embed.model.is_some()),
@@ -166,7 +169,7 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("tools.languages", !tools.languages.is_empty()),
         ("tools.soffice", tools.soffice.is_some()),
         ("prices", !file.prices.is_empty()),
-        ("limits", widens(&file.limits)),
+        ("limits", raises_limits(&file.limits)),
         ("server", file.server != ServerTable::default()),
         ("runs", file.runs.keep < runs.keep || file.runs.days < runs.days),
     ];
@@ -174,13 +177,13 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     names
 }
 
-/// Whether a path may lead out of the folder that it is relative to.
-fn leaves(path: &Path) -> bool {
+/// Whether a path may leave the folder that it is relative to.
+fn may_leave_folder(path: &Path) -> bool {
     path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Whether a document may take more than it may by default; less does no harm.
-fn widens(limits: &LimitsTable) -> bool {
+/// Whether a document may use more than by default. Lower limits do no harm.
+fn raises_limits(limits: &LimitsTable) -> bool {
     let usual = LimitsTable::default();
     usual.file_mib < limits.file_mib
         || usual.memory_mib < limits.memory_mib
@@ -206,12 +209,13 @@ fn of_chat(name: &str, table: &ChatTable) -> Vec<String> {
     set.map(|(setting, _)| format!("{name}.{setting}")).collect()
 }
 
-/// Of the user's own, never in a project; relative paths would lead there.
+/// The folder of trusted entries, in the user's own folder and never in a project; relative paths
+/// are ignored, because they would lead there.
 fn folder(environment: &Environment) -> Option<PathBuf> {
     Some(state(environment)?.join("trusted"))
 }
 
-/// What the program remembers of a user.
+/// The user's folder for pikerag's state.
 pub(super) fn state(environment: &Environment) -> Option<PathBuf> {
     let absolute =
         |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -234,7 +238,7 @@ fn read(entry: &Path) -> Option<Entry> {
     serde_json::from_slice(&fs::read(entry).ok()?).ok()
 }
 
-/// In one step, so that no half entry is ever read.
+/// Writes an entry in one step, so that an incomplete one is never read.
 fn keep(folder: &Path, entry: &Entry) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -243,8 +247,9 @@ fn keep(folder: &Path, entry: &Entry) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Where a file was that is no longer there: the folder's links resolved, as they were for its entry.
-fn gone(path: &Path) -> std::io::Result<PathBuf> {
+/// The former path of a file that no longer exists, with the folder's links resolved as in its
+/// entry.
+fn former_path(path: &Path) -> std::io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => {
