@@ -1,4 +1,4 @@
-//! Holds the verbs: a module for each, with its request, its response, and its functions over a
+//! Defines the verbs: a module for each, with its request, its response, and its functions over a
 //! [`Session`](crate::Session).
 
 pub(crate) mod ask;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::settings::{Environment, Flags, Settings};
 
-    /// A server can hand every request to another thread. Nothing is polled here.
+    /// A server can move every request to another thread. No future is polled here.
     #[test]
     fn requests_can_be_spawned() {
         fn spawnable(_: impl Future + Send) {}

@@ -74,8 +74,8 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     rerank_key(settings, &chat, first(&[RERANK_ADDRESS]), environment);
 }
 
-/// A reranker has its own address. If it is the chat's, as with a gateway for both, the chat's key
-/// is used.
+/// A reranker has its own address. If this is the chat's, as with a gateway for both, and the
+/// reranker has no key, it uses the chat's key.
 fn rerank_key(
     settings: &mut SettingsFile,
     chat: &Place,

@@ -1,4 +1,4 @@
-//! `ask`: what the base is for. Each question is a run that is kept, whatever comes of it.
+//! Answers questions (`ask`). Each question is a run that is kept, whatever its outcome.
 
 pub(super) mod keeping;
 
@@ -22,67 +22,71 @@ use crate::engine::{DEFAULT_METHOD, Session};
 use crate::error::{EngineError, Result, Wordless};
 use crate::notice::Notice;
 
-/// A question, and how to answer it.
+/// A question, and the way to answer it.
 #[derive(Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskRequest {
     /// The question; at least one word.
     pub question: String,
-    /// A method by name; `pike`, if none is named.
+    /// The name of a method; `pike` if empty.
     #[serde(default)]
     pub method: String,
-    /// The class of the question, where whoever asks knows it; with `pike` alone.
+    /// The class of the question, if you know it; only with `pike`.
     #[serde(default)]
     pub class: Option<TaskClass>,
-    /// The level of the answer (`L1` to `L4`); with `pike` alone.
+    /// The level of the answer (`L1` to `L4`); only with `pike`.
     #[serde(default)]
     pub level: Option<Level>,
-    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
+    /// The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
+    /// which must hold.
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub filter: Filter,
-    /// What was said before, the oldest first: a question that points back is written to stand alone, where there is a model.
+    /// Earlier turns of the conversation, the oldest first. If a model is set, it rewrites a
+    /// question that refers to them as a standalone one.
     #[serde(default)]
     pub earlier: Vec<Turn>,
-    /// Hears what happens while it happens.
+    /// Receives the events of the run as they happen.
     #[serde(skip)]
     pub listener: Option<Arc<dyn RunSink>>,
-    /// Stops the run: no model call is begun after that, and those under way are given up. The engine's own
+    /// Stops the run: no model call begins after that, and running ones are aborted.
     /// [`Engine::cancel`](crate::Engine::cancel) stops it too.
     #[serde(skip)]
     pub cancel: CancellationToken,
 }
 
-/// What is asked, and how.
+/// A question with its method.
 pub(super) struct Asking<'a> {
     pub(super) question: &'a Question,
     pub(super) method: Method,
-    /// What the ports were filtered by.
+    /// The filter of the ports.
     pub(super) filter: &'a Filter,
-    /// What the question's tags are used for.
+    /// The use of the question's tags.
     pub(super) tags: TagUse,
     pub(super) retrace: Option<Retrace>,
 }
 
-/// A run that has ended: with an answer, an error, or because somebody stopped it.
+/// A run that has ended: with an answer, an error or a cancellation.
 #[derive(Debug)]
 pub struct AskResponse {
     /// Its name, state, cost and answer.
     pub run: RunRecord,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<RunEvent>,
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is none.
     pub result: Result<Answer, SolveError>,
-    /// What its calls come to.
+    /// The cost of its calls.
     pub usd: RunUsd,
-    /// Whether the base keeps the run: not a mere repetition, and not where none are to be kept.
+    /// Whether the base keeps the run. It does not keep replays, and none if the settings keep
+    /// none.
     pub is_kept: bool,
-    /// What to know besides.
+    /// Notices about the answer.
     pub notices: Vec<Notice>,
 }
 
 impl Serialize for AskResponse {
-    /// Question, method, answer (with `trace` and `spent`; null where there is none), the run's name, and what it comes to.
+    /// Question, method, answer (with `trace` and `spent`; null if there is none), the run's name
+    /// and state, and its cost.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let answer =
             self.run.answer.as_ref().map(|answer| with_trace(answer, &self.events, &self.run));
@@ -94,24 +98,24 @@ impl Serialize for AskResponse {
     }
 }
 
-/// An answer with what led to it.
+/// An answer with its trace and cost.
 #[derive(Serialize, ToSchema)]
 pub struct TracedAnswer<'a> {
     /// The answer.
     #[serde(flatten)]
     answer: &'a Answer,
-    /// What happened, in order.
+    /// The events, in order.
     trace: Vec<&'a Event>,
-    /// Calls and tokens, whether made or read from the record.
+    /// Calls and tokens, made or read from the ledger.
     spent: &'a Spent,
 }
 
-/// Whether there is anything to look for: `???` is no question.
+/// Whether the text contains a word or number: `???` does not.
 pub(super) fn has_word(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// An answer with what led to it, as files and programs read it.
+/// An answer with its trace and cost, as JSON for files and programs.
 pub(crate) fn traced(answer: &Answer, run: &Finished) -> Value {
     with_trace(answer, &run.events, &run.record)
 }
@@ -121,14 +125,14 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
     json!(TracedAnswer { answer, trace, spent: &run.cost.spent })
 }
 
-/// Answers a question, in a run that is kept.
+/// Answers a question in a run that is kept.
 ///
 /// # Errors
-/// There is no such method or no base. What goes wrong in the run itself is in the response, with its trace and
-/// its cost.
+/// The method or the base does not exist. Errors in the run itself are in the response, with its
+/// trace and cost.
 ///
 /// # Cancel safety
-/// Dropping the future leaves a run without an end; stop it by the request's `cancel` instead.
+/// Dropping the future leaves a run without an end. Use the request's `cancel` to stop it.
 pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
     let rewritten = match request.earlier.is_empty() {
         true => None,
@@ -170,7 +174,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     Ok(run.response(session, notices))
 }
 
-/// Keeps what an answer cost, for forecasts: of the method as it is, without parameters of the user's own.
+/// Stores the cost of an answer for forecasts, if the method has no parameters of its own.
 fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
     let is_plain = method.to_string() == name;
     if session.settings().replay || !is_plain || run.state != RunState::Answered {
@@ -182,20 +186,22 @@ fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
     session.costs().add(session.answering_model(), name, asked);
 }
 
-/// The request with a question that can be understood without what was said earlier: written by the model of the role
-/// `rewrite`, whose call is recorded and paid like any. Where nothing was said earlier, or there is no model, as it stands.
+/// The request with a standalone question, which the model of the role `rewrite` writes from the
+/// earlier turns. The call is recorded and paid like any other. Without earlier turns or a model,
+/// the question stays as it is.
 ///
 /// # Errors
-/// There is no base, or the model's call failed.
+/// The base does not exist, or the model's call failed.
 pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<AskRequest> {
     let turns = std::mem::take(&mut request.earlier);
     let base = session.base_for_a_question().await?;
     if !turns.is_empty()
         && let Some(model) = session.recorded_chat(&base, Role::Rewrite)?
     {
-        let told = pikerag_methods::standalone(model.as_ref(), &turns, &request.question);
-        request.question =
-            session.unless_cancelled(async { Ok(told.await.map_err(SolveError::Ask)?) }).await?;
+        let rewritten = pikerag_methods::standalone(model.as_ref(), &turns, &request.question);
+        request.question = session
+            .unless_cancelled(async { Ok(rewritten.await.map_err(SolveError::Ask)?) })
+            .await?;
     }
     Ok(request)
 }

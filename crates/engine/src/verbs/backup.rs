@@ -1,4 +1,4 @@
-//! `backup` and `restore`: a base as one file, and back.
+//! Writes a base to one file and restores it (`backup`, `restore`).
 
 use std::path::{Path, PathBuf};
 
@@ -8,32 +8,33 @@ use serde::Serialize;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 
-/// What was copied.
+/// The result of a backup or a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackupResponse {
     /// Folder of the base.
     pub base: PathBuf,
-    /// The other end: the backup.
+    /// The backup file.
     pub backup: PathBuf,
-    /// What it holds.
+    /// The content of the backup.
     #[serde(flatten)]
     pub copied: Copied,
 }
 
-/// Writes the base to a new file, in one snapshot, whoever writes to it meanwhile.
+/// Writes the base to a new file, in one snapshot; other processes may write to the base meanwhile.
 ///
 /// # Errors
-/// There is no base, or the file is there already or cannot be written: nothing is left of it then.
+/// The base does not exist, or the file exists already or cannot be written; no part of the file is
+/// left.
 pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
     let base = session.base().await?;
     let copied = base.backup(to).await?;
     Ok(BackupResponse { base: base.folder().to_owned(), backup: to.to_owned(), copied })
 }
 
-/// Makes the base of a backup, and what is derived from it.
+/// Makes the base from a backup, and builds the derived indexes.
 ///
 /// # Errors
-/// There is a base already, or the backup is none, or is damaged.
+/// A base exists already, or the file is not a backup or is damaged.
 pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
     if !from.exists() {
         return Err(EngineError::NotFound {

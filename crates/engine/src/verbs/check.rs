@@ -1,4 +1,4 @@
-//! `check`: is the base whole?
+//! Checks whether a base is undamaged (`check`).
 
 use std::path::PathBuf;
 
@@ -9,29 +9,29 @@ use serde::Serialize;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
-/// What to do about damage.
+/// The handling of damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckRequest {
-    /// Whether what is derived is made again where it is damaged.
+    /// Whether damaged derived indexes are rebuilt.
     pub repair: bool,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckResponse {
     /// Folder of the base.
     pub base: PathBuf,
-    /// Whether nothing is damaged (any more).
+    /// Whether nothing is damaged, after repairs.
     pub sound: bool,
-    /// Part by part, in a fixed order.
+    /// The findings on each part, in a fixed order.
     pub findings: Vec<Finding>,
 }
 
-/// Compares what is derived with the database, and the database with itself. A repair makes the former again;
-/// what was read or paid for is never touched.
+/// Compares the derived indexes with the database, and checks the database itself. A repair
+/// rebuilds derived indexes; it never changes documents or paid results.
 ///
 /// # Errors
-/// There is no base, or it cannot be opened.
+/// The base does not exist or cannot be opened.
 pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResponse> {
     let base = session.base().await?;
     let repair = if request.repair { Repair::Yes } else { Repair::No };
@@ -40,10 +40,10 @@ pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResp
     Ok(CheckResponse { base: base.folder().to_owned(), sound, findings })
 }
 
-/// Whether the base can be read now; a folder that never had one is ready for it.
+/// Checks that the base can be read now. A folder that never had a base counts as ready.
 ///
 /// # Errors
-/// It cannot be opened or read, or is gone.
+/// The base cannot be opened or read, or is gone.
 pub async fn ready(session: &Session) -> Result<()> {
     match session.base_in_part().await {
         Ok(base) => Ok(base.state().await.map(drop)?),

@@ -1,5 +1,5 @@
-//! `classify`: which kind of question is it, and why? Of one question, or of many that are labelled, to see how often the
-//! class is right.
+//! Determines the class of questions (`classify`): of one question with reasons, or of many
+//! labelled ones to measure how often the class is right.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use crate::error::{EngineError, QuestionFile, Result, Wordless};
 use crate::notice::Notice;
 use crate::verbs::ask::has_word;
 
-/// What to classify, and how.
+/// The questions to classify, and the method.
 #[derive(Clone, Debug, Default)]
 pub struct ClassifyRequest {
-    /// A question; empty where a file has them.
+    /// A question; empty if a file has the questions.
     pub question: String,
-    /// A file of questions, one JSON object a line: `question`, and where they are labelled `class`.
+    /// A file of questions, one JSON object per line: `question`, and `class` if they are labelled.
     pub questions: Option<PathBuf>,
-    /// Who tells the class.
+    /// The classifier.
     pub classifier: Classifier,
-    /// What of the base may be seen.
+    /// The part of the base that the classifier may see.
     pub filter: Filter,
 }
 
@@ -30,7 +30,7 @@ pub struct ClassifyRequest {
 pub struct ClassifyResponse {
     /// One for each question.
     pub questions: Vec<ClassifiedQuestion>,
-    /// What to know besides.
+    /// Notices about the result.
     #[serde(skip)]
     pub notices: Vec<Notice>,
 }
@@ -38,22 +38,22 @@ pub struct ClassifyResponse {
 /// A question with its class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassifiedQuestion {
-    /// As it was asked.
+    /// The question as given.
     pub question: String,
     /// Its class.
     pub class: TaskClass,
-    /// The level that it takes.
+    /// The level of the class.
     pub level: Level,
-    /// Who told it.
+    /// The classifier that decided.
     pub by: ClassifiedBy,
-    /// Why.
+    /// The reasons.
     pub reasons: Vec<Statement<Reason>>,
-    /// Calls that it took.
+    /// The number of model calls.
     pub calls: usize,
-    /// The class that the file says it is of.
+    /// The class in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<TaskClass>,
-    /// Whether the file keeps it apart: it was not looked at when rules were made.
+    /// Whether the file marks it as held out: it was not used to make the rules.
     pub apart: bool,
 }
 
@@ -66,10 +66,10 @@ struct Line {
     apart: bool,
 }
 
-/// Tells the class of questions, and answers none of them.
+/// Determines the class of questions without answering them.
 ///
 /// # Errors
-/// There is no base, the file cannot be read, or a model call failed.
+/// The base does not exist, the file cannot be read, or a model call failed.
 pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<ClassifyResponse> {
     let lines = match &request.questions {
         Some(path) => read(path)?,
@@ -84,15 +84,15 @@ pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<Cl
             return Err(EngineError::Wordless(Wordless::Question));
         }
         let asked = Question::new("asked", question.trim());
-        let told = Box::pin(pike::classed(&ports, &asked, request.classifier));
-        let told = session.unless_cancelled(async { Ok(told.await?) }).await?;
+        let classifying = Box::pin(pike::classed(&ports, &asked, request.classifier));
+        let classified = session.unless_cancelled(async { Ok(classifying.await?) }).await?;
         questions.push(ClassifiedQuestion {
             question,
-            class: told.class,
-            level: told.class.level(),
-            by: told.by,
-            reasons: told.reasons,
-            calls: told.calls,
+            class: classified.class,
+            level: classified.class.level(),
+            by: classified.by,
+            reasons: classified.reasons,
+            calls: classified.calls,
             label,
             apart,
         });

@@ -1,4 +1,4 @@
-//! `configured`: which models, caps and places are set, without anything secret?
+//! Shows the models, caps and places that are set, without secrets (`configured`).
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::engine::Session;
 use crate::settings::{EmbedSettings, Reranks};
 
-/// What is set.
+/// The settings in use.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ConfiguredResponse {
     /// The version of the program.
@@ -20,37 +20,37 @@ pub struct ConfiguredResponse {
     pub base: PathBuf,
     /// Whether neither language models nor the network are used, whatever else is set.
     pub offline: bool,
-    /// Whether every call of a model is answered from the record.
+    /// Whether every model call is answered from the ledger.
     pub replay: bool,
-    /// Chat models that are in use, each with the roles that it has.
+    /// Chat models in use, each with its roles.
     pub chat: Vec<ConfiguredModel>,
-    /// Roles without a model: methods do without, or say that they cannot.
+    /// Roles without a model. Methods work without it or report that they cannot.
     pub without_model: Vec<Role>,
-    /// Where vectors come from; none where words alone find.
+    /// The source of vectors; none if searches use words only.
     #[schema(required)]
     pub embedder: Option<ConfiguredModel>,
-    /// Who reranks what searches find.
+    /// The reranker of searches.
     #[schema(required)]
     pub reranker: Option<ConfiguredModel>,
-    /// What may be spent at most.
+    /// The most that may be spent.
     pub cap: ConfiguredCap,
 }
 
-/// A model, and where it is asked.
+/// A model and its endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ConfiguredModel {
-    /// As its endpoint calls it; a folder for weights on this machine, where one is named.
+    /// The model's name at its endpoint; for local weights their name or folder.
     pub model: String,
-    /// Scheme, name and port of the endpoint; none for weights on this machine.
+    /// Scheme, name and port of the endpoint; none for local weights.
     #[schema(required)]
     pub address: Option<String>,
-    /// The roles that it has; none for what has no chat.
+    /// The model's roles; empty if it is not a chat model.
     pub roles: Vec<Role>,
-    /// Whether there is a price for it, so that money can be counted.
+    /// Whether the model has a price, so that its cost can be computed.
     pub has_price: bool,
 }
 
-/// What may be spent; none where there is no bound.
+/// The caps; none if there is no cap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ConfiguredCap {
     /// Calls of chat models.
@@ -64,7 +64,7 @@ pub struct ConfiguredCap {
     pub usd: Option<f64>,
 }
 
-/// What is set: nothing is opened, asked or tried ([`doctor`](crate::doctor) tries).
+/// The settings in use. It opens, calls and tests nothing ([`doctor`](crate::doctor) does).
 pub fn configured(session: &Session) -> ConfiguredResponse {
     let settings = session.settings();
     let mut chat: Vec<ConfiguredModel> = Vec::new();
@@ -125,7 +125,8 @@ fn model_at(session: &Session, endpoint: &Endpoint) -> ConfiguredModel {
     }
 }
 
-/// Scheme, name and port: what stands before a name may be a password, and what follows the port a token.
+/// Scheme, name and port. The part before the name may be a password, and the part after the port a
+/// token.
 fn place_of(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -138,7 +139,7 @@ mod tests {
     use super::place_of;
 
     #[test]
-    fn an_address_keeps_its_secrets() {
+    fn secrets_are_removed_from_addresses() {
         let shown = [
             "https://api.example.org/v1",
             "http://user:pass@10.0.0.1:11434/v1?key=secret",

@@ -1,4 +1,4 @@
-//! `delete`: what leaves the base.
+//! Deletes files from the base (`delete`), and forgets their text.
 
 use std::path::PathBuf;
 
@@ -11,61 +11,63 @@ use super::ask::keeping::now;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
-/// Files and folders whose documents, and all that was made of them, go.
+/// The files and folders to delete, with their documents and all that was derived from them.
 #[derive(Clone, Debug)]
 pub struct DeleteRequest {
-    /// Files, and folders with all that lies below them; they need not exist any more.
+    /// Files, and folders with everything below them; they need not exist any more.
     pub paths: Vec<PathBuf>,
-    /// Whether the calls and runs that hold their text go too, and what was freed is overwritten.
+    /// Whether the calls and runs that contain their text are deleted too, and the freed space is
+    /// overwritten.
     pub forget: bool,
 }
 
-/// The files whose documents are gone.
+/// The deleted files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeleteResponse {
-    /// The files; none, where nothing in the base is named so.
+    /// The files; empty if no file of the base has such a name.
     pub deleted: Vec<String>,
-    /// Calls and runs that hold their text, and are still there.
+    /// Calls and runs that contain their text and still exist.
     #[schema(value_type = RemainsAsJson)]
     pub remains: Remains,
-    /// Calls and runs that held it, and are gone; `None` where that was not asked for.
+    /// Calls and runs that contained it and are deleted; `None` if that was not requested.
     #[schema(value_type = Option<RemainsAsJson>, required)]
     pub forgotten: Option<Remains>,
-    /// Whether what an earlier call had begun to forget was overwritten now.
+    /// Whether this call overwrote the text that an earlier call had begun to forget.
     pub finished: bool,
-    /// Whether what was forgotten is out of the base but not overwritten yet: a question or export that began before still
-    /// reads it.
+    /// Whether the forgotten text is deleted but not overwritten yet, because a question or export
+    /// that began earlier still reads it.
     pub overwrites_later: bool,
 }
 
 /// [`Remains`] in the OpenAPI document.
 #[derive(ToSchema)]
 #[schema(as = Remains)]
-#[expect(dead_code, reason = "it describes")]
+#[expect(dead_code, reason = "only for the schema")]
 struct RemainsAsJson {
-    /// Model calls whose prompt or reply holds their text, or what was made of it.
+    /// Model calls whose prompt or reply contains their text or text derived from it.
     calls: usize,
-    /// Runs that hold it.
+    /// Runs that contain it.
     runs: usize,
-    /// Verified answers that hold it or rest on it.
+    /// Verified answers that contain it or rest on it.
     verified: usize,
 }
 
-/// What would go with files.
+/// The data that would be deleted with files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeletePreview {
-    /// The files; none, where nothing in the base is named so.
+    /// The files; empty if no file of the base has such a name.
     pub files: Vec<String>,
-    /// Documents in them.
+    /// Documents in the files.
     pub documents: usize,
-    /// Chunks of them, each with all that was made of it.
+    /// Chunks of the documents, each with all that was derived from it.
     pub chunks: usize,
-    /// Calls, runs and verified answers that hold their text: they stay, unless the files are forgotten.
+    /// Calls, runs and verified answers that contain their text. They stay, unless the files are
+    /// forgotten.
     #[schema(value_type = RemainsAsJson)]
     pub remains: Remains,
 }
 
-/// What would go if these files were deleted or forgotten; nothing is changed.
+/// The data that would be deleted with these files. It changes nothing.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -84,7 +86,8 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
     Ok(DeletePreview { files, documents, chunks, remains })
 }
 
-/// Overwrites what was forgotten and could not be overwritten then; whether nothing is left of it.
+/// Overwrites forgotten text that could not be overwritten earlier. Returns whether nothing of it
+/// is left.
 ///
 /// # Errors
 /// The base cannot be read or written.
@@ -96,14 +99,14 @@ pub async fn finish_forgetting(session: &Session) -> Result<bool> {
     Ok(base.is_read_only() || base.finish_forgetting().await? != Overwriting::StillRead)
 }
 
-/// Removes files and all that derives from them.
+/// Deletes files and all that was derived from them.
 ///
 /// # Errors
 /// There is no base, or it cannot be written. What was to be forgotten may then be gone and not overwritten:
 /// `check` says so, and the next call goes on.
 pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<DeleteResponse> {
     let base = session.base().await?;
-    // Else what a stopped job was writing would come back.
+    // Without this, the writes of a stopped job could bring text back.
     base.settled().await;
     let names = session.names(&base).await?;
     let under = names.under(&request.paths).into_iter();

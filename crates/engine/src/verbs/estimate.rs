@@ -1,4 +1,4 @@
-//! `estimate`: what would indexing cost?
+//! Estimates the cost of indexing (`estimate`).
 
 use std::path::PathBuf;
 
@@ -13,38 +13,38 @@ use crate::files;
 use crate::notice::Notice;
 use crate::settings::Chunking;
 
-/// What would be indexed, and how, besides what the settings say.
+/// The files to index and the changes to the settings.
 #[derive(Clone, Debug)]
 pub struct EstimateRequest {
-    /// Files, and folders with all that lies below them.
+    /// Files, and folders with everything below them.
     pub paths: Vec<PathBuf>,
-    /// What would be built over all documents together.
+    /// The structures to build over all documents together.
     pub with: Vec<Structure>,
-    /// What would be kept up no longer.
+    /// The structures to stop maintaining.
     pub without: Vec<Structure>,
-    /// Who would decide where chunks end.
+    /// The method that decides where chunks end.
     pub chunking: Option<Chunking>,
-    /// Whether these files alone count, and not what the base lacks besides.
+    /// Whether only these files count, not the other pending work of the base.
     pub own_files: bool,
 }
 
-/// What indexing would cost.
+/// The estimated cost of indexing.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct EstimateResponse {
-    /// Calls and tokens, in all and by role.
+    /// Calls and tokens, in total and by role.
     pub estimate: Estimate,
-    /// US dollars, where the prices are known.
+    /// US dollars, if the prices are known.
     #[schema(required)]
     pub usd: Option<f64>,
-    /// What to know besides.
+    /// Notices about the estimate.
     #[serde(skip)]
     pub notices: Vec<Notice>,
 }
 
-/// Counts what indexing would take; nothing is stored, and nothing is called.
+/// Estimates the cost of indexing. It stores and calls nothing.
 ///
 /// # Errors
-/// The base is there and cannot be read.
+/// The base exists and cannot be read.
 pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<EstimateResponse> {
     let base = if session.has_base() { Some(session.base().await?) } else { None };
     let names = match &base {

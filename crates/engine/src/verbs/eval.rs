@@ -1,5 +1,5 @@
-//! `eval`: methods on sets of questions. All that is known of a run lies in its folder, so that it can go on where
-//! it was left.
+//! Measures methods on sets of questions (`eval`). The folder of a run contains all its data, so
+//! that it can continue after an interruption.
 
 mod corpus;
 mod dry_run;
@@ -34,32 +34,32 @@ use crate::error::{EngineError, Needed, Result};
 use crate::settings::Settings;
 use crate::verbs::eval::corpus::base_of;
 
-/// What to measure, and on what.
+/// The methods or searches to measure, and the questions.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent switch")]
 pub struct EvalRequest<'a> {
     /// Files of questions with their answers.
     pub questions: Vec<PathBuf>,
-    /// Files to index first: one corpus for all questions, or one for each (`-` for none). Without, the questions'
-    /// own paragraphs, where they carry any; else the base of the settings.
+    /// Files to index first: one corpus for all questions, or one for each (`-` for none). Without
+    /// files, the questions' own paragraphs if they have any; otherwise the base of the settings.
     pub corpus: Vec<PathBuf>,
-    /// Format of the questions, if their first record is not to tell.
+    /// Format of the questions; `None` detects it from their first record.
     pub format: Option<String>,
-    /// Methods, with parameters of their own if need be (`kar3:n=3:k=2`).
+    /// Methods, optionally with parameters (`kar3:n=3:k=2`).
     pub methods: Vec<String>,
-    /// Searches to compare, with weights of their own if need be.
+    /// Searches to compare, optionally with weights.
     pub searches: Vec<String>,
-    /// A table of the papers to repeat.
+    /// The preset of a table in the papers to reproduce.
     pub preset: Option<String>,
-    /// Folder in which a preset finds its data sets.
+    /// The folder of the preset's data sets.
     pub data: Option<PathBuf>,
-    /// Whether a model says which answers are right.
+    /// Whether a model judges which answers are right.
     pub judge: bool,
-    /// Whether a model says which answers stem from what was retrieved.
+    /// Whether a model judges which answers follow from the retrieved passages.
     pub consistency: bool,
-    /// Whether it is measured how sure the model is that writes.
+    /// Whether to measure the perplexity of the answering model.
     pub perplexity: bool,
-    /// So many questions of each data set, drawn with the seed.
+    /// The number of questions drawn from each data set with the seed.
     pub limit: Option<usize>,
     /// Seed of the draw, the confidence intervals and the tests.
     pub seed: u64,
@@ -67,22 +67,22 @@ pub struct EvalRequest<'a> {
     pub concurrency: usize,
     /// Folder of the run; `runs/PRESET` for a preset.
     pub out: Option<PathBuf>,
-    /// Whether earlier rows of this folder are forgotten.
+    /// Whether earlier rows in this folder are discarded.
     pub fresh: bool,
-    /// Hears how far it has come.
+    /// Receives the progress.
     pub progress: OnProgress<'a>,
 }
 
-/// The figures, where they were written, and what they cost.
+/// The results, the folder with their files, and their cost.
 #[derive(Debug, Serialize)]
 pub struct EvalResponse {
     /// A row for each method or search on each data set.
     pub report: Report,
-    /// What was paid now; rows of an earlier run in the folder cost nothing again.
+    /// The cost of this run; rows of an earlier run in the folder cost nothing again.
     pub spent: Cost,
     /// Questions that were not answered; the next run tries them again.
     pub failed: usize,
-    /// Why the run ended early, if it did; the next run goes on from there.
+    /// The reason why the run ended early, if it did. The next run continues from there.
     #[serde(serialize_with = "as_chain")]
     pub stopped: Option<EngineError>,
     /// Folder of the run: rows, answers and reports.
@@ -95,21 +95,21 @@ fn as_chain<S: Serializer>(stopped: &Option<EngineError>, to: S) -> Result<S::Ok
     stopped.as_ref().map(|error| error_chain(error)).serialize(to)
 }
 
-/// The tables of the papers that can be repeated.
+/// The presets: tables of the papers that can be reproduced.
 ///
 /// # Errors
-/// Our own list is broken.
+/// The built-in list is broken.
 pub fn presets() -> Result<Vec<Preset>> {
     Ok(pikerag_eval::presets::presets()?)
 }
 
-/// Asks methods questions, and scores their answers.
+/// Asks questions with the methods, and scores the answers.
 ///
 /// # Errors
-/// Nothing could be measured. That questions failed, or that the run ended early, is in the response.
+/// Nothing could be measured. Failed questions and an early end are in the response.
 ///
 /// # Cancel safety
-/// Dropping the future loses at most the calls in flight; the next run goes on.
+/// Dropping the future loses at most the calls in flight. The next run continues.
 pub async fn eval(session: &Session, request: &EvalRequest<'_>) -> Result<EvalResponse> {
     Box::pin(session.unless_cancelled(measure(session, request))).await
 }
@@ -126,7 +126,7 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
     for set in &plan.sets {
         let (base, corpus) = base_of(session, request, &plan, set).await?;
         corpora.extend(corpus);
-        let mut read = told_ports(session, &base, request.progress).await?;
+        let mut read = ports_for_measuring(session, &base, request.progress).await?;
         if plan.perplexity {
             read.models = read.models.with_logprobs();
         }
@@ -158,11 +158,15 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
     Ok(EvalResponse { report, spent: session.cost(), failed, stopped, out: plan.out })
 }
 
-/// What answering works with; what there is to know of it is told.
-async fn told_ports(session: &Session, base: &Base, progress: OnProgress<'_>) -> Result<Ports> {
-    // Each question takes a snapshot of its own.
+/// The ports for answering. It reports their notices as progress.
+async fn ports_for_measuring(
+    session: &Session,
+    base: &Base,
+    progress: OnProgress<'_>,
+) -> Result<Ports> {
+    // Each question takes its own snapshot.
     let (mut ports, notices) = session.ports(base, Arc::new(base.clone())).await?;
-    // Methods are measured, not what people said of the questions.
+    // Verified answers are excluded, because the methods are measured.
     ports.said_until = Some(0);
     for notice in notices {
         progress(Progress::Notice(notice));
@@ -170,7 +174,7 @@ async fn told_ports(session: &Session, base: &Base, progress: OnProgress<'_>) ->
     Ok(ports)
 }
 
-/// Asks what is left to ask of one data set. Why the run ended, if it did.
+/// Asks the remaining questions of one data set. Returns the error that ended the run, if any.
 async fn ask_set(
     session: &Session,
     request: &EvalRequest<'_>,
@@ -229,7 +233,8 @@ async fn ask_set(
     }
 }
 
-/// What is left of a data set, by the questions that were asked: of the same method, else of all.
+/// The remaining calls and tokens of a data set, from its answered questions: of the same method,
+/// else of all methods.
 fn to_go(methods: &[(String, Method)], set: &Set, rows: &Rows) -> Progress {
     let (mut calls, mut tokens) = (0.0, 0.0);
     for (name, _) in methods {
@@ -246,7 +251,7 @@ fn to_go(methods: &[(String, Method)], set: &Set, rows: &Rows) -> Progress {
     Progress::ToGo { calls: calls as u64, tokens: tokens as u64 }
 }
 
-/// What the questions of a data set have cost that were answered by these methods.
+/// The cost of the questions of a data set that these methods have answered.
 fn asked_before(rows: &[Row], data_set: &str, of: impl Fn(&str) -> bool) -> Asked {
     let mut asked = Asked::default();
     for row in rows {
@@ -263,8 +268,8 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 fn check_judges(plan: &Plan, all: &[Ports]) -> Result<()> {
-    let lacks_judge = |ports: &Ports| ports.models.of(Role::Judge).is_none();
-    if (plan.judge || plan.consistency) && all.iter().any(lacks_judge) {
+    let has_no_judge = |ports: &Ports| ports.models.of(Role::Judge).is_none();
+    if (plan.judge || plan.consistency) && all.iter().any(has_no_judge) {
         return Err(EngineError::Needs(Needed::Judge));
     }
     if plan.perplexity && all.iter().any(|ports| ports.models.scorer.is_none()) {
@@ -273,7 +278,8 @@ fn check_judges(plan: &Plan, all: &[Ports]) -> Result<()> {
     Ok(())
 }
 
-/// What failed is tried again, and what nobody has judged; the ledger pays for what was answered.
+/// Whether a row has all the judgments that the plan needs. Other rows are asked again; recorded
+/// replies cost nothing.
 fn is_judged(row: &Row, plan: &Plan) -> bool {
     (!plan.judge || row.acc.is_some() || row.criteria.is_some())
         && (!plan.consistency || row.consistent.is_some() || row.refused)
@@ -307,7 +313,7 @@ fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>
     }
 }
 
-/// The models in use, in one line, to tell runs apart.
+/// The models in use on one line, which distinguishes runs.
 fn models_line(settings: &Settings) -> String {
     if settings.offline {
         return "none".to_owned();
@@ -320,7 +326,7 @@ fn models_line(settings: &Settings) -> String {
     names.join(", ")
 }
 
-/// Sums the rows up, into the run's folder too.
+/// Summarizes the rows, and writes the reports to the run's folder.
 fn keep_reports(plan: &Plan, rows: &[Row], seed: u64) -> Result<Report> {
     let report = report::summarize(rows, seed, &plan.papers);
     keep(&plan.out.join("report.json"), report::json(&report)?.as_bytes())?;

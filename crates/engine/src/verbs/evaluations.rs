@@ -1,4 +1,4 @@
-//! `evaluations`: which reports of measurements lie below the folder that is set for them?
+//! Lists the reports of measurements below the folder that is set for them (`evaluations`).
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,17 @@ use utoipa::ToSchema;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 
-/// Reports that are listed, at most.
+/// The most reports in the list.
 const MOST: usize = 200;
-/// Folders below the one that is set that are looked into.
+/// The depth of folders that are searched below the one that is set.
 const DEPTH: usize = 3;
 
 /// A report by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct EvaluationLine {
-    /// Its folder below the one that is set.
+    /// The report's folder, relative to the one that is set.
     pub name: String,
-    /// When it was written.
+    /// The time when it was written, in milliseconds since 1970.
     #[schema(value_type = u64)]
     pub written: Millis,
 }
@@ -29,16 +29,16 @@ pub struct EvaluationLine {
 /// A report.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct EvaluationResponse {
-    /// Its folder below the one that is set.
+    /// The report's folder, relative to the one that is set.
     pub name: String,
-    /// As `pikerag eval` wrote it: a row for each method or search on each data set.
+    /// The JSON that `pikerag eval` wrote: a row for each method or search on each data set.
     pub report: Value,
 }
 
-/// The reports that `eval` has left below `server.evaluations`, the latest first.
+/// The reports of `eval` below `server.evaluations`, the latest first.
 ///
 /// # Errors
-/// The folder is there and cannot be read.
+/// The folder exists and cannot be read.
 pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
     let Some(folder) = &session.settings().server.evaluations else { return Ok(Vec::new()) };
     if !folder.is_dir() {
@@ -60,10 +60,10 @@ pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
     Ok(found)
 }
 
-/// One of these reports, by its name in the list: no other file is read.
+/// One of these reports, by its name in the list. It reads no other file.
 ///
 /// # Errors
-/// [`EngineError::NotFound`]; it cannot be read.
+/// [`EngineError::NotFound`], or the report cannot be read.
 pub fn evaluation(session: &Session, name: &str) -> Result<EvaluationResponse> {
     let no_such = || EngineError::NotFound { what: Missing::Evaluation, name: name.to_owned() };
     let known = evaluations(session)?.into_iter().any(|line| line.name == name);
@@ -75,7 +75,7 @@ pub fn evaluation(session: &Session, name: &str) -> Result<EvaluationResponse> {
     Ok(EvaluationResponse { name: name.to_owned(), report })
 }
 
-/// What `eval` calls a report.
+/// The file name of a report.
 const REPORT: &str = "report.json";
 
 fn written(path: &Path) -> Millis {

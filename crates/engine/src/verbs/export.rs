@@ -1,4 +1,4 @@
-//! `export`: the whole graph as JSON lines.
+//! Exports the whole graph as JSON lines (`export`).
 
 use std::io::Write;
 
@@ -7,12 +7,13 @@ use pikerag_store::Base;
 use crate::engine::Session;
 use crate::error::Result;
 
-/// A base that is open for its export.
+/// A base that is open for export.
 pub struct Export {
     base: Base,
 }
 
-/// Opens the base for its export, and of it what the caller may see: before anybody makes a file for it.
+/// Opens the part of the base that the caller may see, for export. Errors thus occur before an
+/// output file exists.
 ///
 /// # Errors
 /// There is no base.
@@ -21,7 +22,7 @@ pub async fn export(session: &Session) -> Result<Export> {
 }
 
 impl Export {
-    /// Writes one JSON object per node and edge; all that there is, in one snapshot.
+    /// Writes one JSON object per node and edge, all from one snapshot.
     ///
     /// # Errors
     /// The base cannot be read, or `writer` fails.

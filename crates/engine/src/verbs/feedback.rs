@@ -1,5 +1,5 @@
-//! `feedback`: what people say of answers. What they accept or correct returns to the base, is listed, taken back, and handed
-//! on (PIKE-RAG §4.1).
+//! Stores people's feedback on answers (`feedback`). Accepted and corrected answers become part of
+//! the base; they can be listed, revoked and exported (PIKE-RAG §4.1).
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -20,44 +20,44 @@ use crate::engine::Session;
 use crate::error::{EngineError, FeedbackError, Missing, QuestionFile, Result};
 use crate::verbs::runs::named;
 
-/// What somebody says of the answer of a run.
+/// Feedback on the answer of a run.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeedbackRequest {
-    /// The run whose answer it is: its name, or how that begins; `last` for the latest.
+    /// The run of the answer: its name or the beginning of it, or `last` for the latest run.
     pub run: String,
-    /// What is said of it.
+    /// The verdict on the answer.
     pub verdict: Verdict,
     /// The right answer, with `correct`.
     #[serde(default)]
     pub answer: Option<String>,
-    /// Who says so; if none, the name of the key, else whom the settings name.
+    /// The author; by default the name of the key, else the author in the settings.
     #[serde(default)]
     pub by: Option<String>,
-    /// What else there is to say.
+    /// A note.
     #[serde(default)]
     pub note: String,
 }
 
-/// What is said of an answer.
+/// A verdict on an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is right.
+    /// The answer is right.
     #[default]
     Accept,
-    /// Another one is right.
+    /// Another answer is right.
     Correct,
-    /// It is wrong.
+    /// The answer is wrong.
     Reject,
 }
 
-/// What was kept.
+/// The stored feedback.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FeedbackResponse {
     /// The verified answer.
     pub verified: Verified,
-    /// Whether no passage says what holds: it is the person's word alone.
+    /// Whether no passage supports the right answer, so that it rests on the author alone.
     pub is_bare: bool,
 }
 
@@ -66,20 +66,20 @@ pub struct FeedbackResponse {
 pub struct AnswerPair {
     /// The question.
     pub question: String,
-    /// What a person holds to be right.
+    /// The answer that a person considers right.
     pub better: String,
-    /// What a person corrected or rejected.
+    /// The answer that a person corrected or rejected.
     pub worse: String,
-    /// Who said so of the worse one.
+    /// The author of the verdict on the worse answer.
     pub by: String,
 }
 
-/// What became of a file of verified answers.
+/// The result of an import of verified answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportResponse {
     /// Verified answers that were read and kept.
     pub kept: usize,
-    /// Those of them that rest on passages which this base does not have.
+    /// The imported ones that rest on passages which this base does not have.
     pub stale: usize,
 }
 
@@ -90,7 +90,8 @@ struct Line {
     verified: Verified,
 }
 
-/// Keeps what somebody says of an answer. Who judges the same answer again says it anew.
+/// Stores feedback on an answer. New feedback of the same author on the same answer replaces the
+/// earlier one.
 ///
 /// # Errors
 /// [`EngineError::NotFound`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
@@ -121,7 +122,7 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
     };
     let question = run.question.query().trim().to_owned();
     let grounds = match &correction {
-        // A sentence that the answer quotes falsely is no ground.
+        // A wrong quote in the answer is not evidence.
         None => grounds_of(answer),
         Some(text) => support_of(session, &base, &run, text).await?,
     };
@@ -145,7 +146,7 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
     Ok(FeedbackResponse { verified, is_bare })
 }
 
-/// What people said of answers, the latest first; of answers that rest on what the caller may not see, nothing.
+/// Feedback on answers, the latest first, without answers that rest on text the caller may not see.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -154,7 +155,8 @@ pub async fn verified(session: &Session) -> Result<Vec<KeptVerified>> {
     Ok(seen.verified().await?)
 }
 
-/// Those whose sources have changed since, and that nobody has said anything later of: somebody has to look at them again.
+/// Verified answers whose sources have changed, without later feedback on the question. A person
+/// must check them again.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -162,10 +164,10 @@ pub async fn stale_verified(session: &Session) -> Result<Vec<KeptVerified>> {
     stale(&session.base().await?).await
 }
 
-/// Takes back what somebody said, by its identifier or how that begins; what it was.
+/// Revokes feedback, by its identifier or the beginning of it, and returns it.
 ///
 /// # Errors
-/// [`FeedbackError::NoVerified`] where there is none or more than one; the base cannot be written.
+/// [`FeedbackError::NoVerified`] if none or several match; the base cannot be written.
 pub async fn revoke_verified(session: &Session, id: &str) -> Result<Verified> {
     let (base, id) = (session.base().await?, id.trim());
     let all = base.verified().await?;
@@ -178,8 +180,8 @@ pub async fn revoke_verified(session: &Session, id: &str) -> Result<Verified> {
     Ok(kept.verified.clone())
 }
 
-/// Pairs of a better and a worse answer: of each correction, and of each rejected answer to a question of which a right
-/// one is known.
+/// Pairs of a better and a worse answer: one for each correction, and one for each rejected answer
+/// to a question with a known right answer.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -189,7 +191,7 @@ pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
     for Verified { question, given, by, .. } in
         all.iter().map(|kept| &kept.verified).filter(|said| said.holds() != Some(&said.given))
     {
-        // The latest word on the question is the better one.
+        // The latest right answer to the question is the better one.
         let right = all.iter().map(|kept| &kept.verified);
         let right = right.filter(|other| other.question == *question);
         let better = right.filter_map(Verified::holds).find(|better| better != given);
@@ -203,7 +205,7 @@ pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
     Ok(pairs)
 }
 
-/// Writes all verified answers, one JSON object a line, the latest first; how many.
+/// Writes all verified answers, one JSON object per line, the latest first. Returns their number.
 ///
 /// # Errors
 /// There is no base, it cannot be read, or `writer` fails.
@@ -216,12 +218,13 @@ pub async fn export_verified(session: &Session, writer: &mut (dyn Write + Send))
     Ok(all.len())
 }
 
-/// Takes over verified answers of another base. They were said of other documents: none is taken for an answer until
-/// somebody here accepts it.
+/// Imports verified answers of another base. They refer to other documents, so none is used as an
+/// answer until someone accepts it here.
 ///
 /// # Errors
-/// [`EngineError::QuestionsUnreadable`] where the file cannot be read, [`EngineError::BadQuestion`] where a line of it is no
-/// verified answer: then nothing is kept. There is no base, or it cannot be written.
+/// [`EngineError::QuestionsUnreadable`] if the file cannot be read, [`EngineError::BadQuestion`] if
+/// a line is not a verified answer; nothing is stored in these cases. There is no base, or it
+/// cannot be written.
 pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportResponse> {
     let base = session.base().await?;
     let unreadable = |source| EngineError::QuestionsUnreadable {
@@ -242,7 +245,8 @@ pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportRes
     });
     let mut all = read.collect::<Result<Vec<Verified>>>()?;
     for said in &mut all {
-        // Who wrote the file says what it is, not whose node it takes the place of.
+        // The file's identifiers are not trusted, because they could replace other answers of this
+        // base.
         said.id = Verified::id_of(&said.question, &said.given, &said.by);
     }
     let ids: Vec<_> = all.iter().map(|said| said.id).collect();
@@ -252,8 +256,8 @@ pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportRes
     Ok(ImportResponse { kept: ids.len(), stale: ours.filter(|kept| kept.is_stale()).count() })
 }
 
-/// The passages that say what a person corrected an answer to, among those that the run saw and those that its question
-/// finds today.
+/// The passages that support a corrected answer, among those that the run saw and those that its
+/// question finds now.
 async fn support_of(
     session: &Session,
     base: &Base,
@@ -266,7 +270,7 @@ async fn support_of(
     Ok(find_support(&ports, &run.question, &context, text).await?)
 }
 
-/// The class that the question was answered as; the model's and the rules' word is in the trace.
+/// The class of the answered question. For answers from passages, it is in the trace.
 async fn class_of(base: &Base, run: &RunRecord, answer: &Answer) -> Result<Option<TaskClass>> {
     if let Some(worked) = &answer.worked {
         return Ok(Some(worked.class));
@@ -278,7 +282,7 @@ async fn class_of(base: &Base, run: &RunRecord, answer: &Answer) -> Result<Optio
     }))
 }
 
-/// As [`stale_verified`].
+/// The same as [`stale_verified`].
 pub(super) async fn stale(base: &Base) -> Result<Vec<KeptVerified>> {
     let mut settled = BTreeSet::new();
     let mut all = base.verified().await?;
@@ -286,7 +290,7 @@ pub(super) async fn stale(base: &Base) -> Result<Vec<KeptVerified>> {
     Ok(all)
 }
 
-/// The citations that hold, each passage once.
+/// The correct citations, each passage once.
 fn grounds_of(answer: &Answer) -> Vec<Ground> {
     let mut grounds: Vec<Ground> = Vec::new();
     for citation in &answer.citations {

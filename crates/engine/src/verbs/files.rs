@@ -1,4 +1,4 @@
-//! `files`: which files is the base made of?
+//! Lists the files of the base (`files`).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,51 +12,51 @@ use crate::error::Result;
 use crate::presence::Presence;
 use crate::uploads::Uploads;
 
-/// The files that a base is made of.
+/// The files of a base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilesResponse {
-    /// The folder that names count from.
+    /// The folder that names are relative to.
     pub root: PathBuf,
-    /// By name.
+    /// The files, by name.
     pub files: Vec<FileLine>,
 }
 
 /// A file of the base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FileLine {
-    /// What it is called; its documents' URIs begin with it.
+    /// The name; its documents' URIs begin with it.
     pub name: String,
-    /// Where it is, or was.
+    /// The place where it is or was.
     #[schema(value_type = String)]
     pub path: PathBuf,
-    /// What it was called when it came over the wire; none for one that lay on this machine.
+    /// The name under which it was uploaded; none for a file from this machine.
     #[schema(required)]
     pub sent_as: Option<String>,
-    /// Whether it is there.
+    /// Whether it exists.
     pub on_disk: OnDisk,
-    /// Documents in it.
+    /// Documents in the file.
     pub documents: usize,
-    /// Chunks of them.
+    /// Chunks of the documents.
     pub chunks: usize,
-    /// BLAKE3 of the bytes that were read, in hexadecimal; empty where it is to be read again.
+    /// BLAKE3 of the bytes that were read, in hexadecimal; empty if the file must be read again.
     pub hash: String,
     /// Other files with the same bytes, by name.
     pub same_as: Vec<String>,
 }
 
-/// Whether a file is there.
+/// Whether a file exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDisk {
-    /// Yes; whether it was changed since, indexing tells.
+    /// It exists. Indexing detects whether it has changed.
     There,
-    /// No, the folder that would hold it shows.
+    /// It does not exist, as its folder shows.
     Gone,
-    /// The folder that would hold it cannot be read, or may be a disk that is not mounted.
+    /// It is unknown: its folder cannot be read, or may be a disk that is not mounted.
     Unclear,
 }
 
-/// Lists the files that the base is made of, as far as the caller may see them, and looks whether they are there.
+/// Lists the files of the base that the caller may see, and checks whether they exist.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.

@@ -1,4 +1,4 @@
-//! `forecast`: what would one question cost?
+//! Forecasts the cost of one question (`forecast`).
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
@@ -9,38 +9,38 @@ use utoipa::ToSchema;
 use crate::engine::{DEFAULT_METHOD, Session};
 use crate::error::Result;
 
-/// Tokens of a chunk where the corpus is not at hand: a paragraph of the papers' data sets (KAR³
-/// Table 12, less the prompt).
+/// Tokens of a chunk if the corpus is unknown: a paragraph of the papers' data sets (KAR³ Table 12,
+/// less the prompt).
 pub(super) const USUAL_CHUNK: u64 = 110;
-/// Runs of the base that are looked at, the latest.
+/// The number of latest runs that a forecast uses.
 pub(super) const RUNS: usize = 1000;
-/// As many questions those of other bases count for.
+/// The most questions that those of other bases count for.
 pub(super) const ELSEWHERE: u64 = 5;
 
-/// What one question would cost.
+/// The forecast cost of one question.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct QuestionForecast {
     /// The method.
     pub method: String,
-    /// Calls and tokens as it usually goes, and at most; zero where no model is set.
+    /// Typical and highest calls and tokens; zero if no model is set.
     pub forecast: Expected,
     /// The same in US dollars.
     pub usd: ForecastUsd,
 }
 
-/// US dollars, where prices are known.
+/// US dollars, if prices are known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ForecastUsd {
-    /// As it usually goes.
+    /// The typical cost.
     #[schema(required)]
     pub typical: Option<f64>,
-    /// The most it can be, where every loop goes to its end; none without a price.
+    /// The highest cost, if every loop runs to its end; none without a price.
     #[schema(required)]
     pub most: Option<f64>,
 }
 
-/// What one question would cost by a method, the usual one where none is named: by the cost model, put right by what questions
-/// have cost. Nothing is asked.
+/// The cost of one question with a method, or the default one if empty: by the cost model,
+/// corrected with the costs of earlier questions. It makes no calls.
 ///
 /// # Errors
 /// There is no such method; there is no base, or it cannot be read.
@@ -61,7 +61,7 @@ pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecas
     let runs: Vec<RunRecord> =
         runs.into_iter().filter(|run| session.may_see(&run.filter)).collect();
     let mut forecast =
-        experienced(session, name, 1, expected(&method, &setting), asked_here(&method, &runs));
+        with_known_costs(session, name, 1, expected(&method, &setting), asked_here(&method, &runs));
     if !session.has_chat(Role::Answer) {
         forecast = Expected { typical: Bill::default(), most: Bill::default(), ..forecast };
     }
@@ -72,21 +72,22 @@ pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecas
     Ok(QuestionForecast { method: name.to_owned(), forecast, usd })
 }
 
-/// What was foretold, put right by what is known: what questions cost this user with this model elsewhere, then those asked of
-/// this base.
-pub(super) fn experienced(
+/// The forecast of the cost model, corrected with known costs: first those of this user's questions
+/// with this model on other bases, then those on this base.
+pub(super) fn with_known_costs(
     session: &Session,
     label: &str,
     questions: u64,
-    foretold: Expected,
+    prior: Expected,
     here: Asked,
 ) -> Expected {
     let elsewhere = session.costs().known(session.answering_model(), label).unwrap_or_default();
-    // Other bases have chunks of other lengths: their questions count as much as five of this one's.
-    foretold.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
+    // Other bases have chunks of other lengths, so their questions count as at most five of this
+    // one's.
+    prior.learned(questions, elsewhere.at_most(ELSEWHERE)).learned(questions, here)
 }
 
-/// By the dearest of the models that answer questions; none where no price is known.
+/// The price at the most expensive of the models that answer questions; none if no price is known.
 pub(super) fn usd_of_asking(session: &Session, bill: &Bill) -> Option<f64> {
     let prices = session.settings().prices_by_role();
     let roles = [Role::Propose, Role::Select, Role::Answer, Role::Judge];
@@ -96,7 +97,7 @@ pub(super) fn usd_of_asking(session: &Session, bill: &Bill) -> Option<f64> {
     costs.map(|price| usage.priced(*price)).reduce(f64::max)
 }
 
-/// What questions have cost that were answered by the same method with the same parameters.
+/// The cost of the questions answered with the same method and the same parameters.
 pub(super) fn asked_here(method: &Method, runs: &[RunRecord]) -> Asked {
     let mut here = Asked::default();
     for run in runs {

@@ -1,4 +1,5 @@
-//! `graph`: what the base consists of, what stands around a node, and the graph for other programs.
+//! Counts the graph, shows the surroundings of a node, and exports the graph for other programs
+//! (`graph`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -15,10 +16,10 @@ use crate::graph::{
     self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
 };
 
-/// Nodes around a node that are shown, at most.
+/// The most nodes that are shown around a node.
 const MOST: usize = 500;
 
-/// Of what the graph consists.
+/// The counts of the graph's nodes and edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GraphSummary {
     /// Nodes by layer and kind.
@@ -27,29 +28,29 @@ pub struct GraphSummary {
     pub edges: BTreeMap<String, usize>,
 }
 
-/// Around which node to look.
+/// The node whose surroundings are requested.
 #[derive(Clone, Debug)]
 pub struct GraphAroundRequest {
-    /// An identifier, a document's path or title, the name of an entity.
+    /// An identifier, a document's path or title, or the name of an entity.
     pub of: String,
-    /// How many edges away.
+    /// The most edges away from the node.
     pub depth: u8,
-    /// Nodes at most; 500, if more.
+    /// The most nodes, up to 500.
     pub most: usize,
 }
 
-/// A node and what stands around it.
+/// A node and the nodes around it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct GraphAround {
     /// The identifier of the node in the middle.
     pub of: String,
-    /// It and those around it, by identifier.
+    /// The node and those around it, by identifier.
     pub nodes: Vec<GraphNode>,
     /// The edges among them.
     pub edges: Vec<GraphEdge>,
-    /// Nodes that stand as near, and were too many.
+    /// Nodes at the same distance that exceed the limit.
     pub left_out: usize,
-    /// How many other nodes are called so.
+    /// The number of other nodes with this name.
     #[serde(skip)]
     pub others: usize,
     /// The tree that begins at the node, line by line.
@@ -57,51 +58,52 @@ pub struct GraphAround {
     pub tree: Vec<String>,
 }
 
-/// As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that.
+/// The part of the graph that a person can view: the documents with most edges, their chunks, and
+/// the nodes derived from those.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct GraphOverview {
-    /// By identifier.
+    /// The nodes, by identifier.
     pub nodes: Vec<GraphNode>,
     /// The edges among them.
     pub edges: Vec<GraphEdge>,
-    /// Nodes of the graph, shown or not.
+    /// All nodes of the graph, shown or not.
     pub of: usize,
 }
 
-/// A node as a face shows it.
+/// A node for display.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct GraphNode {
-    /// As edges name it.
+    /// The identifier, as edges name it.
     pub id: String,
     /// `source`, `chunk`, `atom`, …
     pub node: String,
-    /// What of its kind; may be empty.
+    /// The sort within the kind; may be empty.
     pub kind: String,
     /// The layer of the paper's graph that it belongs to.
     pub layer: LayerKind,
-    /// What it is called.
+    /// The name.
     pub label: String,
-    /// What there is to read.
+    /// The text.
     pub text: String,
-    /// The document it stands in; may be empty.
+    /// The URI of its document; may be empty.
     pub uri: String,
-    /// The page, where there are pages.
+    /// The page, if the document has pages.
     #[schema(required)]
     pub page: Option<u64>,
 }
 
-/// An edge as a face shows it, from `from` to `to`.
+/// An edge for display, from `from` to `to`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GraphEdge {
     /// `contains`, `refers_to`, …
     pub edge: String,
-    /// The node it leads from.
+    /// The node that it leads from.
     pub from: String,
-    /// The node it leads to.
+    /// The node that it leads to.
     pub to: String,
 }
 
-/// How to write the graph.
+/// The format of the exported graph.
 #[derive(
     Clone,
     Copy,
@@ -116,21 +118,21 @@ pub struct GraphEdge {
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum GraphFormat {
-    /// One JSON object per node and edge; all that there is.
+    /// One JSON object per node and edge, with all data.
     #[default]
     Jsonl,
     /// XML for graph programs.
     Graphml,
-    /// One page without any outside part.
+    /// One self-contained HTML page.
     Html,
 }
 
-/// What to write of the graph.
+/// The part of the graph to export, and the format.
 #[derive(Clone, Debug)]
 pub struct GraphExportRequest {
     /// The format of the file.
     pub format: GraphFormat,
-    /// Only what stands around this node (a page).
+    /// Exports only the surroundings of this node (only for a page).
     pub of: Option<String>,
     /// The most nodes of a page.
     pub nodes: usize,
@@ -140,18 +142,18 @@ pub struct GraphExportRequest {
 pub struct GraphExport {
     base: Base,
     request: GraphExportRequest,
-    /// What the page is drawn around.
+    /// The node in the middle of the page.
     start: Option<Node>,
 }
 
-/// How much of the graph a page shows.
+/// The counts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphDrawn {
     /// Nodes on the page.
     pub shown: usize,
-    /// Nodes of the graph, shown or not.
+    /// All nodes of the graph, shown or not.
     pub nodes: usize,
-    /// Nodes that were too many.
+    /// Nodes that exceed the limit.
     pub left_out: usize,
 }
 
@@ -190,13 +192,13 @@ fn summary(base: &Base) -> Result<GraphSummary> {
     Ok(summary)
 }
 
-/// A node with its neighbours, read without the rest of the graph.
+/// A node with its neighbours; the rest of the graph is not read.
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
 pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
     let base = session.visible_base().await?;
-    let look = move || {
+    let read = move || {
         let (node, others) = found(&base, &request.of)?;
         let most = request.most.clamp(1, MOST);
         let found = around(&by_id(&base), &edges_of(&base), node.id, request.depth, most)?;
@@ -210,25 +212,25 @@ pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Res
             tree: found.tree(node.id, request.depth),
         })
     };
-    blocking(look).await?
+    blocking(read).await?
 }
 
-/// As many nodes as can be looked at, at most 500. The whole graph is read for it.
+/// A selection of at most `most` nodes, up to 500. It reads the whole graph.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
 pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
     let place = session.engine().long_read().await?;
     let base = session.visible_base().await?;
-    let look = move || {
+    let read = move || {
         let selection = select(&all(&base), &edges(&base), most.clamp(1, MOST))?;
         let (nodes, edges) = shown_of(&selection.around);
         Ok(GraphOverview { nodes, edges, of: selection.nodes })
     };
-    place.run(look).await?
+    place.run(read).await?
 }
 
-/// Opens the base for the export of its graph: before anybody makes a file for it.
+/// Opens the base for the export of its graph. Errors thus occur before an output file exists.
 ///
 /// # Errors
 /// There is no base; [`EngineError::NotFound`].
@@ -245,7 +247,7 @@ pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Res
 }
 
 impl GraphExport {
-    /// Writes the graph; how much of it, where it is a page.
+    /// Writes the graph; for a page, it returns the counts.
     ///
     /// # Errors
     /// The base cannot be read, or `writer` fails.
@@ -301,7 +303,7 @@ fn all(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {
     |each: Each<'_>| Ok(base.export(each)?)
 }
 
-/// Its edges alone.
+/// The edges of the graph, line by line.
 fn edges(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {
     |each: Each<'_>| Ok(base.export_edges(each)?)
 }
@@ -314,7 +316,7 @@ fn edges_of(base: &Base) -> impl Fn(&[NodeId]) -> Result<Vec<ExportLine>> + '_ {
     |ids: &[NodeId]| Ok(base.edges_of(ids)?)
 }
 
-/// The node that is called so, and how many others are.
+/// The node with this name, and the number of others with it.
 fn found(base: &Base, of: &str) -> Result<(Node, usize)> {
     let named = |each: Each<'_>| Ok(base.export_named(each)?);
     let found = find(&by_id(base), &named, &all(base), of)?;

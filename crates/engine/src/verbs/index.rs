@@ -1,4 +1,4 @@
-//! `index`: what goes into the base.
+//! Indexes files into the base (`index`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -23,81 +23,84 @@ use crate::names::Names;
 use crate::presence::{Doubt, Presence, mounts_above};
 use crate::settings::Chunking;
 use crate::verbs::original::keep_originals;
-use crate::verbs::progress::{tell, tell_notices};
+use crate::verbs::progress::{report_notices, report_progress};
 
-/// What to index, and how, besides what the settings say.
+/// The files to index and the changes to the settings.
 #[derive(Clone)]
 pub struct IndexRequest<'a> {
-    /// Files, and folders with all that lies below them; hidden files are passed over.
+    /// Files, and folders with everything below them; hidden files are skipped.
     pub paths: Vec<PathBuf>,
-    /// Whether files that are certainly gone from the given folders are removed from the base.
+    /// Whether files that are certainly gone from the given folders are deleted from the base.
     pub prune: bool,
-    /// Whether to ask again what models refused, or did not answer readably, in earlier runs.
+    /// Whether to repeat calls that models refused, or answered unreadably, in earlier runs.
     pub retry_refused: bool,
-    /// What to build over all documents together.
+    /// The structures to build over all documents together.
     pub with: Vec<Structure>,
-    /// What is kept up no longer, though settings or earlier runs ask for it; what there is of it stays as it is.
+    /// The structures to stop maintaining, even if settings or earlier runs request them; existing
+    /// data is kept.
     pub without: Vec<Structure>,
-    /// Who decides where chunks end.
+    /// The method that decides where chunks end.
     pub chunking: Option<Chunking>,
-    /// What of the base is built besides.
+    /// The other pending work to do.
     pub scope: IndexScope,
-    /// Calls to chat models of the bill that was accepted; `None`: as many as it takes.
+    /// The calls to chat models in the accepted bill; `None` for no limit.
     pub accepted_calls: Option<u64>,
-    /// Hears how far it has come.
+    /// Receives the progress.
     pub progress: OnProgress<'a>,
 }
 
-/// What indexing builds besides reading files.
+/// The work that indexing does besides reading files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexScope {
-    /// All that is pending in the base, whoever brought it in.
+    /// All pending work of the base, of any origin.
     Base,
-    /// What the files need; the rest of the base only where that takes no more than the bill of the files.
+    /// The work for the files. Other pending work is done only if it fits into the bill of the
+    /// files.
     Files,
-    /// The same of those files alone that are new or changed.
+    /// The same, only for the files that are new or changed.
     Changed,
 }
 
-/// What came of indexing.
+/// The result of indexing.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct IndexResponse {
-    /// By file, and in all.
+    /// The report, by file and in total.
     pub report: Report,
-    /// Files removed, for they are gone from the given folders.
+    /// Files deleted because they are gone from the given folders.
     pub pruned: Vec<String>,
-    /// Pieces that models had refused, and were asked about again.
+    /// Pieces that models had refused and that were tried again.
     pub retried: usize,
-    /// Files that are gone from disk, wherever they were, and of which the base still holds all: it answers from them.
+    /// Files that are gone from disk, in any folder, and still in the base, which answers from
+    /// them.
     pub gone: Vec<String>,
-    /// Files that are not seen and may be there all the same. They are never removed.
+    /// Files that are not visible and may still exist. They are never deleted.
     pub unseen: Vec<Unseen>,
-    /// Files whose bytes are kept since.
+    /// The files whose original bytes were stored.
     pub originals: KeptOriginals,
-    /// Verified answers whose sources have changed: somebody has to look at them again.
+    /// Verified answers whose sources have changed and that a person must check again.
     pub stale_answers: usize,
-    /// What was paid, models and embeddings.
+    /// The cost of models and embeddings.
     pub spent: Cost,
     /// Folder of the base.
     #[schema(value_type = String)]
     pub base: PathBuf,
 }
 
-/// Files of the base that are not seen, and stay because they may be there all the same.
+/// Files of the base that are not visible, and stay because they may still exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Unseen {
-    /// The folder that tells nothing of them.
+    /// The folder that proves nothing about them.
     #[schema(value_type = String)]
     pub folder: PathBuf,
-    /// How many they are.
+    /// The number of files.
     pub files: usize,
-    /// Why it tells nothing.
+    /// The reason why it proves nothing.
     #[schema(value_type = String)]
     pub why: Doubt,
 }
 
-/// Reads files and folders into the base, which is made where there is none and something to read; then does all
-/// that an earlier run left undone. A file that fails is named in the report, and the rest go on.
+/// Reads files and folders into the base, then does all pending work. A missing base is created if
+/// there is something to read. A file that fails is listed in the report, and the others continue.
 ///
 /// # Errors
 /// The base cannot be written, or a model is not set up right.
@@ -118,7 +121,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     tools.reader =
         Arc::new(CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() });
     let mut params = session.ingest_params(&request.with, &request.without, request.chunking);
-    tell_notices(session, request.progress);
+    report_notices(session, request.progress);
     let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();
     let mounts = mounts_above(places.iter().map(PathBuf::as_path)).into_iter();
     base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
@@ -171,7 +174,8 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     })
 }
 
-/// Reads files into the base, then makes all that waits, with the embedder for what was read.
+/// Reads files into the base, then does all pending work, with the embedder for the languages that
+/// were read.
 pub(super) async fn fill(
     session: &Session,
     base: &Base,
@@ -180,7 +184,7 @@ pub(super) async fn fill(
     params: &Params,
     progress: OnProgress<'_>,
 ) -> Result<Report> {
-    let watch = |told| tell(session, progress, told);
+    let watch = |step| report_progress(session, progress, step);
     let report = read_files(&tools, files, params, &watch).await?;
     tools.embedder = session.embedder_on(base).await?;
     if let Some(embedder) = &tools.embedder
@@ -191,7 +195,8 @@ pub(super) async fn fill(
     Ok(build(&tools, params, &watch, report).await?)
 }
 
-/// Reads files into the base and makes what they need; then all that waits, where that fits into the bill of the files.
+/// Reads files into the base and does their work; then does all pending work if it fits into the
+/// bill of the files.
 async fn fill_own(
     session: &Session,
     base: &Base,
@@ -200,7 +205,7 @@ async fn fill_own(
     params: &Params,
     request: &IndexRequest<'_>,
 ) -> Result<Report> {
-    let watch = |told| tell(session, request.progress, told);
+    let watch = |step| report_progress(session, request.progress, step);
     let report = read_files(&tools, files, params, &watch).await?;
     tools.embedder = session.embedder_on(base).await?;
     if let Some(embedder) = &tools.embedder
@@ -228,16 +233,16 @@ async fn fill_own(
     if report.stopped.is_some() || 0 < left.texts || calls < made + left.estimate.calls as u64 {
         return Ok(report);
     }
-    // The bill of the files was told already.
-    let rest = |told| match told {
+    // The bill of the files was reported already.
+    let rest = |step| match step {
         pikerag_indexing::Progress::Bill(_) => {}
-        told => watch(told),
+        step => watch(step),
     };
     Ok(build(&tools, params, &rest, report).await?)
 }
 
-/// Holds calls to a bill. A reply that cannot be read is asked for again, and how many reports a community or a tree needs is
-/// known when they are written: a quarter more calls may be made, and 16.
+/// Limits calls to a bill, plus a quarter, plus 16. Unreadable replies are requested again, and the
+/// number of reports for communities and trees is known only when they are written.
 fn capped_at(calls: u64) -> Arc<Meter> {
     let most = calls.saturating_add(calls / 4).saturating_add(16);
     Arc::new(Meter::new(Prices::default(), Cap { calls: Some(most), ..Cap::default() }))
@@ -248,7 +253,7 @@ fn within(models: ChatModels, meter: Option<&Arc<Meter>>) -> ChatModels {
     models.wrapped(|model| Arc::new(Portion::new(model, Arc::clone(meter))))
 }
 
-/// What came of paths that hold nothing to read: no base is made for them.
+/// The result for paths without a readable file: no base is created.
 fn nothing_read(session: &Session, found: Found) -> IndexResponse {
     let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
     let base = session.folder().to_owned();
@@ -270,17 +275,17 @@ fn failures(left_out: Vec<(String, FileError)>) -> impl Iterator<Item = (String,
     left_out.into_iter().map(|(file, reason)| (file, Outcome::Failed { reason }))
 }
 
-/// Files on record that are not seen on disk.
+/// Files on record that are not visible on disk.
 #[derive(Default)]
 pub(super) struct Lost {
-    /// Those that are certainly gone, by name.
+    /// Files that are certainly gone, by name.
     pub(super) gone: Vec<String>,
-    /// Those that may be there, by the folder that tells nothing of them.
+    /// Files that may still exist, by the folder that proves nothing about them.
     unclear: BTreeMap<PathBuf, (Vec<String>, Doubt)>,
 }
 
 impl Lost {
-    /// Looks for all files on record, less those that are `there` for certain.
+    /// Looks for all files on record, except those in `there`, which certainly exist.
     pub(super) fn of(names: &Names, there: &[String]) -> Self {
         let there: HashSet<&String> = there.iter().collect();
         let (mut lost, mut disk) = (Self::default(), names.disk());
@@ -301,7 +306,7 @@ impl Lost {
         lost
     }
 
-    /// Those that may be there, counted.
+    /// The files that may still exist, counted by folder.
     pub(super) fn unseen(&self) -> Vec<Unseen> {
         let counted = self.unclear.iter().map(|(folder, (files, why))| Unseen {
             folder: folder.clone(),
@@ -311,7 +316,7 @@ impl Lost {
         counted.collect()
     }
 
-    /// A folder that was named to be looked through and is not there proves nothing about its files.
+    /// A folder that the user named and that does not exist proves nothing about its files.
     fn doubt_missing(
         &mut self,
         names: &Names,
@@ -327,7 +332,7 @@ impl Lost {
             let name = names.shown(&folder);
             left_out.retain(|(file, _)| *file != name);
             if below.iter().any(|file| file.path == name) {
-                // A file: the folder above tells of it.
+                // The path is a file, so its folder decides.
                 continue;
             }
             let below: HashSet<&String> = below.into_iter().map(|file| &file.path).collect();
@@ -339,7 +344,7 @@ impl Lost {
         }
     }
 
-    /// Takes those out that are certainly gone.
+    /// Removes and returns the files that are certainly gone.
     fn take_certain(&mut self, below: &HashSet<String>) -> Vec<String> {
         let (pruned, rest) = self.gone.drain(..).partition(|file| below.contains(file));
         self.gone = rest;
@@ -353,7 +358,7 @@ impl Lost {
         self.unclear.retain(|_, (files, _)| !files.is_empty());
     }
 
-    /// Those that are no longer in the base.
+    /// Removes files that are no longer in the base under this name.
     fn forget<'a>(&mut self, moved: impl Iterator<Item = &'a String>) {
         let moved: HashSet<&String> = moved.collect();
         self.gone.retain(|file| !moved.contains(file));

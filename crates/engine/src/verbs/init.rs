@@ -1,4 +1,4 @@
-//! `init`: a settings file to begin with.
+//! Writes a new settings file (`init`).
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use serde::Serialize;
 use crate::error::{EngineError, Result};
 use crate::settings::{Environment, TEMPLATE, trust};
 
-/// Where the new settings file is.
+/// The new settings file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InitResponse {
-    /// The settings file; there was none before.
+    /// The path of the settings file, which did not exist before.
     pub written: PathBuf,
-    /// Whether it is trusted as it was written: not where the user has no folder to keep that in.
+    /// Whether it is trusted; false if the user has no folder to store that in.
     pub trusted: bool,
 }
 
-/// Writes [`TEMPLATE`] to a new file and trusts that; it needs no engine, since the settings that there are may be
-/// broken.
+/// Writes [`TEMPLATE`] to a new file and trusts it. It needs no engine, because the existing
+/// settings may be broken.
 ///
 /// # Errors
 /// [`EngineError::SettingsExist`]: a file is never overwritten. [`EngineError::NotWritten`].
@@ -33,7 +33,7 @@ pub fn init(path: &Path, environment: &Environment) -> Result<InitResponse> {
     };
     file.write_all(TEMPLATE.as_bytes()).map_err(not_written)?;
     drop(file);
-    // The template sets nothing: without trust it counts as well.
+    // The template sets nothing, so it also works without trust.
     let trusted = trust(path, environment).is_ok();
     Ok(InitResponse { written: path.to_owned(), trusted })
 }

@@ -1,4 +1,5 @@
-//! Gives a server what its jobs need: the rows of the base, names of files, and what the base still lacks.
+//! Provides the data of a server's jobs: the base's job rows, names of files, and the remaining
+//! work of the base.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,19 +14,19 @@ use crate::error::Result;
 use crate::files;
 use crate::settings::EmbedSettings;
 
-/// What the whole base still lacks.
+/// The remaining work of the whole base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Left {
     /// Calls to chat models and their tokens.
     pub estimate: Estimate,
-    /// US dollars, where the prices are known.
+    /// US dollars, if the prices are known.
     pub usd: Option<f64>,
-    /// Texts without a vector, where those are paid for.
+    /// Texts without a vector, if vectors cost money.
     pub texts: usize,
 }
 
 impl Left {
-    /// The same as a bill.
+    /// The remaining work as a bill.
     pub fn bill(&self) -> JobBill {
         bill(&self.estimate, self.usd, self.texts)
     }
@@ -42,7 +43,7 @@ pub(super) fn bill(estimate: &Estimate, usd: Option<f64>, texts: usize) -> JobBi
     }
 }
 
-/// The jobs of the base; `None` where there is no base.
+/// The jobs of the base; `None` if there is no base.
 ///
 /// # Errors
 /// The base cannot be opened.
@@ -54,7 +55,7 @@ pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dy
     })
 }
 
-/// What the base would call the files under some paths, those too that are not there.
+/// The names in the base of the files under some paths, including missing files.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -65,7 +66,7 @@ pub async fn job_names(session: &Session, paths: &[PathBuf]) -> Result<Vec<Strin
     Ok(found.files.into_iter().chain(left_out).collect())
 }
 
-/// Where files of the base lie, by the names that it calls them.
+/// The places of files of the base, by their names.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -75,7 +76,7 @@ pub async fn job_places(session: &Session, files: &[String]) -> Result<Vec<PathB
     Ok(files.iter().map(|file| names.place(file)).collect())
 }
 
-/// Counts what the whole base still lacks; nothing is called.
+/// Counts the remaining work of the whole base without model calls.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -99,7 +100,8 @@ pub(super) async fn left_in(session: &Session, base: &Base, params: &Params) -> 
     Ok(Left { usd: session.price_of_estimate(&estimate), estimate, texts })
 }
 
-/// Names the models and settings that decide what indexing asks for: while it stays the same, so do bills.
+/// A hash of the models and settings that decide the cost of indexing. While it is unchanged, bills
+/// stay the same.
 pub fn setup(session: &Session) -> String {
     let settings = session.settings();
     let models = Role::ALL.iter().copied().filter_map(|role| {
@@ -114,12 +116,12 @@ pub fn setup(session: &Session) -> String {
     blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string()
 }
 
-/// Whether a base is made where there is none.
+/// Whether a missing base is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateBase {
-    /// An empty one is made.
+    /// An empty base is created.
     Yes,
-    /// None is made.
+    /// No base is created.
     No,
 }
 
@@ -128,7 +130,7 @@ impl Session {
         matches!(self.settings().embed, EmbedSettings::Endpoint { .. })
     }
 
-    /// Whether indexing asks nobody who is paid.
+    /// Whether indexing makes no paid calls.
     pub fn indexes_for_free(&self) -> bool {
         !self.pays_for_vectors() && Role::ALL.iter().copied().all(|role| !self.has_chat(role))
     }

@@ -1,4 +1,4 @@
-//! `methods`: which ways to answer are there, and what does each say of itself?
+//! Describes the methods that answer questions (`methods`).
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use serde_json::Value;
 use crate::engine::Session;
 use crate::error::Result;
 
-/// A method as it is set.
+/// A method with its current settings.
 #[derive(Clone, Debug, Serialize)]
 pub struct MethodResponse {
-    /// What its file says of it, with the defaults of its parameters.
+    /// The description, with the defaults of its parameters.
     #[serde(flatten)]
     pub description: Description,
     /// The parameters that have a value under these settings.
     pub set: BTreeMap<String, Value>,
-    /// What one question costs under these settings.
+    /// The cost of one question under these settings.
     pub cost: Cost,
 }
 
-/// Every method by its name, in the order of the documentation.
+/// All methods, in the order of the documentation.
 pub fn methods() -> Vec<Description> {
     Method::catalogue()
 }
 
-/// One method, as it is set.
+/// One method with its current settings.
 ///
 /// # Errors
 /// There is no such method.

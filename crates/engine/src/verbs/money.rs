@@ -1,4 +1,4 @@
-//! What do the calls of a run come to?
+//! Computes the cost of a run's calls in US dollars.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 
-/// US dollars of a run's calls, at the prices that are set now for the models that are set now.
+/// The cost of a run's calls in US dollars, at the current prices of the current models.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct RunUsd {
-    /// All calls, whether made or read from the ledger; none where a role's price is not known.
+    /// All calls, made or read from the ledger; none if a role's price is unknown.
     #[schema(required)]
     pub spent: Option<f64>,
-    /// Those that were really made; none where a role's price is not known.
+    /// The calls that were made; none if a role's price is unknown.
     #[schema(required)]
     pub paid: Option<f64>,
-    /// Those that were really made, by role, as far as prices are known.
+    /// The calls that were made, by role, if the price is known.
     #[schema(value_type = BTreeMap<String, f64>)]
     pub paid_by_role: BTreeMap<Role, f64>,
 }

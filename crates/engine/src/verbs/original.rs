@@ -1,4 +1,4 @@
-//! `original`: the bytes of a file as they were read; kept beside what was made of them.
+//! Stores and returns the original bytes of files (`original`).
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -20,20 +20,20 @@ pub struct OriginalResponse {
     pub file: String,
     /// BLAKE3 of the bytes, in hexadecimal.
     pub hash: String,
-    /// All of them.
+    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What indexing has kept of the files that it was given.
+/// The original bytes that indexing stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct KeptOriginals {
-    /// Files whose bytes are kept since.
+    /// The number of files whose bytes were stored.
     pub kept: usize,
-    /// Files that are larger than is kept, by path.
+    /// Files that are too large to store, by path.
     pub too_large: Vec<String>,
 }
 
-/// The bytes of a file of the base, as they were read when it was indexed.
+/// The bytes of a file of the base, as they were when it was indexed.
 ///
 /// # Errors
 /// [`EngineError::NotFound`].
@@ -50,8 +50,8 @@ pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse
     }
 }
 
-/// Keeps the bytes of those files that are in the base and whose bytes it does not have, as far as they are
-/// still those that were read.
+/// Stores the bytes of those files that are in the base without their bytes, if they are still the
+/// bytes that were read.
 pub(super) async fn keep_originals(
     session: &Session,
     base: &Base,
@@ -71,7 +71,7 @@ pub(super) async fn keep_originals(
             std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
             Ok(bytes)
         });
-        // It was read a moment ago; what changed or went since is kept the next time.
+        // The file was read a moment ago. If it has changed or is gone, the next run stores it.
         let Ok(bytes) = read.await.map_err(std::io::Error::from)? else { continue };
         if most < bytes.len() as u64 {
             report.too_large.push(file.path);

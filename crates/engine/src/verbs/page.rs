@@ -1,4 +1,4 @@
-//! `page`: how a page of a document looks, for whoever checks where a citation stands.
+//! Draws a page of a document, so that readers can check a citation (`page`).
 
 use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId, Which};
@@ -9,25 +9,26 @@ use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::verbs::read::source;
 
-/// Pixels of the width of a picture: at least, at most.
+/// The least and the most pixels of a picture's width.
 pub const WIDTHS: (u32, u32) = (100, 4000);
 
 /// More chunks than any document has.
 const ALL: usize = u32::MAX as usize;
 
-/// A page of a document, from 1, drawn from the bytes that were indexed; `width` in pixels, brought within [`WIDTHS`]. Whoever
-/// sees a part of the document sees no page of it, for the rest stands there too.
+/// A page of a document, from 1, drawn from the bytes that were indexed; `width` is in pixels,
+/// limited to [`WIDTHS`]. A caller who sees only a part of the document gets no page, because it
+/// would show the rest.
 ///
 /// # Errors
-/// [`EngineError::NotFound`], [`EngineError::OnlyPart`], [`EngineError::NotFound`]; [`EngineError::File`]: there is no such
-/// page, or it cannot be drawn (PDF alone has pages that can be).
+/// [`EngineError::NotFound`], [`EngineError::OnlyPart`]; [`EngineError::File`] if there is no such
+/// page or it cannot be drawn (only PDF has pages that can).
 pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
     let base = session.base_in_part().await?;
     let (source, _) = source(session, id).await?;
     if !session.sees_all() && !sees_whole(session, &base, id).await? {
         return Err(EngineError::OnlyPart);
     }
-    // Waited for with nothing in memory: many may ask at once.
+    // It waits before the bytes are in memory, because many callers may ask at once.
     let path = file_path(&source.uri);
     let failed = |source| EngineError::File { file: path.clone(), source };
     let place = session.reader().place().await.map_err(failed)?;

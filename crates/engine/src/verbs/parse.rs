@@ -1,4 +1,4 @@
-//! `parse`: what does reading make of a file?
+//! Shows the result of reading a file (`parse`).
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use pikerag_parse::Parsed;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
-/// Which file to read.
+/// The file to read.
 #[derive(Clone, Debug)]
 pub struct ParseRequest {
     /// The file to read; nothing is stored.

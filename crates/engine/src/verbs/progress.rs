@@ -1,14 +1,14 @@
-//! How far has a verb come? Told through a callback, for progress bars and their like.
+//! Reports the progress of a verb through a callback, for progress bars and the like.
 
 use pikerag_indexing::estimate::Estimate;
 
 use crate::engine::Session;
 use crate::notice::Notice;
 
-/// Hears of progress. It is called from several threads, and must not block.
+/// Receives progress. It is called from several threads and must not block.
 pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
-/// How far a verb has come.
+/// The progress of a verb.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// A stage has done `done` of `total` pieces.
@@ -17,31 +17,36 @@ pub enum Progress {
         name: String,
         /// Pieces done.
         done: usize,
-        /// Pieces in all; 0 where that is not known.
+        /// All pieces; 0 if unknown.
         total: usize,
     },
-    /// What the model calls to come will take. Told before the first of them.
+    /// The cost of the model calls to come, reported before the first of them.
     Bill {
-        /// What it will take, before the first call is made.
+        /// The estimate.
         estimate: Estimate,
-        /// US dollars, where the prices are known.
+        /// US dollars, if the prices are known.
         usd: Option<f64>,
     },
-    /// What the questions that are left will take, told from those that were asked. Behind each stage of questions.
+    /// The cost of the remaining questions, computed from the answered ones. Reported after each
+    /// question.
     ToGo {
         /// Calls to models.
         calls: u64,
         /// Tokens of prompts and replies.
         tokens: u64,
     },
-    /// Something to know besides.
+    /// A notice.
     Notice(Notice),
-    /// A part is at its end; another may begin.
+    /// A part has ended; another may begin.
     Ended,
 }
 
-/// Hands the progress of indexing on.
-pub(super) fn tell(session: &Session, progress: OnProgress<'_>, of: pikerag_indexing::Progress) {
+/// Passes on the progress of indexing.
+pub(super) fn report_progress(
+    session: &Session,
+    progress: OnProgress<'_>,
+    of: pikerag_indexing::Progress,
+) {
     progress(match of {
         pikerag_indexing::Progress::Reading { done, total } => {
             Progress::Stage { name: "reading".to_owned(), done, total }
@@ -55,8 +60,8 @@ pub(super) fn tell(session: &Session, progress: OnProgress<'_>, of: pikerag_inde
     });
 }
 
-/// Tells what somebody who indexes should know of the settings.
-pub(super) fn tell_notices(session: &Session, progress: OnProgress<'_>) {
+/// Reports the notices about the settings.
+pub(super) fn report_notices(session: &Session, progress: OnProgress<'_>) {
     for notice in &session.settings().notices {
         progress(Progress::Notice(notice.clone()));
     }

@@ -1,11 +1,11 @@
-//! What stands in the base: documents, and their chunks with all that is known of their places.
+//! Reads documents and their chunks from the base.
 
 use pikerag_knowledge::{Chunk, ChunkId, Filter, Source, SourceId, Which};
 
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 
-/// Chunks of one document that are listed, at most.
+/// The most chunks of one document in a list.
 const CHUNKS: usize = 10_000;
 
 /// The documents that the filter admits, by URI.
@@ -17,7 +17,7 @@ pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> 
     Ok(seen.sources(Which::All).await?)
 }
 
-/// These documents, in the order asked for; those that are not there or may not be seen are left out.
+/// These documents, in the given order; those that do not exist or may not be seen are omitted.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -26,10 +26,10 @@ pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<So
     Ok(seen.sources(Which::Of(ids)).await?)
 }
 
-/// One document, with its chunks in reading order; of those that are not searchable none.
+/// One document, with its searchable chunks in reading order.
 ///
 /// # Errors
-/// [`EngineError::NotFound`]: there is no such document, or it may not be seen.
+/// [`EngineError::NotFound`] if the document does not exist or may not be seen.
 pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let source = seen.sources(Which::Of(&[id])).await?.pop();
@@ -41,7 +41,7 @@ pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chun
 /// One chunk.
 ///
 /// # Errors
-/// [`EngineError::NotFound`]: there is none, or it may not be seen.
+/// [`EngineError::NotFound`] if the chunk does not exist or may not be seen.
 pub async fn chunk(session: &Session, id: ChunkId) -> Result<Chunk> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let chunk = seen.chunks(&[id]).await?.pop();

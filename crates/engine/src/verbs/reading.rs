@@ -1,4 +1,4 @@
-//! `reading`: what was read of a document, and what people mend in it.
+//! Shows the text that was read of a document, and stores people's corrections of it (`reading`).
 
 use std::path::PathBuf;
 
@@ -15,40 +15,42 @@ use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::verbs::read::source;
 
-/// What was read of a document.
+/// The text that was read of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Reading {
     /// The document.
     pub source: Source,
-    /// Its text, in which the spans of its passages count; with the corrections that were made when it was last indexed.
+    /// Its text, which the spans of its passages refer to, with the corrections applied when it was
+    /// last indexed.
     pub text: String,
-    /// The corrections of its file, in the order in which they are made, those that wait for indexing too.
+    /// The corrections of its file, in the order in which they are applied, including those that
+    /// wait for indexing.
     pub corrections: Vec<Correction>,
 }
 
-/// A passage that was read wrongly.
+/// A correction of a passage that was read wrongly.
 #[derive(Clone, Debug)]
 pub struct CorrectRequest {
     /// The document.
     pub source: SourceId,
-    /// As it was read; it stands in the document once.
+    /// The text as it was read; it must occur exactly once in the document.
     pub old: String,
-    /// As it should have been read; empty for what is not there.
+    /// The right text; empty to delete the passage.
     pub new: String,
-    /// Who says so; whoever is set as author, if none.
+    /// The author; by default the author in the settings.
     pub by: Option<String>,
 }
 
-/// Corrections of a file as they are now; they hold once it is indexed.
+/// The current corrections of a file; they take effect when it is indexed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CorrectionsResponse {
-    /// The file, where it lies.
+    /// The path of the file.
     pub file: PathBuf,
-    /// In the order in which they are made.
+    /// The corrections, in the order in which they are applied.
     pub corrections: Vec<Correction>,
 }
 
-/// What was read of a document.
+/// The text that was read of a document.
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be read.
@@ -60,12 +62,12 @@ pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
     Ok(Reading { source, text, corrections })
 }
 
-/// Mends a passage of a document, for as long as its file is in the base: whenever the file is read, the correction is made
-/// behind those that were made before it. The file is to be indexed then.
+/// Corrects a passage of a document, as long as its file is in the base. Whenever the file is read,
+/// the correction is applied after the earlier ones. The file must then be indexed.
 ///
 /// # Errors
-/// [`EngineError::NotFound`]; [`EngineError::Misfit`]: the passage is not there once; [`EngineError::File`]: the file cannot be
-/// read now.
+/// [`EngineError::NotFound`]; [`EngineError::Misfit`] if the passage does not occur exactly once;
+/// [`EngineError::File`] if the file cannot be read now.
 pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<CorrectionsResponse> {
     let base = session.base().await?;
     let (source, _) = source(session, request.source).await?;
@@ -93,7 +95,7 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
     Ok(CorrectionsResponse { file: names.place(&path), corrections })
 }
 
-/// Takes back the `number`-th correction of a document's file, from 1.
+/// Removes the `number`-th correction of a document's file, from 1.
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
@@ -120,8 +122,8 @@ pub async fn take_back_correction(
     Ok(CorrectionsResponse { file: session.names(&base).await?.place(&path), corrections })
 }
 
-/// Has files read again the next time they are indexed, though they are as they were: a program that helps to read them came, or
-/// a newer version reads more of them. How many of them the base has.
+/// Makes the next indexing read these files again although they are unchanged, for example because
+/// a program that helps to read them was installed. Returns the number of them in the base.
 ///
 /// # Errors
 /// The base cannot be written.

@@ -1,4 +1,4 @@
-//! `records` and `schema propose`: which typed records are in the base, and which could be?
+//! Lists typed records and proposes schemas for them (`records`, `schema propose`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -14,34 +14,35 @@ use serde::Serialize;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
-/// Chunks that a model is shown to propose schemas from, and their bytes in all.
+/// The most chunks in the prompt that proposes schemas, and their bytes in total.
 const SAMPLE: usize = 24;
 const SAMPLE_BYTES: usize = 24_000;
-/// Values of a column that its type is told from, at most.
+/// The most values of a column that determine its type.
 const VALUES: usize = 500;
-/// Documents that must say the same of themselves before that is proposed as records.
+/// The fewest documents with the same metadata fields for a proposal.
 const ALIKE: usize = 3;
 
-/// Which records to list.
+/// The records to list.
 #[derive(Clone, Debug, Default)]
 pub struct RecordsRequest {
-    /// Only those of this schema.
+    /// The schema of the records; `None` for all.
     pub schema: Option<String>,
-    /// What of the base may be seen.
+    /// The part of the base that may be seen.
     pub filter: Filter,
 }
 
-/// From what to propose schemas.
+/// The source of proposals.
 #[derive(Clone, Debug, Default)]
 pub struct ProposeRequest {
-    /// Files and folders of the base; all of it, if none.
+    /// Files and folders of the base; empty for the whole base.
     pub paths: Vec<PathBuf>,
 }
 
 /// Schemas that could be declared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProposeResponse {
-    /// From tables and documents' fields, then by the model; no two have the same fields or name.
+    /// Schemas from tables and documents' metadata, then from the model; no two have the same
+    /// fields or name.
     pub records: Vec<RecordSchema>,
 }
 
@@ -54,7 +55,8 @@ pub async fn records(session: &Session, request: &RecordsRequest) -> Result<Vec<
     Ok(seen.records(request.schema.as_deref()).await?)
 }
 
-/// Drafts schemas from what the base holds; with a chat model from texts too.
+/// Proposes schemas from the base's tables and metadata; if a chat model is set, also from its
+/// texts.
 ///
 /// # Errors
 /// There is no base, it cannot be read, or the model's call failed.
@@ -88,7 +90,7 @@ async fn proposed(
     let under = names.under(&request.paths).into_iter();
     let files: HashSet<String> = under.map(|file| file_uri(&file.path).into_owned()).collect();
     let wanted = |uri: &str| request.paths.is_empty() || files.contains(file_part(uri));
-    // A stage of no chunk: all of them wait for it.
+    // No chunk has done this stage, so all are pending.
     let ids =
         base.pending(&Stage("propose".to_owned()), ChunkSet::Searchable, None, usize::MAX).await?;
     let mut proposed = from_tables(base, &ids, &wanted).await?;
@@ -105,7 +107,7 @@ async fn proposed(
 
 type Columns = Vec<(String, Vec<String>)>;
 
-/// From the tables that share a header, the largest first.
+/// Proposes schemas from tables that share a header, the largest first.
 async fn from_tables(
     base: &dyn KnowledgeWriter,
     ids: &[ChunkId],
@@ -139,7 +141,7 @@ async fn from_tables(
     Ok(found.iter().filter_map(|(name, _, columns)| propose_from_columns(name, columns)).collect())
 }
 
-/// From what documents say of themselves, where enough of a file's say the same.
+/// Proposes schemas from documents' metadata, if enough documents of a file have the same fields.
 async fn from_metadata(
     base: &dyn KnowledgeBase,
     wanted: &(dyn Fn(&str) -> bool + Sync),
@@ -176,13 +178,13 @@ async fn from_metadata(
     Ok(named.filter_map(|(name, columns)| propose_from_columns(&name, &columns)).collect())
 }
 
-/// Chunks from all over the base, so many that a prompt holds them.
+/// Chunks from the whole base, as many as fit into a prompt.
 async fn sample(
     base: &dyn KnowledgeWriter,
     ids: &[ChunkId],
     wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Vec<Chunk>> {
-    // Identifiers are hashes: their order is a draw.
+    // Identifiers are hashes, so their order is random.
     let mut sample = Vec::new();
     let mut bytes = 0;
     for page in ids.chunks(512) {

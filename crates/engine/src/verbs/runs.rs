@@ -1,4 +1,4 @@
-//! `runs`: what was asked, what happened, and what would have happened otherwise.
+//! Lists, shows, replays, forks and compares runs (`runs`).
 
 use std::collections::BTreeSet;
 
@@ -28,34 +28,34 @@ pub struct RunSummary {
     /// Its name, question, state and cost.
     #[serde(flatten)]
     pub run: RunRecord,
-    /// Whether its process ended before it could say how the run ended.
+    /// Whether its process ended before the run did.
     pub interrupted: bool,
-    /// What its calls come to.
+    /// The cost of its calls.
     pub usd: RunUsd,
 }
 
-/// A run with all that happened in it.
+/// A run with its events.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RunResponse {
     /// Its name, question, state, cost and answer.
     #[serde(flatten)]
     pub summary: RunSummary,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<RunEvent>,
 }
 
-/// What to do otherwise.
+/// A fork: the decision to change.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForkRequest {
-    /// The run's name, or how it begins.
+    /// The run's name, or the beginning of it.
     #[serde(skip)]
     pub run: String,
-    /// The number of the event that is decided otherwise.
+    /// The number of the event to decide differently.
     pub at: u32,
-    /// What is to be decided there.
+    /// The new decision.
     pub change: Change,
-    /// Who listens, and what stops it; its question and method are those of the run.
+    /// The listener and the cancellation of the fork; the question and method are those of the run.
     #[serde(skip)]
     pub ask: AskRequest,
 }
@@ -67,36 +67,36 @@ pub struct DiffResponse {
     pub first: RunSummary,
     /// The run that it is compared with.
     pub second: RunSummary,
-    /// Events that are alike from the start, how the methods are called aside.
+    /// The number of equal events from the start, except for the methods' names.
     pub alike: usize,
-    /// All events of both: those of one only where they part.
+    /// All events of both; equal ones are listed once.
     pub lines: Vec<DiffLine>,
-    /// Chunks that both answers were written from.
+    /// The number of chunks that both answers were written from.
     pub both: usize,
-    /// Titles of chunks of the first alone.
+    /// Titles of chunks that only the first has.
     pub only_first: Vec<String>,
-    /// Titles of chunks of the second alone.
+    /// Titles of chunks that only the second has.
     pub only_second: Vec<String>,
 }
 
 /// An event of one run, or of both.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DiffLine {
-    /// Whose it is.
+    /// The runs that have it.
     pub of: DiffSide,
     /// The event, with its number in its own run.
     pub event: RunEvent,
 }
 
-/// Whose an event is.
+/// The runs that have an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffSide {
-    /// It stands in both at this place.
+    /// Both have it at this place.
     Both,
-    /// The first run's alone.
+    /// Only the first run.
     First,
-    /// The second run's alone.
+    /// Only the second run.
     Second,
 }
 
@@ -106,7 +106,7 @@ pub enum DiffSide {
 /// There is no base, or it cannot be read.
 pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     let base = session.base_in_part().await?;
-    // Runs of other callers are not seen, and do not count.
+    // Runs that the caller may not see do not count towards the limit.
     let read = if session.sees_all() { limit } else { usize::MAX };
     let runs = base
         .runs(RunQuery::Latest(read))
@@ -116,7 +116,7 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     Ok(runs.take(limit).map(|run| summary(session, run)).collect())
 }
 
-/// One run, by its name or how that begins.
+/// One run, by its name or the beginning of it.
 ///
 /// # Errors
 /// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
@@ -127,11 +127,11 @@ pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
     Ok(RunResponse { summary: summary(session, run), events })
 }
 
-/// Walks a run again with recorded replies alone: no call is made, and every event has to come as it did. That
-/// is no run of its own, and is not kept.
+/// Replays a run with recorded replies only: it makes no calls, and every event must be the same. A
+/// replay is not a new run and is not kept.
 ///
 /// # Errors
-/// There is no such run. Where it does not come as it did, the response says from which event on.
+/// There is no such run. If an event differs, the response says which.
 pub async fn replay_run(
     session: &Session,
     name: &str,
@@ -149,11 +149,11 @@ pub async fn replay_run(
     Ok(again.response(session, notices))
 }
 
-/// Walks a run again up to a decision, with recorded replies alone; decides that otherwise; and goes on, with
-/// calls where they are new. The fork is a run of its own.
+/// Replays a run up to a decision, with recorded replies only; makes the other decision; and
+/// continues, with calls where replies are missing. The fork is a new run.
 ///
 /// # Errors
-/// There is no such run, or the event is no decision. What goes wrong later is in the response.
+/// There is no such run, or the event is not a decision. Later errors are in the response.
 pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskResponse> {
     let base = session.base_for_a_question().await?;
     let run = named(session, &base, &request.run).await?;
@@ -175,7 +175,7 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
     Ok(forked.response(session, notices))
 }
 
-/// Where two runs part, and what each was answered from.
+/// The events at which two runs differ, and the chunks of their answers.
 ///
 /// # Errors
 /// There is no such run.
@@ -202,7 +202,7 @@ pub async fn diff_runs(session: &Session, first: &str, second: &str) -> Result<D
     })
 }
 
-/// The run of that name, or whose name begins so, among those that the caller may see.
+/// The run with this name, or whose name begins with it, among those that the caller may see.
 pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<RunRecord> {
     let name = name.trim();
     let mut found = base.runs(RunQuery::Named(name)).await?;
@@ -256,7 +256,7 @@ fn recorded_models(
     Ok(models)
 }
 
-/// The run's weights; those that are set now for a run that was kept without.
+/// The run's weights; the current ones if the run was stored without weights.
 fn weights_of(session: &Session, run: &RunRecord) -> Result<Weights> {
     match &run.weights {
         Value::Null => Ok(session.settings().methods.weights),
@@ -277,7 +277,7 @@ fn context(run: &RunRecord) -> BTreeSet<ChunkId> {
     run.answer.iter().flat_map(|answer| answer.context.ids()).collect()
 }
 
-/// What happened, without when, and without how the method is called.
+/// The event without its time and without the method's name.
 fn comparable(event: &RunEvent) -> Result<String> {
     let event = match &event.event {
         Event::Began { question, .. } => {

@@ -1,4 +1,4 @@
-//! `search`: chunks, each with how its score came about.
+//! Searches chunks, each with the parts of its score (`search`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,70 +15,71 @@ use crate::error::{EngineError, Needed, Result, Wordless};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
-/// Hits, where nobody says how many.
+/// The default number of hits.
 const HITS: usize = 8;
 
-/// What to look for, and how.
+/// A query, and the way to search.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    /// What to look for; at least one word.
+    /// The query; at least one word.
     pub query: String,
-    /// How to look.
+    /// The kind of search.
     #[serde(default)]
     pub by: Search,
-    /// How many to find; 8, if none is named. A server finds 200 at most.
+    /// The number of hits; 8 by default. A server finds at most 200.
     #[serde(default)]
     pub k: Option<usize>,
-    /// How many of the hits are reranked; 0 for none. Else as it is set.
+    /// The number of hits to rerank; 0 for none. By default as in the settings.
     #[serde(default)]
     pub rerank: Option<usize>,
-    /// What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit.
+    /// The documents to search: conditions such as `folder=law`, `date>=2020`, all of which must
+    /// hold.
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub filter: Filter,
-    /// When what models replied is on record.
+    /// The time at which model replies are recorded.
     #[serde(skip)]
     pub recorded: Recorded,
 }
 
-/// When what models replied is on record: two processes that search for the same words at once may both pay for them if it
-/// need not be before.
+/// The time at which model replies are recorded. With `Soon`, two processes that search for the
+/// same words at once may both pay for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recorded {
-    /// Before anybody sees a hit.
+    /// Before the hits are returned.
     #[default]
     First,
-    /// Soon: a search does not wait for a process that holds the writer's lock.
+    /// Soon afterwards: the search does not wait for a process that holds the writer's lock.
     Soon,
 }
 
-/// The hits of one search, and what to know of them.
+/// The hits of one search, with notices.
 #[derive(Clone, Debug)]
 pub struct SearchResponse {
-    /// Best first, each chunk once; fewer than `k` where the base holds no more that fit.
+    /// The hits, best first, each chunk once; fewer than `k` if no more chunks fit.
     pub hits: Vec<SearchHit>,
-    /// What to know besides.
+    /// Notices about the search.
     pub notices: Vec<Notice>,
 }
 
 /// A chunk that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchHit {
-    /// How well it fits; comparable within one search only.
+    /// The score; comparable only within one search.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: BTreeMap<String, f32>,
     /// The atom that led to it.
     pub atom: Option<String>,
-    /// The chunk whole, with its source, headings, page and span.
+    /// The whole chunk, with its source, headings, page and span.
     pub chunk: Chunk,
 }
 
 /// Finds chunks.
 ///
 /// # Errors
-/// The query holds no word, there is no base, or what the search needs is not at hand.
+/// The query contains no word, there is no base, or a model that the search needs is missing.
 ///
 /// # Cancel safety
 /// Reads only.
@@ -132,7 +133,8 @@ async fn look_up(
     Ok((hits, Vec::new()))
 }
 
-/// The closest atoms, each with its chunk; where chunks are reranked, each chunk with the closest of its atoms.
+/// The closest atoms, each with its chunk; if chunks are reranked, each chunk with its closest
+/// atom.
 async fn by_atoms(ports: &Ports, query: &str, k: usize) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
     let summary = ports.base.summary().await?;
     let kind = match (summary.questions, summary.statements) {
@@ -151,7 +153,7 @@ async fn by_atoms(ports: &Ports, query: &str, k: usize) -> Result<(Vec<Hit>, Vec
     let held = &mut closest;
     let search = |k| async move {
         let mut found = find(k).await?;
-        // The chunk is what is read: its first atom stands for the others.
+        // The reranker reads the chunk, so its first atom represents the others.
         found.retain(|hit| {
             let is_first = !held.contains_key(&hit.atom.chunk);
             held.entry(hit.atom.chunk).or_insert_with(|| hit.atom.text.clone());

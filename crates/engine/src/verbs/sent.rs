@@ -1,4 +1,4 @@
-//! `sent`: which files came over the wire, and which of them has the base not read?
+//! Lists the uploaded files, and whether the base has read them (`sent`).
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -10,32 +10,33 @@ use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::uploads::{UploadError, Uploads};
 
-/// A file that came over the wire, and is whole.
+/// A completely uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SentFile {
-    /// As it was called when it was sent.
+    /// The name under which it was uploaded.
     pub file: String,
     /// Its bytes.
     pub bytes: u64,
-    /// Whether the base holds it, in this version or an older one. One that does not waits to be indexed, or could not be read.
+    /// Whether the base contains it, in this version or an older one. Otherwise it waits for
+    /// indexing or could not be read.
     pub in_base: bool,
-    /// Where it lies.
+    /// The path of the file.
     #[serde(skip)]
     pub at: PathBuf,
 }
 
-/// Why it is not told what was sent.
+/// The reason why uploads cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum SentError {
     /// The base cannot be read.
     #[error(transparent)]
     Base(#[from] EngineError),
-    /// What was sent cannot be listed.
+    /// The uploads cannot be listed.
     #[error(transparent)]
     Uploads(#[from] UploadError),
 }
 
-/// The files that came over the wire for this base, by name; there need be no base yet.
+/// The uploaded files of this base, by name; the base need not exist yet.
 ///
 /// # Errors
 /// They cannot be listed, or the base cannot be read.
@@ -53,8 +54,8 @@ pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
     Ok(sent.collect())
 }
 
-/// What files were called when they were sent, in their order, by the names that the base has, or would have, for them; none for
-/// those that were not sent.
+/// The upload names of files, in order. Files are given by their names in the base; the result is
+/// `None` for files that were not uploaded.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -65,7 +66,7 @@ pub async fn sent_as(session: &Session, files: &[&str]) -> Result<Vec<Option<Str
     Ok(files.iter().map(|file| uploads.name_of(&names.place(file))).collect())
 }
 
-/// Where the files of the base lie, or lay.
+/// The places of the base's files, existing or not.
 async fn held_places(session: &Session) -> Result<HashSet<PathBuf>> {
     let base = match session.base().await {
         Ok(base) => base,

@@ -1,4 +1,4 @@
-//! `status`: what is in the base, what is left to do, and what is wrong with its files.
+//! Reports the content, the pending work and the missing files of the base (`status`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,61 +19,63 @@ use crate::engine::Session;
 use crate::error::Result;
 use crate::names::Names;
 
-/// What vectors are called among what waits.
+/// The name of vectors in the list of pending work.
 const VECTORS: &str = "vectors";
 
-/// What the base holds.
+/// The content of the base.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StatusResponse {
     /// The folder that holds it.
     #[schema(value_type = String)]
     pub base: PathBuf,
-    /// The folder that names of files count from.
+    /// The folder that names of files are relative to.
     #[schema(value_type = String)]
     pub root: PathBuf,
-    /// Its nodes, its ledger, and what waits for stages that were begun.
+    /// Its nodes, its ledger, and the pending work of begun stages.
     pub summary: BaseSummary,
-    /// The embedder that the next run would use, if any; behind `#` what tells its endpoint and prefixes apart.
+    /// The embedder that the next run would use, if any; the part after `#` identifies its endpoint
+    /// and prefixes.
     #[schema(required)]
     pub embedder: Option<String>,
-    /// Why the embedder that is set cannot be used.
+    /// The reason why the embedder that is set cannot be used.
     #[schema(required)]
     pub no_embedder: Option<String>,
-    /// All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
-    /// or texts that wait for vectors).
+    /// The work of the next indexing, in order: the name of each stage, and the number of chunks
+    /// (or texts, for vectors) that wait for it.
     pub waiting: Vec<Backlog>,
-    /// Structures that the next run of indexing would build, or build anew.
+    /// Structures that the next indexing would build or rebuild.
     pub stale: Vec<Structure>,
-    /// Files that are gone from disk, and of which the base still holds all.
+    /// Files that are gone from disk and still in the base.
     pub gone: Vec<String>,
-    /// Files that are not seen and may be there all the same.
+    /// Files that are not visible and may still exist.
     pub unseen: Vec<Unseen>,
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
-    /// Bytes of files that are kept.
+    /// The original bytes that are stored.
     #[schema(value_type = OriginalsAsJson)]
     pub originals: Originals,
     /// Answers that people have verified.
     pub verified: usize,
-    /// Those of them whose sources have changed since.
+    /// Verified answers whose sources have changed since.
     pub stale_answers: usize,
 }
 
 /// [`Originals`] in the OpenAPI document.
 #[derive(ToSchema)]
 #[schema(as = Originals)]
-#[expect(dead_code, reason = "it describes")]
+#[expect(dead_code, reason = "only for the schema")]
 struct OriginalsAsJson {
-    /// Files whose bytes are kept.
+    /// Files whose bytes are stored.
     files: usize,
-    /// Files whose bytes are not.
+    /// Files whose bytes are not stored.
     without: usize,
-    /// Bytes in all; what several files have counts once.
+    /// Bytes in total; equal files count once.
     bytes: u64,
 }
 
-/// Counts what the base holds and what waits, and looks for its files. A caller who may see a part is shown the counts of
-/// that part; calls, stages that wait and kept bytes belong to the whole base, and are 0 or empty then.
+/// Counts the content and the pending work of the base, and looks for its files. A caller who may
+/// see a part gets the counts of that part. Calls, pending stages and stored bytes belong to the
+/// whole base, and are 0 or empty for that caller.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -84,7 +86,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
     let lost = Lost::of(&names, &[]);
     let (embedder, no_embedder) = match session.embedder_on(&session.base_in_part().await?).await {
         Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
-        // The rest is told all the same.
+        // The rest of the status is reported all the same.
         Err(error) => (None, Some(error_chain(&error))),
     };
     let (mut waiting, mut outdated, mut originals) = Default::default();
@@ -123,7 +125,7 @@ async fn backlog(
     embedder: Option<&str>,
 ) -> Result<Vec<Backlog>> {
     let mut marks = waiting(base, &session.settings().ingest, &session.available()).await?;
-    // What was begun with a model that is not there today waits all the same.
+    // Work begun with a model that is missing today is still pending.
     for begun in &summary.pending {
         if marks.iter().all(|other| other.stage != begun.stage) {
             marks.push(begun.clone());
@@ -133,7 +135,8 @@ async fn backlog(
     for Backlog { stage, count } in marks {
         let name = mark_in_words(&stage);
         match named.iter_mut().find(|other| other.stage == name) {
-            // Classes of tags, and schemas, are each looked for in all chunks.
+            // Each class of tags and each schema is a stage over all chunks, so the largest count
+            // is shown.
             Some(held) => held.count = held.count.max(count),
             None => named.push(Backlog { stage: name.to_owned(), count }),
         }

@@ -1,4 +1,4 @@
-//! `tables` and `sql`: which typed tables the base has, and what a statement over them gives.
+//! Lists the typed tables of the base and runs SQL statements over them (`tables`, `sql`).
 
 use pikerag_knowledge::{DataError, DataTable, DataTables, SqlLimits, SqlRows, StoreError};
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 pub struct SqlRequest {
     /// The statement. Tables and columns have the names that `tables` lists.
     pub statement: String,
-    /// What it may use.
+    /// The limits of the statement.
     pub limits: SqlLimits,
 }
 
@@ -22,10 +22,10 @@ pub async fn tables(session: &Session) -> Result<Vec<DataTable>> {
     Ok(session.visible_base().await?.data_tables().await?)
 }
 
-/// One of them, by its name in SQL.
+/// One table, by its name in SQL.
 ///
 /// # Errors
-/// As [`tables`]; there is no such table.
+/// The errors of [`tables`], or there is no such table.
 pub async fn table(session: &Session, name: &str) -> Result<DataTable> {
     let tables = tables(session).await?;
     let known = tables.iter().map(|table| table.name.clone()).collect();
@@ -34,10 +34,10 @@ pub async fn table(session: &Session, name: &str) -> Result<DataTable> {
     Ok(found.ok_or_else(none).map_err(StoreError::from)?)
 }
 
-/// Runs a statement over what the caller may see.
+/// Runs a statement over the tables that the caller may see.
 ///
 /// # Errors
-/// There is no base, it cannot be read, or the statement is none that may be run ([`DataError`]).
+/// There is no base, it cannot be read, or the statement may not be run ([`DataError`]).
 pub async fn sql(session: &Session, request: &SqlRequest) -> Result<SqlRows> {
     let base = session.visible_base().await?;
     let run = async { Ok(base.run_sql(&request.statement, request.limits).await?) };

@@ -1,4 +1,4 @@
-//! `tags`: which tags are known, and what a person says of them.
+//! Lists tags, and stores people's changes of them (`tags`).
 
 use std::path::PathBuf;
 
@@ -15,25 +15,25 @@ use utoipa::ToSchema;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Missing, Needed, Result, Wordless};
-use crate::verbs::progress::tell;
+use crate::verbs::progress::report_progress;
 
 /// All classes of tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TagClassesResponse {
-    /// In the order of the base.
+    /// The classes, in the order of the base.
     pub classes: Vec<TagClassLine>,
-    /// Pairs of a reader's word and the documents'.
+    /// The number of synonyms: pairs of a user's word and the documents' word.
     pub pairs: usize,
 }
 
-/// A class, and how much there is of it.
+/// A class with its counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TagClassLine {
     /// The class.
     pub class: TagClass,
-    /// How many tags it has.
+    /// The number of its tags.
     pub tags: usize,
-    /// How often a chunk bears one.
+    /// The number of times that a chunk has one of its tags.
     pub borne: usize,
 }
 
@@ -42,39 +42,39 @@ pub struct TagClassLine {
 pub struct TagClassResponse {
     /// The class.
     pub class: TagClass,
-    /// Most frequent first.
+    /// The tags, most frequent first.
     pub tags: Vec<TagCount>,
 }
 
-/// A class as a person declares it.
+/// A class that a person declares.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TagClassRequest {
-    /// Its name, which must not be another class's.
+    /// The name, which no other class may have.
     #[serde(skip)]
     pub name: String,
-    /// What belongs to it, in a sentence.
+    /// The description of its tags, in a sentence.
     pub covers: String,
     /// Some of its tags.
     #[serde(default)]
     pub examples: Vec<String>,
 }
 
-/// From what to learn pairs.
+/// The source of pairs to learn.
 #[derive(Clone)]
 pub struct LearnRequest<'a> {
     /// Questions with their answers, in a format that evaluations read.
     pub file: PathBuf,
-    /// Hears how far it has come.
+    /// Receives the progress.
     pub progress: OnProgress<'a>,
 }
 
-/// The pairs that were kept, and what they cost.
+/// The learned pairs and their cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LearnResponse {
     /// Samples, pairs and failures.
     pub learned: Learned,
-    /// What was paid for them.
+    /// The cost.
     pub spent: Cost,
 }
 
@@ -108,7 +108,7 @@ pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagCl
     Ok(TagClassResponse { class, tags })
 }
 
-/// All pairs of a reader's word and the documents'.
+/// All pairs of a user's word and the documents' word.
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
@@ -123,7 +123,7 @@ pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
         .collect())
 }
 
-/// Declares a class, or says anew what belongs to it; also before the first document is there.
+/// Declares a class, or changes its description. The base may still be empty.
 ///
 /// # Errors
 /// [`EngineError::Wordless`]; the base cannot be written.
@@ -159,7 +159,7 @@ pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Res
     }
 }
 
-/// Drops a class with its tags, for good.
+/// Deletes a class with its tags, for good.
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
@@ -170,8 +170,8 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
     }
 }
 
-/// Declares that the documents call `colloquial` by the name of `professional`; also before the first document
-/// is there.
+/// Declares that the documents use the word `professional` for `colloquial`. The base may still be
+/// empty.
 ///
 /// # Errors
 /// [`EngineError::Wordless`]; the base cannot be written.
@@ -191,7 +191,7 @@ pub async fn add_tag_pair(
     Ok(session.base_or_create().await?.edit_tags(TagEdit::AddPairs(vec![pair])).await.map(drop)?)
 }
 
-/// Drops a pair.
+/// Deletes a pair.
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
@@ -217,8 +217,8 @@ pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &s
 /// Learns pairs from questions with their answers.
 ///
 /// # Errors
-/// There is no chat model, no class, or no such file; the base cannot be written. That calls failed or the
-/// budget is spent is in the response.
+/// There is no chat model, no class, or no such file; the base cannot be written. Failed calls and
+/// a spent budget are in the response.
 pub async fn learn_tag_pairs(
     session: &Session,
     request: &LearnRequest<'_>,
@@ -239,7 +239,7 @@ pub async fn learn_tag_pairs(
         })
         .collect();
     let tools = session.tools(&base).await?;
-    let watch = |progress| tell(session, request.progress, progress);
+    let watch = |step| report_progress(session, request.progress, step);
     let learning = Box::pin(learn(&tools, samples, session.settings().ingest.in_flight, &watch));
     let learned = session.unless_cancelled(async { Ok(learning.await?) }).await?;
     (request.progress)(Progress::Ended);

@@ -1,4 +1,4 @@
-//! `unpack`: the files of an archive that came over the wire, each as if it had come alone.
+//! Unpacks an uploaded archive into uploads, one for each file (`unpack`).
 
 use std::path::{Path, PathBuf};
 
@@ -11,53 +11,54 @@ use crate::error::{EngineError, Result};
 use crate::sandbox::TakesFiles;
 use crate::uploads::{UploadId, Uploads};
 
-/// What an archive held.
+/// The files of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct UnpackResponse {
-    /// Where its files lie now, in the order of the archive.
+    /// The places of its files, in the order of the archive.
     #[serde(skip)]
     pub places: Vec<PathBuf>,
-    /// As they are called, in the same order.
+    /// The names of its files, in the same order.
     pub files: Vec<String>,
-    /// What was left out, and why.
+    /// The omitted files, with reasons.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A file of an archive that was not taken.
+/// An omitted file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LeftOut {
-    /// As the archive calls it; empty for all of it.
+    /// Its name in the archive; empty for the whole archive.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Puts the files of the ZIP archive at `archive` among the uploads, below a folder of the name that the archive was sent
-/// under. It is opened in a process with limits; names that no file could have are left out and told.
+/// Unpacks the ZIP archive at `archive` into the uploads, below a folder with the archive's upload
+/// name. A process with limits opens it. Files with impossible names are omitted and listed.
 ///
 /// # Errors
-/// [`EngineError::File`]: it is no archive, is encrypted, or holds too much. Then nothing, or a part of its files, is there.
+/// [`EngineError::File`] if it is not an archive, is encrypted or contains too much. Some of its
+/// files may then exist.
 pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<UnpackResponse> {
     let failed = |source| EngineError::File { file: name.to_owned(), source };
     let place = session.reader().place().await.map_err(failed)?;
     let bytes = tokio::fs::read(archive).await.map_err(|error| {
         failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
     })?;
-    let mut taking = Taking {
+    let mut unpacking = Unpacking {
         uploads: Uploads::beside(session.folder()),
         below: below(name).to_owned(),
         most: session.settings().parser_limits.file_bytes,
         response: UnpackResponse::default(),
     };
     let problems =
-        session.reader().unpack(&place, name, bytes, &mut taking).await.map_err(failed)?;
+        session.reader().unpack(&place, name, bytes, &mut unpacking).await.map_err(failed)?;
     let left_out = problems.into_iter();
-    taking.response.left_out =
+    unpacking.response.left_out =
         left_out.map(|problem| LeftOut { file: problem.place, reason: problem.reason }).collect();
-    Ok(taking.response)
+    Ok(unpacking.response)
 }
 
-/// The folder that the files of an archive are put into: `law` for `law.zip`.
+/// The folder for the files of an archive: `law` for `law.zip`.
 fn below(name: &str) -> &str {
     let cut = name.len().saturating_sub(4);
     match name.get(cut..) {
@@ -66,7 +67,7 @@ fn below(name: &str) -> &str {
     }
 }
 
-struct Taking {
+struct Unpacking {
     uploads: Uploads,
     below: String,
     most: u64,
@@ -74,7 +75,7 @@ struct Taking {
 }
 
 #[async_trait]
-impl TakesFiles for Taking {
+impl TakesFiles for Unpacking {
     async fn take(&mut self, name: &str, bytes: Vec<u8>) -> std::result::Result<(), String> {
         let name = format!("{}/{name}", self.below);
         let taking = async {
@@ -94,7 +95,7 @@ mod tests {
     use super::below;
 
     #[test]
-    fn files_lie_below_the_name_of_their_archive() {
+    fn unpacked_files_are_below_the_name_of_their_archive() {
         for (name, expected) in [
             ("law.zip", "law"),
             ("a/Law.ZIP", "a/Law"),

@@ -1,4 +1,5 @@
-//! The models behind searches, for programs that would use them by themselves: vectors of texts, and their order for a query.
+//! Offers the models behind searches to other programs: vectors of texts, and their scores for a
+//! query.
 
 use pikerag_retrieve::RetrieveError;
 use serde::Serialize;
@@ -7,35 +8,35 @@ use super::ask::has_word;
 use crate::engine::Session;
 use crate::error::{EngineError, Needed, Result, Wordless};
 
-/// Texts of one request, at most.
+/// The most texts of one request.
 const TEXTS: usize = 2048;
 
 /// Vectors of texts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmbedResponse {
-    /// The embedder, as the base knows it.
+    /// The embedder, by its name in the base.
     pub model: String,
-    /// A vector for each text, in order; all as long as each other.
+    /// A vector for each text, in order; all have the same length.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens of the texts, where they were counted.
+    /// Tokens of the texts, if they were counted.
     pub prompt_tokens: Option<u64>,
 }
 
-/// Texts in the order in which they fit a query.
+/// The scores of texts for a query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RerankResponse {
     /// The reranker.
     pub model: String,
-    /// How well each text fits, in the order given, from 0 to 1.
+    /// The score of each text, in the given order, from 0 to 1.
     pub scores: Vec<f64>,
 }
 
-/// Vectors of texts, as documents get theirs.
+/// Vectors of texts, made like those of documents.
 ///
 /// # Errors
 /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
 pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse> {
-    few(texts)?;
+    check_count(texts)?;
     let base = session.base_in_part().await?;
     let embedder = session.embedder_on(&base).await?.ok_or(EngineError::Needs(Needed::Embedder))?;
     let made = embedder.embed_counted(texts);
@@ -48,33 +49,34 @@ pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse>
     })
 }
 
-/// How well texts fit a query, by the reranker that is set.
+/// The scores of texts for a query, by the reranker that is set.
 ///
 /// # Errors
 /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
 pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<RerankResponse> {
-    few(texts)?;
+    check_count(texts)?;
     if !has_word(query) {
         return Err(EngineError::Wordless(Wordless::Query));
     }
     let base = session.base_in_part().await?;
     let reranker = session.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;
-    let told = reranker.rerank(query, texts);
-    let told =
-        session.unless_cancelled(async { Ok(told.await.map_err(RetrieveError::Model)?) }).await?;
-    // Some models give probabilities, some logits: both keep their order.
-    let is_share = told.scores.iter().all(|score| (0.0..=1.0).contains(score));
+    let reranking = reranker.rerank(query, texts);
+    let reranked = session
+        .unless_cancelled(async { Ok(reranking.await.map_err(RetrieveError::Model)?) })
+        .await?;
+    // Some models give probabilities, others logits; the mapping keeps the order of both.
+    let is_share = reranked.scores.iter().all(|score| (0.0..=1.0).contains(score));
     let share = |score: &f32| match is_share {
         true => f64::from(*score),
         false => 1.0 / (1.0 + (-f64::from(*score)).exp()),
     };
     Ok(RerankResponse {
         model: reranker.name().to_owned(),
-        scores: told.scores.iter().map(share).collect(),
+        scores: reranked.scores.iter().map(share).collect(),
     })
 }
 
-fn few(texts: &[String]) -> Result<()> {
+fn check_count(texts: &[String]) -> Result<()> {
     if TEXTS < texts.len() {
         return Err(EngineError::TooMany { given: texts.len(), most: TEXTS });
     }

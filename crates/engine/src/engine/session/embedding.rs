@@ -58,10 +58,10 @@ impl Session {
     /// The reason why there is no embedder.
     pub(crate) fn no_embedder_reason(&self) -> String {
         match self.settings().embed {
-            EmbedSettings::Off => "none, as set: words alone".to_owned(),
+            EmbedSettings::Off => "none, by the settings: searching by words only".to_owned(),
             _ => match self.local() {
                 Ok(_) => "none".to_owned(),
-                Err(reason) => format!("none: words alone ({reason})"),
+                Err(reason) => format!("none: searching by words only ({reason})"),
             },
         }
     }

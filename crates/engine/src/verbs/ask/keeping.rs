@@ -1,4 +1,5 @@
-//! Asks a question and keeps the run while it goes on: events go to the listener and into the base as they happen.
+//! Asks a question and keeps the run while it continues: events go to the listener and into the
+//! base as they happen.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use crate::error::Result;
 use crate::notice::Notice;
 use crate::verbs::money::usd_of;
 
-/// Updates that are written in one transaction, at most.
+/// The most updates in one transaction.
 const BATCH: usize = 64;
 
 /// Milliseconds of a day.
 const DAY: Millis = 24 * 60 * 60 * 1000;
 
-/// What came of a run, and of keeping it.
+/// A finished run, and whether it was kept.
 pub(in crate::verbs) struct KeptRun {
     pub(super) finished: Finished,
     pub(super) is_kept: bool,
@@ -45,7 +46,7 @@ impl KeptRun {
     }
 }
 
-/// Asks by a method; the run is kept in the base as it goes on.
+/// Asks with a method. The base keeps the run as it continues.
 pub(in crate::verbs) async fn keep_run(
     session: &Session,
     base: &Base,
@@ -55,7 +56,7 @@ pub(in crate::verbs) async fn keep_run(
 ) -> Result<KeptRun> {
     let Asking { question, method, filter, tags, retrace } = asking;
     let keep = session.settings().runs;
-    // What only repeats a run tells nothing new, and drops nothing.
+    // A replay is not kept, and prunes no other run.
     let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
     let is_kept = is_new && keep.keeps_any() && !base.is_read_only();
     let (sender, updates) = unbounded_channel();
@@ -75,7 +76,7 @@ pub(in crate::verbs) async fn keep_run(
             () = request.cancel.cancelled() => {}
         }
     };
-    // The sink goes with the run: its end is the end of what is to be kept.
+    // The run owns the sink, so the updates end when the run ends.
     let asking = answer(ports, question, method, params, cancelled);
     let (finished, kept) = join(asking, keep_all(base, updates)).await;
     let kept = match kept {
@@ -100,9 +101,9 @@ pub(in crate::verbs) fn now() -> Millis {
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// A name drawn anew: two runs of a base share one once in a million million pairs.
+/// A new random name: two runs of a base share one once in 10¹² pairs.
 fn new_name(question: &str) -> RunId {
-    // The standard library seeds it from the system, and each time otherwise.
+    // The standard library seeds the hash from the system, differently each time.
     RunId::from_bits(RandomState::new().hash_one(question))
 }
 
@@ -111,7 +112,7 @@ enum Update {
     Event(Box<RunEvent>),
 }
 
-/// Tells the base and whoever listens.
+/// Passes events to the base and to the listener.
 struct Fan {
     keeper: Option<UnboundedSender<Update>>,
     listener: Option<Arc<dyn RunSink>>,
@@ -123,7 +124,7 @@ impl RunSink for Fan {
             listener.record(run);
         }
         if let Some(keeper) = &self.keeper {
-            // Where keeping has failed nobody listens any more, and the response says so.
+            // If keeping has failed, the receiver is gone, and the response reports it.
             let _ = keeper.send(Update::Record(Box::new(run.clone())));
         }
     }
@@ -138,7 +139,7 @@ impl RunSink for Fan {
     }
 }
 
-/// Keeps what comes until the run ends, as much at a time as is there.
+/// Stores updates until the run ends, in batches of the available ones.
 async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result<(), StoreError> {
     let mut run: Option<RunRecord> = None;
     let mut batch = Vec::new();

@@ -1,4 +1,5 @@
-//! Which base are a data set's questions asked over? Its own, made from its corpus, or the one that is set.
+//! Provides the base for a data set's questions: its own, made from its corpus, or the one that is
+//! set.
 
 use std::fs;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use crate::error::{EngineError, Result};
 use crate::files;
 use crate::verbs::index::fill;
 use crate::verbs::progress::Progress;
-use crate::verbs::progress::tell_notices;
+use crate::verbs::progress::report_notices;
 
-/// The base of a data set, and what tells its corpus from another.
+/// The base of a data set, and the identity of its corpus.
 pub(super) async fn base_of(
     session: &Session,
     request: &EvalRequest<'_>,
@@ -24,7 +25,8 @@ pub(super) async fn base_of(
     set: &Set,
 ) -> Result<(Base, Vec<String>)> {
     let (paths, names) = match &set.corpus {
-        // It may be served meanwhile, and something forgotten: no reply that may hold it is kept then.
+        // A server may forget a document in this base meanwhile. In that case no reply that may
+        // contain its text is kept.
         Corpus::Base => return Ok((session.base().await?.for_a_question().await?, Vec::new())),
         Corpus::Files(paths) => {
             (paths.clone(), paths.iter().map(|path| path.display().to_string()).collect())
@@ -34,7 +36,7 @@ pub(super) async fn base_of(
             let path = set.folder.join("corpus.jsonl");
             let lines = lines(&set.data.pool(&set.items));
             let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
-            // Another draw would change the base under the rows that are there.
+            // Another draw of questions would change the base of the existing rows.
             let there = fs::read(&path).ok().filter(|_| !request.fresh);
             if there.is_some_and(|there| there != lines.as_bytes()) {
                 let folder = set.folder.clone();
@@ -52,7 +54,7 @@ pub(super) async fn base_of(
     }
     let mut tools = session.tools(&base).await?;
     tools.reader = Arc::new(session.reader_at(names_of_files.root()));
-    tell_notices(session, request.progress);
+    report_notices(session, request.progress);
     let before = atomizing(&session.cost());
     let params = &session.settings().ingest;
     let report = fill(session, &base, tools, &found.files, params, request.progress).await?;
@@ -70,7 +72,7 @@ pub(super) async fn base_of(
     Ok((base, names))
 }
 
-/// The neutral format of a corpus.
+/// The corpus as lines of pikerag's JSON format.
 fn lines(pool: &[&Paragraph]) -> String {
     let mut lines = String::new();
     for paragraph in pool {
@@ -81,7 +83,7 @@ fn lines(pool: &[&Paragraph]) -> String {
     lines
 }
 
-/// Calls and tokens paid for atomizing so far.
+/// Calls, prompt tokens and reply tokens paid for atomizing so far.
 fn atomizing(cost: &Cost) -> [u64; 3] {
     let mut sums = [0; 3];
     for part in cost.parts.iter().filter(|part| part.role == "atomize") {
@@ -93,7 +95,8 @@ fn atomizing(cost: &Cost) -> [u64; 3] {
     sums
 }
 
-/// What indexing cost goes into `indexing.json`, by data set (KAR³ Table 12): of the run that paid.
+/// Writes the cost of indexing to `indexing.json`, by data set (KAR³ Table 12), in the run that
+/// pays for it.
 fn keep_indexing(
     plan: &Plan,
     set: &Set,

@@ -1,4 +1,4 @@
-//! What would a run cost? Nothing is asked and nothing is left behind.
+//! Forecasts the cost of a run without calls or written files.
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
@@ -13,40 +13,40 @@ use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::files;
 use crate::settings::Reranks;
-use crate::verbs::forecast::{experienced, usd_of_asking};
-use crate::verbs::progress::tell_notices;
+use crate::verbs::forecast::{usd_of_asking, with_known_costs};
+use crate::verbs::progress::report_notices;
 
-/// What stands for a method where hits are reranked.
+/// The name of the line for reranking, in place of a method.
 const RERANKING: &str = "(rerank)";
 
-/// What a run would cost.
+/// The forecast cost of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DryRunResponse {
     /// Per data set and method.
     pub expected: Vec<Forecast>,
-    /// What making the bases would cost, where the corpora are files.
+    /// The cost of indexing, for corpora that are files.
     pub indexing: Vec<IndexingForecast>,
 }
 
-/// What a method would cost on a data set.
+/// The forecast cost of a method on a data set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     /// The data set.
     pub data_set: String,
-    /// The method; or the judge, the reranker.
+    /// The method, or the judge or the reranker.
     pub method: String,
-    /// As it usually goes, and at most.
+    /// The typical and the highest cost.
     pub forecast: Expected,
     /// The same in US dollars.
     pub usd: ForecastUsd,
 }
 
-/// What making a base would cost.
+/// The forecast cost of indexing a corpus.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IndexingForecast {
     /// The data set.
     pub data_set: String,
-    /// Chunks that its corpus would become.
+    /// The chunks of its corpus.
     pub chunks: usize,
     /// Calls to chat models while indexing.
     pub calls: usize,
@@ -54,20 +54,20 @@ pub struct IndexingForecast {
     pub prompt_tokens: u64,
     /// Tokens received, estimated.
     pub completion_tokens: u64,
-    /// US dollars, where the prices are known.
+    /// US dollars, if the prices are known.
     pub usd: Option<f64>,
 }
 
-/// Calls, tokens and money per data set and method. Nothing is asked, nothing is written; what is in a ledger
-/// already is not paid again.
+/// Calls, tokens and money per data set and method. It makes no calls and writes nothing. Calls in
+/// a ledger are not paid again.
 ///
 /// # Errors
-/// As [`eval`](super::eval), as far as that reads only.
+/// The errors of [`eval`](super::eval) that occur while reading.
 pub async fn eval_dry_run(session: &Session, request: &EvalRequest<'_>) -> Result<DryRunResponse> {
     let mut request = request.clone();
     request.out.get_or_insert_default();
     let plan = plan(&request)?;
-    tell_notices(session, request.progress);
+    report_notices(session, request.progress);
     let mut expected = Vec::new();
     for set in &plan.sets {
         for (method, forecast) in forecasts(session, &plan, set).await? {
@@ -99,9 +99,9 @@ async fn forecasts(session: &Session, plan: &Plan, set: &Set) -> Result<Vec<(Str
     let mut reranked: Option<Expected> = None;
     for named in &plan.methods {
         let method = method(session, named)?;
-        let foretold = expected(&method, &setting);
-        let learned = learned(session, plan, set, (&named.label, &method), foretold, &runs);
-        all.push((named.label.clone(), learned));
+        let prior = expected(&method, &setting);
+        let corrected = corrected(session, plan, set, (&named.label, &method), prior, &runs);
+        all.push((named.label.clone(), corrected));
         if 0 < rerank.first && matches!(rerank.by, Reranks::Endpoint { .. }) {
             let more = reranking(&method, &setting, rerank.first as u64);
             reranked = Some(match reranked {
@@ -121,22 +121,23 @@ async fn forecasts(session: &Session, plan: &Plan, set: &Set) -> Result<Vec<(Str
     Ok(all)
 }
 
-/// What was foretold, put right by what questions have cost, those of this very run that were answered already included.
-fn learned(
+/// The forecast of the cost model, corrected with the costs of earlier questions, including those
+/// that this run has already answered.
+fn corrected(
     session: &Session,
     plan: &Plan,
     set: &Set,
     (label, method): (&str, &Method),
-    foretold: Expected,
+    prior: Expected,
     runs: &[RunRecord],
 ) -> Expected {
     let mut here = asked_here(method, runs);
     let rows = rows::kept(&plan.out);
     here.merge(asked_before(&rows, &set.name, |name| name == label));
-    experienced(session, label, set.items.len() as u64, foretold, here)
+    with_known_costs(session, label, set.items.len() as u64, prior, here)
 }
 
-/// A search is billed by the hundred documents, where it is billed so.
+/// The price of reranking, by tokens and by searches. A search is billed per hundred documents.
 fn usd_of_reranking(session: &Session, bill: &Bill) -> Option<f64> {
     let rerank = &session.settings().rerank;
     let Reranks::Endpoint { endpoint, .. } = &rerank.by else { return None };
@@ -156,7 +157,7 @@ async fn indexing(session: &Session, plan: &Plan) -> Result<Vec<IndexingForecast
         counted.push(&set.corpus);
         let names = session.names_of_new_base()?;
         let found = files::find(paths, &names);
-        // A corpus that is not read is not free of cost: nobody knows.
+        // The cost of an unreadable corpus is unknown, not zero.
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
         }
@@ -188,7 +189,7 @@ fn forecast_usd(of: &Expected, usd: impl Fn(&Bill) -> Option<f64>) -> ForecastUs
     ForecastUsd { typical: usd(&of.typical), most: usd(&of.most) }
 }
 
-/// Of the paragraphs that come with the questions, by four letters a token.
+/// The mean tokens of the questions' own paragraphs, at four letters per token.
 fn chunk_tokens(set: &Set) -> u64 {
     let pool = set.data.pool(&set.items);
     let letters: usize = pool.iter().map(|paragraph| paragraph.text.chars().count()).sum();

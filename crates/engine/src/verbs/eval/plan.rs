@@ -1,5 +1,5 @@
-//! What is to be run? Data sets with their corpora, methods with their parameters, from flags or from
-//! a preset.
+//! Plans a run: data sets with their corpora, methods with their parameters, from flags or from a
+//! preset.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::verbs::progress::Progress;
 
 const METHODS: [&str; 4] = ["kar3", "hop-rag", "naive-rag", "naive-rag-hr"];
 
-/// A run, before anything is asked.
+/// The plan of a run.
 pub(super) struct Plan {
     pub(super) title: String,
     pub(super) sets: Vec<Set>,
@@ -28,30 +28,30 @@ pub(super) struct Plan {
     pub(super) consistency: bool,
     pub(super) perplexity: bool,
     pub(super) out: PathBuf,
-    /// What is put beside our figures.
+    /// The papers' figures to show beside ours.
     pub(super) papers: Vec<Figure>,
 }
 
 /// A data set of a run.
 pub(super) struct Set {
-    /// Its name, once in the run.
+    /// The name, unique in the run.
     pub(super) name: String,
     pub(super) data: DataSet,
-    /// The questions that are asked.
+    /// The questions to ask.
     pub(super) items: Vec<Item>,
-    /// Of its file.
+    /// The hash of its file.
     pub(super) hash: String,
     pub(super) corpus: Corpus,
-    /// Where its base and its pooled corpus lie.
+    /// The folder of its base and its pooled corpus.
     pub(super) folder: PathBuf,
 }
 
-/// What a data set's questions are asked over.
+/// The corpus of a data set's questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Corpus {
-    /// Files, in a base of the run's own.
+    /// Files, in the run's own base.
     Files(Vec<PathBuf>),
-    /// The context paragraphs of the questions, in a base of the run's own (KAR³ §4.1).
+    /// The context paragraphs of the questions, in the run's own base (KAR³ §4.1).
     Pooled,
     /// The base that is set.
     Base,
@@ -186,7 +186,7 @@ fn folders(data: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// A method with the user's parameters and those in its name, which go before them.
+/// A method with the user's parameters and those in its name, which have priority.
 pub(super) fn method(session: &Session, named: &Named) -> Result<Method> {
     let method = session.method(&named.method)?;
     let own: Overrides = named

@@ -1,4 +1,4 @@
-//! What does a run leave on disk, so that it can go on where it was left?
+//! Stores the rows and answers of a run on disk, so that a later run can continue it.
 
 use std::fs;
 use std::io::{BufRead, Write};
@@ -13,7 +13,7 @@ use crate::verbs::ask::traced;
 
 use crate::error::{EngineError, Result};
 
-/// What a folder's rows were made with: other settings need another folder.
+/// The settings of a folder's rows. Rows of other settings need another folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) questions: String,
@@ -31,8 +31,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Reads what an earlier run left. Rows without a data set are of `only`: they were written
-    /// before a run could have several.
+    /// Reads the rows of an earlier run. Rows without a data set belong to `only`: older versions
+    /// wrote them, when a run had one data set.
     pub(super) fn open(folder: &Path, header: &Header, only: &str, fresh: bool) -> Result<Self> {
         let path = folder.join("rows.jsonl");
         let not_kept = |source| EngineError::NotWritten { path: path.clone(), source };
@@ -52,7 +52,7 @@ impl Rows {
             let mut line = String::new();
             while 0 < lines.read_line(&mut line).map_err(not_kept)? {
                 if !line.ends_with('\n') {
-                    break; // The last line of a run that was killed while writing it.
+                    break; // A run was killed while it wrote the last line.
                 }
                 if whole == 0 {
                     let known: Header = serde_json::from_str(&line).map_err(bad)?;
@@ -65,7 +65,7 @@ impl Rows {
                     if row.data_set.is_empty() {
                         only.clone_into(&mut row.data_set);
                     }
-                    // A later row is a second try.
+                    // A later row of the same question replaces the earlier one.
                     all.retain(|other| key(other) != key(&row));
                     all.push(row);
                 }
@@ -83,8 +83,8 @@ impl Rows {
         Ok(Self { all, file: rows, answers })
     }
 
-    /// Keeps a row and its run: the answer with what led to it, or the trace and the bill of what failed. The run
-    /// first: a row says that its question is done.
+    /// Keeps a row and its run: the answer with its trace and cost, or the trace and cost of a
+    /// failure. The run is written first, because a row marks its question as done.
     pub(super) fn keep(&mut self, row: Row, run: &Finished) -> std::io::Result<()> {
         let mut answer = json!({
             "method": row.method, "data_set": row.data_set, "item": row.item,
@@ -103,7 +103,7 @@ impl Rows {
     }
 }
 
-/// The rows that an earlier run left, as far as they can be read; for forecasts.
+/// The readable rows of an earlier run, for forecasts.
 pub(super) fn kept(folder: &Path) -> Vec<Row> {
     let text = fs::read_to_string(folder.join("rows.jsonl")).unwrap_or_default();
     text.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect()

@@ -1,4 +1,5 @@
-//! `eval --searches`: which search finds most of the gold evidence? No answers, no chat model.
+//! Measures how much of the gold evidence each search finds (`eval --searches`), without answers or
+//! a chat model.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::engine::Session;
 use crate::error::{EngineError, Needed, Result};
 use crate::notice::Notice;
 use crate::verbs::eval::corpus::base_of;
-use crate::verbs::eval::told_ports;
+use crate::verbs::eval::ports_for_measuring;
 use crate::verbs::progress::Progress;
 
 /// A search with the weights in its name.
@@ -30,26 +31,26 @@ struct Named {
     label: String,
     by: Search,
     params: SearchParams,
-    /// Whether what it finds is reranked.
+    /// Whether its hits are reranked.
     is_reranked: bool,
 }
 
-/// Behind the name of a search whose hits are reranked.
+/// The suffix of a search whose hits are reranked.
 const RERANKED: &str = "+rerank";
 
-/// What the searches found.
+/// The results of the searches.
 #[derive(Clone, Debug)]
 pub struct SearchesResponse {
-    /// Per data set and search.
+    /// A line for each data set and search.
     pub lines: Vec<Line>,
-    /// The file with every question.
+    /// The file with a row for every question.
     pub rows: PathBuf,
 }
 
-/// Compares searches on the share of the gold evidence that is among the first chunks.
+/// Compares searches by the share of the gold evidence that is among the first chunks.
 ///
 /// # Errors
-/// Nothing can be compared: a search is not known, or a data set names no evidence.
+/// Nothing can be compared: a search is unknown, or a data set names no evidence.
 pub async fn eval_searches(
     session: &Session,
     request: &EvalRequest<'_>,
@@ -74,19 +75,19 @@ async fn compare_searches(
         if gold == 0 {
             return Err(EngineError::NoEvidence { data_set });
         }
-        let tell = |notice| (request.progress)(Progress::Notice(notice));
+        let report = |notice| (request.progress)(Progress::Notice(notice));
         if gold < of {
             let questions = of - gold;
-            tell(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
+            report(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
         }
         let (base, _) = base_of(session, request, &plan, set).await?;
-        let ports = told_ports(session, &base, request.progress).await?;
+        let ports = ports_for_measuring(session, &base, request.progress).await?;
         if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
             return Err(EngineError::Needs(Needed::Reranker));
         }
-        let questions = lacking(&ports, &set.items).await?;
+        let questions = count_without_evidence(&ports, &set.items).await?;
         if 0 < questions {
-            tell(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
+            report(Notice::EvidenceNotIndexed { data_set, questions, of: gold });
         }
         for search in &wanted {
             all.extend(look_up(request, set, &base, &ports, search).await?);
@@ -100,8 +101,8 @@ async fn compare_searches(
     Ok(SearchesResponse { lines, rows: path })
 }
 
-/// Questions of whose gold evidence the base holds nothing.
-async fn lacking(ports: &Ports, items: &[Item]) -> Result<usize> {
+/// The number of questions whose gold evidence is entirely missing from the base.
+async fn count_without_evidence(ports: &Ports, items: &[Item]) -> Result<usize> {
     let sources = ports.base.sources(Which::All).await?;
     let held: HashSet<&str> = sources
         .iter()
@@ -109,11 +110,11 @@ async fn lacking(ports: &Ports, items: &[Item]) -> Result<usize> {
             [source.uri.as_str(), after_last(&source.uri, '/'), after_last(&source.uri, '#')]
         })
         .collect();
-    let is_lacking = |item: &&Item| {
+    let is_missing = |item: &&Item| {
         let mut gold = item.supporting.iter();
         !item.supporting.is_empty() && gold.all(|gold| !held.contains(gold.as_str()))
     };
-    Ok(items.iter().filter(is_lacking).count())
+    Ok(items.iter().filter(is_missing).count())
 }
 
 fn after_last(uri: &str, sign: char) -> &str {
@@ -166,8 +167,8 @@ async fn one(
     Ok(LookedUp::of(item, &set.name, &named.label, &uris, seconds))
 }
 
-/// A search by name, with weights: its own by their names, those of hops and layers within others as `hops.NAME`;
-/// behind all of it `+rerank`, where its hits are reranked.
+/// Reads a search with weights in its name: its own by their names, those of hops and layers in
+/// other searches as `hops.NAME`. The suffix `+rerank` has its hits reranked.
 fn read(label: &str, params: SearchParams) -> Result<Named> {
     let is_reranked = label.ends_with(RERANKED);
     let named = named(label.strip_suffix(RERANKED).unwrap_or(label))?;
@@ -194,7 +195,7 @@ fn read(label: &str, params: SearchParams) -> Result<Named> {
     })
 }
 
-/// Parameters with some of them set otherwise.
+/// The parameters, with the values in `set` changed.
 fn with<T: Serialize + DeserializeOwned>(params: &T, set: Table) -> Result<T, toml::de::Error> {
     let mut table = Table::try_from(params).map_err(toml::de::Error::custom)?;
     table.extend(set);
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_stand_in_the_name() {
+    fn reads_weights_from_the_name_of_a_search() {
         let read = |label: &str| read(label, SearchParams::default());
         let named = read("layers:spread=one-step:lambda=0.25:hops.shared=1").unwrap();
         assert_eq!((named.by, named.params.layers.lambda), (Search::Layers, 0.25));
