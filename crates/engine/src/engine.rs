@@ -94,7 +94,7 @@ pub(crate) struct Shared {
 pub(crate) struct LocalWeights {
     pub(crate) usual: OnceLock<Result<weights::Local, String>>,
     pub(crate) multilingual: OnceLock<Option<Arc<dyn Embedder>>>,
-    /// By their folders.
+    /// The rerankers by folder.
     pub(crate) rerankers: Mutex<HashMap<PathBuf, LocalReranker>>,
 }
 
@@ -179,7 +179,7 @@ impl Engine {
     /// Waits until an export may begin. It waits for no other read, and no read waits for it.
     ///
     /// # Errors
-    /// As of [`Engine::long_read`].
+    /// The errors of [`Engine::long_read`].
     pub async fn export(&self) -> Result<LongRead> {
         LongRead::wait(&self.0.process.exports).await
     }

@@ -242,7 +242,7 @@ pub struct WeightPlaces {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Chunking {
-    /// Headings, paragraphs, sentences, and the size.
+    /// Headings, paragraphs, sentences, and the size of the chunk.
     #[default]
     Structure,
     /// A chat model, which also summarizes each chunk.

@@ -26,7 +26,7 @@ pub enum UploadError {
     /// The name would lead elsewhere or nowhere.
     #[error("`{name}` cannot be the name of an upload: {reason}")]
     BadName { name: String, reason: &'static str },
-    /// The identifier of an upload has another shape.
+    /// The identifier of an upload is malformed.
     #[error(
         "`{id}` is not an identifier of an upload: it needs 1 to 64 letters, digits, `-` or `_`"
     )]

@@ -1205,15 +1205,21 @@ export interface components {
             /** @enum {string} */
             event: "problem";
         };
-        /** @description A question, and how to answer it. */
+        /** @description A question, and the way to answer it. */
         AskRequest: {
             class?: components["schemas"]["TaskClass"] | null;
-            /** @description What was said before, the oldest first: a question that points back is written to stand alone, where there is a model. */
+            /**
+             * @description Earlier turns of the conversation, the oldest first. If a model is set, it rewrites a
+             *     question that refers to them as a standalone one.
+             */
             earlier?: components["schemas"]["Turn"][];
-            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
+            /**
+             * @description The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
+             *     which must hold.
+             */
             filter?: string[];
             level?: components["schemas"]["Level"] | null;
-            /** @description A method by name; `pike`, if none is named. */
+            /** @description The name of a method; `pike` if empty. */
             method?: string;
             /** @description The question; at least one word. */
             question: string;
@@ -1510,7 +1516,7 @@ export interface components {
             /** @description The test of its value. A thing without a value never passes. */
             test: components["schemas"]["Test"];
         };
-        /** @description What may be spent; none where there is no bound. */
+        /** @description The caps; none if there is no cap. */
         ConfiguredCap: {
             /**
              * Format: int64
@@ -1528,34 +1534,34 @@ export interface components {
              */
             usd: number | null;
         };
-        /** @description A model, and where it is asked. */
+        /** @description A model and its endpoint. */
         ConfiguredModel: {
-            /** @description Scheme, name and port of the endpoint; none for weights on this machine. */
+            /** @description Scheme, name and port of the endpoint; none for local weights. */
             address: string | null;
-            /** @description Whether there is a price for it, so that money can be counted. */
+            /** @description Whether the model has a price, so that its cost can be computed. */
             has_price: boolean;
-            /** @description As its endpoint calls it; a folder for weights on this machine, where one is named. */
+            /** @description The model's name at its endpoint; for local weights their name or folder. */
             model: string;
-            /** @description The roles that it has; none for what has no chat. */
+            /** @description The model's roles; empty if it is not a chat model. */
             roles: components["schemas"]["Role"][];
         };
-        /** @description What is set. */
+        /** @description The settings in use. */
         ConfiguredResponse: {
             /** @description The folder that holds the base. */
             base: string;
-            /** @description What may be spent at most. */
+            /** @description The most that may be spent. */
             cap: components["schemas"]["ConfiguredCap"];
-            /** @description Chat models that are in use, each with the roles that it has. */
+            /** @description Chat models in use, each with its roles. */
             chat: components["schemas"]["ConfiguredModel"][];
             embedder: components["schemas"]["ConfiguredModel"] | null;
             /** @description Whether neither language models nor the network are used, whatever else is set. */
             offline: boolean;
-            /** @description Whether every call of a model is answered from the record. */
+            /** @description Whether every model call is answered from the ledger. */
             replay: boolean;
             reranker: components["schemas"]["ConfiguredModel"] | null;
             /** @description The version of the program. */
             version: string;
-            /** @description Roles without a model: methods do without, or say that they cannot. */
+            /** @description Roles without a model. Methods work without it or report that they cannot. */
             without_model: components["schemas"]["Role"][];
         };
         /** @description A distilled node that a method consulted. */
@@ -1617,23 +1623,23 @@ export interface components {
             /** @description The text as it was read; it must occur once in the document, within one paragraph or cell. */
             old: string;
         };
-        /** @description What was really paid since the engine was opened; what the record answered is not in it. */
+        /** @description The calls paid since the engine was opened; replies from the ledger are not included. */
         Cost: {
-            /** @description By role and model. */
+            /** @description The sums by role and model. */
             parts: components["schemas"]["CostPart"][];
             /** @description The sum over all models, chat and embeddings. */
             total: components["schemas"]["CostPart"];
         };
-        /** @description What was paid for one role and model, or in all. */
+        /** @description The calls paid for one role and model, or in total. */
         CostPart: {
             /**
              * Format: int64
-             * @description Calls that were paid; replays from the ledger are not among them.
+             * @description Paid calls; replays from the ledger are not included.
              */
             calls: number;
             /**
              * Format: int64
-             * @description Tokens received, thinking included where the endpoint bills it.
+             * @description Tokens received, including thinking if the endpoint bills it.
              */
             completion_tokens: number;
             /** @description The model; empty in the total. */
@@ -1647,7 +1653,7 @@ export interface components {
             role: string;
             /**
              * Format: double
-             * @description US dollars, as far as prices are known.
+             * @description US dollars, for the models with known prices.
              */
             usd: number;
         };
@@ -1751,30 +1757,33 @@ export interface components {
             title: string;
         };
         DataValue: number | string | null;
-        /** @description What would go with files. */
+        /** @description The data that would be deleted with files. */
         DeletePreview: {
-            /** @description Chunks of them, each with all that was made of it. */
+            /** @description Chunks of the documents, each with all that was derived from it. */
             chunks: number;
-            /** @description Documents in them. */
+            /** @description Documents in the files. */
             documents: number;
-            /** @description The files; none, where nothing in the base is named so. */
+            /** @description The files; empty if no file of the base has such a name. */
             files: string[];
-            /** @description Calls, runs and verified answers that hold their text: they stay, unless the files are forgotten. */
+            /**
+             * @description Calls, runs and verified answers that contain their text. They stay, unless the files are
+             *     forgotten.
+             */
             remains: components["schemas"]["Remains"];
         };
-        /** @description The files whose documents are gone. */
+        /** @description The deleted files. */
         DeleteResponse: {
-            /** @description The files; none, where nothing in the base is named so. */
+            /** @description The files; empty if no file of the base has such a name. */
             deleted: string[];
-            /** @description Whether what an earlier call had begun to forget was overwritten now. */
+            /** @description Whether this call overwrote the text that an earlier call had begun to forget. */
             finished: boolean;
             forgotten: components["schemas"]["Remains"] | null;
             /**
-             * @description Whether what was forgotten is out of the base but not overwritten yet: a question or export that began before still
-             *     reads it.
+             * @description Whether the forgotten text is deleted but not overwritten yet, because a question or export
+             *     that began earlier still reads it.
              */
             overwrites_later: boolean;
-            /** @description Calls and runs that hold their text, and are still there. */
+            /** @description Calls and runs that contain their text and still exist. */
             remains: components["schemas"]["Remains"];
         };
         /** @description The result of a deletion. */
@@ -1788,48 +1797,48 @@ export interface components {
         DiffLine: {
             /** @description The event, with its number in its own run. */
             event: components["schemas"]["RunEvent"];
-            /** @description Whose it is. */
+            /** @description The runs that have it. */
             of: components["schemas"]["DiffSide"];
         };
         /** @description Two runs side by side. */
         DiffResponse: {
-            /** @description Events that are alike from the start, how the methods are called aside. */
+            /** @description The number of equal events from the start, except for the methods' names. */
             alike: number;
-            /** @description Chunks that both answers were written from. */
+            /** @description The number of chunks that both answers were written from. */
             both: number;
             /** @description The run that was named first. */
             first: components["schemas"]["RunSummary"];
-            /** @description All events of both: those of one only where they part. */
+            /** @description All events of both; equal ones are listed once. */
             lines: components["schemas"]["DiffLine"][];
-            /** @description Titles of chunks of the first alone. */
+            /** @description Titles of chunks that only the first has. */
             only_first: string[];
-            /** @description Titles of chunks of the second alone. */
+            /** @description Titles of chunks that only the second has. */
             only_second: string[];
             /** @description The run that it is compared with. */
             second: components["schemas"]["RunSummary"];
         };
         /**
-         * @description Whose an event is.
+         * @description The runs that have an event.
          * @enum {string}
          */
         DiffSide: "both" | "first" | "second";
         /**
-         * @description What was looked at.
+         * @description The subject of the test.
          * @enum {string}
          */
         DoctorCheck: "base" | "parser" | "recognition" | "conversion" | "chat" | "reader" | "embedder" | "reranker";
-        /** @description One thing looked at: fine, absent (not needed for everything), or broken. */
+        /** @description The result of one test: fine, absent (not needed for everything), or broken. */
         DoctorFinding: {
-            /** @description Whether there is nothing to look at. */
+            /** @description Whether it is absent. */
             absent: boolean;
-            /** @description What was looked at. */
+            /** @description The subject of the test. */
             check: components["schemas"]["DoctorCheck"];
-            /** @description Whether all is in order; going without what nobody set is. */
+            /** @description Whether it works, or is absent and not set. */
             fine: boolean;
             offer: components["schemas"]["Offer"] | null;
-            /** @description Whether nobody answers where a model is served. */
+            /** @description Whether the endpoint of a model cannot be reached. */
             out_of_reach: boolean;
-            /** @description What there is, or what is wrong with it. */
+            /** @description A description, or the error. */
             says: string;
         };
         /** @description Texts to embed. */
@@ -1871,31 +1880,31 @@ export interface components {
             /** @description Tokens of the prompts and replies of these calls. */
             usage: components["schemas"]["Usage"];
         };
-        /** @description What indexing would cost. */
+        /** @description The estimated cost of indexing. */
         EstimateResponse: {
-            /** @description Calls and tokens, in all and by role. */
+            /** @description Calls and tokens, in total and by role. */
             estimate: components["schemas"]["Estimate"];
             /**
              * Format: double
-             * @description US dollars, where the prices are known.
+             * @description US dollars, if the prices are known.
              */
             usd: number | null;
         };
         /** @description A report by its name. */
         EvaluationLine: {
-            /** @description Its folder below the one that is set. */
+            /** @description The report's folder, relative to the one that is set. */
             name: string;
             /**
              * Format: int64
-             * @description When it was written.
+             * @description The time when it was written, in milliseconds since 1970.
              */
             written: number;
         };
         /** @description A report. */
         EvaluationResponse: {
-            /** @description Its folder below the one that is set. */
+            /** @description The report's folder, relative to the one that is set. */
             name: string;
-            /** @description As `pikerag eval` wrote it: a row for each method or search on each data set. */
+            /** @description The JSON that `pikerag eval` wrote: a row for each method or search on each data set. */
             report: unknown;
         };
         /** @description Evaluation reports, and whether a folder for them is set. */
@@ -2208,22 +2217,22 @@ export interface components {
          * @enum {string}
          */
         Fault: "caller" | "model" | "server";
-        /** @description What somebody says of the answer of a run. */
+        /** @description Feedback on the answer of a run. */
         FeedbackRequest: {
             /** @description The right answer, with `correct`. */
             answer?: string | null;
-            /** @description Who says so; if none, the name of the key, else whom the settings name. */
+            /** @description The author; by default the name of the key, else the author in the settings. */
             by?: string | null;
-            /** @description What else there is to say. */
+            /** @description A note. */
             note?: string;
-            /** @description The run whose answer it is: its name, or how that begins; `last` for the latest. */
+            /** @description The run of the answer: its name or the beginning of it, or `last` for the latest run. */
             run: string;
-            /** @description What is said of it. */
+            /** @description The verdict on the answer. */
             verdict: components["schemas"]["Verdict"];
         };
-        /** @description What was kept. */
+        /** @description The stored feedback. */
         FeedbackResponse: {
-            /** @description Whether no passage says what holds: it is the person's word alone. */
+            /** @description Whether no passage supports the right answer, so that it rests on the author alone. */
             is_bare: boolean;
             /** @description The verified answer. */
             verified: components["schemas"]["Verified"];
@@ -2262,21 +2271,21 @@ export interface components {
         };
         /** @description A file of the base. */
         FileLine: {
-            /** @description Chunks of them. */
+            /** @description Chunks of the documents. */
             chunks: number;
-            /** @description Documents in it. */
+            /** @description Documents in the file. */
             documents: number;
-            /** @description BLAKE3 of the bytes that were read, in hexadecimal; empty where it is to be read again. */
+            /** @description BLAKE3 of the bytes that were read, in hexadecimal; empty if the file must be read again. */
             hash: string;
-            /** @description What it is called; its documents' URIs begin with it. */
+            /** @description The name; its documents' URIs begin with it. */
             name: string;
-            /** @description Whether it is there. */
+            /** @description Whether it exists. */
             on_disk: components["schemas"]["OnDisk"];
-            /** @description Where it is, or was. */
+            /** @description The place where it is or was. */
             path: string;
             /** @description Other files with the same bytes, by name. */
             same_as: string[];
-            /** @description What it was called when it came over the wire; none for one that lay on this machine. */
+            /** @description The name under which it was uploaded; none for a file from this machine. */
             sent_as: string | null;
         };
         /** @description A forecast of a series. */
@@ -2316,16 +2325,16 @@ export interface components {
          * @enum {string}
          */
         ForecastModel: "combination" | "naive" | "seasonal_naive" | "mean" | "drift" | "smoothing" | "seasonal";
-        /** @description US dollars, where prices are known. */
+        /** @description US dollars, if prices are known. */
         ForecastUsd: {
             /**
              * Format: double
-             * @description The most it can be, where every loop goes to its end; none without a price.
+             * @description The highest cost, if every loop runs to its end; none without a price.
              */
             most: number | null;
             /**
              * Format: double
-             * @description As it usually goes.
+             * @description The typical cost.
              */
             typical: number | null;
         };
@@ -2361,14 +2370,14 @@ export interface components {
              */
             seq: number;
         };
-        /** @description What to do otherwise. */
+        /** @description A fork: the decision to change. */
         ForkRequest: {
             /**
              * Format: int32
-             * @description The number of the event that is decided otherwise.
+             * @description The number of the event to decide differently.
              */
             at: number;
-            /** @description What is to be decided there. */
+            /** @description The new decision. */
             change: components["schemas"]["Change"];
         };
         /** @description A passage that was found. */
@@ -2396,33 +2405,33 @@ export interface components {
             /** @description How to find it. */
             next_step: string;
         };
-        /** @description A node and what stands around it. */
+        /** @description A node and the nodes around it. */
         GraphAround: {
             /** @description The edges among them. */
             edges: components["schemas"]["GraphEdge"][];
-            /** @description Nodes that stand as near, and were too many. */
+            /** @description Nodes at the same distance that exceed the limit. */
             left_out: number;
-            /** @description It and those around it, by identifier. */
+            /** @description The node and those around it, by identifier. */
             nodes: components["schemas"]["GraphNode"][];
             /** @description The identifier of the node in the middle. */
             of: string;
         };
-        /** @description An edge as a face shows it, from `from` to `to`. */
+        /** @description An edge for display, from `from` to `to`. */
         GraphEdge: {
             /** @description `contains`, `refers_to`, … */
             edge: string;
-            /** @description The node it leads from. */
+            /** @description The node that it leads from. */
             from: string;
-            /** @description The node it leads to. */
+            /** @description The node that it leads to. */
             to: string;
         };
-        /** @description A node as a face shows it. */
+        /** @description A node for display. */
         GraphNode: {
-            /** @description As edges name it. */
+            /** @description The identifier, as edges name it. */
             id: string;
-            /** @description What of its kind; may be empty. */
+            /** @description The sort within the kind; may be empty. */
             kind: string;
-            /** @description What it is called. */
+            /** @description The name. */
             label: string;
             /** @description The layer of the paper's graph that it belongs to. */
             layer: components["schemas"]["LayerKind"];
@@ -2430,21 +2439,24 @@ export interface components {
             node: string;
             /**
              * Format: int64
-             * @description The page, where there are pages.
+             * @description The page, if the document has pages.
              */
             page: number | null;
-            /** @description What there is to read. */
+            /** @description The text. */
             text: string;
-            /** @description The document it stands in; may be empty. */
+            /** @description The URI of its document; may be empty. */
             uri: string;
         };
-        /** @description As much of the graph as can be looked at: documents with most to do with others, what they hold, what was made of that. */
+        /**
+         * @description The part of the graph that a person can view: the documents with most edges, their chunks, and
+         *     the nodes derived from those.
+         */
         GraphOverview: {
             /** @description The edges among them. */
             edges: components["schemas"]["GraphEdge"][];
-            /** @description By identifier. */
+            /** @description The nodes, by identifier. */
             nodes: components["schemas"]["GraphNode"][];
-            /** @description Nodes of the graph, shown or not. */
+            /** @description All nodes of the graph, shown or not. */
             of: number;
         };
         /** @description A source passage of a verified answer, with its text at that time. */
@@ -2642,25 +2654,28 @@ export interface components {
             /** @description Vectors made in this run, of every layer. */
             vectors: number;
         };
-        /** @description What came of indexing. */
+        /** @description The result of indexing. */
         IndexResponse: {
             /** @description Folder of the base. */
             base: string;
-            /** @description Files that are gone from disk, wherever they were, and of which the base still holds all: it answers from them. */
+            /**
+             * @description Files that are gone from disk, in any folder, and still in the base, which answers from
+             *     them.
+             */
             gone: string[];
-            /** @description Files whose bytes are kept since. */
+            /** @description The files whose original bytes were stored. */
             originals: components["schemas"]["KeptOriginals"];
-            /** @description Files removed, for they are gone from the given folders. */
+            /** @description Files deleted because they are gone from the given folders. */
             pruned: string[];
-            /** @description By file, and in all. */
+            /** @description The report, by file and in total. */
             report: components["schemas"]["IndexReport"];
-            /** @description Pieces that models had refused, and were asked about again. */
+            /** @description Pieces that models had refused and that were tried again. */
             retried: number;
-            /** @description What was paid, models and embeddings. */
+            /** @description The cost of models and embeddings. */
             spent: components["schemas"]["Cost"];
-            /** @description Verified answers whose sources have changed: somebody has to look at them again. */
+            /** @description Verified answers whose sources have changed and that a person must check again. */
             stale_answers: number;
-            /** @description Files that are not seen and may be there all the same. They are never removed. */
+            /** @description Files that are not visible and may still exist. They are never deleted. */
             unseen: components["schemas"]["Unseen"][];
         };
         /** @description An indexing job. */
@@ -2768,11 +2783,11 @@ export interface components {
          * @enum {string}
          */
         Judgement: "accepted" | "corrected" | "rejected";
-        /** @description What indexing has kept of the files that it was given. */
+        /** @description The original bytes that indexing stored. */
         KeptOriginals: {
-            /** @description Files whose bytes are kept since. */
+            /** @description The number of files whose bytes were stored. */
             kept: number;
-            /** @description Files that are larger than is kept, by path. */
+            /** @description Files that are too large to store, by path. */
             too_large: string[];
         };
         /** @description A verified answer, and its state relative to the current documents. */
@@ -2882,11 +2897,11 @@ export interface components {
          * @enum {string}
          */
         LayerKind: "source" | "corpus" | "distilled";
-        /** @description A file of an archive that was not taken. */
+        /** @description An omitted file of an archive. */
         LeftOut: {
-            /** @description As the archive calls it; empty for all of it. */
+            /** @description Its name in the archive; empty for the whole archive. */
             file: string;
-            /** @description Why. */
+            /** @description The reason. */
             reason: string;
         };
         /**
@@ -2980,8 +2995,8 @@ export interface components {
             custom: string;
         };
         /**
-         * @description Something to know besides the result. Verbs that take long hand it to their callback as soon as it is
-         *     known, the others return it.
+         * @description A fact beside the result. Long verbs hand it to their callback as soon as it is known; the
+         *     others return it.
          */
         Notice: {
             in_use: string;
@@ -3098,11 +3113,11 @@ export interface components {
              */
             tokens: number;
         };
-        /** @description A server of models that could be used. */
+        /** @description A model server that could be used. */
         Offer: {
-            /** @description What to set for its base URL. */
+            /** @description The value for `base_url`. */
             base_url: string;
-            /** @description The models that it holds; may be empty. */
+            /** @description The models that it has; may be empty. */
             models: string[];
         };
         /** @description The records of one schema that a base offers for a question. */
@@ -3127,7 +3142,7 @@ export interface components {
             stream?: boolean | null;
         };
         /**
-         * @description Whether a file is there.
+         * @description Whether a file exists.
          * @enum {string}
          */
         OnDisk: "there" | "gone" | "unclear";
@@ -3154,12 +3169,12 @@ export interface components {
         Originals: {
             /**
              * Format: int64
-             * @description Bytes in all; what several files have counts once.
+             * @description Bytes in total; equal files count once.
              */
             bytes: number;
-            /** @description Files whose bytes are kept. */
+            /** @description Files whose bytes are stored. */
             files: number;
-            /** @description Files whose bytes are not. */
+            /** @description Files whose bytes are not stored. */
             without: number;
         };
         /** @description A category that may come next. */
@@ -3210,19 +3225,19 @@ export interface components {
             /** @description The documents' word. */
             professional: string;
         };
-        /** @description A file that has not come whole. */
+        /** @description An incomplete file. */
         PartLine: {
             /**
              * Format: int64
-             * @description Bytes of it that are there.
+             * @description The bytes that have arrived.
              */
             bytes: number;
             /**
              * Format: int64
-             * @description When the last piece came, in milliseconds since 1970.
+             * @description The time of the last piece, in milliseconds since 1970.
              */
             changed: number;
-            /** @description As it was called. */
+            /** @description The name under which it is sent. */
             file: string;
         };
         /** @description Why a request failed. */
@@ -3278,9 +3293,9 @@ export interface components {
             /** @description The text that the method receives; it includes any instruction on how to answer. */
             text: string;
         };
-        /** @description What one question would cost. */
+        /** @description The forecast cost of one question. */
         QuestionForecast: {
-            /** @description Calls and tokens as it usually goes, and at most; zero where no model is set. */
+            /** @description Typical and highest calls and tokens; zero if no model is set. */
             forecast: components["schemas"]["Expected"];
             /** @description The method. */
             method: string;
@@ -3309,13 +3324,19 @@ export interface components {
             /** @description One of these words. */
             one_of: string[];
         };
-        /** @description What was read of a document. */
+        /** @description The text that was read of a document. */
         Reading: {
-            /** @description The corrections of its file, in the order in which they are made, those that wait for indexing too. */
+            /**
+             * @description The corrections of its file, in the order in which they are applied, including those that
+             *     wait for indexing.
+             */
             corrections: components["schemas"]["Correction"][];
             /** @description The document. */
             source: components["schemas"]["Source"];
-            /** @description Its text, in which the spans of its passages count; with the corrections that were made when it was last indexed. */
+            /**
+             * @description Its text, which the spans of its passages refer to, with the corrections applied when it was
+             *     last indexed.
+             */
             text: string;
         };
         /** @description A reason for a class or a plan. */
@@ -3632,11 +3653,11 @@ export interface components {
         };
         /** @description [`Remains`] in the OpenAPI document. */
         Remains: {
-            /** @description Model calls whose prompt or reply holds their text, or what was made of it. */
+            /** @description Model calls whose prompt or reply contains their text or text derived from it. */
             calls: number;
-            /** @description Runs that hold it. */
+            /** @description Runs that contain it. */
             runs: number;
-            /** @description Verified answers that hold it or rest on it. */
+            /** @description Verified answers that contain it or rest on it. */
             verified: number;
         };
         /** @description Texts to sort by their relevance to a query. */
@@ -3768,9 +3789,9 @@ export interface components {
             /** @description The weights of retrieval; null in runs of versions without weights. */
             weights?: unknown;
         };
-        /** @description A run with all that happened in it. */
+        /** @description A run with its events. */
         RunResponse: components["schemas"]["RunSummary"] & {
-            /** @description What happened, in order. */
+            /** @description The events, in order. */
             events: components["schemas"]["RunEvent"][];
         };
         /**
@@ -3780,25 +3801,25 @@ export interface components {
         RunState: "running" | "answered" | "failed" | "cancelled";
         /** @description A run without its events. */
         RunSummary: components["schemas"]["RunRecord"] & {
-            /** @description Whether its process ended before it could say how the run ended. */
+            /** @description Whether its process ended before the run did. */
             interrupted: boolean;
-            /** @description What its calls come to. */
+            /** @description The cost of its calls. */
             usd: components["schemas"]["RunUsd"];
         };
-        /** @description US dollars of a run's calls, at the prices that are set now for the models that are set now. */
+        /** @description The cost of a run's calls in US dollars, at the current prices of the current models. */
         RunUsd: {
             /**
              * Format: double
-             * @description Those that were really made; none where a role's price is not known.
+             * @description The calls that were made; none if a role's price is unknown.
              */
             paid: number | null;
-            /** @description Those that were really made, by role, as far as prices are known. */
+            /** @description The calls that were made, by role, if the price is known. */
             paid_by_role: {
                 [key: string]: number;
             };
             /**
              * Format: double
-             * @description All calls, whether made or read from the ledger; none where a role's price is not known.
+             * @description All calls, made or read from the ledger; none if a role's price is unknown.
              */
             spent: number | null;
         };
@@ -3819,31 +3840,37 @@ export interface components {
             /** @description Notices about this search. */
             notices: components["schemas"]["Notice"][];
         };
-        /** @description What to look for, and how. */
+        /** @description A query, and the way to search. */
         SearchRequest: {
-            /** @description How to look. */
+            /** @description The kind of search. */
             by?: components["schemas"]["Search"];
-            /** @description What may be seen: conditions such as `folder=law`, `date>=2020`, all of which must fit. */
+            /**
+             * @description The documents to search: conditions such as `folder=law`, `date>=2020`, all of which must
+             *     hold.
+             */
             filter?: string[];
-            /** @description How many to find; 8, if none is named. A server finds 200 at most. */
+            /** @description The number of hits; 8 by default. A server finds at most 200. */
             k?: number | null;
-            /** @description What to look for; at least one word. */
+            /** @description The query; at least one word. */
             query: string;
-            /** @description How many of the hits are reranked; 0 for none. Else as it is set. */
+            /** @description The number of hits to rerank; 0 for none. By default as in the settings. */
             rerank?: number | null;
         };
         /** @description A heading with its content; derived from its source and its position. */
         SectionId: string;
-        /** @description A file that came over the wire, and is whole. */
+        /** @description A completely uploaded file. */
         SentFile: {
             /**
              * Format: int64
              * @description Its bytes.
              */
             bytes: number;
-            /** @description As it was called when it was sent. */
+            /** @description The name under which it was uploaded. */
             file: string;
-            /** @description Whether the base holds it, in this version or an older one. One that does not waits to be indexed, or could not be read. */
+            /**
+             * @description Whether the base contains it, in this version or an older one. Otherwise it waits for
+             *     indexing or could not be read.
+             */
             in_base: boolean;
         };
         /** @description A document in layer `I`. */
@@ -4366,35 +4393,38 @@ export interface components {
             /** @enum {string} */
             fault: "refused";
         }) | string;
-        /** @description What the base holds. */
+        /** @description The content of the base. */
         StatusResponse: {
             /** @description The folder that holds it. */
             base: string;
-            /** @description The embedder that the next run would use, if any; behind `#` what tells its endpoint and prefixes apart. */
+            /**
+             * @description The embedder that the next run would use, if any; the part after `#` identifies its endpoint
+             *     and prefixes.
+             */
             embedder: string | null;
-            /** @description Files that are gone from disk, and of which the base still holds all. */
+            /** @description Files that are gone from disk and still in the base. */
             gone: string[];
-            /** @description Why the embedder that is set cannot be used. */
+            /** @description The reason why the embedder that is set cannot be used. */
             no_embedder: string | null;
-            /** @description Bytes of files that are kept. */
+            /** @description The original bytes that are stored. */
             originals: components["schemas"]["Originals"];
-            /** @description The folder that names of files count from. */
+            /** @description The folder that names of files are relative to. */
             root: string;
             /** @description Names of files with the same bytes, each list in order. */
             same: string[][];
-            /** @description Structures that the next run of indexing would build, or build anew. */
+            /** @description Structures that the next indexing would build or rebuild. */
             stale: components["schemas"]["Structure"][];
-            /** @description Those of them whose sources have changed since. */
+            /** @description Verified answers whose sources have changed since. */
             stale_answers: number;
-            /** @description Its nodes, its ledger, and what waits for stages that were begun. */
+            /** @description Its nodes, its ledger, and the pending work of begun stages. */
             summary: components["schemas"]["BaseSummary"];
-            /** @description Files that are not seen and may be there all the same. */
+            /** @description Files that are not visible and may still exist. */
             unseen: components["schemas"]["Unseen"][];
             /** @description Answers that people have verified. */
             verified: number;
             /**
-             * @description All that the next run of indexing would do, in its order: the name of the stage, and what waits for it (chunks,
-             *     or texts that wait for vectors).
+             * @description The work of the next indexing, in order: the name of each stage, and the number of chunks
+             *     (or texts, for vectors) that wait for it.
              */
             waiting: components["schemas"]["Backlog"][];
         };
@@ -4444,18 +4474,18 @@ export interface components {
         };
         /** @description A class of tags; derived from the name and the cover it was made with. */
         TagClassId: string;
-        /** @description A class, and how much there is of it. */
+        /** @description A class with its counts. */
         TagClassLine: {
-            /** @description How often a chunk bears one. */
+            /** @description The number of times that a chunk has one of its tags. */
             borne: number;
             /** @description The class. */
             class: components["schemas"]["TagClass"];
-            /** @description How many tags it has. */
+            /** @description The number of its tags. */
             tags: number;
         };
-        /** @description A class as a person declares it. */
+        /** @description A class that a person declares. */
         TagClassRequest: {
-            /** @description What belongs to it, in a sentence. */
+            /** @description The description of its tags, in a sentence. */
             covers: string;
             /** @description Some of its tags. */
             examples?: string[];
@@ -4464,14 +4494,14 @@ export interface components {
         TagClassResponse: {
             /** @description The class. */
             class: components["schemas"]["TagClass"];
-            /** @description Most frequent first. */
+            /** @description The tags, most frequent first. */
             tags: components["schemas"]["TagCount"][];
         };
         /** @description All classes of tags. */
         TagClassesResponse: {
-            /** @description In the order of the base. */
+            /** @description The classes, in the order of the base. */
             classes: components["schemas"]["TagClassLine"][];
-            /** @description Pairs of a reader's word and the documents'. */
+            /** @description The number of synonyms: pairs of a user's word and the documents' word. */
             pairs: number;
         };
         /** @description A tag with the number of its chunks. */
@@ -4540,11 +4570,11 @@ export interface components {
             /** @description Yes or no. */
             is_true: boolean;
         };
-        /** @description An answer with what led to it. */
+        /** @description An answer with its trace and cost. */
         TracedAnswer: components["schemas"]["Answer"] & {
-            /** @description Calls and tokens, whether made or read from the record. */
+            /** @description Calls and tokens, made or read from the ledger. */
             spent: components["schemas"]["Spent"];
-            /** @description What happened, in order. */
+            /** @description The events, in order. */
             trace: components["schemas"]["Event"][];
         };
         /** @description The accuracy of a model. */
@@ -4572,20 +4602,20 @@ export interface components {
             /** @description The words. */
             text: string;
         };
-        /** @description What an archive held. */
+        /** @description The files of an archive. */
         UnpackResponse: {
-            /** @description As they are called, in the same order. */
+            /** @description The names of its files, in the same order. */
             files: string[];
-            /** @description What was left out, and why. */
+            /** @description The omitted files, with reasons. */
             left_out: components["schemas"]["LeftOut"][];
         };
-        /** @description Files of the base that are not seen, and stay because they may be there all the same. */
+        /** @description Files of the base that are not visible, and stay because they may still exist. */
         Unseen: {
-            /** @description How many they are. */
+            /** @description The number of files. */
             files: number;
-            /** @description The folder that tells nothing of them. */
+            /** @description The folder that proves nothing about them. */
             folder: string;
-            /** @description Why it tells nothing. */
+            /** @description The reason why it proves nothing. */
             why: string;
         };
         /** @description A file that has arrived, in whole or in part. */
@@ -4623,7 +4653,7 @@ export interface components {
             prompt_tokens: number;
         };
         /**
-         * @description What is said of an answer.
+         * @description A verdict on an answer.
          * @enum {string}
          */
         Verdict: "accept" | "correct" | "reject";

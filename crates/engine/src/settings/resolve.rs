@@ -62,8 +62,8 @@ impl Settings {
     /// Reads the settings file and merges it with flags and environment.
     ///
     /// # Errors
-    /// The named file cannot be read, a value makes no sense, or a file that was found sets more
-    /// than plain values and is not trusted.
+    /// The named file cannot be read, or a value makes no sense. Or a file that was found is not
+    /// trusted and sets more than plain values.
     pub fn load(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
         if let Some(name) = environment.no_text() {
             return Err(SettingsError::NoText { name: name.to_owned() });

@@ -132,9 +132,9 @@ pub(super) fn check(
     }
 }
 
-/// The settings in a file that need trust. They decide on endpoints and keys, programs, prices,
-/// limits for hostile documents, the user's runs, the bases and files that are used, and who may
-/// request them.
+/// The settings in a file that need trust. They decide on endpoints and keys, programs, prices, and
+/// limits for hostile documents. They also decide which runs, bases and files are used or deleted,
+/// and who may request them.
 fn needing_trust(file: &SettingsFile) -> Vec<String> {
     let mut names = of_chat("chat", &file.chat);
     for (role, table) in &file.roles {

@@ -102,8 +102,8 @@ pub async fn finish_forgetting(session: &Session) -> Result<bool> {
 /// Deletes files and all that was derived from them.
 ///
 /// # Errors
-/// There is no base, or it cannot be written. What was to be forgotten may then be gone and not overwritten:
-/// `check` says so, and the next call goes on.
+/// There is no base, or it cannot be written. The text to forget may then be deleted but not
+/// overwritten: `check` reports this, and the next call continues.
 pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<DeleteResponse> {
     let base = session.base().await?;
     // Without this, the writes of a stopped job could bring text back.

@@ -12,7 +12,7 @@ use super::Session;
 pub struct Cost {
     /// The sum over all models, chat and embeddings.
     pub total: CostPart,
-    /// By role and model.
+    /// The sums by role and model.
     pub parts: Vec<CostPart>,
 }
 
@@ -29,7 +29,7 @@ pub struct CostPart {
     pub prompt_tokens: u64,
     /// Tokens received, including thinking if the endpoint bills it.
     pub completion_tokens: u64,
-    /// US dollars, as far as prices are known.
+    /// US dollars, for the models with known prices.
     pub usd: f64,
 }
 

@@ -3,22 +3,22 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const chinese = (navigator.language || "").toLowerCase().startsWith("zh");
   const words = {
-    layers: chinese ? ["信息源层 I：文档", "语料层 C：章节与片段", "提炼层 D：从片段提炼"] : ["I: documents", "C: sections and chunks", "D: distilled knowledge"],
+    layers: chinese ? ["信息源层 I：文档", "语料层 C：章节与文本块", "提炼层 D：从文本块提炼"] : ["I: documents", "C: sections and chunks", "D: distilled knowledge"],
     search: chinese ? "搜索名称与文本（按 / 键）" : "Search names and texts ( / )",
     fit: chinese ? "全部" : "Fit",
     none: chinese ? "没有找到" : "Nothing found",
     page: chinese ? "第 {} 页" : "page {}",
     out: chinese ? "指向" : "leads to", into: chinese ? "来自" : "comes from",
-    via: chinese ? "见于" : "carried by",
+    via: chinese ? "见于" : "found in",
     pick: chinese ? "选择一个节点，查看其文本、出处与关系。" : "Choose a node to see its text, its source and its edges.",
     zoom: chinese ? ["放大", "缩小"] : ["Zoom in", "Zoom out"],
     help: chinese
       ? "拖动平移，滚轮缩放。键盘：先聚焦图，方向键移到相邻节点，+ − 缩放，0 显示全部，Esc 取消选择，Tab 进入右侧关系列表。"
-      : "Drag to pan, scroll to zoom. Keyboard: arrows go to the next node, + − zoom, 0 fits all, Esc lets go, Tab reaches the edges on the right.",
+      : "Drag to pan, scroll to zoom. Keyboard: arrows go to the next node, + − zoom, 0 fits all, Esc clears the selection, Tab goes to the edges on the right.",
     count: chinese ? "显示 {} / {} 个节点，{} / {} 条边" : "{} of {} nodes, {} of {} edges",
   };
   const names = chinese ? {
-    source: "文档", section: "章节", chunk: "片段", atom: "原子知识", record: "记录", entity: "实体", relation: "关系", community: "社区", summary: "摘要", tag: "标签",
+    source: "文档", section: "章节", chunk: "文本块", atom: "原子知识", record: "记录", entity: "实体", relation: "关系", community: "社区", summary: "摘要", tag: "标签",
     contains: "包含", next: "下一段", refers_to: "引用", answers: "回答自", mentions: "提及", relates: "相关", derived_from: "源自", member_of: "属于", tagged: "标记",
     question: "问题", sentence: "句子", statement: "陈述", text: "文本", table: "表格", figure: "图", code: "代码", caption: "图注", link: "链接", title: "标题", file: "文件名", identifier: "编号",
   } : { source: "document", refers_to: "refers to", derived_from: "derived from", member_of: "member of" };
@@ -31,8 +31,8 @@
     ({ from: nodes[from], to: nodes[to], kind, how, chunk: chunk == null ? null : nodes[chunk] }));
   for (const edge of edges) { edge.from.edges.push(edge); if (edge.to !== edge.from) edge.to.edges.push(edge); }
 
-  // Places: each layer is a band of columns, filled from left to right; what hangs together stands above
-  // each other, for every layer follows the order of the one above.
+  // Places nodes: each layer is a band of columns, filled from left to right. Every layer follows the order of
+  // the one above, so that connected nodes are below each other.
   const STEP = 100, ROW = 42, PAD = 34, GAP = 64;
   const bands = [0, 1, 2].map((layer) => nodes.filter((node) => node.layer === layer));
   const rank = new Map();
@@ -52,7 +52,7 @@
   const place1 = new Map(bands[1].map((node) => [node, [rank.get(root(node)) ?? 1e9, node.kind === "section" ? 0 : 1, node.kind === "section" ? depth(node) : order(node), node.at]]));
   const compare = (a, b) => { for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] - b[i]; return 0; };
   bands[1].sort((a, b) => compare(place1.get(a), place1.get(b)));
-  // As wide as makes the page's shape.
+  // Chooses the number of columns that gives the page's proportions.
   const high = (columns) => bands.reduce((sum, band) => sum + Math.max(1, Math.ceil(band.length / columns)) * ROW + PAD + GAP, 0);
   let columns = 6;
   while (columns * STEP < 1.3 * high(columns)) columns++;
@@ -61,7 +61,7 @@
     const rows = Math.max(1, Math.ceil(band.length * STEP / width));
     const used = Math.max(1, Math.ceil(band.length / rows));
     const step = width / used;
-    // Every other row stands between the columns, so that lines pass between nodes.
+    // Every other row is between the columns, so that lines pass between nodes.
     band.forEach((node, at) => {
       node.row = at % rows;
       node.x = (Math.floor(at / rows) + .5 + (rows < 2 ? 0 : node.row % 2 ? .23 : -.23)) * step;
@@ -71,7 +71,7 @@
   const rows = [0, 0, 0];
   rows[0] = spread(bands[0]);
   rows[1] = spread(bands[1]);
-  // What was distilled stands below what it was distilled from; what was made from that, below that.
+  // Places distilled nodes below their sources, and nodes made from those below them.
   for (let round = 0; round < 3; round++) {
     const mean = new Map();
     for (const node of bands[2]) {
@@ -126,7 +126,7 @@
     node.shape.addEventListener("click", () => choose(node));
   }
 
-  // Looking around.
+  // Panning and zooming.
   let view = { x: 0, y: 0, k: 1 };
   const show = () => {
     world.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`);
@@ -160,7 +160,7 @@
   });
   addEventListener("pointerup", () => { held = null; svg.classList.remove("moving"); });
 
-  // One node at a time.
+  // Selecting a node.
   const side = document.getElementById("side");
   let chosen = null;
   const element = (tag, text, parent, className) => {
@@ -234,7 +234,7 @@
     event.preventDefault();
   });
 
-  // Finding.
+  // Searching.
   const query = document.getElementById("query"), found = document.getElementById("found");
   query.placeholder = words.search;
   query.setAttribute("aria-label", words.search);
@@ -266,7 +266,7 @@
   addEventListener("click", (event) => { if (!event.target.closest(".search")) found.hidden = true; });
   addEventListener("keydown", (event) => { if (event.key === "/" && document.activeElement !== query) { query.focus(); event.preventDefault(); } });
 
-  // Which edges are drawn.
+  // Choosing the kinds of edges to draw.
   const kinds = document.getElementById("kinds");
   for (const kind of [...new Set(edges.map((edge) => edge.kind))].sort()) {
     const line = element("label", "", kinds), box = element("input", "", line);

@@ -22,7 +22,7 @@ const RERANKING: &str = "(rerank)";
 /// The forecast cost of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DryRunResponse {
-    /// Per data set and method.
+    /// A forecast for each data set and method.
     pub expected: Vec<Forecast>,
     /// The cost of indexing, for corpora that are files.
     pub indexing: Vec<IndexingForecast>,
