@@ -80,5 +80,5 @@ pub use crate::error::{
 };
 pub use crate::graph::called;
 pub use crate::notice::Notice;
-pub use crate::presence::Doubt;
+pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;

@@ -16,7 +16,7 @@ use pikerag_store::Base;
 use self::root::Root;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
-use crate::presence::{Disk, Doubt};
+use crate::presence::{Disk, UnclearReason};
 use crate::settings::this_folder;
 
 /// The names and places of the files of one base.
@@ -97,7 +97,7 @@ impl Names {
             let Some(at) = places.get(&file.path) else { continue };
             match called.entry(at) {
                 Entry::Occupied(stays) => {
-                    duplicates.push((file.path.clone(), (*stays.get()).clone()))
+                    duplicates.push((file.path.clone(), (*stays.get()).clone()));
                 }
                 Entry::Vacant(free) => {
                     free.insert(&file.path);
@@ -128,8 +128,8 @@ impl Names {
     }
 
     /// The reason why the place of a file of the base is unknown; `None` if it is known.
-    pub(crate) fn doubt(&self, name: &str) -> Option<Doubt> {
-        (!self.root.is_certain && Path::new(name).is_relative()).then_some(Doubt::NoRoot)
+    pub(crate) fn unclear_reason(&self, name: &str) -> Option<UnclearReason> {
+        (!self.root.is_certain && Path::new(name).is_relative()).then_some(UnclearReason::NoRoot)
     }
 
     /// A fresh look at the disk, with the mount points of the base.

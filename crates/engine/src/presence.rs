@@ -16,13 +16,13 @@ pub(crate) enum Presence {
     /// Its folder can be listed and does not contain it.
     Gone,
     /// It may exist: this folder proves nothing, for this reason.
-    Unclear(PathBuf, Doubt),
+    Unclear(PathBuf, UnclearReason),
 }
 
 /// The reason why a folder does not prove that a file is gone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
-pub enum Doubt {
+pub enum UnclearReason {
     /// The folder cannot be listed.
     #[error("it cannot be read: {reason}")]
     Unreadable { reason: String },
@@ -42,7 +42,7 @@ pub enum Doubt {
     Missing,
 }
 
-impl Serialize for Doubt {
+impl Serialize for UnclearReason {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
@@ -51,9 +51,9 @@ impl Serialize for Doubt {
 /// Looks for files and lists each folder once.
 #[derive(Default)]
 pub(crate) struct Disk {
-    /// The doubt that each folder leaves about files that are not in it; `None` if it proves them
+    /// The reason why each folder proves nothing about files that are not in it; `None` if it proves them
     /// gone.
-    folders: HashMap<PathBuf, Option<Doubt>>,
+    folders: HashMap<PathBuf, Option<UnclearReason>>,
     /// Mount points of disks that are not mounted now.
     unmounted: Vec<PathBuf>,
 }
@@ -71,7 +71,7 @@ impl Disk {
         let of_disk = self.unmounted.iter().find(|folder| file.starts_with(folder));
         match of_disk {
             Some(folder) if presence != Presence::There => {
-                Presence::Unclear(folder.clone(), Doubt::NotMounted)
+                Presence::Unclear(folder.clone(), UnclearReason::NotMounted)
             }
             _ => presence,
         }
@@ -84,7 +84,7 @@ impl Disk {
             Err(error) if is_absence(error.kind()) => self.by_nearest_folder(file),
             Err(error) => {
                 let folder = file.parent().unwrap_or(file).to_owned();
-                Presence::Unclear(folder, Doubt::Unreadable { reason: error.to_string() })
+                Presence::Unclear(folder, UnclearReason::Unreadable { reason: error.to_string() })
             }
         }
     }
@@ -95,16 +95,18 @@ impl Disk {
             match fs::symlink_metadata(folder) {
                 Err(error) if is_absence(error.kind()) => {}
                 _ => {
-                    let doubt =
-                        self.folders.entry(folder.to_owned()).or_insert_with(|| doubt_of(folder));
-                    return match doubt {
+                    let reason = self
+                        .folders
+                        .entry(folder.to_owned())
+                        .or_insert_with(|| unclear_reason_of(folder));
+                    return match reason {
                         None => Presence::Gone,
-                        Some(doubt) => Presence::Unclear(folder.to_owned(), doubt.clone()),
+                        Some(reason) => Presence::Unclear(folder.to_owned(), reason.clone()),
                     };
                 }
             }
         }
-        Presence::Unclear(file.to_owned(), Doubt::Missing)
+        Presence::Unclear(file.to_owned(), UnclearReason::Missing)
     }
 }
 
@@ -139,8 +141,9 @@ fn is_absence(kind: ErrorKind) -> bool {
 }
 
 /// The reason why a folder does not prove that files are gone from it; `None` if it does.
-fn doubt_of(folder: &Path) -> Option<Doubt> {
-    let unreadable = |error: std::io::Error| Some(Doubt::Unreadable { reason: error.to_string() });
+fn unclear_reason_of(folder: &Path) -> Option<UnclearReason> {
+    let unreadable =
+        |error: std::io::Error| Some(UnclearReason::Unreadable { reason: error.to_string() });
     match fs::metadata(folder) {
         Err(error) => return unreadable(error),
         // A file has taken the folder's place.
@@ -159,7 +162,7 @@ fn doubt_of(folder: &Path) -> Option<Doubt> {
             Ok(entry) => is_empty &= entry.file_name().as_encoded_bytes().starts_with(b"."),
         }
     }
-    is_empty.then_some(Doubt::Empty)
+    is_empty.then_some(UnclearReason::Empty)
 }
 
 #[cfg(test)]
@@ -177,7 +180,7 @@ mod tests {
         fs::write(disk.join("not mounted.txt"), "x").unwrap();
         assert_eq!(Disk::default().presence_of(&disk.join("a.md")), Presence::Gone);
         let mut with_mounts = Disk::with_mounts(&[disk.clone(), PathBuf::from("/proc")]);
-        let unclear = Presence::Unclear(disk.clone(), Doubt::NotMounted);
+        let unclear = Presence::Unclear(disk.clone(), UnclearReason::NotMounted);
         assert_eq!(with_mounts.presence_of(&disk.join("a.md")), unclear);
         assert_eq!(with_mounts.presence_of(&disk.join("not mounted.txt")), Presence::There);
         fs::remove_dir_all(&disk).unwrap();
@@ -220,9 +223,9 @@ mod tests {
             "disk/b.md",
         ] {
             let presence = match disk.presence_of(&top.join(file)) {
-                Presence::Unclear(at, doubt) => {
+                Presence::Unclear(at, reason) => {
                     let at = at.strip_prefix(top).unwrap().display();
-                    format!("{at}: {}", doubt.to_string().split(':').next().unwrap())
+                    format!("{at}: {}", reason.to_string().split(':').next().unwrap())
                 }
                 clear => format!("{clear:?}"),
             };

@@ -156,7 +156,7 @@ mod tests {
         m at http://127.0.0.1:8012/v1, the first 0, 32 a call
         RerankSettings { by: Offline { model: "m" }, first: 50 }
         RerankSettings { by: Local { folder: "w" }, first: 50 }
-        `rerank.base_url` is not set, and rerankers have no default address (Jina:  `https://api.jina.ai/v1`)
+        `rerank.base_url` is not set, and rerankers have no default address (Jina: `https://api.jina.ai/v1`)
         `rerank.model` is not set, and `rerank.base_url` names an endpoint
         `rerank.weights` and an endpoint are set: leave one of them out
         "#);

@@ -20,7 +20,7 @@ use crate::engine::{Cost, Session};
 use crate::error::Result;
 use crate::files::{self, Found};
 use crate::names::Names;
-use crate::presence::{Doubt, Presence, mounts_above};
+use crate::presence::{Presence, UnclearReason, mounts_above};
 use crate::settings::Chunking;
 use crate::verbs::original::keep_originals;
 use crate::verbs::progress::{report_notices, report_progress};
@@ -96,7 +96,7 @@ pub struct Unseen {
     pub files: usize,
     /// The reason why it proves nothing.
     #[schema(value_type = String)]
-    pub why: Doubt,
+    pub why: UnclearReason,
 }
 
 /// Reads files and folders into the base, then does all pending work. A missing base is created if
@@ -132,7 +132,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     if request.prune {
         let below = names.under(&request.paths).into_iter();
         let below: HashSet<String> = below.map(|file| file.path.clone()).collect();
-        lost.doubt_missing(&names, &request.paths, &mut found.left_out);
+        lost.mark_missing_unclear(&names, &request.paths, &mut found.left_out);
         pruned = lost.take_certain(&below);
         for path in &pruned {
             base.delete_file(path).await?;
@@ -281,7 +281,7 @@ pub(super) struct Lost {
     /// Files that are certainly gone, by name.
     pub(super) gone: Vec<String>,
     /// Files that may still exist, by the folder that proves nothing about them.
-    unclear: BTreeMap<PathBuf, (Vec<String>, Doubt)>,
+    unclear: BTreeMap<PathBuf, (Vec<String>, UnclearReason)>,
 }
 
 impl Lost {
@@ -290,8 +290,8 @@ impl Lost {
         let there: HashSet<&String> = there.iter().collect();
         let (mut lost, mut disk) = (Self::default(), names.disk());
         for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
-            let presence = match names.doubt(&file.path) {
-                Some(doubt) => Presence::Unclear(names.root().to_owned(), doubt),
+            let presence = match names.unclear_reason(&file.path) {
+                Some(reason) => Presence::Unclear(names.root().to_owned(), reason),
                 None => disk.presence_of(&names.place(&file.path)),
             };
             match presence {
@@ -317,7 +317,7 @@ impl Lost {
     }
 
     /// A folder that the user named and that does not exist proves nothing about its files.
-    fn doubt_missing(
+    fn mark_missing_unclear(
         &mut self,
         names: &Names,
         paths: &[PathBuf],
@@ -336,10 +336,10 @@ impl Lost {
                 continue;
             }
             let below: HashSet<&String> = below.into_iter().map(|file| &file.path).collect();
-            let (doubted, rest) = self.gone.drain(..).partition(|file| below.contains(file));
+            let (unclear, rest) = self.gone.drain(..).partition(|file| below.contains(file));
             self.gone = rest;
-            if !Vec::is_empty(&doubted) {
-                self.unclear.insert(folder, (doubted, Doubt::Missing));
+            if !Vec::is_empty(&unclear) {
+                self.unclear.insert(folder, (unclear, UnclearReason::Missing));
             }
         }
     }
