@@ -1,10 +1,11 @@
-//! Adaptive (ours): one call reads a few passages and says which facts they hold, what is missing, and the answer; what
-//! is missing is looked up, and so on, as many looks as the question needs.
+//! Answers a question in reading rounds (`adaptive`, ours). In each round one call reads a few passages and
+//! reports their facts, what is missing, and the answer. A search for what is missing gives the passages of
+//! the next round.
 
-mod holds;
-mod look;
+mod findings;
 mod lookup;
-mod shelf;
+mod plausible;
+mod round;
 mod trial;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -17,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
-use self::holds::holds;
-use self::look::{Asking, look};
+use self::findings::Findings;
 use self::lookup::look_up;
-use self::shelf::Shelf;
+use self::plausible::is_plausible;
+use self::round::{Asking, read_round};
 pub use self::trial::{Trial, try_out};
 use crate::conclude::{conclude, conclude_read};
 use crate::naive_rag;
@@ -31,40 +32,40 @@ use crate::run::Run;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
 use crate::tagging::tell_declared;
 
-/// Who writes the answer: the rung of the ladder that a model stands on.
+/// Which call writes the answer.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Reader {
-    /// As the model has shown: when it was tried (see [`try_out`] and `Method::reading`), else by
-    /// each reply. One that is readable, short where the question wants
-    /// it short, and rests on words that stand in the passages, is the answer; any other is read once more.
+    /// As a test of the model showed (see [`try_out`] and `Method::reading`), else by each reply. A reply is
+    /// the answer if it is readable, rests on words of the passages, and is short where the question asks for
+    /// a short answer. Otherwise one more call reads the passages.
     #[default]
     AsShown,
-    /// A look answers along with its facts.
+    /// A reading round answers along with its facts.
     AtOnce,
-    /// A look collects alone, and one more call reads the passages: for models that cannot do both at once.
+    /// A reading round only collects facts, and one more call answers: for models that cannot do both at once.
     InTwo,
 }
 
-/// How many looks, and how much at each.
+/// How many reading rounds there are, and how much each one reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Looks at most.
+    /// Reading rounds, at most.
     pub looks: NonZeroUsize,
-    /// Chunks gathered for the first look, at most.
+    /// Chunks gathered for the first round, at most.
     pub chunks: usize,
-    /// Tokens of the passages at one look, at most.
+    /// Tokens of the passages in one round, at most.
     pub tokens: Option<NonZeroU32>,
-    /// Sub-questions that are looked up after a look, at most.
+    /// Sub-questions that are searched after a round, at most.
     pub lookups: usize,
     /// Chunks found for each of them, at most.
     pub found: usize,
-    /// Who writes the answer.
+    /// Which call writes the answer.
     pub reader: Reader,
-    /// How searches are weighed.
+    /// The weights of searches.
     pub weights: SearchParams,
 }
 
@@ -91,14 +92,18 @@ impl MethodParams for Params {
             |_| {},
         )],
         parameters: &[
-            field!(looks, "looks, one call each, at most", Range::COUNT),
-            field!(chunks as "look_chunks", "chunks gathered for the first look, at most", Range::COUNT),
-            field!(tokens as "look_tokens", "tokens of the passages at one look, at most", Range::TOKENS),
-            field!(lookups, "sub-questions that are looked up after a look, at most", Range::COUNT),
+            field!(looks, "reading rounds, one call each, at most", Range::COUNT),
+            field!(chunks as "look_chunks", "chunks gathered for the first reading round, at most", Range::COUNT),
+            field!(tokens as "look_tokens", "tokens of the passages in one reading round, at most", Range::TOKENS),
+            field!(
+                lookups,
+                "sub-questions that are searched after a reading round, at most",
+                Range::COUNT
+            ),
             field!(found as "lookup_chunks", "chunks found for each sub-question, at most", Range::COUNT),
             field!(
                 reader,
-                "who writes the answer: the look itself, one more call, or as the model has shown that it can",
+                "which call writes the answer: the reading round itself, one more call, or as a test of the model showed",
                 Range::of::<Reader>()
             ),
         ],
@@ -111,12 +116,12 @@ impl MethodParams for Params {
             chunks: 6.0,
             most_chunks: params.chunks as u64
                 + (params.looks.get() * params.lookups * params.found) as u64,
-            // The last call may read what all looks have brought.
+            // The last call may read the passages of all rounds.
             most_chunk_tokens: params.tokens.max(CONTEXT_TOKENS),
             rounds: params.looks.get() as u64,
             fixed: 450,
             reply: 160,
-            basis: "most questions end after one look, hard ones after two to four",
+            basis: "most questions end after one reading round, hard ones after two to four",
         },
     };
 
@@ -130,8 +135,9 @@ impl MethodParams for Params {
     }
 }
 
-/// Answers `question` in one look or more: at most `looks` calls, and one more where the model does not answer along with
-/// its facts; each asked at most twice. Without a model for looks one retrieval is answered from, as by `auto-rag`.
+/// Answers `question` in one reading round or more: at most `looks` calls, and one more where the model does
+/// not answer along with its facts. Each call is asked at most twice. Without a model of the roles `look` and
+/// `answer`, it answers from one retrieval, as `auto-rag` does.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -146,37 +152,37 @@ pub async fn solve(
         let once = RetrievalParams { path: Path::Auto(params.weights), ..RetrievalParams::auto() };
         return naive_rag::solve(ports, run, question, once).await;
     }
-    let mut looking = Looking { ports, question, params, shelf: Shelf::default() };
-    let shown = looking.gather(run).await?;
-    let seen = looking.looks(run, shown).await?;
-    looking.conclude(run, seen).await
+    let mut solving = Solving { ports, question, params, findings: Findings::default() };
+    let shown = solving.gather(run).await?;
+    let result = solving.read_in_rounds(run, shown).await?;
+    solving.conclude(run, result).await
 }
 
-/// One question on its way from look to look.
-struct Looking<'a> {
+/// One question with the state of its rounds.
+struct Solving<'a> {
     ports: &'a Ports,
     question: &'a Question,
     params: Params,
-    shelf: Shelf,
+    findings: Findings,
 }
 
-/// How looking ended.
+/// The result of all rounds.
 #[derive(Default)]
-struct Seen {
-    /// The last answer that a look gave; empty where none did.
+struct RoundsResult {
+    /// The last answer that a round gave; empty where none did.
     answer: String,
     /// The thinking that led to it.
     thinking: String,
-    /// Whether the look that gave it found its facts sufficient.
+    /// Whether the round that gave it found its facts sufficient.
     sufficient: bool,
-    /// What the last look still missed.
+    /// What was still missing after the last round.
     missing: Vec<String>,
     /// Whether the last reply stayed unreadable.
     is_unreadable: bool,
 }
 
-impl Looking<'_> {
-    /// What the first look sees: found without a model.
+impl Solving<'_> {
+    /// Gathers the passages of the first round, without a model.
     async fn gather(&mut self, run: &mut Run) -> Result<Vec<usize>, SolveError> {
         let query = self.question.query();
         tell_declared(self.ports, run, query).await?;
@@ -189,11 +195,15 @@ impl Looking<'_> {
         let rules = Rules::within(self.params.tokens);
         let (candidates, chunks) = gathered(self.ports, run, found, rules).await?;
         run.push(Event::Gathered { candidates });
-        Ok(self.shelf.take(1, chunks))
+        Ok(self.findings.add(1, chunks))
     }
 
-    async fn looks(&mut self, run: &mut Run, mut shown: Vec<usize>) -> Result<Seen, SolveError> {
-        let (mut seen, most) = (Seen::default(), self.params.looks.get());
+    async fn read_in_rounds(
+        &mut self,
+        run: &mut Run,
+        mut shown: Vec<usize>,
+    ) -> Result<RoundsResult, SolveError> {
+        let (mut result, most) = (RoundsResult::default(), self.params.looks.get());
         for number in 1..=most {
             Span::current().record("looks", number);
             let asking = Asking {
@@ -201,27 +211,28 @@ impl Looking<'_> {
                 is_last: number == most,
                 lookups: self.params.lookups,
             };
-            let said = look(self.ports, run, self.question, &self.shelf, &shown, asking).await?;
-            let Some(said) = said else {
-                // A look that cannot be read ends the looking; what is there is read plainly.
+            let reply =
+                read_round(self.ports, run, self.question, &self.findings, &shown, asking).await?;
+            let Some(reply) = reply else {
+                // An unreadable reply ends the rounds; one more call reads the passages found so far.
                 run.push(Event::Stopped { hop: number, reason: StopReason::Unreadable });
-                seen.is_unreadable = true;
+                result.is_unreadable = true;
                 break;
             };
-            self.shelf.keep(&shown, said.facts);
+            self.findings.keep(&shown, reply.facts);
             run.push(Event::Looked {
                 look: number,
-                thinking: said.thinking.clone(),
-                facts: self.shelf.told(),
-                answer: said.answer.clone(),
+                thinking: reply.thinking.clone(),
+                facts: self.findings.facts_for_trace(),
+                answer: reply.answer.clone(),
             });
             let sufficient =
-                run.judged(Criterion::Sufficient, &self.question.text, said.sufficient)?;
-            if !said.answer.is_empty() {
-                (seen.answer, seen.thinking) = (said.answer, said.thinking);
-                seen.sufficient = sufficient;
+                run.judged(Criterion::Sufficient, &self.question.text, reply.sufficient)?;
+            if !reply.answer.is_empty() {
+                (result.answer, result.thinking) = (reply.answer, reply.thinking);
+                result.sufficient = sufficient;
             }
-            seen.missing = if sufficient { Vec::new() } else { said.missing };
+            result.missing = if sufficient { Vec::new() } else { reply.missing };
             if sufficient {
                 break;
             }
@@ -229,34 +240,36 @@ impl Looking<'_> {
                 run.push(Event::Stopped { hop: number, reason: StopReason::HopLimit });
                 break;
             }
-            let Some(new) = self.look_further(run, number, &seen.missing, &shown).await? else {
+            let Some(new) = self.search_missing(run, number, &result.missing, &shown).await? else {
                 break;
             };
-            let mut next = self.shelf.bearing();
+            let mut next = self.findings.with_facts();
             next.extend(new);
-            let room = self.params.tokens.map_or(u64::MAX, |tokens| tokens.get().into());
-            shown = self.shelf.within(&next, room);
+            let budget = self.params.tokens.map_or(u64::MAX, |tokens| tokens.get().into());
+            shown = self.findings.within(&next, budget);
             shown.sort_unstable();
         }
-        Ok(seen)
+        Ok(result)
     }
 
-    /// Looks up what is missing; the numbers of the passages found, `None` where none of them is other than those just `shown`.
-    async fn look_further(
+    /// Searches for what is missing and returns the numbers of the passages found; `None` where all of them
+    /// were just `shown`.
+    async fn search_missing(
         &mut self,
         run: &mut Run,
         number: usize,
         missing: &[String],
         shown: &[usize],
     ) -> Result<Option<Vec<usize>>, SolveError> {
-        let wanted = missing.iter().filter(|question| !self.shelf.has_tried(question));
+        let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
         let wanted: Vec<String> = wanted.take(self.params.lookups).cloned().collect();
         let wanted = run.proposed(number, String::new(), wanted)?;
         if wanted.is_empty() {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingProposed });
             return Ok(None);
         }
-        let new = look_up(self.ports, run, number, &wanted, &mut self.shelf, &self.params).await?;
+        let new =
+            look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
         if new.iter().all(|number| shown.contains(number)) {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
             return Ok(None);
@@ -264,43 +277,43 @@ impl Looking<'_> {
         Ok(Some(new))
     }
 
-    /// The answer of the looks, or one more reading of what they brought.
-    async fn conclude(self, run: &mut Run, seen: Seen) -> Result<Answer, SolveError> {
-        let stands = match self.params.reader {
-            Reader::AtOnce => !seen.answer.is_empty(),
+    /// Ends with the answer of the rounds, or reads their passages once more.
+    async fn conclude(self, run: &mut Run, result: RoundsResult) -> Result<Answer, SolveError> {
+        let is_final = match self.params.reader {
+            Reader::AtOnce => !result.answer.is_empty(),
             Reader::InTwo => false,
             Reader::AsShown => {
-                seen.sufficient
-                    && !seen.is_unreadable
-                    && holds(self.question, &self.shelf, &seen.answer)
+                result.sufficient
+                    && !result.is_unreadable
+                    && is_plausible(self.question, &self.findings, &result.answer)
             }
         };
-        if stands {
+        if is_final {
             let reading = Reading {
-                answer: seen.answer,
-                rationale: seen.thinking,
-                missing: seen.missing,
-                claims: self.shelf.claims(),
+                answer: result.answer,
+                rationale: result.thinking,
+                missing: result.missing,
+                claims: self.findings.claims(),
             };
-            let context = self.shelf.context(&self.shelf.all());
+            let context = self.findings.context(&self.findings.all());
             return conclude_read(self.ports, context, reading, run).await;
         }
-        // What the first passages answer is not lost by what later ones bring.
-        let mut numbers = self.shelf.first();
-        let bearing = self.shelf.bearing();
+        // Later passages must not displace the first ones, which may hold the answer.
+        let mut numbers = self.findings.first();
+        let with_facts = self.findings.with_facts();
         let later = |number: &usize| !numbers.contains(number);
-        let borne: Vec<usize> = bearing.iter().copied().filter(later).collect();
-        numbers.extend(borne);
-        let rest = self.shelf.all().into_iter().filter(|number| !numbers.contains(number));
+        let later_with_facts: Vec<usize> = with_facts.iter().copied().filter(later).collect();
+        numbers.extend(later_with_facts);
+        let rest = self.findings.all().into_iter().filter(|number| !numbers.contains(number));
         let rest: Vec<usize> = rest.collect();
-        // Those that carry facts have their place even where there is little room.
-        let mut order = bearing;
+        // Passages with facts come first, so that they are read even where the limit is small.
+        let mut order = with_facts;
         order.extend(numbers.iter().chain(&rest).copied());
         let mut once = std::collections::HashSet::new();
         order.retain(|number| once.insert(*number));
-        let room = CONTEXT_TOKENS.map_or(u64::MAX, |tokens| tokens.get().into());
-        let mut held = self.shelf.within(&order, room);
+        let budget = CONTEXT_TOKENS.map_or(u64::MAX, |tokens| tokens.get().into());
+        let mut held = self.findings.within(&order, budget);
         held.sort_unstable();
-        conclude(self.ports, self.question, self.shelf.context(&held), run).await
+        conclude(self.ports, self.question, self.findings.context(&held), run).await
     }
 }

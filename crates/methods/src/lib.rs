@@ -1,5 +1,6 @@
-//! Answers a question in a run that is kept: the steps that methods share, our own methods and those of the papers we
-//! implement, each one plain function that reads like its algorithm. The compared methods live in `baselines`.
+//! Answers questions in recorded runs: our own methods, those of the papers that we implement, and the steps
+//! that they share. Each method is one plain function that reads like its algorithm; `baselines` holds the
+//! methods for comparison.
 
 pub mod adaptive;
 pub mod candidates;

@@ -1,42 +1,41 @@
-//! What does the base tell of that which is missing? Atoms and chunks for each sub-question, none that carries a fact
-//! already.
+//! Finds atoms and chunks for each missing fact, without passages that carry a fact already.
 
 use crate::context::Rules;
 use pikerag_knowledge::{AtomKind, Candidate, ChunkId, Event, Via};
 use pikerag_retrieve::{Search, atoms, search};
 
-use super::{Params, Shelf};
+use super::{Findings, Params};
 use crate::candidates::{atom_candidates, chunk_candidates};
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::least_similarity;
 use crate::run::Run;
 
-/// Atoms that are looked at for each sub-question beyond those that are taken: what else the base can answer.
+/// Atoms searched for each sub-question beyond those that are taken; they show what else the base can answer.
 const MORE: usize = 2;
 
-/// Looks each sub-question up, and takes the passages found onto the shelf; their numbers. A passage that was read before and
-/// carried no fact then may be found again: now it is known what to look for. Questions that the base answers besides
-/// are noted there, for the next look to see (KAR³'s knowledge-aware proposals).
+/// Searches for each sub-question, adds the passages found to `findings` and returns their numbers. A passage
+/// that was read before without a fact may be found again, because the sub-question is new. Other questions
+/// that the base answers are noted for the next round (KAR³'s knowledge-aware proposals).
 pub(super) async fn look_up(
     ports: &Ports,
     run: &mut Run,
-    look: usize,
+    round: usize,
     wanted: &[String],
-    shelf: &mut Shelf,
+    findings: &mut Findings,
     params: &Params,
 ) -> Result<Vec<usize>, SolveError> {
     let mut found: Vec<Candidate> = Vec::new();
-    let kept = shelf.kept();
+    let kept = findings.chunks_with_facts();
     let by_atoms = by_atoms(ports, wanted, &kept, params.found + MORE).await?;
     for (place, question) in wanted.iter().enumerate() {
-        shelf.tries(question);
+        findings.note_tried(question);
         let by_chunks = by_chunks(ports, question, &kept, params).await?;
         let mut atoms =
             by_atoms.iter().filter(|(proposal, _)| *proposal == place).map(|(_, atom)| atom);
         let mut chunks = by_chunks.iter();
         let mut mine = 0;
-        // In turns: an atom that asks the very same first, then what the search finds.
+        // In turns: an atom first, because it may ask the same question, then a chunk.
         loop {
             let pair = [atoms.next(), chunks.next()];
             if pair.iter().all(Option::is_none) {
@@ -50,24 +49,24 @@ pub(super) async fn look_up(
                     found.push(candidate.clone());
                     mine += 1;
                 } else if candidate.atom.is_some() {
-                    shelf.tells_of(candidate.chunk, &candidate.text);
+                    findings.note_other(candidate.chunk, &candidate.text);
                 }
             }
         }
     }
     let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
-    run.push(Event::Retrieved { hop: look, candidates });
-    Ok(shelf.take(look + 1, chunks))
+    run.push(Event::Retrieved { hop: round, candidates });
+    Ok(findings.add(round + 1, chunks))
 }
 
-/// Path (b): atomic questions close to the sub-questions, each with the place of the one that found it.
+/// Path (b): atomic questions close to the sub-questions, each with the place of the sub-question that found it.
 async fn by_atoms(
     ports: &Ports,
     wanted: &[String],
     kept: &[ChunkId],
     k: usize,
 ) -> Result<Vec<(usize, Candidate)>, SolveError> {
-    // Sentences are words of chunks, which the search knows.
+    // Sentences are left out: the search for chunks already covers their words.
     for kind in [AtomKind::Question, AtomKind::Statement] {
         let least = least_similarity(ports, kind).await?;
         let hits = atoms(ports.finder(), kind, wanted, k, least, kept).await?;
@@ -82,7 +81,7 @@ async fn by_atoms(
     Ok(Vec::new())
 }
 
-/// Path (a): chunks by the search that loses nowhere.
+/// Path (a): chunks by the search `auto`.
 async fn by_chunks(
     ports: &Ports,
     question: &str,

@@ -1,36 +1,35 @@
-//! Can a model collect facts and answer at once? It is tried on a handful of passages that come with the program, for the
-//! price of five short calls.
+//! Tests with five short calls on built-in passages whether a model can collect facts and answer at once.
 
 use pikerag_knowledge::{Account, AnswerForm, ChatModel, Question};
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{AskError, ask};
 use pikerag_reason::how_to_answer;
 
-use super::look::{Look, PROMPT};
+use super::round::{PROMPT, RoundReply};
 use crate::verdict::bare;
 
-/// Of five: one slip is none.
+/// The least number of right rounds: of five, one may be wrong.
 const PASSES: usize = 4;
-/// Words of an answer at most: more is a sentence.
+/// Words of an answer, at most: a longer one is a sentence.
 const SHORT: usize = 8;
 
-/// What came of trying a model.
+/// The result of testing a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// Looks that were right: readable, the verdict right, and the answer, where the passages hold one.
+    /// Rounds that were right: readable, with the right verdict, and the right answer where the passages hold one.
     pub right: usize,
-    /// Looks in all.
+    /// All rounds.
     pub of: usize,
 }
 
 impl Trial {
-    /// Whether the model collects and answers at once well enough for its looks to answer.
+    /// Whether the model collects facts and answers at once well enough for its rounds to answer.
     pub fn reads_at_once(self) -> bool {
         PASSES <= self.right
     }
 }
 
-/// Passages, a question, and its answer where they hold it.
+/// Passages, a question, and its answer if they hold it.
 struct Case {
     passages: &'static str,
     question: &'static str,
@@ -73,10 +72,10 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// Tries a model: five calls, each asked at most twice. A reply that stays unreadable is one that is not right.
+/// Tests a model with five calls, each asked at most twice. A reply that stays unreadable counts as wrong.
 ///
 /// # Errors
-/// The model cannot be reached, or refuses; where calls are answered from a record alone, that it was never tried.
+/// The model cannot be reached, or refuses. Where a record alone answers calls, it does not hold the test.
 pub async fn try_out(model: &dyn ChatModel) -> Result<Trial, AskError> {
     let mut right = 0;
     for Case { passages, question, answer } in &CASES {
@@ -93,8 +92,8 @@ pub async fn try_out(model: &dyn ChatModel) -> Result<Trial, AskError> {
             ("others", ""),
             ("question", question),
         ];
-        match ask::<Look>(model, &PROMPT, &inputs, &mut Account::default()).await {
-            Ok(look) => right += usize::from(is_right(&look, *answer)),
+        match ask::<RoundReply>(model, &PROMPT, &inputs, &mut Account::default()).await {
+            Ok(reply) => right += usize::from(is_right(&reply, *answer)),
             Err(AskError::Unreadable { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -102,11 +101,11 @@ pub async fn try_out(model: &dyn ChatModel) -> Result<Trial, AskError> {
     Ok(Trial { right, of: CASES.len() })
 }
 
-fn is_right(look: &Look, answer: Option<&str>) -> bool {
-    let Some(answer) = answer else { return !look.sufficient && !look.missing.is_empty() };
-    let said = bare(&look.answer);
-    let is_short = tokens(&look.answer).len() <= SHORT;
-    look.sufficient && !look.facts.is_empty() && is_short && said.contains(&bare(answer))
+fn is_right(reply: &RoundReply, answer: Option<&str>) -> bool {
+    let Some(answer) = answer else { return !reply.sufficient && !reply.missing.is_empty() };
+    let bare_answer = bare(&reply.answer);
+    let is_short = tokens(&reply.answer).len() <= SHORT;
+    reply.sufficient && !reply.facts.is_empty() && is_short && bare_answer.contains(&bare(answer))
 }
 
 #[cfg(test)]
@@ -115,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn said(sufficient: bool, missing: &[&str], answer: &str) -> String {
+    fn reply_of(sufficient: bool, missing: &[&str], answer: &str) -> String {
         serde_json::json!({
             "thinking": "", "facts": [{"passage": 1, "fact": "x"}], "sufficient": sufficient, "missing": missing,
             "answer": answer
@@ -123,31 +122,41 @@ mod tests {
         .to_string()
     }
 
-    async fn tried(replies: [String; 5]) -> Trial {
+    async fn trial_of(replies: [String; 5]) -> Trial {
         try_out(&ScriptedChat::in_order(replies)).await.unwrap()
     }
 
     #[tokio::test]
-    async fn who_collects_and_answers_at_once() {
-        let missing = || said(false, &["Where was Tobias Renn born?"], "");
-        let right = |answer| said(true, &[], answer);
-        let all =
-            tried([right("Pellworth"), missing(), right("the Corrie"), right("顾言舟"), missing()])
-                .await;
+    async fn right_replies_pass_and_sentences_do_not() {
+        let missing = || reply_of(false, &["Where was Tobias Renn born?"], "");
+        let right = |answer| reply_of(true, &[], answer);
+        let all = trial_of([
+            right("Pellworth"),
+            missing(),
+            right("the Corrie"),
+            right("顾言舟"),
+            missing(),
+        ])
+        .await;
         assert_eq!((all.right, all.of, all.reads_at_once()), (5, 5, true));
-        // Sentences for answers, and what is missing is taken for known.
+        // Sentences instead of answers, and answers where facts are missing.
         let sentence = "The founder of the Marrow Lane Observatory was born in Pellworth.";
-        let weak =
-            tried([right(sentence), right("Hollin"), right("Corrie"), right("..."), right("东岭")])
-                .await;
+        let weak = trial_of([
+            right(sentence),
+            right("Hollin"),
+            right("Corrie"),
+            right("..."),
+            right("东岭"),
+        ])
+        .await;
         assert_eq!((weak.right, weak.reads_at_once()), (1, false));
     }
 
     /// The third reply is empty twice: it is asked for again, and then counts as wrong.
     #[tokio::test]
-    async fn an_unreadable_look_is_a_wrong_one() {
-        let missing = said(false, &["Who?"], "");
-        let right = |answer| said(true, &[], answer);
+    async fn unreadable_replies_count_as_wrong() {
+        let missing = reply_of(false, &["Who?"], "");
+        let right = |answer| reply_of(true, &[], answer);
         let replies = [
             right("Pellworth"),
             missing.clone(),

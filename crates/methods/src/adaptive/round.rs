@@ -1,5 +1,4 @@
-//! What does a model read off the passages before it? One call: facts, whether they suffice, what is missing, and the
-//! answer.
+//! Asks a model in one call for the facts of the passages, whether they suffice, what is missing, and the answer.
 
 use pikerag_knowledge::{Question, Role, Schema};
 use pikerag_prompt::{
@@ -9,54 +8,55 @@ use pikerag_prompt::{
 use pikerag_reason::how_to_answer;
 use serde_json::{Value, json};
 
-use super::shelf::Shelf;
+use super::findings::Findings;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
 
 pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048);
 
-/// What a look is asked for.
+/// What a reading round asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking {
-    /// Whether the answer is wanted along with the facts.
+    /// Whether the model answers along with the facts.
     pub(super) answers: bool,
-    /// Whether there is no look after this one.
+    /// Whether this is the last round.
     pub(super) is_last: bool,
     /// Sub-questions that may be asked, at most.
     pub(super) lookups: usize,
 }
 
-/// What a model said at one look, nothing of it checked yet.
+/// A model's reply in one round, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct RoundReply {
     /// The model's own words; may be empty.
     pub(crate) thinking: String,
-    /// The number of a passage as it was shown, where one was given, and the words.
+    /// Each fact with the number of its passage as shown, if the model gave one.
     pub(crate) facts: Vec<(Option<usize>, String)>,
     /// Whether the facts settle the question.
     pub(crate) sufficient: bool,
     /// Sub-questions, each once, in the model's order.
     pub(crate) missing: Vec<String>,
-    /// Empty where there is none.
+    /// Empty if the model gave none.
     pub(crate) answer: String,
 }
 
-/// One look at the passages with these numbers; `None` where the reply stayed unreadable.
-pub(super) async fn look(
+/// Asks about the passages with these numbers; `None` if the reply stayed unreadable.
+pub(super) async fn read_round(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
-    shelf: &Shelf,
+    findings: &Findings,
     shown: &[usize],
     asking: Asking,
-) -> Result<Option<Look>, SolveError> {
+) -> Result<Option<RoundReply>, SolveError> {
     let asked = quiet_headings(&question.text);
-    let context = match shelf.passages(shown) {
+    let context = match findings.passages(shown) {
         empty if empty.is_empty() => "(no passages were found)".to_owned(),
         passages => passages,
     };
-    let (facts, tried, others) = (shelf.facts_so_far(), shelf.tried(), shelf.others(shown));
+    let (facts, tried, others) =
+        (findings.facts_so_far(), findings.tried(), findings.others(shown));
     let (lookups, form) = (asking.lookups.to_string(), how_to_answer(question));
     let yes = |is: bool| if is { "yes" } else { "" };
     let inputs = [
@@ -71,15 +71,15 @@ pub(super) async fn look(
         ("question", asked.as_str()),
     ];
     match asking.answers {
-        true => run.ask::<Look>(ports, &PROMPT, &inputs).await,
-        false => Ok(run.ask::<Collected>(ports, &PROMPT, &inputs).await?.map(|said| said.0)),
+        true => run.ask::<RoundReply>(ports, &PROMPT, &inputs).await,
+        false => Ok(run.ask::<Collected>(ports, &PROMPT, &inputs).await?.map(|reply| reply.0)),
     }
 }
 
-/// The same without an answer.
-struct Collected(Look);
+/// A reply without an answer.
+struct Collected(RoundReply);
 
-impl Reply for Look {
+impl Reply for RoundReply {
     fn schema() -> Option<Schema> {
         Some(schema(true))
     }
@@ -100,14 +100,14 @@ impl Reply for Collected {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_look: Look, reply_collected: Collected }
+pikerag_test_support::fuzz_replies! { reply_look: RoundReply, reply_collected: Collected }
 
-/// Characters of a fact or of a sub-question, and how many there may be.
+/// Characters of a fact or of a sub-question, at most; below, how many of each there may be.
 const FACT: usize = 400;
 const FACTS: usize = 12;
 const MISSING: usize = 5;
 
-/// Keys in the order in which they are to be written: reasons before the verdict, the verdict before the answer.
+/// Keys in the order in which the model must write them: reasons before the verdict, the verdict before the answer.
 fn schema(answers: bool) -> Schema {
     let fact = closed(json!({"passage": {"type": "integer"}, "fact": at_most(FACT)}));
     let answer = answers.then(|| ("answer", json!({"type": "string"})));
@@ -121,17 +121,17 @@ fn schema(answers: bool) -> Schema {
     shape(name, keys.into_iter().chain(answer).collect())
 }
 
-fn read(reply: &str) -> Result<Look, Unreadable> {
+fn read(reply: &str) -> Result<RoundReply, Unreadable> {
     let object = object(reply, &["sufficient"])?;
     let mut missing = texts(&object, "missing").unwrap_or_default();
     let mut seen = std::collections::HashSet::new();
     missing.retain(|question| seen.insert(question.to_lowercase()));
-    Ok(Look {
+    Ok(RoundReply {
         thinking: text(&object, "thinking").unwrap_or_default(),
         facts: facts(&object),
         sufficient: yes_or_no(&object.to_string(), "sufficient")?,
         missing,
-        answer: text(&object, "answer").map(|said| said.trim().to_owned()).unwrap_or_default(),
+        answer: text(&object, "answer").map(|answer| answer.trim().to_owned()).unwrap_or_default(),
     })
 }
 
@@ -163,7 +163,7 @@ fn facts(object: &Value) -> Vec<(Option<usize>, String)> {
     facts
 }
 
-/// `[3] words`, `words [3]`: the number and the words.
+/// Splits `[3] words` or `words [3]` into the number and the words.
 fn numbered_line(line: &str) -> (Option<usize>, String) {
     let line = line.trim();
     let number = |inside: &str| inside.trim().parse::<usize>().ok().filter(|number| 0 < *number);
@@ -185,21 +185,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_in_many_dresses() {
-        let said = Look::read(
+    fn reads_replies_in_many_shapes() {
+        let reply = RoundReply::read(
             r#"{"thinking": "so", "facts": [{"passage": 2, "fact": "A is B."}, "C is D. [3]", "[1] E", "F [?]", {"x": 1}, " "],
                 "sufficient": "no", "missing": ["1. Who?", "who?", "When?"], "answer": 7}"#,
         );
-        let said = said.unwrap();
+        let reply = reply.unwrap();
         let facts: Vec<String> =
-            said.facts.iter().map(|(number, words)| format!("{number:?} {words}")).collect();
+            reply.facts.iter().map(|(number, words)| format!("{number:?} {words}")).collect();
         assert_eq!(facts, ["Some(2) A is B.", "Some(3) C is D.", "Some(1) E", "None F"]);
-        assert_eq!((said.sufficient, said.answer.as_str()), (false, "7"));
-        assert_eq!(said.missing, ["Who?", "When?"]);
-        let bare = Look::read(r#"{"sufficient": true, "facts": "A [1]\nB"}"#).unwrap();
+        assert_eq!((reply.sufficient, reply.answer.as_str()), (false, "7"));
+        assert_eq!(reply.missing, ["Who?", "When?"]);
+        let bare = RoundReply::read(r#"{"sufficient": true, "facts": "A [1]\nB"}"#).unwrap();
         assert_eq!((bare.facts.len(), bare.missing.len(), bare.answer.as_str()), (2, 0, ""));
-        assert!(Look::read(r#"{"answer": "x"}"#).is_err());
-        assert!(Look::read(r#"{"sufficient": "perhaps"}"#).is_err());
+        assert!(RoundReply::read(r#"{"answer": "x"}"#).is_err());
+        assert!(RoundReply::read(r#"{"sufficient": "perhaps"}"#).is_err());
     }
 
     #[test]
