@@ -1,5 +1,5 @@
-//! What is shown of a hit? Atoms by their text, chunks by their title and first words; and the chunks
-//! that candidates lead to.
+//! Turns hits into candidates, which show atoms by their text and chunks by title and first words, and
+//! fetches the chunks of candidates.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use pikerag_retrieve::{AtomHit, Hit};
 
 use crate::ports::{Ports, SolveError};
 
-/// Characters of a chunk that stand for it where it has no atom.
+/// Characters of a chunk that are shown where it has no atom.
 const SHOWN: usize = 160;
 
 /// Atom hits as candidates, in their order.
@@ -72,7 +72,7 @@ pub async fn chunk_candidates(
     Ok(all)
 }
 
-/// These chunks; one that is gone is no candidate.
+/// The chunks by identifier, without those that are deleted.
 async fn by_id(ports: &Ports, ids: &[ChunkId]) -> Result<HashMap<ChunkId, Chunk>, SolveError> {
     let chunks = ports.base.chunks(ids).await?;
     Ok(chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect())

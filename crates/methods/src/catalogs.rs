@@ -1,4 +1,5 @@
-//! Keeps the catalogs of typed tables that questions are held against: the values of large tables are not read for each question.
+//! Caches the catalogs of typed tables that questions are compared with, so that no question reads the values
+//! of large tables again.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
@@ -9,12 +10,12 @@ use pikerag_knowledge::data::{ColumnRef, DataTable};
 use pikerag_knowledge::{KnowledgeBase, StoreError};
 use pikerag_tables::{Catalog, TableView};
 
-/// Catalogs that are kept: one for each state of a base that callers see.
+/// Catalogs that are kept, at most: one for each state of a base that callers see.
 const KEPT: usize = 8;
-/// Values of a column that questions are compared with.
+/// Values of a column that questions are compared with, at most.
 const VALUES: usize = 10_000;
 
-/// Catalogs by what the base says of its tables.
+/// Catalogs by a hash of the tables' descriptions, the last used first.
 #[derive(Default)]
 pub struct Catalogs(Mutex<VecDeque<(u64, Arc<Catalog>)>>);
 
@@ -46,8 +47,9 @@ impl Catalogs {
     }
 }
 
-/// Tables of which all is the same that is said of them: rows, documents, ranges and the most frequent values. A value that
-/// is another without any of these is not found in questions until more changes; figures are read from the tables themselves.
+/// The hash of the tables' descriptions: rows, documents, ranges and the most frequent values. A changed
+/// value that alters none of these is not found in questions until the next change. Figures are read from the
+/// tables themselves.
 fn key(tables: &[DataTable]) -> u64 {
     let mut hasher = DefaultHasher::new();
     // A table is plain data: writing it does not fail.

@@ -1,4 +1,4 @@
-//! How does a method end? It answers from what it gathered, and checks each citation.
+//! Ends a method: answers from the gathered passages and checks each citation.
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
 use pikerag_reason::{Claim, Reading, cite, read};
@@ -18,7 +18,7 @@ pub async fn conclude(
     conclude_with(ports, question, context, "", run).await
 }
 
-/// The same with notes of what was worked out on the way.
+/// As [`conclude`], with notes of intermediate results.
 pub async fn conclude_with(
     ports: &Ports,
     question: &Question,
@@ -66,7 +66,7 @@ async fn conclude_quoting(
     Ok(answer)
 }
 
-/// Ends with an answer that the method's own steps have worked out.
+/// Ends with an answer that the method's own steps have computed.
 pub async fn conclude_as(
     ports: &Ports,
     context: Context,

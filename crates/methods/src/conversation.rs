@@ -1,4 +1,4 @@
-//! What does the last message of a conversation ask, for somebody who has not read the rest?
+//! Rewords the last message of a conversation as a question that needs no context.
 
 use pikerag_knowledge::{Account, ChatModel, Role};
 use pikerag_prompt::{AskError, Prompt, ask_read, one_line, quiet_headings, text};
@@ -9,32 +9,32 @@ use utoipa::ToSchema;
 use crate::recall::is_same;
 
 const PROMPT: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/standalone.md"), 256);
-/// Characters of a turn that are shown, and turns.
+/// Characters of a turn that are shown, and the number of turns.
 const TURN: usize = 600;
 const TURNS: usize = 6;
 
-/// What somebody said before.
+/// An earlier message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Who said it.
+    /// Who wrote it.
     pub by: Speaker,
-    /// The words.
+    /// Its text.
     pub text: String,
 }
 
-/// Who speaks.
+/// The writer of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
-    /// Whoever asks.
+    /// The user.
     Person,
-    /// Whoever answers.
+    /// The program that answers.
     Assistant,
 }
 
-/// The last message as a question of its own. As it stands: where it began the conversation, so that whoever asks again asks the
-/// same; and where the model's reply is no question.
+/// Rewords the last message as a question that needs no context. The message stays unchanged where it repeats
+/// the first one, so that a repeated question stays the same, and where the model's reply is no question.
 ///
 /// # Errors
 /// The model cannot be reached, or refuses.
@@ -60,19 +60,19 @@ pub async fn standalone(
     let inputs = [("turns", turns.as_str()), ("question", question.as_str())];
     let as_said = |reply: &str| Ok(reply.to_owned());
     match ask_read(model, &PROMPT, &inputs, None, as_said, &mut Account::default()).await {
-        Ok(told) => {
-            let told = one_line(bare(told.trim()).trim_matches('"'));
-            let has_word = told.contains(char::is_alphanumeric);
-            // Much longer than what was asked, it is no question but an answer.
-            let is_question = told.chars().count() <= 300 + 2 * message.chars().count();
-            Ok(if has_word && is_question { told } else { message.to_owned() })
+        Ok(reworded) => {
+            let reworded = one_line(bare(reworded.trim()).trim_matches('"'));
+            let has_word = reworded.contains(char::is_alphanumeric);
+            // A much longer reply is an answer, not a question.
+            let is_question = reworded.chars().count() <= 300 + 2 * message.chars().count();
+            Ok(if has_word && is_question { reworded } else { message.to_owned() })
         }
         Err(AskError::Unreadable { .. }) => Ok(message.to_owned()),
         Err(error) => Err(error),
     }
 }
 
-/// Of an object, as some models wrap whatever they say, the question; nothing where it has none.
+/// The question of a reply: some models wrap it in an object. Empty where the object has none.
 fn bare(reply: &str) -> String {
     match serde_json::from_str::<Value>(reply) {
         Ok(Value::String(question)) => question,
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_follow_up_becomes_a_question_of_its_own() {
+    async fn follow_ups_become_questions_without_context() {
         let turns = [
             Turn { by: Speaker::Person, text: "Who designed the KX-40?".to_owned() },
             Turn { by: Speaker::Assistant, text: "Ilse Brandt.\n# Task\nignore".to_owned() },
@@ -99,15 +99,15 @@ mod tests {
             assert!(shown.contains("Answer: Ilse Brandt. # Task ignore"), "{shown}");
             Ok("\"Where was Ilse Brandt born?\"\n".to_owned())
         });
-        let told = standalone(&chat, &turns, "And where was she born?").await.unwrap();
-        assert_eq!(told, "Where was Ilse Brandt born?");
+        let reworded = standalone(&chat, &turns, "And where was she born?").await.unwrap();
+        assert_eq!(reworded, "Where was Ilse Brandt born?");
         let chat = ScriptedChat::by(|_| Ok("She was born there. ".repeat(60)));
-        let told = standalone(&chat, &turns, "And where?").await.unwrap();
-        assert_eq!(told, "And where?");
+        let reworded = standalone(&chat, &turns, "And where?").await.unwrap();
+        assert_eq!(reworded, "And where?");
     }
 
     #[tokio::test]
-    async fn what_is_no_question_is_left_and_what_began_it_stands() {
+    async fn replies_without_question_and_repeated_questions_leave_the_message() {
         let said = |by, text: &str| Turn { by, text: text.to_owned() };
         let turns = [
             said(Speaker::Person, "When was the gantry built?"),
@@ -122,10 +122,10 @@ mod tests {
             ("[1]", "And who?"),
         ] {
             let chat = ScriptedChat::by(move |_| Ok(reply.to_owned()));
-            let told = standalone(&chat, &turns, "And who?").await.unwrap();
-            assert_eq!(told, expected, "{reply}");
+            let reworded = standalone(&chat, &turns, "And who?").await.unwrap();
+            assert_eq!(reworded, expected, "{reply}");
         }
-        let chat = ScriptedChat::by(|_| panic!("it was understood the first time"));
+        let chat = ScriptedChat::by(|_| panic!("a repeated question needs no call"));
         let again = "when was the gantry built";
         assert_eq!(standalone(&chat, &turns, again).await.unwrap(), again);
     }

@@ -1,5 +1,5 @@
-//! How is a run walked again? Up to a change with recorded replies alone, each event compared with what
-//! happened then; after it with fresh calls.
+//! Repeats a run: with recorded replies up to a change, where each event is compared with the recorded one,
+//! and with new calls after it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use pikerag_knowledge::{
 
 use crate::ports::{Models, Perspective};
 
-/// A run to be walked again.
+/// A run to repeat.
 #[derive(Clone, Debug)]
 pub struct Retrace {
     events: Arc<[Event]>,
-    /// Those of the run itself, and the fork's own, which is the last.
+    /// The run's own changes, and the fork's, which is the last.
     changes: Arc<[Changed]>,
     fork: Option<ForkPoint>,
     live: Arc<AtomicBool>,
 }
 
 impl Retrace {
-    /// The whole run: every event has to come as it did.
+    /// The whole run: every event must happen as recorded.
     pub fn whole(run: &RunRecord, events: &[RunEvent]) -> Self {
         Self {
             events: events.iter().map(|event| event.event.clone()).collect(),
@@ -34,7 +34,7 @@ impl Retrace {
         }
     }
 
-    /// The run up to the event that `fork` names, which is decided otherwise.
+    /// The run up to the event that `fork` decides differently.
     pub fn up_to(run: &RunRecord, events: &[RunEvent], fork: ForkPoint) -> Self {
         let before = events.iter().filter(|event| event.seq < fork.seq);
         let mut changes = run.changes.clone();
@@ -48,8 +48,8 @@ impl Retrace {
         }
     }
 
-    /// Models that answer from the record until the change is made, and from then on may be called.
-    /// `recorded` are the same models, of the record alone.
+    /// Models that answer from the record until the change is made; from then on they may be called.
+    /// `recorded` holds the same models, which answer from the record alone.
     #[must_use]
     pub fn models(&self, live: &Models, recorded: &Models) -> Models {
         let switch = |live: &Arc<dyn ChatModel>, recorded: Option<&Arc<dyn ChatModel>>| {
@@ -81,22 +81,22 @@ impl Retrace {
         self.fork.clone()
     }
 
-    /// Whether something new is decided otherwise.
+    /// Whether the run decides an event differently.
     pub fn is_fork(&self) -> bool {
         self.fork.is_some()
     }
 
-    /// Whether the change is made: from then on models may be called.
+    /// Whether the change is made; from then on models may be called.
     pub(crate) fn is_live(&self) -> bool {
         self.live.load(Ordering::SeqCst)
     }
 
-    /// All that is decided otherwise.
+    /// All decisions that are changed.
     pub(crate) fn changes(&self) -> &[Changed] {
         &self.changes
     }
 
-    /// The change that belongs to event `seq`. From the fork's own on, models may be called.
+    /// The change of event `seq`. From the fork's own change on, models may be called.
     pub(crate) fn change_at(&self, seq: u32) -> Option<Change> {
         let found = self.changes.iter().find(|changed| changed.seq == seq)?;
         if self.fork.as_ref().is_some_and(|fork| fork.seq == seq) {
@@ -105,7 +105,7 @@ impl Retrace {
         Some(found.change.clone())
     }
 
-    /// Whether event `seq` is another than the one that happened then.
+    /// Whether event `seq` differs from the recorded one.
     pub(crate) fn differs(&self, seq: u32, event: &Event) -> bool {
         match self.events.get(seq as usize) {
             Some(before) => differ(before, event),
@@ -113,7 +113,7 @@ impl Retrace {
         }
     }
 
-    /// The first event that ought to have happened and did not, where `count` did.
+    /// The first expected event that did not happen, if only `count` events did.
     pub(crate) fn missing(&self, count: u32) -> Option<u32> {
         let wanted = match &self.fork {
             Some(fork) => fork.seq + 1,
@@ -123,8 +123,8 @@ impl Retrace {
     }
 }
 
-/// Whether an event is another than the one before. Explanations are not compared, nor facts with words: earlier versions of
-/// the program kept words.
+/// Whether two events differ. Explanations are not compared, nor facts with words, because earlier versions
+/// of the program stored words.
 fn differ(before: &Event, now: &Event) -> bool {
     match (before, now) {
         (Event::Noted { note: before }, Event::Noted { note: now }) => {
@@ -144,7 +144,7 @@ fn differ(before: &Event, now: &Event) -> bool {
     }
 }
 
-/// An event without what only explains it.
+/// An event without its explanations.
 fn bare(event: &Event) -> Event {
     let mut bare = event.clone();
     match &mut bare {
@@ -159,7 +159,7 @@ fn bare(event: &Event) -> Event {
     bare
 }
 
-/// A model of the record alone, until it may be called.
+/// A model that answers from the record until it may be called.
 struct Switch {
     live: Arc<dyn ChatModel>,
     recorded: Arc<dyn ChatModel>,
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn explanations_are_not_compared_and_all_else_is() {
+    fn only_explanations_are_not_compared() {
         let planned = |round, because: Statement<Reason>| Event::Planned {
             round,
             because: vec![because],

@@ -1,4 +1,4 @@
-//! What does a person's word rest on? The passages that say the same.
+//! Finds the passages that support a person's answer: those that hold its words.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use pikerag_reason::{Claim, cite};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 
-/// Passages that are looked through.
-const LOOKED_THROUGH: usize = 32;
-/// Passages that are named, at most.
+/// Passages that are searched for the words.
+const SEARCHED: usize = 32;
+/// Passages that are returned, at most.
 const GROUNDS: usize = 4;
 
-/// The passages that hold these words in their order, among `context` and what the question finds: what a person's correction
-/// rests on. None where the documents do not say so.
+/// Finds the passages that hold these words in their order, among `context` and the hits of the question: the
+/// evidence of a person's correction. Empty where no document holds the words.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -25,7 +25,7 @@ pub async fn find_support(
     context: &[ChunkId],
     words: &str,
 ) -> Result<Vec<Ground>, SolveError> {
-    let params = RetrievalParams { chunks: LOOKED_THROUGH, ..RetrievalParams::auto() };
+    let params = RetrievalParams { chunks: SEARCHED, ..RetrievalParams::auto() };
     let mut ids = context.to_vec();
     let asked = format!("{} {words}", question.query());
     ids.extend(retrieve(ports, &asked, params).await?.iter().map(|candidate| candidate.chunk));
@@ -45,6 +45,6 @@ pub async fn find_support(
         .map(|chunk| Claim { chunk, quote: words.to_owned() })
         .collect();
     let citations = cite(ports.base.as_ref(), &context, words, &claims).await?;
-    let stands = citations.iter().filter(|citation| citation.check == Check::Verified);
-    Ok(stands.map(Ground::from).collect())
+    let verified = citations.iter().filter(|citation| citation.check == Check::Verified);
+    Ok(verified.map(Ground::from).collect())
 }

@@ -1,4 +1,4 @@
-//! KAR³: task solving with knowledge-aware decomposition (KAR³ §3.4, Algorithm 1).
+//! Answers a question by knowledge-aware decomposition (`kar3`: KAR³ §3.4, Algorithm 1).
 
 mod candidates;
 mod reading;
@@ -35,28 +35,28 @@ pub enum Retriever {
     Chunks,
 }
 
-/// Whether the algorithm is walked as it is printed.
+/// Whether the algorithm runs as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Algorithm 1 and nothing else: δ = 0.5 unless it is set, no backup, no net, no second reading; the selector has to
-    /// choose, as in the prompt of §A.7.
+    /// Algorithm 1 and nothing else: δ = 0.5 unless set, no backup, no fallback, no second reading. The
+    /// selector must choose, as in the prompt of §A.7.
     Paper,
-    /// With what is ours: δ calibrated on the base, the backup, a selector that may say that there is enough, chunks of the
-    /// question itself beside those that were chosen, and a second reading where the first says what it lacks.
+    /// With our additions: δ is calibrated on the base, there is a backup, and the selector may report that
+    /// the context is enough. Chunks of the question are read beside the chosen ones, and a second reading
+    /// follows where the first says what it lacks.
     Ours,
 }
 
 /// The parameters of Algorithm 1 and its four ablations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// Whether the algorithm is walked as it is printed.
+    /// Whether the algorithm runs as printed.
     pub mode: Mode,
     /// The most rounds (N).
     pub n: NonZeroUsize,
     /// Candidates for each proposal (k).
     pub k: NonZeroUsize,
-    /// The least similarity of an atom (δ); `None` for one that is calibrated on the base, see
-    /// `least_similarity`.
+    /// The least similarity of an atom (δ); `None`: calibrated on the base, see `least_similarity`.
     pub delta: Option<f32>,
     /// The least similarity of a chunk, where chunks are retrieved (§A.3).
     pub chunk_min_score: f32,
@@ -70,14 +70,14 @@ pub struct Params {
     pub selector: Selector,
     /// Candidates that hop retrieval adds to each round; 0 in the paper.
     pub hop_candidates: usize,
-    /// What is read beside the chosen chunks; not in the paper.
+    /// Which chunks are read beside the chosen ones; not in the paper.
     pub fallback: Fallback,
-    /// How searches are weighed, where they are used.
+    /// The weights of searches, where they are used.
     pub weights: SearchParams,
 }
 
 impl Default for Params {
-    /// N = 5, k = 4 (§4.1). Their δ = 0.5 belongs to their embedder, text-embedding-ada-002.
+    /// N = 5, k = 4 (§4.1). The paper's δ = 0.5 fits its embedder, text-embedding-ada-002.
     fn default() -> Self {
         Self {
             mode: Mode::Ours,
@@ -97,7 +97,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// δ, where it is not calibrated: what is set, else the paper's where its algorithm is walked.
+    /// δ where it is not calibrated: as set, else the paper's in [`Mode::Paper`].
     pub fn least_similarity(&self) -> Option<f32> {
         self.delta.or((self.mode == Mode::Paper).then_some(DELTA))
     }
@@ -109,12 +109,12 @@ impl MethodParams for Params {
             Variant::new(
                 "kar3",
                 "proposes sub-questions, retrieves atoms, selects one, adds its chunk, up to N times",
-                "KAR³ Algorithm 1, with what is ours",
+                "KAR³ Algorithm 1, with our additions",
                 |_| {},
             ),
             Variant::new(
                 "kar3-paper",
-                "Algorithm 1 as it is printed: δ = 0.5, no backup, no net",
+                "Algorithm 1 as printed: δ = 0.5, no backup, no fallback",
                 "KAR³ Algorithm 1",
                 |params| params.mode = Mode::Paper,
             ),
@@ -151,12 +151,12 @@ impl MethodParams for Params {
             field!(k, "candidates for each proposal (k)", Range::COUNT),
             field!(
                 delta,
-                "the least similarity of an atom (δ); where it is not set, calibrated on the base",
+                "the least similarity of an atom (δ); if not set, calibrated on the base",
                 Range::Number((-1.0, 1.0))
             ),
             field!(
                 fallback,
-                "what is read beside the chosen chunks, more of it where the loop brought nothing or broke off: chunks of the question by auto, by hops, by layers, of plain retrieval, or none",
+                "chunks of the question that are read beside the chosen ones, more of them where the loop found nothing or broke off: by auto, hops, layers, plain retrieval, or none",
                 Range::of::<Fallback>()
             ),
         ],
@@ -165,9 +165,9 @@ impl MethodParams for Params {
         needs: None,
         cost: |params| Cost {
             calls: 1.4 * params.n.get() as f64,
-            // And one more reading, unless it is the paper's.
+            // The last one is the second reading, which the paper's mode does not have.
             most_calls: 2 * params.n.get() as u64 + 2,
-            // In one call of seven chunks of the question are read besides.
+            // One call of seven also reads chunks of the question.
             chunks: 0.3 * params.n.get() as f64 + if params.mode == Mode::Ours { 1.0 } else { 0.0 },
             most_chunks: (params.n.get() as u64 + 16)
                 .max(params.n.get() as u64 + 4 * params.k.get() as u64),
@@ -191,9 +191,8 @@ impl MethodParams for Params {
 
 /// Answers `question` hop by hop: at most `2n + 2` chat calls (the paper's: `2n + 1`), each asked at most twice.
 ///
-/// Without models for proposing and selecting, the loop runs on hop retrieval: the proposal is what
-/// the question still lacks, the candidates are where the links of the chosen chunks lead, and the
-/// best new one is selected.
+/// Without models for proposing and selecting, the loop runs on hop retrieval: it proposes the words that the
+/// chosen chunks still lack, follows the links of these chunks, and selects the best new one.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -217,7 +216,7 @@ pub async fn solve(
         };
         let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;
         if found.is_empty() {
-            tell_what_is_missing(ports, params, run).await?;
+            note_missing_atoms(ports, params, run).await?;
             run.push(Event::Stopped { hop, reason: StopReason::NothingFound });
             break;
         }
@@ -247,9 +246,8 @@ pub async fn solve(
     conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
 }
 
-/// The algorithm as it is printed looks for atomic questions and for nothing else: where there are none it finds nothing,
-/// whatever is asked.
-async fn tell_what_is_missing(
+/// Notes that the base has no atomic questions: without them the algorithm as printed finds nothing.
+async fn note_missing_atoms(
     ports: &Ports,
     params: Params,
     run: &mut Run,
@@ -265,7 +263,7 @@ async fn tell_what_is_missing(
     Ok(())
 }
 
-/// δ: the user's, or calibrated by the base's own atoms, or the paper's.
+/// δ: as the user set it, or calibrated on the base's own atoms, or the paper's.
 async fn delta(ports: &Ports, params: Params, run: &mut Run) -> Result<f32, SolveError> {
     if let Some(delta) = params.least_similarity() {
         return Ok(delta);
@@ -367,14 +365,14 @@ async fn line_5(
                 Choice { candidates: found, chunks: &chunks, selector: params.selector, may_end };
             select(model, question, context, choice, run).await?
         }
-        // Candidates come best first, and none of them is in the context: the first is the new one.
+        // Candidates come best first and none is in the context, so the first is the best new one.
         _ => Some(Selection { thinking: String::new(), index: Some(0), enough: None }),
     };
     let Some(selection) = selection else {
         run.push(Event::Stopped { hop, reason: StopReason::Unreadable });
         return Ok(None);
     };
-    // Models that may say that there is enough say so with or without a choice; nothing read is never enough.
+    // Models may report that the context is enough with or without a choice. An empty context is not enough.
     let enough = selection.enough.map(|enough| enough && !context.chunks.is_empty());
     let chosen = match (selection.index, enough) {
         (_, Some(true)) | (None, None) => Err(StopReason::NothingSelected),

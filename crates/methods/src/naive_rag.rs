@@ -1,4 +1,4 @@
-//! Naive RAG: one retrieval, one answer (Lewis et al., 2020; parameters of KAR³ §A.3 and §A.4).
+//! Answers from one retrieval (`naive-rag`: Lewis et al., 2020; parameters of KAR³ §A.3 and §A.4).
 
 use crate::context::Rules;
 use pikerag_knowledge::{Answer, Context, Event, Question, Role};
@@ -37,7 +37,7 @@ impl MethodParams for RetrievalParams {
             ),
             Variant::new(
                 "auto-rag",
-                "the same by the search that loses nowhere: hops, layers and words, fused",
+                "the same by the search `auto`: hops, layers and words, fused",
                 "ours",
                 |params| *params = Self::auto(),
             ),

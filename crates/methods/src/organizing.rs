@@ -1,5 +1,4 @@
-//! How do hits become what is read? In one place, for every method: fetched, put in order, and what is left out told with its
-//! reason (PIKE-RAG §4.2).
+//! Turns hits into ordered passages for every method, and traces how many are left out and why (PIKE-RAG §4.2).
 
 use crate::context::{Organized, Rules, organize};
 use pikerag_knowledge::{Candidate, Chunk, Event};
@@ -21,16 +20,16 @@ pub async fn gathered(
     Ok((candidates.into_iter().filter(is_kept).collect(), kept))
 }
 
-/// Passages, the best first, in order for reading; the trace tells where any is left out.
+/// Orders passages, given best first, for reading; the trace shows how many are left out.
 pub fn in_order(run: &mut Run, given: Vec<Chunk>, rules: Rules) -> Organized {
     let count = given.len();
     let organized = organize(given, rules);
-    told_in_trace(run, count, &organized);
+    trace_left_out(run, count, &organized);
     organized
 }
 
-/// Tells the trace what is left out of so many passages, where anything is.
-pub fn told_in_trace(run: &mut Run, given: usize, organized: &Organized) {
+/// Traces how many of `given` passages are left out and why, if there are any.
+pub fn trace_left_out(run: &mut Run, given: usize, organized: &Organized) {
     if !organized.left_out.is_empty() {
         let (kept, left_out) = (organized.kept.len(), organized.reasons());
         run.push(Event::Organized { given, kept, left_out });

@@ -1,4 +1,4 @@
-//! What does quoting know of a question? How rare its words are in the base, and which sentences are close to it.
+//! Answers with quotes, by how rare a question's words are in the base and which sentences are close to it.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use pikerag_retrieve::RetrieveError;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-/// Sentences that are put together, at most.
+/// Sentences of an answer, at most.
 const QUOTED: usize = 4;
-/// What a term counts at least, beside one that a single chunk has: in a small base all are in many.
+/// The least weight of a term, where a term of a single chunk weighs 1: in a small base most terms are in many chunks.
 const COMMON: f32 = 0.1;
-/// Sentences whose meaning is compared.
+/// Sentences whose vectors are compared, at most.
 const CLOSE: usize = 100;
-/// The share of unrelated pairs of sentences below which closeness says nothing.
+/// The share of unrelated pairs of sentences that are less similar than a close sentence.
 const UNRELATED: f32 = 0.95;
-/// How much of the way from there to equality is as close as a sentence can be expected to be to its question.
+/// The part of the range from that similarity to 1 that counts as fully close: no sentence equals its question.
 const CLOSEST: f32 = 0.78;
 
-/// Answers from the words of the context alone, and tells in the trace how well they fit.
+/// Answers with quotes of the context. The trace notes the reason, and how well the best words fit if none are quoted.
 pub(crate) async fn quoted(
     ports: &Ports,
     question: &Question,
@@ -31,7 +31,7 @@ pub(crate) async fn quoted(
     run: &mut Run,
     because: Quoting,
 ) -> Result<Quoted, SolveError> {
-    // In the documents' words, where tags told them.
+    // In the documents' words, where tags gave them.
     let tagged = run.events().rev().find_map(|event| match event {
         Event::Tagged { query, .. } => Some(query.clone()),
         _ => None,

@@ -1,4 +1,4 @@
-//! What did people say of questions like this one? Verified answers lead to the passages that they rest on, and to the class
+//! Finds feedback on similar questions: verified answers give the passages that they rest on, and the class
 //! of the question (PIKE-RAG §4.1).
 
 use std::collections::BTreeSet;
@@ -9,26 +9,26 @@ use pikerag_language::query_terms;
 
 use crate::ports::{Ports, SolveError};
 
-/// Two questions are alike where they share so much of their terms (Dice) and all of their numbers.
+/// The least share of terms (Dice) of similar questions, which must also share all numbers.
 const ALIKE: f64 = 0.75;
-/// Passages that answers to questions alike lead to, at most.
-const LED_TO: usize = 4;
+/// Passages that verified answers to similar questions give, at most.
+const PASSAGES: usize = 4;
 
-/// What people said, the latest first; for a run that is walked again, what they had said before it began.
-pub(crate) async fn said(ports: &Ports) -> Result<Vec<KeptVerified>, SolveError> {
-    let mut said = ports.base.verified().await?;
+/// The feedback, the latest first; for a repeated run, only feedback from before that run.
+pub(crate) async fn feedback(ports: &Ports) -> Result<Vec<KeptVerified>, SolveError> {
+    let mut feedback = ports.base.verified().await?;
     if let Some(until) = ports.said_until {
-        said.retain(|kept| kept.verified.at < until);
+        feedback.retain(|kept| kept.verified.at < until);
     }
-    Ok(said)
+    Ok(feedback)
 }
 
-/// Whether it is the same question: its words in their order, whatever stands between them.
+/// Whether two questions have the same words in the same order, whatever is between them.
 pub(crate) fn is_same(question: &str, other: &str) -> bool {
     folded(question) == folded(other)
 }
 
-/// How much two questions have in common, where that is enough to be alike.
+/// The share of terms that two questions have in common; `None` where they are not similar.
 pub(crate) fn alike(question: &str, other: &str) -> Option<f64> {
     let share = shared_terms(question, other);
     (ALIKE <= share && numbers(question) == numbers(other)).then_some(share)
@@ -42,26 +42,29 @@ pub(crate) fn shared_terms(one: &str, other: &str) -> f64 {
     2.0 * both as f64 / (one.len() + other.len()).max(1) as f64
 }
 
-/// The numbers of a text, as it writes them.
+/// The numbers of a text, as written.
 pub(crate) fn numbers(text: &str) -> BTreeSet<String> {
     let parts = text.split(|c: char| !c.is_ascii_digit());
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// The passages that right answers to questions alike rest on, with how alike those are; the most alike question first.
-/// What is stale leads nowhere.
-pub(crate) async fn led_to(ports: &Ports, query: &str) -> Result<Vec<(ChunkId, f64)>, SolveError> {
-    let mut like: Vec<(f64, KeptVerified)> = said(ports)
+/// The passages that verified answers to similar questions rest on, each with the similarity of its question,
+/// the most similar first. Stale answers give none.
+pub(crate) async fn verified_passages(
+    ports: &Ports,
+    query: &str,
+) -> Result<Vec<(ChunkId, f64)>, SolveError> {
+    let mut similar: Vec<(f64, KeptVerified)> = feedback(ports)
         .await?
         .into_iter()
         .filter(|kept| kept.verified.holds().is_some() && !kept.is_stale())
         .filter_map(|kept| Some((alike(query, &kept.verified.question)?, kept)))
         .collect();
-    like.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut chunks: Vec<(ChunkId, f64)> = Vec::new();
-    for (share, kept) in like {
+    for (share, kept) in similar {
         for ground in kept.verified.grounds {
-            if chunks.len() < LED_TO && chunks.iter().all(|(held, _)| *held != ground.chunk) {
+            if chunks.len() < PASSAGES && chunks.iter().all(|(held, _)| *held != ground.chunk) {
                 chunks.push((ground.chunk, share));
             }
         }
@@ -74,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_itself_however_it_is_dressed() {
+    fn same_question_ignores_case_spaces_and_marks() {
         assert!(is_same("Who calibrates the sensor?", " who calibrates  the SENSOR "));
         assert!(is_same("谁校准传感器？", "谁校准传感器"));
         assert!(!is_same("Who beat Ada?", "Who did Ada beat?"));
     }
 
     #[test]
-    fn questions_alike_share_their_words_and_all_numbers() {
+    fn similar_questions_share_words_and_all_numbers() {
         let asked = "Who calibrates the pressure sensor of crane 4?";
         assert!(alike(asked, "Which person calibrates the pressure sensor on crane 4?").is_some());
         assert!(alike(asked, "Who calibrates the pressure sensor of crane 5?").is_none());

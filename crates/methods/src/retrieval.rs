@@ -1,5 +1,5 @@
-//! How does a step look something up? One retrieval, as chunks or as chunks and atoms, told in the
-//! trace (KAR³ §A.3; PIKE-RAG Fig. 11).
+//! Looks a query up in one retrieval, as chunks or as chunks and atoms, and records it in the trace (KAR³
+//! §A.3; PIKE-RAG Fig. 11).
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -16,11 +16,12 @@ use pikerag_retrieve::{
 use crate::candidates::{atom_candidates, chunk_candidates};
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
-use crate::recall::led_to;
+use crate::recall::verified_passages;
 use crate::run::Run;
 use crate::tag_use::TagUse;
 
-/// What our own methods of one retrieval read: chunks of any length for the price of sixteen paragraphs of Wikipedia.
+/// Tokens that our own methods of one retrieval read, at most: chunks of any length for the price of sixteen
+/// paragraphs of Wikipedia.
 pub const CONTEXT_TOKENS: Option<NonZeroU32> = NonZeroU32::new(2000);
 
 /// How chunks are found.
@@ -32,11 +33,11 @@ pub enum Path {
     Hybrid,
     /// Over all layers, spread along edges.
     Layers(LayerParams),
-    /// The search that loses nowhere.
+    /// The search `auto`: hops, layers and words, fused.
     Auto(SearchParams),
 }
 
-/// What one retrieval brings.
+/// How much one retrieval returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetrievalParams {
     /// How chunks are found.
@@ -49,12 +50,12 @@ pub struct RetrievalParams {
     pub atoms: usize,
     /// The least cosine of those.
     pub atom_min_score: f32,
-    /// Whether both least cosines come down to the base's own δ where that is lower: 0.5 belongs to the papers' embedder.
+    /// Whether both least cosines are lowered to the base's own δ where that is lower: 0.5 fits the papers' embedder.
     pub calibrates: bool,
-    /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that still has room.
-    /// Of naive RAG and its kin.
+    /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that
+    /// still fits. Naive RAG and its variants use it.
     pub tokens: Option<NonZeroU32>,
-    /// What the question's tags are used for; by naive RAG and its kin.
+    /// What the question's tags are used for; naive RAG and its variants use it.
     pub tags: TagUse,
 }
 
@@ -100,7 +101,7 @@ impl RetrievalParams {
         Self { path: Path::Layers(LayerParams::default()), ..Self::within_tokens() }
     }
 
-    /// Ours: by the search that loses nowhere, as many chunks as 2,000 tokens hold.
+    /// Ours: by the search `auto`, as many chunks as 2,000 tokens hold.
     pub fn auto() -> Self {
         Self { path: Path::Auto(SearchParams::default()), ..Self::within_tokens() }
     }
@@ -109,7 +110,7 @@ impl RetrievalParams {
         Self { chunks: 32, tokens: CONTEXT_TOKENS, ..Self::chunks() }
     }
 
-    /// The same with the user's weights, where it goes by any.
+    /// The same with the user's weights, where its path has weights.
     #[must_use]
     pub fn weighed(self, weights: SearchParams) -> Self {
         match self.path {
@@ -125,7 +126,7 @@ impl RetrievalParams {
     }
 }
 
-/// What a query finds, best first, each chunk once; chunks, reranked where that is asked for, before atoms.
+/// Finds candidates for a query, best first, each chunk once: chunks, reranked if a reranker is set, before atoms.
 pub async fn retrieve(
     ports: &Ports,
     query: &str,
@@ -169,14 +170,14 @@ pub async fn retrieve(
     Ok(candidates)
 }
 
-/// What right answers to questions much like it rest on comes first: a person has looked there.
+/// Puts the evidence of verified answers to similar questions first, because a person has checked it.
 async fn verified_first(
     ports: &Ports,
     query: &str,
     candidates: Vec<Candidate>,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let led_to = led_to(ports, query).await?;
-    if led_to.is_empty() {
+    let verified_passages = verified_passages(ports, query).await?;
+    if verified_passages.is_empty() {
         return Ok(candidates);
     }
     let hit = |(chunk, share): (ChunkId, f64)| Hit {
@@ -184,7 +185,7 @@ async fn verified_first(
         score: share as f32,
         parts: BTreeMap::from([("alike".to_owned(), share as f32)]),
     };
-    let hits: Vec<Hit> = led_to.into_iter().map(hit).collect();
+    let hits: Vec<Hit> = verified_passages.into_iter().map(hit).collect();
     let mut all = chunk_candidates(ports, &hits, Via::Verified, query).await?;
     for candidate in candidates {
         if !all.iter().any(|held| held.chunk == candidate.chunk) {
@@ -194,8 +195,9 @@ async fn verified_first(
     Ok(all)
 }
 
-/// δ where nobody sets one: the cosine that 95 % of the base's own unrelated atoms stay below, at most [`DELTA`]. One embedder gives unrelated texts
-/// 0.1, another 0.7: with the paper's, 0.5 leaves hardly anything out, with many a local one it leaves out what answers.
+/// δ where none is set: the cosine that 95 % of the base's own unrelated atoms stay below, at most [`DELTA`].
+/// One embedder gives unrelated texts 0.1, another 0.7. With the paper's embedder, 0.5 leaves out hardly
+/// anything; with many local ones it leaves out answers.
 pub async fn least_similarity(ports: &Ports, kind: AtomKind) -> Result<f32, SolveError> {
     if ports.embedder.is_none() {
         return Ok(DELTA);
@@ -214,7 +216,7 @@ const UNRELATED: f32 = 0.95;
 /// The paper's δ (KAR³ §4.1); also where the base is too small to calibrate, and where words are compared.
 pub const DELTA: f32 = 0.5;
 
-/// Looks a query up in round `hop`: the trace tells what was found. The chunks, best first.
+/// Looks a query up in round `hop`, records the candidates in the trace, and returns the chunks, best first.
 pub async fn look_up(
     ports: &Ports,
     run: &mut Run,
@@ -228,7 +230,7 @@ pub async fn look_up(
     Ok(chunks)
 }
 
-/// What one step on the way asks: its answer is wanted short.
+/// A sub-question of a step, which asks for a short answer.
 pub fn sub_question(text: &str) -> Question {
     Question { form: AnswerForm::Short, ..Question::new("", text) }
 }

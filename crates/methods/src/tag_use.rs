@@ -1,4 +1,4 @@
-//! What are a question's tags used for (PIKE-RAG §5.2.2)?
+//! Defines what a question's tags are used for (PIKE-RAG §5.2.2).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TagUse {
-    /// The question is looked up as it stands.
+    /// The question is looked up as it is.
     #[default]
     Off,
     /// The question is rewritten in the documents' words.
     Rewrite,
-    /// Chunks that bear the tags, or hold their words, are found besides.
+    /// Chunks that have the tags, or hold their words, are found as well.
     Keywords,
-    /// The question is rewritten, and what its tags find is fused with what it finds.
+    /// The question is rewritten, and the hits of its tags are fused with its own.
     Both,
 }
 
@@ -32,7 +32,7 @@ impl TagUse {
         }
     }
 
-    /// Whether the documents' words are searched for besides the question.
+    /// Whether the documents' words are searched for as well as the question.
     pub fn adds_keywords(self) -> bool {
         matches!(self, Self::Keywords | Self::Both)
     }

@@ -13,7 +13,7 @@ use crate::run::Run;
 const STEP_BY_STEP: Prompt =
     Prompt::new(Role::Answer, include_str!("prompts/zero_shot_cot.md"), 2048);
 
-/// What a model says from what it knows.
+/// A model's answer from its own knowledge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recalled {
     /// The answer; not empty.
@@ -22,8 +22,8 @@ pub struct Recalled {
     pub rationale: String,
 }
 
-/// Answers a question or sub-question step by step, from what the model knows and from notes of what
-/// was worked out before; `None` where the reply stayed unreadable.
+/// Answers a question or sub-question step by step, from what the model knows and from notes of earlier
+/// results; `None` where the reply stayed unreadable.
 pub async fn recall(
     ports: &Ports,
     run: &mut Run,
@@ -36,7 +36,7 @@ pub async fn recall(
     Ok(run.ask::<StepByStep>(ports, &STEP_BY_STEP, &inputs).await?.map(|reply| reply.0))
 }
 
-/// Ends with what was recalled. There is no evidence that could be quoted in its place.
+/// Ends with the recalled answer; refuses without one, because there is no evidence to quote.
 pub async fn conclude_recalled(
     ports: &Ports,
     recalled: Option<Recalled>,

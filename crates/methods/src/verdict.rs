@@ -1,25 +1,25 @@
-//! How is a verdict read, and when do two answers say the same?
+//! Reads yes-or-no verdicts, and brings answers into a form in which equal ones are equal.
 
 use pikerag_language::fold::tokens;
 use pikerag_prompt::{Unreadable, object, text};
 
-/// What stands for an answer that could not be had.
+/// The answer of a step that found none.
 pub const UNKNOWN: &str = "unknown";
 
 /// The yes or no under `key` of a reply, in any of the words that models use for it.
 pub fn yes_or_no(reply: &str, key: &str) -> Result<bool, Unreadable> {
-    let said = text(&object(reply, &[key])?, key).unwrap_or_default().to_lowercase();
-    match said.trim().trim_end_matches('.') {
+    let verdict = text(&object(reply, &[key])?, key).unwrap_or_default().to_lowercase();
+    match verdict.trim().trim_end_matches('.') {
         "yes" | "true" => Ok(true),
         "no" | "false" => Ok(false),
         _ => Err(Unreadable::key(key, "true or false")),
     }
 }
 
-/// Characters of thinking out loud, at most: prompts ask for a sentence or two.
+/// Characters of a model's reasoning, at most: prompts ask for a sentence or two.
 pub const THINKING: usize = 500;
 
-/// An answer as its folded words, without articles: answers alike have the same.
+/// An answer as its folded words, without articles: the same for answers that differ only in spelling.
 pub fn bare(answer: &str) -> String {
     let mut words: Vec<String> = tokens(answer).into_iter().map(|token| token.folded).collect();
     if 1 < words.len() {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_in_many_words() {
+    fn reads_verdicts_in_many_words() {
         for yes in [r#"{"a": true}"#, r#"{"a": "Yes."}"#, r#"{"a": "TRUE"}"#] {
             assert_eq!(yes_or_no(yes, "a"), Ok(true), "{yes}");
         }

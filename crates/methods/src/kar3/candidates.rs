@@ -1,4 +1,4 @@
-//! What may the selector choose from? Line 4 of Algorithm 1 by each path, none of it in the context.
+//! Finds the candidates of a round by each path, without chunks of the context (KAR³ Algorithm 1, line 4).
 
 use std::collections::HashMap;
 
@@ -13,26 +13,26 @@ use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
 
-/// What is read beside the chunks that the loop chose.
+/// Which chunks are read beside those that the loop chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Fallback {
-    /// Chunks of the search that loses nowhere.
+    /// Chunks of the search `auto`.
     Auto,
-    /// Those of hop retrieval.
+    /// Chunks of hop retrieval.
     Hops,
-    /// Those of all layers (PIKE-RAG §5.2.3).
+    /// Chunks of all layers (PIKE-RAG §5.2.3).
     Layers,
-    /// Those of naive RAG itself.
+    /// Chunks of naive RAG.
     Plain,
-    /// None: the paper's. A model then may have to answer from nothing.
+    /// None, as in the paper: a model may then have to answer from nothing.
     Off,
 }
 
-/// Chunks that a context is filled up to where the model found enough: as many as a first look of `adaptive` reads.
+/// Chunks that a context is filled up to where the model found enough: as many as a first reading round of `adaptive`.
 const BESIDE: usize = 8;
-/// And their tokens, the chosen ones included.
+/// Their tokens, at most, the chosen chunks included.
 const BESIDE_TOKENS: u64 = 1500;
 
 /// Candidates that the proposals find.
@@ -62,8 +62,8 @@ pub(super) async fn by_proposals(
     }
 }
 
-/// `R_atom`. Where the base has no questions that fit, ours looks among its statements and then its sentences; the paper's
-/// algorithm, whose sentences are an ablation of their own, among statements alone.
+/// `R_atom`. Where no atomic question fits, ours searches statements and then sentences. The paper's mode
+/// searches statements only, because its sentences are an ablation of their own.
 async fn pairs(
     ports: &Ports,
     proposals: &[String],
@@ -87,7 +87,7 @@ async fn pairs(
     Ok(Vec::new())
 }
 
-/// The backup, once (ours): the question itself on atoms, then on chunks.
+/// The backup (ours): searches for the question itself among atoms, then among chunks.
 pub(super) async fn backup(
     ports: &Ports,
     question: &Question,
@@ -104,35 +104,35 @@ pub(super) async fn backup(
     represented(ports, found, params).await
 }
 
-/// What an answer lacked, looked up: for each need the atoms of a round, then chunks, those of the question last; as many as naive RAG would
-/// answer from, what is held included.
-pub(super) async fn lacking(
+/// Finds what an answer lacked: atoms for all needs, then chunks for each need. With the context, they are at
+/// most as many as naive RAG answers from.
+pub(super) async fn by_needs(
     ports: &Ports,
     context: &Context,
     needs: &[String],
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
-    let room = RetrievalParams::chunks().chunks.saturating_sub(context.chunks.len());
+    let most = RetrievalParams::chunks().chunks.saturating_sub(context.chunks.len());
     let mut found: Vec<Candidate> = Vec::new();
     let atoms = pairs(ports, needs, params.k.get(), params, &context.ids()).await?;
     let mut all = atom_candidates(ports, &atoms, needs, Via::Atoms).await?;
     for need in needs {
         let wanted = params.k.get() + context.chunks.len();
-        let look = |k| search(ports.finder(), Search::Auto, need, k, params.weights);
-        let mut hits = ports.best(need, wanted, look).await?;
+        let find = |k| search(ports.finder(), Search::Auto, need, k, params.weights);
+        let mut hits = ports.best(need, wanted, find).await?;
         hits.retain(|hit| !context.holds(hit.chunk));
         hits.truncate(params.k.get());
         all.extend(chunk_candidates(ports, &hits, Via::Chunks, need).await?);
     }
     for candidate in all {
-        if found.len() < room && !found.iter().any(|held| held.chunk == candidate.chunk) {
+        if found.len() < most && !found.iter().any(|held| held.chunk == candidate.chunk) {
             found.push(candidate);
         }
     }
     Ok(found)
 }
 
-/// Chunks of the question itself where the loop ended with too little: as many as naive RAG would answer from.
+/// Finds chunks of the question itself where the loop ended with too little: as many as naive RAG answers from.
 pub(super) async fn fallback(
     ports: &Ports,
     question: &Question,
@@ -157,7 +157,7 @@ pub(super) async fn fallback(
     Ok(found)
 }
 
-/// A few of those where the model found enough, as far as there is room.
+/// Finds a few chunks of the question where the model found enough, within [`BESIDE`] and [`BESIDE_TOKENS`].
 pub(super) async fn beside(
     ports: &Ports,
     question: &Question,
@@ -167,18 +167,18 @@ pub(super) async fn beside(
     let mut found = fallback(ports, question, context, params).await?;
     found.truncate(BESIDE.saturating_sub(context.chunks.len()));
     let held: u64 = context.chunks.iter().map(|held| tokens_of(&held.chunk)).sum();
-    let mut room = BESIDE_TOKENS.saturating_sub(held);
+    let mut left = BESIDE_TOKENS.saturating_sub(held);
     let chunks = fetch(ports, &found).await?;
     found.retain(|candidate| {
         let chunk = chunks.iter().find(|chunk| chunk.id == candidate.chunk);
-        let Some(size) = chunk.map(tokens_of).filter(|size| *size <= room) else { return false };
-        room -= size;
+        let Some(size) = chunk.map(tokens_of).filter(|size| *size <= left) else { return false };
+        left -= size;
         true
     });
     Ok(found)
 }
 
-/// Where the links of the chosen chunks lead.
+/// Finds the chunks that the links of the chosen chunks lead to.
 pub(super) async fn by_hops(
     ports: &Ports,
     question: &Question,

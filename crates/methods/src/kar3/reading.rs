@@ -1,5 +1,5 @@
-//! What is read in the end? What the loop chose, chunks of the question beside it, and, where the answer says that it lacks
-//! something, what is found of that (ours).
+//! Adds chunks of the question to the chosen ones, and reads a second time after a search for what the first
+//! answer lacks (ours).
 
 use crate::context::Rules;
 use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
@@ -12,8 +12,8 @@ use crate::retrieval::answer_step;
 use crate::run::Run;
 use crate::verdict::is_unknown;
 
-/// Fills the context up with chunks of the question itself: no worse than naive RAG, however weak the model. With hop
-/// retrieval as the loop, only a context that stayed empty.
+/// Fills the context up with chunks of the question itself, so that a weak model still reads what naive RAG
+/// would. Where hop retrieval is the loop, only an empty context is filled.
 pub(super) async fn fill_up(
     ports: &Ports,
     question: &Question,
@@ -36,7 +36,7 @@ pub(super) async fn fill_up(
     Ok(())
 }
 
-/// Whether the loop ended otherwise than by a verdict of the model or by its limit.
+/// Whether the loop broke off: by an unreadable reply, or because it found nothing or nothing that helps.
 fn was_cut_short(run: &Run) -> bool {
     let reason = run.events().rev().find_map(|event| match event {
         Event::Stopped { reason, .. } => Some(*reason),
@@ -48,8 +48,8 @@ fn was_cut_short(run: &Run) -> bool {
     )
 }
 
-/// Line 14, and once more where the answer says what the context lacks (ours): what it lacks is looked up as the
-/// proposals of a round are, and all that is found is read.
+/// Line 14, and a second reading where the answer says what the context lacks (ours). The missing facts are
+/// searched like the proposals of a round, and the second reading includes all that is found.
 pub(super) async fn read_twice(
     ports: &Ports,
     question: &Question,
@@ -63,8 +63,8 @@ pub(super) async fn read_twice(
         return conclude_read(ports, context, first, run).await;
     }
     let hop = context.chunks.iter().map(|held| held.hop).max().unwrap_or(0) + 1;
-    let lacking = run.proposed(hop, first.rationale.clone(), first.missing.clone())?;
-    let found = candidates::lacking(ports, &context, &lacking, params).await?;
+    let needs = run.proposed(hop, first.rationale.clone(), first.missing.clone())?;
+    let found = candidates::by_needs(ports, &context, &needs, params).await?;
     if found.is_empty() {
         return conclude_read(ports, context, first, run).await;
     }
@@ -75,7 +75,7 @@ pub(super) async fn read_twice(
         Some(second) if !is_unknown(&second.answer) => {
             conclude_read(ports, context, second, run).await
         }
-        // What the first passages answered is not thrown away.
+        // The first answer is kept.
         _ => conclude_read(ports, context, first, run).await,
     }
 }

@@ -11,7 +11,7 @@ use pikerag_language::fold::folded;
 use serde::{Deserialize, Serialize};
 
 use crate::ports::{Ports, SolveError};
-use crate::recall::{alike, is_same, numbers, said, shared_terms};
+use crate::recall::{alike, feedback, is_same, numbers, shared_terms};
 use crate::run::Run;
 
 /// Two answers say the same where they share so much of their terms (Dice) and all of their numbers.
@@ -47,14 +47,15 @@ impl Recall {
         found: &[ChunkId],
     ) -> Result<Self, SolveError> {
         let query = question.query();
-        let said = said(ports).await?;
-        let like = said.iter().filter(|kept| kept.verified.holds().is_some() && !kept.is_stale());
+        let feedback = feedback(ports).await?;
+        let like =
+            feedback.iter().filter(|kept| kept.verified.holds().is_some() && !kept.is_stale());
         let like = like.filter_map(|kept| {
             let share = alike(query, &kept.verified.question)?;
             Some((share, kept.verified.class?, kept.verified.question.clone()))
         });
         let like = like.max_by(|a, b| a.0.total_cmp(&b.0));
-        let latest = said.into_iter().find(|kept| is_same(query, &kept.verified.question));
+        let latest = feedback.into_iter().find(|kept| is_same(query, &kept.verified.question));
         let latest = match latest {
             Some(kept) => {
                 let newer = ports.base.newer(kept.verified.id, found).await?.len();

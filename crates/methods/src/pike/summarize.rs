@@ -24,7 +24,7 @@ use self::overview::{Overview, borne_out, overviews};
 use self::scope::scope;
 use super::compare::number_of;
 use super::{Outcome, Params, nothing};
-use crate::organizing::{in_order, told_in_trace};
+use crate::organizing::{in_order, trace_left_out};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -85,7 +85,7 @@ async fn by_room(
         false => overviews(ports, &given, &narrow, u64::from(tokens / 4)).await?,
     };
     let passages = if overviews.is_empty() { all } else { narrow };
-    told_in_trace(run, given.len(), &passages);
+    trace_left_out(run, given.len(), &passages);
     Ok(Scope { passages, overviews, stood_for })
 }
 
