@@ -30,7 +30,7 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{CONTEXT_TOKENS, Path, RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
-use crate::tagging::tell_declared;
+use crate::tagging::trace_declared;
 
 /// Which call writes the answer.
 #[derive(
@@ -185,7 +185,7 @@ impl Solving<'_> {
     /// Gathers the passages of the first round, without a model.
     async fn gather(&mut self, run: &mut Run) -> Result<Vec<usize>, SolveError> {
         let query = self.question.query();
-        tell_declared(self.ports, run, query).await?;
+        trace_declared(self.ports, run, query).await?;
         let retrieval = RetrievalParams {
             path: Path::Auto(self.params.weights),
             chunks: self.params.chunks,

@@ -1,5 +1,5 @@
-//! How sure is a model of what it says? By the log-probabilities of the tokens it wrote, or, where a
-//! setting says so, by a grade that it gives itself.
+//! Measures how sure a model is of its reply: by the log-probabilities of its tokens, or, if so set, by a
+//! grade that it gives itself.
 
 use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
 use pikerag_prompt::{
@@ -35,11 +35,11 @@ impl Sure {
 
 const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024);
 
-/// Asks for a reply in plain words and how sure it is; `None` where it stayed empty.
+/// Asks for a reply in plain words, and how sure the model is of it; `None` where the reply stayed empty.
 ///
 /// # Errors
-/// [`SolveError::NoScorer`] or [`NoLogprobs`](pikerag_knowledge::ModelError::NoLogprobs) where log-probabilities are wanted and
-/// cannot be had: nothing replaces them in silence.
+/// [`SolveError::NoScorer`] or [`NoLogprobs`](pikerag_knowledge::ModelError::NoLogprobs) where
+/// log-probabilities are needed and missing: nothing replaces them in silence.
 pub async fn ask_surely(
     ports: &Ports,
     run: &mut Run,
@@ -63,14 +63,14 @@ pub async fn ask_surely(
             let task = quiet_prompt(&prompt.render(inputs)?);
             let reply = quiet_headings(&text);
             let asked = [("task", task.as_str()), ("reply", reply.as_str())];
-            // A grade that cannot be read is no assurance.
+            // An unreadable grade counts as 0.
             let grade = run.ask::<Grade>(ports, &GRADE, &asked).await?.map_or(0.0, |grade| grade.0);
             Ok(Some(Sure { text, confidence: grade, by: JudgedBy::SelfAssessment }))
         }
     }
 }
 
-/// Whether certainty can be told at all: asked before anything is paid.
+/// Checks that certainty can be measured, before any call is paid.
 ///
 /// # Errors
 /// [`SolveError::NoScorer`].
@@ -81,7 +81,7 @@ pub fn need_certainty(ports: &Ports) -> Result<(), SolveError> {
     }
 }
 
-/// Of the tokens of a reply; against one without tokens nothing speaks.
+/// The confidence in a reply by its tokens; 1 for a reply without tokens.
 fn confidence(tokens: &[TokenLogprob]) -> f64 {
     mean_probability(tokens).unwrap_or(1.0)
 }
@@ -96,8 +96,8 @@ impl Reply for Grade {
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
-        let said = object(reply, &["confidence"])?;
-        let number = match said.get("confidence") {
+        let object = object(reply, &["confidence"])?;
+        let number = match object.get("confidence") {
             Some(serde_json::Value::Number(number)) => number.as_f64(),
             Some(serde_json::Value::String(number)) => {
                 number.trim().trim_end_matches('%').parse().ok()
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_geometric_mean() {
+    fn confidence_is_a_geometric_mean() {
         let token = |p: f32| TokenLogprob { token: String::new(), logprob: p.ln() };
         assert!((confidence(&[token(0.5), token(0.125)]) - 0.25).abs() < 1e-6);
         assert!((confidence(&[]) - 1.0).abs() < 1e-6);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grade_in_many_shapes() {
+    fn reads_grades_in_many_shapes() {
         for reply in [r#"{"confidence": 80}"#, r#"{"confidence": "80%"}"#] {
             assert!((Grade::read(reply).unwrap().0 - 0.8).abs() < 1e-6, "{reply}");
         }

@@ -1,5 +1,5 @@
-//! What of the passages that were found is read, and in which order? Those that say the same stand there once, those for
-//! which there is no room are left out, and each that is left out has its reason (PIKE-RAG §4.2, knowledge organization).
+//! Orders found passages for reading, and leaves out duplicates and passages beyond the token limit, each
+//! with its reason (PIKE-RAG §4.2, knowledge organization).
 
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -8,12 +8,12 @@ use pikerag_knowledge::{Chunk, ChunkId, LeftOut, SourceId};
 use pikerag_language::estimate_tokens;
 use pikerag_language::fold::tokens;
 
-/// How passages are put in order for reading.
+/// How passages are ordered for reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Tokens of all passages, at most; the first is read whatever its length, then each in order that still has room.
+    /// Tokens of all passages, at most; the first is read whatever its length, then each in order that still fits.
     pub tokens: Option<u32>,
-    /// The share of words that two passages have in common from which on the later one is left out; above 1 for none.
+    /// The share of common words from which on the later of two passages is left out; above 1, none is.
     pub alike: f64,
     /// The order in which they are read.
     pub order: ReadingOrder,
@@ -24,17 +24,18 @@ pub struct Rules {
 pub enum ReadingOrder {
     /// As they were given: the best first.
     Given,
-    /// Document by document in the order of their best passages, in each as it stands there.
+    /// Document by document in the order of their best passages, each document in its own order.
     Document,
 }
 
 impl Rules {
-    /// All that is found, in the order that it is found in: as the papers' methods read.
+    /// All passages in the order found, as the papers' methods read them.
     pub fn all() -> Self {
         Self { tokens: None, alike: f64::INFINITY, order: ReadingOrder::Given }
     }
 
-    /// As far as so many tokens hold it, and nothing that says the same: as our own methods read. All, where no bound is set.
+    /// Passages without duplicates that fit into `tokens`, as our own methods read them. All passages where
+    /// no limit is set.
     pub fn within(tokens: Option<NonZeroU32>) -> Self {
         match tokens {
             None => Self::all(),
@@ -52,9 +53,9 @@ impl Default for Rules {
 /// Passages in order for reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Organized {
-    /// What is read, in order.
+    /// The passages to read, in order.
     pub kept: Vec<Chunk>,
-    /// What is not, each with its reason, in the order given.
+    /// The others, each with its reason, in the order given.
     pub left_out: Vec<(ChunkId, LeftOut)>,
 }
 
@@ -78,18 +79,18 @@ pub fn tokens_of(chunk: &Chunk) -> u64 {
     estimate_tokens(&chunk.full_title()) + estimate_tokens(&chunk.text)
 }
 
-/// Puts passages, the best first, in order for reading.
+/// Orders passages, given best first, for reading.
 pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
     let mut organized = Organized::default();
     let mut words: Vec<Words> = Vec::new();
-    let mut room = rules.tokens.map_or(u64::MAX, u64::from);
+    let mut left = rules.tokens.map_or(u64::MAX, u64::from);
     for chunk in given {
         let own = words_of(&chunk);
         let why = if organized.kept.iter().any(|held| held.id == chunk.id) {
             Some(LeftOut::Twice)
-        } else if words.iter().any(|held| held.says_the_same(&own, rules.alike)) {
+        } else if words.iter().any(|held| held.is_duplicate(&own, rules.alike)) {
             Some(LeftOut::Alike)
-        } else if room < tokens_of(&chunk) && !organized.kept.is_empty() {
+        } else if left < tokens_of(&chunk) && !organized.kept.is_empty() {
             Some(LeftOut::NoRoom)
         } else {
             None
@@ -97,7 +98,7 @@ pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
         match why {
             Some(why) => organized.left_out.push((chunk.id, why)),
             None => {
-                room = room.saturating_sub(tokens_of(&chunk));
+                left = left.saturating_sub(tokens_of(&chunk));
                 words.push(own);
                 organized.kept.push(chunk);
             }
@@ -113,14 +114,14 @@ pub fn organize(given: Vec<Chunk>, rules: Rules) -> Organized {
     organized
 }
 
-/// The words of a passage. Numbers tell passages apart that share all other words.
+/// The words of a passage. Passages with different numbers differ, even if they share all other words.
 struct Words {
     all: BTreeSet<String>,
     numbers: BTreeSet<String>,
 }
 
 impl Words {
-    fn says_the_same(&self, other: &Self, alike: f64) -> bool {
+    fn is_duplicate(&self, other: &Self, alike: f64) -> bool {
         alike <= overlap(&self.all, &other.all) && self.numbers == other.numbers
     }
 }
@@ -150,9 +151,9 @@ mod tests {
         Chunk { source: SourceId(source), ordinal, ..pikerag_doubles::chunk(id, "A", text) }
     }
 
-    /// Twenty words in common, and another year.
+    /// The passages share twenty words and differ in the year.
     #[test]
-    fn another_number_is_another_thing() {
+    fn passages_with_other_numbers_are_no_duplicates() {
         let of = |year: u32| {
             format!(
                 "In the year {year} the pumps of all cranes of the old port were looked at by two men who found nothing to mend."
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_read_once_and_the_rest_in_order() {
+    fn duplicates_are_read_once_and_the_rest_in_order() {
         let given = vec![
             chunk(1, 1, 7, "The pump of crane 7 was changed in May."),
             chunk(2, 2, 0, "The brake was worn."),
@@ -186,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_the_room_is_kept(
+        fn passages_are_kept_or_left_out_within_the_limit(
             texts in prop::collection::vec("[a-d ]{0,12}", 0..12), tokens in 1..40_u32,
         ) {
             let given: Vec<Chunk> = texts.iter().enumerate()

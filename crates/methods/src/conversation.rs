@@ -108,10 +108,10 @@ mod tests {
 
     #[tokio::test]
     async fn replies_without_question_and_repeated_questions_leave_the_message() {
-        let said = |by, text: &str| Turn { by, text: text.to_owned() };
+        let turn = |by, text: &str| Turn { by, text: text.to_owned() };
         let turns = [
-            said(Speaker::Person, "When was the gantry built?"),
-            said(Speaker::Assistant, "In 1978."),
+            turn(Speaker::Person, "When was the gantry built?"),
+            turn(Speaker::Assistant, "In 1978."),
         ];
         for (reply, expected) in [
             (r#"{"question": "Who built the gantry?"}"#, "Who built the gantry?"),

@@ -1,4 +1,4 @@
-//! Hop RAG (ours): hop retrieval without a model call, then one answering call.
+//! Answers from hop retrieval, which needs no model call, in one answering call (`hop-rag`, ours).
 
 use std::num::NonZeroU32;
 
@@ -14,16 +14,16 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::CONTEXT_TOKENS;
 use crate::run::Run;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
-use crate::tagging::tell_declared;
+use crate::tagging::trace_declared;
 
-/// How many chunks are gathered by hops, and how hops are weighed.
+/// How many chunks hops gather, and the weights of hops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// The most chunks that the answer is written from.
     pub k: usize,
     /// Their tokens, at most.
     pub tokens: Option<NonZeroU32>,
-    /// How hops are weighed.
+    /// The weights of hops.
     pub hops: HopParams,
 }
 
@@ -73,7 +73,7 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    tell_declared(ports, run, question.query()).await?;
+    trace_declared(ports, run, question.query()).await?;
     let search = |k| hops(ports.finder(), question.query(), k, params.hops);
     let hits = ports.best(question.query(), params.k, search).await?;
     let found = chunk_candidates(ports, &hits, Via::Hops, question.query()).await?;

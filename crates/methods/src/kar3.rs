@@ -23,7 +23,7 @@ pub use crate::retrieval::DELTA;
 use crate::retrieval::least_similarity;
 use crate::run::Run;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
-use crate::tagging::tell_declared;
+use crate::tagging::trace_declared;
 
 /// How candidates are found (KAR³ Table 3, "Atomic Retriever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,7 +204,7 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
-    tell_declared(ports, run, question.query()).await?;
+    trace_declared(ports, run, question.query()).await?;
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
         true => Some(Walk::begin(ports.finder(), question.query(), params.weights.hops).await?),

@@ -22,48 +22,48 @@ use crate::catalogs::Catalogs;
 pub struct Models {
     /// Chat models by role.
     pub chat: ChatModels,
-    /// Asked where log-probabilities are wanted along with the reply.
+    /// The model that is asked where a reply needs log-probabilities.
     pub scorer: Option<Arc<dyn ChatModel>>,
-    /// How sure a model is, by which measure.
+    /// The measure of a model's certainty.
     pub certainty: Certainty,
-    /// Puts what a search finds in another order; off, if none.
+    /// Reranks the hits of searches; off if there is none.
     pub reranker: Option<RerankBy>,
-    /// Questions that a model was tried on (SKR); the order matters only between equally near ones.
+    /// Questions that a model was tested on (SKR); the order matters only between equally near ones.
     pub labelled: Arc<[LabelledQuestion]>,
-    /// Through whose eyes agents look at a creative question; chosen for each question where there are none.
+    /// The perspectives of agents on creative questions; if there are none, a model chooses them for each question.
     pub perspectives: Arc<[Perspective]>,
-    /// Shares out what may still be spent, among agents that are at work at once; without one, none is kept from spending what
-    /// another needs.
+    /// Divides the remaining budget among agents that work at the same time. Without it, one agent may spend
+    /// the budget that another needs.
     pub shares: Option<Arc<dyn Shares>>,
 }
 
-/// Through whose eyes an agent looks at a creative question.
+/// The perspective of an agent on a creative question.
 #[derive(Clone)]
 pub struct Perspective {
-    /// A few words.
+    /// Its name, a few words.
     pub name: String,
-    /// What it looks at; may be empty.
+    /// What it considers; may be empty.
     pub about: String,
-    /// The model that thinks and judges so; those of the roles, if none.
+    /// The model that thinks and judges from it; if none, the models of the roles.
     pub model: Option<Arc<dyn ChatModel>>,
 }
 
-/// Who knows what may still be spent.
+/// Divides the remaining budget.
 pub trait Shares: Send + Sync {
-    /// One of `parts` equal parts of what is left now, as what makes a model out of another: the same, but all that are made
-    /// by it spend no more than the part together. What is over fails with [`ModelError::OverBudget`].
+    /// One of `parts` equal parts of what is left now, as a function that wraps a model. All models that it
+    /// wraps spend no more than the part together; a call beyond it fails with [`ModelError::OverBudget`].
     fn part(&self, parts: usize) -> Portion;
 }
 
 /// See [`Shares::part`].
 pub type Portion = Box<dyn Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + Sync>;
 
-/// Who reranks what searches find, and how much of it.
+/// The reranker of search hits, and how many it reranks.
 #[derive(Clone)]
 pub struct RerankBy {
     /// Reads a query and a chunk together.
     pub model: Arc<dyn Reranker>,
-    /// The first so many hits of each search.
+    /// The number of hits of each search that it reads, from the first on.
     pub first: NonZeroUsize,
 }
 
@@ -78,14 +78,14 @@ pub struct LabelledQuestion {
     pub known: bool,
 }
 
-/// By which measure a model's certainty is told.
+/// The measure of a model's certainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// The papers': log-probabilities of the reply's tokens. An endpoint without them is an error.
+    /// Log-probabilities of the reply's tokens, as in the papers. An endpoint without them is an error.
     #[default]
     LogProbabilities,
-    /// For endpoints without: a grade that the model gives itself, which the trace marks.
+    /// A grade that the model gives itself, for endpoints without log-probabilities; the trace marks it.
     SelfAssessment,
 }
 
@@ -101,12 +101,12 @@ impl Models {
         self.chat.of(role)
     }
 
-    /// The same, to be kept.
+    /// The model of a role, shared.
     pub(crate) fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
         self.chat.shared(role)
     }
 
-    /// The same models, where every reply comes with the log-probabilities of its tokens: how sure a method was of its own answer
+    /// The same models, with the log-probabilities of every reply: how sure a method is of its own answer
     /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
     #[must_use]
     pub fn with_logprobs(self) -> Self {
@@ -126,7 +126,7 @@ impl Models {
     }
 }
 
-/// A model that is asked for log-probabilities each time.
+/// A model that is always asked for log-probabilities.
 struct Scored(Arc<dyn ChatModel>);
 
 #[async_trait]
@@ -148,34 +148,34 @@ impl ChatModel for Scored {
     }
 }
 
-/// All that methods may use: ports, never adapters. Shared by all questions, changed by none.
+/// All that methods may use: ports, not adapters. All questions share it, and none changes it.
 #[derive(Clone)]
 pub struct Ports {
-    /// All that the question may see: a snapshot of the base, of which a filter may show a part.
+    /// The part of the base that the question may see: a snapshot, perhaps filtered.
     pub base: Arc<dyn KnowledgeBase>,
     /// The embedder that the base's vectors were made with, if any.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Chat models by role; a method that lacks one quotes or fails, as its spec says.
     pub models: Models,
-    /// What records are reckoned with.
+    /// The schemas, the engine and the catalogs for queries over records and tables.
     pub tables: Tables,
-    /// What people said of answers from then on is not seen: a run that is walked again sees what it saw.
+    /// Feedback from this time on is ignored, so that a repeated run sees the feedback that it saw before.
     pub said_until: Option<Millis>,
 }
 
-/// What records are reckoned with: what they are declared as, and who works queries out.
+/// The schemas, the engine and the catalogs for queries over records and tables.
 #[derive(Clone, Default)]
 pub struct Tables {
     /// The declared kinds of records, in the order of the settings.
     pub schemas: Arc<[RecordSchema]>,
-    /// Works queries out; without one no figure is worked out, and questions for figures are read like others.
+    /// Computes queries. Without it no figure is computed, and questions for figures are read like others.
     pub engine: Option<Arc<dyn QueryEngine>>,
-    /// What questions are held against, kept from one question to the next.
+    /// The catalogs that questions are compared with, kept from one question to the next.
     pub catalogs: Arc<Catalogs>,
 }
 
 impl Ports {
-    /// Ports without records to reckon with.
+    /// Ports without records.
     pub fn new(
         base: Arc<dyn KnowledgeBase>,
         embedder: Option<Arc<dyn Embedder>>,
@@ -184,13 +184,13 @@ impl Ports {
         Self { base, embedder, models, tables: Tables::default(), said_until: None }
     }
 
-    /// The base and the embedder, without any chat model: retrieval never asks one.
+    /// The base and the embedder, without a chat model, because retrieval asks none.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
     }
 
-    /// The `k` best hits of a search for `query`, reranked where that is asked for: `search` brings as many as it
-    /// is told, best first.
+    /// The `k` best hits of a search for `query`, reranked if a reranker is set. `search` returns as many
+    /// hits as its argument says, best first.
     ///
     /// # Errors
     /// See [`RetrieveError`].
@@ -210,13 +210,13 @@ impl Ports {
             gen_ai.request.top_k = k.cast_signed() as i64,
             pikerag.hits = Empty,
         );
-        let looking = async {
+        let searching = async {
             let Some(by) = &self.models.reranker else { return search(k).await };
             let reranking = Reranking { model: by.model.as_ref(), first: by.first };
             let hits = search(reranking.depth(k)).await?;
             reranking.best(self.base.as_ref(), query, hits, k).await
         };
-        let hits = looking.instrument(span.clone()).await?;
+        let hits = searching.instrument(span.clone()).await?;
         span.record("pikerag.hits", hits.len().cast_signed() as i64);
         Ok(hits)
     }
@@ -251,23 +251,25 @@ pub enum SolveError {
         "this method decides by questions that are labelled as known or not, and none are given"
     )]
     NoLabelledQuestions,
-    /// A query over records could not be worked out.
-    #[error("the records could not be reckoned with")]
+    /// A query over records could not be computed.
+    #[error("the query over records could not be computed")]
     Query(#[from] QueryError),
-    /// There is nobody to work queries out.
-    #[error("there is no engine that works queries over records out")]
+    /// No engine for queries is set.
+    #[error("no engine for queries over records is set")]
     NoEngine,
     /// Somebody stopped the run.
     #[error("the run was cancelled")]
     Cancelled,
-    /// A run that was to follow another took another way: the base or the settings have changed since.
-    #[error("event {seq} is not what it was: the base or the settings have changed since that run")]
+    /// A repeated run took another course: the base or the settings have changed since.
+    #[error(
+        "event {seq} differs from the recorded one: the base or the settings have changed since that run"
+    )]
     Diverged {
         /// The first event that differs.
         seq: u32,
     },
-    /// The event that a fork is to decide otherwise is no such decision.
-    #[error("event {seq} is decided by {wanted}, and by nothing else")]
+    /// A fork's change does not fit the event that it changes.
+    #[error("event {seq} can only be changed to {wanted}")]
     UnfitChange { seq: u32, wanted: &'static str },
     /// A fork chooses a candidate that is not in the list.
     #[error("there is no candidate {}: {candidates} were found", index + 1)]

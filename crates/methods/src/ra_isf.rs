@@ -1,5 +1,5 @@
-//! RA-ISF: is it known, is something relevant at hand, or does it have to be split? (RA-ISF §3.3,
-//! Algorithm 1)
+//! Answers a question from the model's knowledge, else from relevant passages, else from the parts that it
+//! splits into (`ra-isf`: RA-ISF §3.3, Algorithm 1).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ const SUFFICIENT: Prompt =
 const DECOMPOSE: Prompt =
     Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
 
-/// How passages are put to the relevance module.
+/// How the relevance module receives passages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -44,11 +44,11 @@ pub enum Relevance {
 /// The parameters of Algorithm 1 and the ablations of Table 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// `D_th`: how often a question is split into questions at most (§4.5).
+    /// `D_th`: how often a question is split into questions, at most (§4.5).
     pub depth: usize,
     /// `k`: passages that are retrieved (Appendix D).
     pub k: usize,
-    /// How passages are put to the relevance module.
+    /// How the relevance module receives passages.
     pub relevance: Relevance,
     /// The self-knowledge module; off in the ablation "No SKM".
     pub knows: bool,
@@ -56,7 +56,7 @@ pub struct Params {
     pub retrieves: bool,
     /// The question-decomposition module; off in "No QDM", which answers "unknown" in its place.
     pub decomposes: bool,
-    /// Ours: sub-questions that may be taken up in all, so that the tree stays payable.
+    /// Ours: sub-questions of the whole tree, at most, which limits its cost.
     pub questions: usize,
 }
 
@@ -79,7 +79,7 @@ impl MethodParams for Params {
         variants: &[
             Variant::new(
                 "ra-isf",
-                "known? else retrieve; something relevant? else split, and each part likewise",
+                "answers from the model's knowledge, else from relevant passages, else splits the question and answers each part likewise",
                 "RA-ISF Algorithm 1",
                 |_| {},
             ),
@@ -103,11 +103,11 @@ impl MethodParams for Params {
             ),
         ],
         parameters: &[
-            field!(depth, "how often a question is split at most (D_th)", Range::Whole((0, 20))),
+            field!(depth, "how often a question is split, at most (D_th)", Range::Whole((0, 20))),
             field!(k, "passages that are retrieved (k)", Range::COUNT),
             field!(
                 relevance,
-                "whether passages are judged one by one, or together and as to whether they suffice",
+                "whether passages are judged one by one, or together with a verdict on whether they suffice",
                 Range::of::<Relevance>()
             ),
         ],
@@ -147,7 +147,7 @@ pub async fn solve(
     conclude_read(ports, context, reading, run).await
 }
 
-/// One question on its way down and up the tree.
+/// One question with the state of its tree.
 struct Solving<'a> {
     ports: &'a Ports,
     params: Params,
@@ -155,7 +155,7 @@ struct Solving<'a> {
     /// Every passage that was found relevant, for the citations.
     context: Context,
     taken_up: usize,
-    /// The questions on the way down to the one at hand.
+    /// The questions above the current one in the tree.
     above: Vec<String>,
 }
 
@@ -206,12 +206,12 @@ impl Solving<'_> {
     /// `M_know(q_t) = know`. A verdict that stays unreadable is "no": the passages decide.
     async fn knows(&mut self, question: &str) -> Result<bool, SolveError> {
         let asked = quiet_headings(question);
-        let said = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
-        let holds = said.is_some_and(|said| said.0);
+        let reply = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
+        let holds = reply.is_some_and(|reply| reply.0);
         self.run.judged(Criterion::Known, question, holds)
     }
 
-    /// `P_rel`: the passages that `M_rel` accepts. What stays unreadable accepts none.
+    /// `P_rel`: the passages that `M_rel` accepts. A reply that stays unreadable accepts none.
     async fn relevant(
         &mut self,
         question: &str,
@@ -244,10 +244,10 @@ impl Solving<'_> {
             Relevance::OneByOne => &RELEVANT,
             Relevance::Together => &SUFFICIENT,
         };
-        let said = self.run.ask_each::<Numbers>(self.ports, prompt, &inputs).await?;
+        let reply = self.run.ask_each::<Numbers>(self.ports, prompt, &inputs).await?;
         let mut accepted = Vec::with_capacity(passages.len());
-        for (group, said) in groups.iter().zip(said) {
-            let numbers = said.map(|said| said.0).unwrap_or_default();
+        for (group, reply) in groups.iter().zip(reply) {
+            let numbers = reply.map(|reply| reply.0).unwrap_or_default();
             accepted.extend((1..=group.len()).map(|number| numbers.contains(&number)));
         }
         let mut relevant = Context::default();
@@ -259,17 +259,17 @@ impl Solving<'_> {
         Ok(relevant)
     }
 
-    /// `Q_sub ← M_decom(q_t)`, line 21; no more of them than may still be taken up.
+    /// `Q_sub ← M_decom(q_t)`, line 21; no more of them than the limit leaves.
     async fn decompose(
         &mut self,
         question: &str,
         iteration: usize,
     ) -> Result<Vec<String>, SolveError> {
         let asked = quiet_headings(question);
-        let said =
+        let reply =
             self.run.ask::<SubQuestions>(self.ports, &DECOMPOSE, &[("question", &asked)]).await?;
-        let SubQuestions(mut parts) = said.unwrap_or_default();
-        // A question that is a part of itself would be asked for ever.
+        let SubQuestions(mut parts) = reply.unwrap_or_default();
+        // A question that is a part of itself would be asked forever.
         parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
         if left < parts.len() {
@@ -282,7 +282,7 @@ impl Solving<'_> {
         self.run.proposed(iteration + 1, String::new(), parts)
     }
 
-    /// `A ← M(q_t)`, line 7: from what the model knows, without a word of passages.
+    /// `A ← M(q_t)`, line 7: from the model's knowledge, without passages.
     async fn recall(&mut self, question: &Question) -> Result<Reading, SolveError> {
         let recalled = recall(self.ports, self.run, question, "").await?;
         Ok(recalled.map_or_else(unknown, |Recalled { answer, rationale }| Reading {
@@ -302,7 +302,7 @@ impl Solving<'_> {
         Ok(reading.unwrap_or_else(unknown))
     }
 
-    /// `A ← M(q_t, Q_sub, A_sub)`, line 26. From nothing comes nothing.
+    /// `A ← M(q_t, Q_sub, A_sub)`, line 26. Without parts the answer is unknown.
     async fn combine(
         &mut self,
         question: &Question,
@@ -312,11 +312,11 @@ impl Solving<'_> {
             return Ok(unknown());
         }
         let model = self.ports.models.need(Role::Answer)?;
-        let said = combine(model, question, pairs, &mut self.run.account).await;
-        let said = self.run.readable(Role::Answer, said)?;
+        let reply = combine(model, question, pairs, &mut self.run.account).await;
+        let reply = self.run.readable(Role::Answer, reply)?;
         let steps: Vec<String> =
             pairs.iter().map(|(question, answer)| format!("{question} {answer}")).collect();
-        Ok(said.map_or_else(unknown, |answer| Reading {
+        Ok(reply.map_or_else(unknown, |answer| Reading {
             answer,
             rationale: steps.join("\n"),
             ..Reading::default()
@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_many_shapes() {
+    fn reads_numbers_in_many_shapes() {
         let read = |reply: &str| Numbers::read(reply).map(|numbers| numbers.0);
         assert_eq!(read(r#"{"paragraph_idx": [1, "3"]}"#), Ok(vec![1, 3]));
         assert_eq!(read(r#"{"paragraph_idx": 2}"#), Ok(vec![2]));

@@ -1,5 +1,5 @@
-//! How does a run grow? Event by event, numbered and told at once; each call is booked when its reply is
-//! there, so that a run that fails or is given up keeps its trace and its bill.
+//! Records a run event by event. Each event is numbered and sent at once, and each call is booked when its
+//! reply arrives, so that a failed or cancelled run keeps its trace and its bill.
 
 mod asking;
 mod finished;
@@ -19,31 +19,31 @@ use crate::fork::Retrace;
 use crate::ports::SolveError;
 use crate::tag_use::TagUse;
 
-/// What time it is; passed in, so that tests can hold it still.
+/// Gives the current time; passed in, so that tests can fix it.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
-/// Under which circumstances a question is asked.
+/// The circumstances of a run.
 #[derive(Clone)]
 pub struct RunParams {
     /// The run's name, new in its base.
     pub id: RunId,
-    /// What time it is.
+    /// Gives the current time.
     pub clock: Clock,
-    /// Who is told while it happens.
+    /// Receives the events while the run goes on.
     pub sink: Option<Arc<dyn RunSink>>,
     /// The number of the process.
     pub process: u32,
-    /// The run that is walked again, wholly or up to a change.
+    /// The run to repeat, wholly or up to a change.
     pub retrace: Option<Retrace>,
-    /// What the base was filtered by that the ports read; kept with the run.
+    /// The filter of the base that the ports read; kept with the run.
     pub filter: Filter,
-    /// What the question's tags are used for, whatever its method (PIKE-RAG §5.2.2); naive RAG and its kin, which have a
-    /// parameter of their own, go by that.
+    /// What the question's tags are used for, whatever its method (PIKE-RAG §5.2.2). Naive RAG and its
+    /// variants use their own parameter instead.
     pub tags: TagUse,
 }
 
 impl Default for RunParams {
-    /// Nobody listens, and no time passes.
+    /// No sink, and a clock that stays at 0.
     fn default() -> Self {
         let (id, filter) = (RunId::default(), Filter::default());
         let (clock, tags): (Clock, _) = (Arc::new(|| 0), TagUse::Off);
@@ -51,10 +51,10 @@ impl Default for RunParams {
     }
 }
 
-/// The method that a run goes by.
+/// The method of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodLabel {
-    /// The name, by which it is found again.
+    /// The name, by which the method is found again.
     pub name: String,
     /// As the trace shows it: the name, and whether parameters are the user's own.
     pub shown: String,
@@ -64,23 +64,23 @@ pub struct MethodLabel {
     pub weights: Value,
 }
 
-/// A question on its way: its events so far and its account. Never shared between questions.
+/// The run of one question: its events so far and its account. Questions do not share a run.
 pub struct Run {
     record: RunRecord,
     events: Vec<RunEvent>,
-    /// What the calls cost; each is booked when its reply is there.
+    /// The cost of the calls; each is booked when its reply arrives.
     pub account: Account,
     params: RunParams,
-    /// A piece that runs beside others: it is told when it joins the run, in order.
+    /// A part that runs beside others: its events are sent when it joins the run, in order.
     is_part: bool,
-    /// A piece of a run that is walked again, before its change: nothing but the record is asked.
+    /// A part of a repeated run before its change: it asks only the record.
     is_recorded: bool,
-    /// The first event that was not the one of the run that is walked again.
+    /// The first event that differs from the repeated run.
     diverged: Option<u32>,
 }
 
 impl Run {
-    /// A run without events, its state `running`; nothing is stored or sent yet.
+    /// Begins a run in the state `running`, and sends its record and its first event.
     pub fn begin(method: MethodLabel, question: &Question, params: RunParams) -> Self {
         let record = RunRecord {
             id: params.id.clone(),
@@ -105,13 +105,13 @@ impl Run {
             is_recorded: false,
             diverged: None,
         };
-        run.tell_record();
+        run.send_record();
         run.push(Event::Began { method: method.shown, question: question.text.clone() });
         run
     }
 
-    /// A piece of this run for work on one of many things; [`Run::absorb`] joins it again. Its calls are booked to
-    /// this run at once, and one that the model refuses says nothing, as in [`Run::one_of_many`].
+    /// A part of this run for work on one of many things; [`Run::absorb`] joins it again. Its calls are
+    /// booked to this run at once, and a refused call gives no reply, as in [`Run::one_of_many`].
     #[must_use]
     pub fn part(&self) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Run {
         }
     }
 
-    /// Joins a piece: its events get their numbers now, behind those that are there.
+    /// Joins a part: its events get the next numbers of this run.
     pub fn absorb(&mut self, part: Self) {
         let (split, base) = (self.last(), self.next());
         for event in part.events {
@@ -135,17 +135,17 @@ impl Run {
         self.account.merge(part.account);
     }
 
-    /// What has happened so far, in order.
+    /// The events so far, in order.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter().map(|event| &event.event)
     }
 
-    /// Something happened; the event before it led to it.
+    /// Adds an event; its parent is the event before it.
     pub fn push(&mut self, event: Event) {
-        self.tell(event, false);
+        self.push_event(event, false);
     }
 
-    /// Sub-questions were proposed; those of a fork, where it says so.
+    /// Adds proposed sub-questions; a fork may replace them.
     pub fn proposed(
         &mut self,
         hop: usize,
@@ -158,18 +158,18 @@ impl Run {
             Some(_) => return Err(self.unfit("sub-questions")),
             None => proposals,
         };
-        self.tell(Event::Proposed { hop, thinking, proposals: proposals.clone() }, true);
+        self.push_event(Event::Proposed { hop, thinking, proposals: proposals.clone() }, true);
         Ok(proposals)
     }
 
-    /// A candidate was chosen, or none for a reason; another, where a fork says so. `candidates` says how many there
-    /// are; `told` makes the event of a choice.
+    /// Adds the choice of a candidate, or the reason for none; a fork may choose another. `candidates` is
+    /// their number; `event_of` makes the event of a choice.
     pub fn chosen(
         &mut self,
         hop: usize,
         chosen: Result<usize, StopReason>,
         candidates: usize,
-        told: impl FnOnce(usize) -> Option<Event>,
+        event_of: impl FnOnce(usize) -> Option<Event>,
     ) -> Result<Option<usize>, SolveError> {
         let index = match self.change()? {
             Some(Change::Choice(Some(index))) if candidates <= index => {
@@ -181,27 +181,27 @@ impl Run {
         };
         let reason = chosen.err().unwrap_or(StopReason::NothingSelected);
         let stopped = Event::Stopped { hop, reason };
-        let event = index.and_then(told);
+        let event = index.and_then(event_of);
         let index = event.as_ref().and(index);
-        self.tell(event.unwrap_or(stopped), true);
+        self.push_event(event.unwrap_or(stopped), true);
         Ok(index)
     }
 
-    /// A step of reasoning was written; another, where a fork says so.
+    /// Adds a step of reasoning; a fork may replace it.
     pub fn thought(&mut self, step: usize, text: String) -> Result<String, SolveError> {
         let text = self.text(text)?;
-        self.tell(Event::Thought { step, text: text.clone() }, true);
+        self.push_event(Event::Thought { step, text: text.clone() }, true);
         Ok(text)
     }
 
-    /// A sub-question was taken up; another, where a fork says so.
+    /// Adds the sub-question that is answered next; a fork may replace it.
     pub fn asked(&mut self, depth: usize, question: String) -> Result<String, SolveError> {
         let question = self.text(question)?;
-        self.tell(Event::Asked { depth, question: question.clone() }, true);
+        self.push_event(Event::Asked { depth, question: question.clone() }, true);
         Ok(question)
     }
 
-    /// A sub-question was answered; otherwise, where a fork says so.
+    /// Adds the answer to a sub-question; a fork may replace it.
     pub fn resolved(
         &mut self,
         depth: usize,
@@ -210,11 +210,11 @@ impl Run {
     ) -> Result<String, SolveError> {
         let answer = self.text(answer)?;
         let question = question.to_owned();
-        self.tell(Event::Resolved { depth, question, answer: answer.clone() }, true);
+        self.push_event(Event::Resolved { depth, question, answer: answer.clone() }, true);
         Ok(answer)
     }
 
-    /// The question was told to be of a class; of another one, where a fork names it.
+    /// Adds the class of the question; a fork may name another.
     pub fn classified(
         &mut self,
         class: TaskClass,
@@ -228,11 +228,11 @@ impl Run {
             Some(_) => return Err(self.unfit("the name of a class")),
             None => (class, by),
         };
-        self.tell(Event::Classified { class, by, reasons }, true);
+        self.push_event(Event::Classified { class, by, reasons }, true);
         Ok(class)
     }
 
-    /// A model gave a verdict; the other one, where a fork says so.
+    /// Adds a model's verdict; a fork may reverse it.
     pub fn judged(
         &mut self,
         criterion: Criterion,
@@ -245,13 +245,13 @@ impl Run {
             None => holds,
         };
         let (of, by) = (of.to_owned(), JudgedBy::Verdict);
-        self.tell(Event::Judged { criterion, of, holds, score: None, by }, true);
+        self.push_event(Event::Judged { criterion, of, holds, score: None, by }, true);
         Ok(holds)
     }
 
-    /// Ends the run with what came of it.
+    /// Ends the run with its result.
     pub fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
-        let result = match self.unfollowed() {
+        let result = match self.divergence() {
             Some(error) if result.is_ok() => Err(error),
             _ => result,
         };
@@ -267,14 +267,14 @@ impl Run {
             }
         }
         self.record.ended = Some((self.params.clock)());
-        self.tell_record();
+        self.send_record();
         Finished { record: self.record, events: self.events, result, scored: self.account.scored }
     }
 
     fn text(&mut self, text: String) -> Result<String, SolveError> {
         match self.change()? {
             Some(Change::Text(other)) => Ok(other),
-            Some(_) => Err(self.unfit("words")),
+            Some(_) => Err(self.unfit("text")),
             None => Ok(text),
         }
     }
@@ -283,7 +283,7 @@ impl Run {
         SolveError::UnfitChange { seq: self.next(), wanted }
     }
 
-    /// What a fork decides otherwise here. From here on calls are made again.
+    /// The change of the next event, if there is one. From a fork's own change on, models are called.
     fn change(&mut self) -> Result<Option<Change>, SolveError> {
         let next = self.next();
         match (&self.params.retrace, self.diverged) {
@@ -299,14 +299,14 @@ impl Run {
         self.is_recorded || own.is_some_and(|retrace| !retrace.is_live())
     }
 
-    /// Why a run that was to follow another did not.
-    fn unfollowed(&self) -> Option<SolveError> {
+    /// Why a repeated run differs from the recorded one, if it does.
+    fn divergence(&self) -> Option<SolveError> {
         let retrace = self.params.retrace.as_ref()?;
         let first = self.diverged.or_else(|| retrace.missing(self.next()));
         first.map(|seq| SolveError::Diverged { seq })
     }
 
-    fn tell(&mut self, event: Event, decision: bool) {
+    fn push_event(&mut self, event: Event, decision: bool) {
         let event = RunEvent {
             run: self.record.id.clone(),
             seq: self.next(),
@@ -336,7 +336,7 @@ impl Run {
         self.events.push(event);
     }
 
-    fn tell_record(&mut self) {
+    fn send_record(&mut self) {
         self.record.cost = self.account.cost();
         if let Some(sink) = &self.params.sink {
             sink.record(&self.record);

@@ -1,5 +1,5 @@
-//! What does a method say of itself? Its names, parameters, needs and price: it stands beside the method's
-//! function, and the catalogue, the settings, the forecast, the help and the documentation are made of it.
+//! Describes a method beside its function: its names, parameters, needs and cost. The catalogue, the
+//! settings, the forecast, the help and the documentation are made from it.
 
 use std::num::NonZeroU32;
 
@@ -13,51 +13,50 @@ use utoipa::ToSchema;
 
 use crate::tag_use::TagUse;
 
-/// Weights of retrieval that hold for all methods that retrieve so.
+/// Weights of retrieval, shared by all methods that use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// How the lists of `auto` are weighed.
+    /// The weights of the lists of `auto`.
     pub auto: AutoParams,
-    /// How hops are weighed.
+    /// The weights of hops.
     pub hops: HopParams,
-    /// How layers are weighed.
+    /// The weights of layers.
     pub layers: LayerParams,
     /// What a question's tags are used for.
     pub tags: TagUse,
 }
 
 impl Weights {
-    /// Those of searches.
+    /// The weights of searches.
     pub fn searches(&self) -> SearchParams {
         SearchParams { auto: self.auto, hops: self.hops, layers: self.layers }
     }
 }
 
-/// Parameters of a method, and with them the method.
+/// Parameters of a method, with the description of the method.
 pub trait MethodParams: Clone + Copy + Default + PartialEq + std::fmt::Debug + 'static {
-    /// What the method says of itself.
+    /// The description of the method.
     const SPEC: MethodSpec<Self>;
 
-    /// Takes over the weights of retrieval that hold for all methods; few have a use for them.
+    /// Takes over the shared weights of retrieval; few methods use them.
     fn weigh(&mut self, _weights: &Weights) {}
 
-    /// The weights that it has; the usual ones where it has no use for any.
+    /// Its weights; the default ones where it uses none.
     fn weights(&self) -> Weights {
         Weights::default()
     }
 }
 
-/// What a method says of itself.
+/// The description of a method.
 pub struct MethodSpec<P: 'static> {
-    /// Its names: the method itself first, then the variants that go by a name of their own. Each name is
-    /// borne once.
+    /// Its names: the method itself first, then the variants with a name of their own. Each name is unique.
     pub variants: &'static [Variant<P>],
     /// What a user may set, by the papers' names.
     pub parameters: &'static [Parameter<P>],
-    /// The models that it asks, in the order in which it first does; roles that it asks only where they
-    /// have a model included.
+    /// The roles of models that it asks, in the order of the first call. They include roles that it asks only
+    /// if they have a model.
     pub roles: &'static [Role],
-    /// What it does where there is no model.
+    /// How it behaves without a model.
     pub without_model: WithoutModel,
     /// The structure of the base that it works on; none for chunks and atoms, which every base has.
     pub needs: Option<Structure>,
@@ -65,20 +64,20 @@ pub struct MethodSpec<P: 'static> {
     pub cost: fn(&P) -> Cost,
 }
 
-/// A name under which a method goes.
+/// A name of a method.
 pub struct Variant<P> {
     /// The name, in lower case with hyphens.
     pub name: &'static str,
-    /// In short, what it does; for a variant, what it does otherwise. No final dot.
+    /// A short description; for a variant, how it differs. No final dot.
     pub summary: &'static str,
-    /// Where it stands in the papers; "ours" where it does not.
+    /// Its place in the papers, or "ours".
     pub source: &'static str,
-    /// Makes it of the default parameters.
+    /// Changes the default parameters to those of the variant.
     pub set: fn(&mut P),
 }
 
 impl<P> Variant<P> {
-    /// A name with what it stands for.
+    /// A name with its description.
     pub const fn new(
         name: &'static str,
         summary: &'static str,
@@ -89,13 +88,13 @@ impl<P> Variant<P> {
     }
 }
 
-/// What a method does where no language model is set.
+/// How a method behaves if no language model is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutModel {
     /// It decides by hop retrieval, and quotes.
     HopRetrieval,
-    /// It retrieves as ever, and quotes.
+    /// It retrieves as usual, and quotes.
     Quotes,
     /// It ends with an error that names the role.
     Fails,
@@ -107,7 +106,7 @@ pub struct Parameter<P> {
     pub name: &'static str,
     /// What it means. No final dot.
     pub meaning: &'static str,
-    /// What may be set.
+    /// The values that it may have.
     pub range: Range,
     /// Its value; null where none is set.
     pub get: fn(&P) -> Value,
@@ -115,7 +114,7 @@ pub struct Parameter<P> {
     pub set: fn(&mut P, &Value) -> Option<()>,
 }
 
-/// What may be set.
+/// The values that a parameter may have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Range {
@@ -129,7 +128,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// A whole number from 1 on that still is a number of things.
+    /// A number of things, from 1.
     pub const COUNT: Self = Self::Whole((1, 1000));
     /// Tokens of a prompt.
     pub const TOKENS: Self = Self::Whole((1, 1_000_000));
@@ -164,12 +163,12 @@ impl std::fmt::Display for Range {
     }
 }
 
-/// A value as a parameter's type has it.
+/// Reads a value as a parameter's type; `None` where it is not of that type.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// A parameter that is a field, or one of a field's: its name (or the name that users know it by), its meaning, its range.
+/// Makes a parameter of a field, or of a field's field: its name (or the name that users see), its meaning, its range.
 #[macro_export]
 macro_rules! field {
     ($field:ident, $meaning:literal, $range:expr) => {
@@ -194,12 +193,12 @@ pub fn put<T: DeserializeOwned>(field: &mut T, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// The calls of one question, and what stands in them.
+/// The calls of one question, and the contents of their prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Calls as it usually goes.
+    /// Calls in the usual case.
     pub calls: f64,
-    /// Calls where every loop goes to its end and every reply is read at once.
+    /// Calls where every loop runs to its end and every reply is readable at once.
     pub most_calls: u64,
     /// Chunks in the prompt of one call, on the average.
     pub chunks: f64,
@@ -207,7 +206,7 @@ pub struct Cost {
     pub most_chunks: u64,
     /// Tokens of all chunks in the prompt of one call at most, where a method counts them.
     pub most_chunk_tokens: Option<NonZeroU32>,
-    /// Rounds whose replies may stand in later prompts, at most.
+    /// Rounds whose replies may appear in later prompts, at most.
     pub rounds: u64,
     /// Tokens of instructions, demonstrations and question in a prompt, on the average.
     pub fixed: u64,
@@ -218,7 +217,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a method that asks once.
+    /// The cost of a method that asks once.
     pub const fn of_one_call(basis: &'static str) -> Self {
         Self {
             calls: 1.0,
@@ -234,11 +233,11 @@ impl Cost {
     }
 }
 
-/// A method's name with all that its file says of it, whatever its parameters are.
+/// A method's name with its description, whatever its parameters are.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = MethodDescription)]
 pub struct Description {
-    /// The name it goes by; a variant's own where it is one.
+    /// The name of the method or of the variant.
     pub name: &'static str,
     /// The first name of its family: `kar3` for `kar3-hops`.
     pub family: &'static str,
@@ -267,7 +266,7 @@ pub struct Described {
     pub meaning: &'static str,
     /// See [`Parameter`].
     pub range: Range,
-    /// Its value where nobody sets it; null for none.
+    /// Its value if it is not set; null for none.
     pub default: Value,
 }
 
@@ -299,7 +298,7 @@ pub fn describe<P: MethodParams>() -> Vec<(Description, P)> {
     all
 }
 
-/// Values by name; what is not set is left out.
+/// Values by name, without those that are not set.
 pub fn values<P: MethodParams>(params: &P) -> impl Iterator<Item = (&'static str, Value)> {
     P::SPEC
         .parameters
@@ -308,11 +307,11 @@ pub fn values<P: MethodParams>(params: &P) -> impl Iterator<Item = (&'static str
         .filter(|(_, value)| !value.is_null())
 }
 
-/// Sets a parameter if there is one of this name; whether there is.
+/// Sets a parameter. False if there is none of this name, or the value is not valid.
 pub fn set<P: MethodParams>(params: &mut P, name: &str, value: &Value) -> bool {
     let Some(parameter) = P::SPEC.parameters.iter().find(|known| known.name == name) else {
         return false;
     };
-    // What cannot be meant is refused where settings are read.
+    // Invalid values are refused where settings are read.
     parameter.range.admits(value) && (parameter.set)(params, value).is_some()
 }

@@ -1,5 +1,5 @@
-//! Which words do the documents use for those of a question? Its tags are found, mapped, and used to
-//! rewrite it, as keywords, or both (PIKE-RAG §5.2.2, Fig. 7, at query time).
+//! Puts a question into the documents' words: finds its tags, maps them, and uses them to rewrite the
+//! question, as keywords, or both (PIKE-RAG §5.2.2, Fig. 7, at query time).
 
 mod near;
 
@@ -25,20 +25,23 @@ const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rew
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;
 
-/// Tells in the trace which words of the question people declared to be the documents' words for something: every
-/// search looks for these, too.
-pub async fn tell_declared(ports: &Ports, run: &mut Run, question: &str) -> Result<(), SolveError> {
+/// Traces the declared synonyms of the question's words: every search looks for them, too.
+pub async fn trace_declared(
+    ports: &Ports,
+    run: &mut Run,
+    question: &str,
+) -> Result<(), SolveError> {
     let tags = declared(ports.finder(), question).await?;
     let query = with_words(question, &tags).into_owned();
-    // Words that stand in the question already were told of before, or are the asker's own.
+    // Without new words there is nothing to trace.
     if query != question {
         run.push(Event::Tagged { tags, query, keywords: Vec::new() });
     }
     Ok(())
 }
 
-/// The question as its method is to look it up, in the documents' words: for methods that know nothing of tags. At most one
-/// call to find tags and one to rewrite.
+/// The question in the documents' words, for methods that do not use tags themselves. At most one call finds
+/// tags and one rewrites.
 pub async fn in_documents_words(
     ports: &Ports,
     run: &mut Run,
@@ -53,8 +56,8 @@ pub async fn in_documents_words(
     Ok(Question { lookup: Some(lookup), ..question.clone() })
 }
 
-/// What a question finds with the help of its tags, best first, each chunk once; without tags, or where
-/// they are not to be used, what it finds by itself. At most one call to find tags and one to rewrite.
+/// Finds candidates with the help of a question's tags, best first, each chunk once; without tags, or where
+/// their use is off, by the question itself. At most one call finds tags and one rewrites.
 pub async fn retrieve_tagged(
     ports: &Ports,
     run: &mut Run,
@@ -62,7 +65,7 @@ pub async fn retrieve_tagged(
     params: RetrievalParams,
 ) -> Result<Vec<Candidate>, SolveError> {
     if params.tags == TagUse::Off {
-        tell_declared(ports, run, question).await?;
+        trace_declared(ports, run, question).await?;
         return retrieve(ports, question, params).await;
     }
     let Some(Worded { query, keywords }) = worded(ports, run, question, params.tags).await? else {
@@ -78,13 +81,13 @@ pub async fn retrieve_tagged(
     Ok(fused(found, by_tags, params.chunks + params.atoms))
 }
 
-/// A question in the documents' words, and words of theirs to look for besides.
+/// A question in the documents' words, and more of these words to search for.
 struct Worded {
     query: String,
     keywords: Vec<String>,
 }
 
-/// Finds a question's tags and puts it into the documents' words; tells that in the trace. `None` where no tags are in it.
+/// Finds a question's tags, puts the question into the documents' words, and traces both. `None` where it has no tags.
 async fn worded(
     ports: &Ports,
     run: &mut Run,
@@ -111,15 +114,15 @@ async fn worded(
 
 /// A tag of a question.
 struct Found {
-    /// As the question has it, or the model.
+    /// In the words of the question or of the model.
     text: String,
     /// The name of its class; may be empty.
     class: String,
-    /// What the base knows it under; `None` where it knows nothing like it.
+    /// Its key in the base; `None` where the base knows nothing like it.
     key: Option<NameKey>,
 }
 
-/// The question's tags, each once: what a model finds by class, and what the base knows by name.
+/// The question's tags, each once: those that the base knows by name, then those that a model finds by class.
 async fn find(
     ports: &Ports,
     run: &mut Run,
@@ -146,8 +149,8 @@ async fn find(
     Ok(found)
 }
 
-/// Words of the question that a pair or a chunk's tag bears, or all but bears, the longest at each place, with the names of
-/// their classes.
+/// Words of the question that are, or nearly are, those of a pair or of a chunk's tag: the longest at each
+/// place, with the names of their classes.
 async fn by_name(ports: &Ports, question: &str, known: &Known) -> Result<Vec<Found>, SolveError> {
     let phrases = phrases(question);
     let keys: Vec<NameKey> = phrases.iter().map(|phrase| phrase.key).collect();
@@ -176,7 +179,7 @@ fn name_of(classes: &[TagClass], id: pikerag_knowledge::TagClassId) -> Option<St
     classes.iter().find(|class| class.id == id).map(|class| class.name.clone())
 }
 
-/// What the documents call each tag: the words that it is paired with, else itself, where chunks bear it.
+/// Maps each tag to the documents' words: those that it is paired with, else itself, where chunks have it.
 async fn map(ports: &Ports, found: Vec<Found>) -> Result<Vec<MappedTag>, SolveError> {
     let keys: Vec<NameKey> = found.iter().map(|tag| tag.key.unwrap_or(NameKey(0))).collect();
     let pairs = pairs_from(ports.base.as_ref(), &keys).await?;
@@ -193,7 +196,7 @@ async fn map(ports: &Ports, found: Vec<Found>) -> Result<Vec<MappedTag>, SolveEr
     Ok(tags)
 }
 
-/// The question in the documents' words: a model's, else with these words behind it.
+/// The question in the documents' words: as a model rewrites it, else with these words appended.
 async fn rewritten(
     ports: &Ports,
     run: &mut Run,
@@ -214,20 +217,20 @@ async fn rewritten(
     if ports.models.of(Role::Rewrite).is_some() {
         let (pairs, asked) = (pairs.join("\n"), quiet_headings(question));
         let inputs = [("pairs", pairs.as_str()), ("question", asked.as_str())];
-        if let Some(Prose(said)) = run.ask::<Prose>(ports, &REWRITE, &inputs).await? {
-            return Ok(one_line(&said));
+        if let Some(Prose(rewritten)) = run.ask::<Prose>(ports, &REWRITE, &inputs).await? {
+            return Ok(one_line(&rewritten));
         }
     }
     Ok(format!("{question} ({})", each_once(words.into_iter()).join("; ")))
 }
 
-/// Words that differ as tags do, in order of first standing.
+/// Words with different tag keys, in the order of their first occurrence.
 fn each_once(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     words.filter(|word| seen.insert(tag_key(word))).collect()
 }
 
-/// Both lists by reciprocal rank, each chunk once, ties by identifier.
+/// Fuses both lists by reciprocal rank, each chunk once, ties by identifier.
 fn fused(found: Vec<Candidate>, by_tags: Vec<Candidate>, k: usize) -> Vec<Candidate> {
     let mut all: BTreeMap<ChunkId, (f32, Candidate)> = BTreeMap::new();
     for list in [found, by_tags] {

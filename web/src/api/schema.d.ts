@@ -2952,11 +2952,11 @@ export interface components {
             /** @description `and` (all must hold) or `or` (any). */
             logical_operator?: string | null;
         };
-        /** @description A method's name with all that its file says of it, whatever its parameters are. */
+        /** @description A method's name with its description, whatever its parameters are. */
         MethodDescription: {
             /** @description The first name of its family: `kar3` for `kar3-hops`. */
             family: string;
-            /** @description The name it goes by; a variant's own where it is one. */
+            /** @description The name of the method or of the variant. */
             name: string;
             needs: components["schemas"]["Structure"] | null;
             /** @description What a user may set. */
@@ -2972,7 +2972,7 @@ export interface components {
         };
         /** @description A parameter with the value that it has under a method's name. */
         MethodParameter: {
-            /** @description Its value where nobody sets it; null for none. */
+            /** @description Its value if it is not set; null for none. */
             default: unknown;
             /** @description See [`Parameter`]. */
             meaning: string;
@@ -3307,7 +3307,7 @@ export interface components {
          * @enum {string}
          */
         Quoting: "no_model" | "reply_unreadable";
-        /** @description What may be set. */
+        /** @description The values that a parameter may have. */
         Range: {
             /** @description A whole number, both ends included. */
             whole: [
@@ -3904,7 +3904,7 @@ export interface components {
             start: number;
         };
         /**
-         * @description Who speaks.
+         * @description The writer of a message.
          * @enum {string}
          */
         Speaker: "person" | "assistant";
@@ -4595,11 +4595,11 @@ export interface components {
             /** @description The model. */
             model: components["schemas"]["ForecastModel"];
         };
-        /** @description What somebody said before. */
+        /** @description An earlier message of the conversation. */
         Turn: {
-            /** @description Who said it. */
+            /** @description Who wrote it. */
             by: components["schemas"]["Speaker"];
-            /** @description The words. */
+            /** @description Its text. */
             text: string;
         };
         /** @description The files of an archive. */
@@ -4713,7 +4713,7 @@ export interface components {
             source: components["schemas"]["Source"];
         };
         /**
-         * @description What a method does where no language model is set.
+         * @description How a method behaves if no language model is set.
          * @enum {string}
          */
         WithoutModel: "hop_retrieval" | "quotes" | "fails";

@@ -1,4 +1,5 @@
-//! The same by a model, which sees the schemas with some of their values; what it says is checked against them.
+//! Asks a model to read a question as a query over records. The model sees the schemas with some of their
+//! values, and its reply is checked against them.
 
 use std::fmt::Write;
 
@@ -16,12 +17,12 @@ use crate::run::Run;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
 const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600);
-/// Values of a field that are shown.
+/// Values of a field that are shown, at most.
 const SHOWN: usize = 8;
-/// Characters of one of them.
+/// Characters of one of them, at most.
 const VALUE: usize = 40;
 
-/// Asks a model for the query. `None` where no records can answer the question, or the reply made no sense.
+/// Asks a model for the query. `None` where no records can answer the question, or the reply fits no schema.
 ///
 /// # Errors
 /// The call failed.
@@ -35,9 +36,9 @@ pub(crate) async fn inquire(
     let records = quiet_headings(&records.join("\n"));
     let asked = quiet_headings(question.query());
     let inputs = [("records", records.as_str()), ("question", asked.as_str())];
-    let said = ask::<Said>(model, &PROMPT, &inputs, &mut run.account).await;
-    let said = run.readable(Role::Decompose, said)?;
-    Ok(said.and_then(|said| fitted(&said.0, sources)))
+    let reply = ask::<QueryReply>(model, &PROMPT, &inputs, &mut run.account).await;
+    let reply = run.readable(Role::Decompose, reply)?;
+    Ok(reply.and_then(|reply| fit_query(&reply.0, sources)))
 }
 
 fn shown(source: &Source<'_>) -> String {
@@ -61,10 +62,10 @@ fn shown(source: &Source<'_>) -> String {
     shown
 }
 
-/// A reply as an object; what stands in it is held against the schemas later.
-struct Said(Json);
+/// A reply as an object; its content is checked against the schemas later.
+struct QueryReply(Json);
 
-impl Reply for Said {
+impl Reply for QueryReply {
     fn schema() -> Option<Schema> {
         None
     }
@@ -74,15 +75,15 @@ impl Reply for Said {
     }
 }
 
-/// The query as far as it makes sense for the schema that it names.
-fn fitted(said: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
-    let name = text(said, "schema").ok()?;
+/// The query of a reply, as far as it fits the schema that it names.
+fn fit_query(reply: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
+    let name = text(reply, "schema").ok()?;
     let at = sources.iter().position(|source| source.schema.name == name)?;
     let Source { schema, frame, .. } = sources.get(at)?;
-    let list = |key: &str| said.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+    let list = |key: &str| reply.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
     let mut query = RecordQuery::default();
     for condition in list("conditions") {
-        // A condition that cannot be read makes another question of it.
+        // Without the unreadable condition it would be another question.
         query.conditions.push(condition_of(schema, frame, &condition)?);
     }
     for group in list("group").iter().take(RecordQuery::MOST_GROUPS) {
@@ -93,7 +94,7 @@ fn fitted(said: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
         };
         query.group.push(Group { field: field.name.clone(), by });
     }
-    let measure = said.get("measure");
+    let measure = reply.get("measure");
     let what = measure.and_then(|measure| text(measure, "what").ok()).unwrap_or_default();
     let of = measure.and_then(|measure| text(measure, "field").ok());
     let field = of.and_then(|name| schema.field(&name).map(|field| field.name.clone()));
@@ -110,19 +111,19 @@ fn fitted(said: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
         }
         _ => Measure::Count,
     };
-    query.order = match text(said, "order").unwrap_or_default().as_str() {
+    query.order = match text(reply, "order").unwrap_or_default().as_str() {
         "greatest" => Order::Greatest,
         "least" => Order::Least,
         _ => Order::Key,
     };
     let whole =
         |value: Option<&Json>| value.and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
-    query.limit = whole(said.get("limit")).filter(|limit| 0 < *limit);
-    if let Some(ahead) = said.get("ahead").filter(|ahead| ahead.is_object()) {
+    query.limit = whole(reply.get("limit")).filter(|limit| 0 < *limit);
+    if let Some(ahead) = reply.get("ahead").filter(|ahead| ahead.is_object()) {
         let date = schema.fields.iter().find(|field| field.kind == FieldType::Date)?.name.clone();
         query.group.clear();
         (query.order, query.limit) = (Order::Key, None);
-        // Conditions on the days to come are met by nothing.
+        // No record meets a condition on days to come.
         query.conditions.retain(|condition| condition.field != date);
         let until =
             text(ahead, "until").ok().filter(|day| pikerag_records::series::day(day).is_some());
@@ -143,14 +144,14 @@ fn by_of(name: &str) -> By {
     }
 }
 
-fn condition_of(schema: &RecordSchema, frame: &Frame, said: &Json) -> Option<Condition> {
-    let field = schema.field(text(said, "field").ok()?.as_str())?;
-    let value = match said.get("value") {
+fn condition_of(schema: &RecordSchema, frame: &Frame, reply: &Json) -> Option<Condition> {
+    let field = schema.field(text(reply, "field").ok()?.as_str())?;
+    let value = match reply.get("value") {
         Some(Json::String(value)) => value.clone(),
         Some(Json::Number(value)) => value.to_string(),
         _ => String::new(),
     };
-    let is = text(said, "is").unwrap_or_default();
+    let is = text(reply, "is").unwrap_or_default();
     let number = || -> Option<Quantity> {
         let amount = value.trim().parse::<f64>().ok().filter(|amount| amount.is_finite())?;
         let unit = (0..frame.things.len()).find_map(|thing| {
@@ -189,4 +190,4 @@ fn condition_of(schema: &RecordSchema, frame: &Frame, said: &Json) -> Option<Con
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: Said }
+pikerag_test_support::fuzz_replies! { reply_said: QueryReply }

@@ -1,4 +1,4 @@
-//! Which sub-questions does a model list, without looking anything up?
+//! Reads the sub-questions that a model lists without looking anything up.
 
 use pikerag_knowledge::Schema;
 use pikerag_prompt::{Reply, Unreadable, object, shape, texts};

@@ -1,4 +1,4 @@
-//! What should be looked up next? `q̂ᵗ ← f_p(q, Cᵗ⁻¹)` (KAR³ §3.4, eq. 4).
+//! Proposes what to look up next: `q̂ᵗ ← f_p(q, Cᵗ⁻¹)` (KAR³ §3.4, eq. 4).
 
 use pikerag_knowledge::{ChatModel, Context, Question, Role, Schema};
 use pikerag_language::content_words;
@@ -24,7 +24,7 @@ pub enum Proposer {
     One,
 }
 
-/// What a proposer came up with.
+/// The reply of a proposer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposals {
     /// The model's own words.
@@ -71,8 +71,8 @@ pub fn shown_context(context: &Context) -> String {
     }
 }
 
-/// The proposal without a model: the words of the question that no chosen chunk holds yet, or the
-/// question itself while there is nothing to compare with.
+/// The proposal without a model: the words of the question that no chosen chunk holds yet, or the question
+/// itself if there are none or no chunk is chosen.
 pub fn propose_words(question: &Question, context: &Context) -> Proposals {
     let mut missing = content_words(question.query());
     for held in &context.chunks {
@@ -86,7 +86,7 @@ pub fn propose_words(question: &Question, context: &Context) -> Proposals {
     Proposals { thinking: String::new(), questions: vec![proposal] }
 }
 
-/// Characters of a sub-question, and how many there may be.
+/// Characters of a sub-question, and the number of sub-questions, at most.
 const QUESTION: usize = 300;
 const MOST: usize = 8;
 

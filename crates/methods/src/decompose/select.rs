@@ -1,4 +1,4 @@
-//! Which candidate helps most? `S_atom`: `LLM(q, Cᵗ⁻¹, P) = (q̂, q_kl, d_k)` or none (KAR³ eq. 6).
+//! Selects the candidate that helps most, or none: `S_atom`, `LLM(q, Cᵗ⁻¹, P) = (q̂, q_kl, d_k)` (KAR³ eq. 6).
 
 use pikerag_knowledge::{Candidate, ChatModel, Chunk, Context, Question, Role, Schema};
 use pikerag_prompt::{
@@ -32,11 +32,11 @@ pub struct Selection {
     pub thinking: String,
     /// Place in the list of candidates, from 0; `None` for none of them.
     pub index: Option<usize>,
-    /// Whether the model said that the context tells all that is needed; `None` where it was not asked, or did not say.
+    /// Whether the model finds the context sufficient; `None` where it was not asked, or did not say.
     pub enough: Option<bool>,
 }
 
-/// What is put before a selector.
+/// The input of a selector.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
     /// In the order in which they are numbered.
@@ -45,7 +45,7 @@ pub struct Choice<'a> {
     pub chunks: &'a [Chunk],
     /// What it sees of each.
     pub selector: Selector,
-    /// Whether it may say that the context is enough; the paper's prompt (§A.7) has it choose.
+    /// Whether it may report that the context is enough; the paper's prompt (§A.7) makes it choose.
     pub may_end: bool,
 }
 
@@ -88,25 +88,28 @@ pub async fn select(
     ];
     let account = &mut run.account;
     let reply = match (selector, may_end) {
-        (Selector::ByAtom, true) => {
-            ask::<AtomPlace<true>>(model, prompt, &inputs, account).await.map(|said| said.0)
-        }
-        (Selector::ByAtom, false) => {
-            ask::<AtomPlace<false>>(model, prompt, &inputs, account).await.map(|said| said.0)
-        }
-        (Selector::ByChunk, true) => {
-            ask::<ChunkPlace<true>>(model, prompt, &inputs, account).await.map(|said| said.0)
-        }
-        (Selector::ByChunk, false) => {
-            ask::<ChunkPlace<false>>(model, prompt, &inputs, account).await.map(|said| said.0)
-        }
+        (Selector::ByAtom, true) => ask::<AtomPlace<true>>(model, prompt, &inputs, account)
+            .await
+            .map(|selection| selection.0),
+        (Selector::ByAtom, false) => ask::<AtomPlace<false>>(model, prompt, &inputs, account)
+            .await
+            .map(|selection| selection.0),
+        (Selector::ByChunk, true) => ask::<ChunkPlace<true>>(model, prompt, &inputs, account)
+            .await
+            .map(|selection| selection.0),
+        (Selector::ByChunk, false) => ask::<ChunkPlace<false>>(model, prompt, &inputs, account)
+            .await
+            .map(|selection| selection.0),
     };
-    let Some(said) = run.readable(Role::Select, reply)? else { return Ok(None) };
-    // An index beyond the list chooses nothing: better to stop than to add what nobody chose.
-    Ok(Some(Selection { index: said.index.filter(|index| *index < candidates.len()), ..said }))
+    let Some(selection) = run.readable(Role::Select, reply)? else { return Ok(None) };
+    // An index beyond the list chooses nothing: the loop stops rather than add an arbitrary candidate.
+    Ok(Some(Selection {
+        index: selection.index.filter(|index| *index < candidates.len()),
+        ..selection
+    }))
 }
 
-/// An atom by its words; a passage that has none is not passed off as one.
+/// An atom by its text; a passage without one is marked as a passage.
 fn shown(candidate: &Candidate) -> String {
     match candidate.atom {
         Some(_) => candidate.text.clone(),
@@ -114,7 +117,7 @@ fn shown(candidate: &Candidate) -> String {
     }
 }
 
-/// A choice among atoms; whether the reply may also say that there is enough.
+/// A choice among atoms; with `MAY_END` the reply may also report that the context is enough.
 struct AtomPlace<const MAY_END: bool>(Selection);
 /// The same among chunks.
 struct ChunkPlace<const MAY_END: bool>(Selection);
@@ -140,7 +143,7 @@ impl<const MAY_END: bool> Reply for ChunkPlace<MAY_END> {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_atom_place: AtomPlace<true>, reply_chunk_place: ChunkPlace<true> }
 
-/// No prompt lists more candidates than this; the real bound is checked by the caller.
+/// More candidates than a prompt lists; the caller checks the real limit.
 const MOST: usize = 100_000;
 
 fn place(reply: &str, key: &str) -> Result<Selection, Unreadable> {
@@ -163,15 +166,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_enough_where_the_model_says_so() {
-        let read = |reply: &str| place(reply, "question_idx").map(|said| (said.index, said.enough));
+    fn reads_choices_and_whether_the_context_is_enough() {
+        let read = |reply: &str| {
+            place(reply, "question_idx").map(|selection| (selection.index, selection.enough))
+        };
         assert_eq!(read(r#"{"question_idx": 2}"#), Ok((Some(1), None)));
         assert_eq!(read(r#"{"enough": "yes", "question_idx": null}"#), Ok((None, Some(true))));
         assert_eq!(read(r#"{"enough": false, "question_idx": null}"#), Ok((None, Some(false))));
     }
 
     #[test]
-    fn a_schema_asks_what_its_prompt_asks() {
+    fn schema_keys_match_the_prompt() {
         let keys = |may_end| schema("question_idx", may_end).schema["required"].clone();
         assert_eq!(keys(true), json!(["thinking", "enough", "question_idx"]));
         assert_eq!(keys(false), json!(["thinking", "question_idx"]));

@@ -1,4 +1,4 @@
-//! How does a run ask? Each call is booked to it; what stays unreadable says nothing, and the trace says so.
+//! Asks models within a run: each call is booked to it, and the trace notes each reply that stays unreadable.
 
 use futures::future::join_all;
 use pikerag_knowledge::facts::UnreadableReply;
@@ -9,8 +9,7 @@ use super::Run;
 use crate::ports::{Ports, SolveError};
 
 impl Run {
-    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace
-    /// then says.
+    /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace then notes.
     ///
     /// # Errors
     /// There is no such model, or the call failed.
@@ -25,11 +24,11 @@ impl Run {
         Ok(self.readable(prompt.role, asked)?)
     }
 
-    /// Asks about many things at once; the replies and their account come in the order of `inputs`,
-    /// whichever is there first. The number is the sample: 0 unless one request is sampled often.
+    /// Asks about many things at once; the replies and their account come in the order of `inputs`, whichever
+    /// arrives first. The number is the sample: 0 unless one request is sampled several times.
     ///
     /// # Errors
-    /// As [`Run::ask`]; the first in order that is no refusal.
+    /// As [`Run::ask`]: the first error in order that is no refusal.
     pub async fn ask_each<R: Reply>(
         &mut self,
         ports: &Ports,
@@ -53,11 +52,11 @@ impl Run {
         Ok(replies)
     }
 
-    /// The reply about one of many things: one that the model refuses, as a filter does, says nothing either. The
-    /// others are paid.
+    /// The reply about one of many things; `None` also where the model refuses, as content filters do,
+    /// because the other calls are paid.
     ///
     /// # Errors
-    /// Whatever else made the call fail.
+    /// The call failed for another reason.
     pub fn one_of_many<T>(
         &mut self,
         role: Role,
@@ -66,7 +65,7 @@ impl Run {
         let Err(AskError::Model { source, .. }) = &asked else { return self.read(role, asked) };
         let is_refused = match source {
             ModelError::Refused { .. } => true,
-            // A refusal is not on record. What was on it then, and is not now, makes another event than it made.
+            // Refusals are not recorded. If a recorded reply is lost instead, this event differs from the recorded one.
             ModelError::NotRecorded { .. } => self.asks_the_record(),
             _ => false,
         };
@@ -78,10 +77,10 @@ impl Run {
         Ok(None)
     }
 
-    /// The reply of a step; `None` where it stayed unreadable, which the trace then says.
+    /// The reply of a step; `None` where it stayed unreadable, which the trace then notes.
     ///
     /// # Errors
-    /// Whatever else made the call fail.
+    /// The call failed for another reason.
     pub fn readable<T>(
         &mut self,
         role: Role,

@@ -1,16 +1,16 @@
-//! What is left of a run that has ended?
+//! Holds the record, the events and the answer of a run that has ended.
 
 use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord, ScoredReply};
 
 use crate::ports::SolveError;
 use crate::verdict::bare;
 
-/// A run that has ended, in whichever way.
+/// A run that has ended: answered, failed or cancelled.
 #[derive(Debug)]
 pub struct Finished {
     /// Its state, its cost, its answer.
     pub record: RunRecord,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<RunEvent>,
     /// The answer, or why there is none.
     pub result: Result<Answer, SolveError>,
@@ -19,13 +19,13 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// What happened, without numbers and times.
+    /// The events, without numbers and times.
     pub fn trace(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().map(|event| &event.event)
     }
 
-    /// The perplexity, from 1, of the reply that brought the answer: the last with log-probabilities that holds its words, else
-    /// the last of all. `None` for a refusal, and where no reply had any.
+    /// The perplexity, from 1, of the reply that gave the answer: the last with log-probabilities that holds
+    /// its words, else the last of all. `None` for a refusal, and where no reply had log-probabilities.
     pub fn perplexity(&self) -> Option<f64> {
         let answer = self.result.as_ref().ok().filter(|answer| !answer.refused)?;
         let words = bare(&answer.text);

@@ -1,5 +1,6 @@
-//! Which words that the base knows are all but those of a question? Other order, an article between, one word or two, a slip
-//! of the pen: a key of stems is not enough for these (ours; PIKE-RAG leaves open how tags are matched).
+//! Finds known words that nearly are those of a question: in another order, with an article between, as one
+//! word or two, or with a typo. A key of stems does not find these (ours; PIKE-RAG leaves open how tags are
+//! matched).
 
 use std::collections::HashMap;
 
@@ -10,21 +11,21 @@ use strsim::sorensen_dice;
 
 use crate::ports::Ports;
 
-/// How alike two words have to be, by the pairs of letters that they share: 有期徒刑 and 无期徒刑, which are two things, have
-/// two thirds of them in common.
+/// The least similarity of two words, by the pairs of letters that they share: 有期徒刑 and 无期徒刑, which are
+/// different things, share two thirds of them.
 const ALIKE: f64 = 0.8;
-/// Letters of a word that may hold a slip, at least: among short words a letter tells one thing from another.
+/// The least letters of a word that may have a typo: among short words, one letter makes another word.
 const LETTERS: usize = 6;
 /// Tags of a class that are compared, the most frequent first.
 const TAGS: usize = 2000;
-/// Words that tell nothing apart.
+/// Words that are ignored in comparisons.
 const PARTICLES: [&str; 9] = ["a", "an", "the", "of", "for", "in", "on", "at", "的"];
 
 /// Words that the base knows: the readers' words of its pairs, and the tags of its chunks.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     words: Vec<Word>,
-    /// The places of words in [`Self::words`] by their stems in the order of the alphabet, and run together.
+    /// The places of words in [`Self::words`] by their sorted stems, and by their stems run together.
     by_stems: HashMap<String, usize>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Word {
 }
 
 impl Known {
-    /// All of them; of a class's tags those that are most frequent.
+    /// Reads all pairs, and the most frequent tags of each class.
     pub(super) async fn of(ports: &Ports) -> Result<Self, StoreError> {
         let mut known = Self::default();
         for (_, pair) in ports.base.tag_pairs(Which::All).await? {
@@ -64,12 +65,13 @@ impl Known {
         self.words.push(Word { key, class: class.to_owned(), letters: letters(text) });
     }
 
-    /// The word with the same stems, whatever their order and what stands between them, or run together.
+    /// The word with the same stems, in any order, with particles between them, or run together.
     pub(super) fn with_stems_of(&self, text: &str) -> Option<&Word> {
         forms(text).iter().find_map(|form| self.words.get(*self.by_stems.get(form)?))
     }
 
-    /// That word, or else the one of the class that is most alike, if it is alike enough; of any class where none is named.
+    /// The word with the same stems, else the most similar one of the class, if it is similar enough; of any
+    /// class where none is named.
     pub(super) fn nearest(&self, text: &str, class: &str) -> Option<&Word> {
         if let Some(same) = self.with_stems_of(text) {
             return Some(same);
@@ -81,7 +83,7 @@ impl Known {
         let of_class = self.words.iter().filter(|word| class.is_empty() || word.class == class);
         let alike = of_class.map(|word| (sorensen_dice(&wanted, &word.letters), word));
         let alike = alike.filter(|(likeness, _)| ALIKE <= *likeness);
-        // Of several that are as much alike the first, which is a pair or the more frequent tag.
+        // Of equally similar words the first: a pair, or the more frequent tag.
         let best = alike.reduce(|best, other| if best.0 < other.0 { other } else { best });
         best.map(|(_, word)| word)
     }
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_all_but_the_same_is_found_and_what_is_another_thing_is_not() {
+    fn near_matches_are_found_and_other_words_are_not() {
         let known = [
             ("leakage of the seal", "fault"),
             ("gearbox", "part"),
@@ -138,7 +140,7 @@ mod tests {
         for another in ["无期徒刑", "turn", "gears", "hydraulic pump", ""] {
             assert_eq!(near(another, ""), None, "{another}");
         }
-        // A slip is forgiven within the class alone.
+        // A typo is forgiven only within the class.
         assert_eq!(near("hydraulic acumulator", "fault"), None);
     }
 }
