@@ -1,5 +1,5 @@
-//! CRP-RAG: reasoning over a graph of possible steps, along those paths alone whose knowledge
-//! suffices (CRP-RAG §3; ablations and structures §5).
+//! Answers a question along the sufficient paths of a graph of possible reasoning steps (`crp-rag`: CRP-RAG
+//! §3; ablations and structures §5).
 
 mod construct;
 mod gate;
@@ -31,13 +31,13 @@ use crate::spec::{
 /// "Without sampling, with a temperature of 0.1" (§4.3).
 const TEMPERATURE: f32 = 0.1;
 
-/// Steps that a refusal names.
+/// Steps that a refusal names, at most.
 const MISSING: usize = 5;
 
 /// What guides the reasoning (§5.4, Table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// The paper's: steps branch, and those alike are merged.
+    /// The paper's: steps branch, and similar ones are merged.
     Graph,
     /// Steps branch and are never merged.
     Tree,
@@ -47,7 +47,7 @@ pub enum Structure {
     TextChunk,
 }
 
-/// Which share of the nodes is spoilt, in hundredths, to see how robust the method is (§5.2, Fig. 3).
+/// The percentage of nodes that noise replaces, to test how robust the method is (§5.2, Fig. 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
     /// All nodes stay as they are.
@@ -66,7 +66,7 @@ pub struct Params {
     pub structure: Structure,
     /// Next steps that are sampled for each sink.
     pub samples: u32,
-    /// Rounds after which the graph is final as it stands.
+    /// Rounds after which the graph is final.
     pub rounds: usize,
     /// Nodes beyond which no round begins.
     pub nodes: usize,
@@ -74,9 +74,9 @@ pub struct Params {
     pub merge: f32,
     /// Passages retrieved for each node (§4.3).
     pub k: usize,
-    /// The perplexity below which knowledge suffices (eq. 10), from 1; `None` for one that is told from the model.
+    /// The perplexity below which knowledge suffices (eq. 10), from 1; `None`: calibrated on the model.
     pub perplexity: Option<f64>,
-    /// Paths that are reasoned along at most, shortest first.
+    /// Paths that are followed, at most, shortest first.
     pub paths: usize,
     /// Knowledge is summarized (eq. 8); off in "w/o Knowledge Integration".
     pub aggregates: bool,
@@ -85,7 +85,7 @@ pub struct Params {
     pub evaluates: bool,
     /// Reasoning goes step by step (eq. 11, 12); off in "w/o Iterative Reasoning".
     pub iterates: bool,
-    /// What is spoilt on purpose, and how much of it; off by default.
+    /// The noise that is added on purpose, and how much of it; off by default.
     pub noise: Noise,
 }
 
@@ -158,7 +158,7 @@ impl MethodParams for Params {
             field!(k, "passages retrieved for each node (k)", Range::COUNT),
             field!(
                 perplexity,
-                "the perplexity below which knowledge suffices; where it is not set, told from the model",
+                "the perplexity below which knowledge suffices; if not set, calibrated on the model",
                 Range::Number((1.0, f64::INFINITY))
             ),
             field!(
@@ -168,7 +168,7 @@ impl MethodParams for Params {
             ),
             Parameter {
                 name: "noisy_nodes",
-                meaning: "share of the nodes that is spoilt, in hundredths (Figure 3)",
+                meaning: "percentage of the nodes that noise replaces (Figure 3)",
                 range: Range::Whole((0, 50)),
                 get: |params| match params.noise {
                     Noise::Nodes(percent) => json!(percent),
@@ -181,7 +181,7 @@ impl MethodParams for Params {
             },
             Parameter {
                 name: "noisy_knowledge",
-                meaning: "share of the nodes whose knowledge is spoilt, in hundredths (Figure 3)",
+                meaning: "percentage of the nodes whose knowledge noise replaces (Figure 3)",
                 range: Range::Whole((0, 50)),
                 get: |params| match params.noise {
                     Noise::Knowledge(percent) => json!(percent),
@@ -211,10 +211,10 @@ impl MethodParams for Params {
     };
 }
 
-/// What a node is reasoned from.
+/// The knowledge of a node.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// `k_i`: the summary, or the passages as they stand; fit to be shown in a prompt.
+    /// `k_i`: the summary, or the passages themselves, in a form for prompts.
     text: String,
     /// `d_i`: the passages themselves.
     chunks: Vec<Chunk>,
@@ -224,8 +224,8 @@ struct Knowledge {
 /// missing.
 ///
 /// # Errors
-/// See [`SolveError`]; [`SolveError::NoScorer`] where knowledge is to be evaluated and nothing tells
-/// how sure the model is.
+/// See [`SolveError`]; [`SolveError::NoScorer`] where knowledge is evaluated and nothing measures how sure
+/// the model is.
 #[instrument(name = "crp_rag", skip_all, fields(question = %question.id))]
 pub async fn solve(
     ports: &Ports,
@@ -283,7 +283,7 @@ pub async fn solve(
         answers.push(answer);
     }
     let Some(answer) = merged(ports, run, question, answers).await? else {
-        // No path came to a readable end: what they would have been reasoned from is read as it is.
+        // No path gave a readable answer: one call reads the passages of all paths.
         return conclude(ports, question, context, run).await;
     };
     conclude_read(ports, context, answer, run).await
@@ -310,7 +310,7 @@ async fn evaluate(
     let mut sufficient = BTreeSet::new();
     for (node, (sure, part)) in join_all(reasoned).await.into_iter().enumerate() {
         run.absorb(part);
-        // What stays empty is no reasoning at all.
+        // An empty reply is no reasoning.
         let Some(sure) = sure? else { continue };
         let (score, by) = (sure.perplexity(), sure.by);
         let holds = score < threshold && !says_nothing(&sure.text);
@@ -324,7 +324,7 @@ async fn evaluate(
     Ok(sufficient)
 }
 
-/// What a refusal says, in the language of the question.
+/// The text of a refusal, in the language of the question.
 fn missing(question: &Question, graph: &Graph, sufficient: &BTreeSet<usize>) -> String {
     let insufficient = (0..graph.len()).filter(|node| !sufficient.contains(node));
     let steps = numbered(insufficient.map(|node| graph.text(node)).take(MISSING));

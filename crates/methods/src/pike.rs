@@ -1,5 +1,5 @@
-//! PIKE: which kind of question is it, and what is the way to answer that kind? The class is told from the question and
-//! from what the base offers; the scheme is made anew when a step comes to nothing (PIKE-RAG §3.2, §3.3, §4.1).
+//! Classifies a question by its words and by what the base offers, and answers it by the strategy of its
+//! class (`pike`). If a strategy fails, a plainer one is planned (PIKE-RAG §3.2, §3.3, §4.1).
 
 mod cited;
 mod classed;
@@ -44,15 +44,15 @@ use pikerag_records::inquiry::{Form, Inquiry, Source};
 /// Schemes of one question, at most: each class falls back to a plainer one.
 const ROUNDS: usize = 3;
 
-/// What came of a way of answering.
+/// The result of a strategy.
 enum Outcome {
     Answered(Answer),
-    /// It came to nothing: why, and which class is tried in its place; none where nothing else can help.
+    /// No answer: why, and the class that is tried instead; no class where none can help.
     Nothing(Option<Reason>, Option<TaskClass>),
 }
 
-/// Answers `question` by the way of its class. Without a model, figures, forecasts, tables of records and quotes are
-/// given as with one; ideas are refused.
+/// Answers `question` by the strategy of its class. Without a model it still gives figures, forecasts, tables
+/// of records and quotes; it refuses ideas.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -63,23 +63,23 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    let deaf;
+    let without_feedback;
     let ports = match params.verified {
         VerifiedUse::Used => ports,
-        // As if nobody had ever said anything.
+        // As if there were no feedback.
         VerifiedUse::Ignored => {
-            deaf = Ports { said_until: Some(0), ..ports.clone() };
-            &deaf
+            without_feedback = Ports { said_until: Some(0), ..ports.clone() };
+            &without_feedback
         }
     };
     let evidence = Evidence::gather(ports, question).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
-    let anew = if params.class.is_some() || params.level.is_some() {
+    let why_again = if params.class.is_some() || params.level.is_some() {
         Some(Recollection::ClassRequested)
     } else {
         evidence.understood().map(|_| Recollection::RecordsAnswer)
     };
-    if let Some(answer) = recall.taken(ports, run, anew).await? {
+    if let Some(answer) = recall.taken(ports, run, why_again).await? {
         return Ok(answer);
     }
     let mut answer = routed(ports, run, question, params, &evidence, &recall).await?;
@@ -87,7 +87,7 @@ pub async fn solve(
     Ok(answer)
 }
 
-/// Answers by the way of the question's class.
+/// Answers by the strategy of the question's class.
 async fn routed(
     ports: &Ports,
     run: &mut Run,
@@ -96,14 +96,14 @@ async fn routed(
     evidence: &Evidence,
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
-    // Declared records go before tables that nobody declared.
+    // Declared records come before undeclared tables.
     if evidence.understood().is_none() {
         let wanted = (params.class, params.level);
         match evidence.tables.foreseen(ports, run, question, wanted).await? {
             Some(Foreseen::Answered(answer)) => return Ok(*answer),
             Some(Foreseen::Lacks(why)) => {
                 let language = Language::of(question.query());
-                return Ok(lacking(run, TaskClass::Predictive, Some(why), language));
+                return Ok(refusal(run, TaskClass::Predictive, Some(why), language));
             }
             None => {}
         }
@@ -123,9 +123,9 @@ async fn routed(
         match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(mut answer) => {
                 if let Some(why) = evidence.tables.excerpted(ports, question, &answer).await? {
-                    return Ok(lacking(run, asked, Some(why), language));
+                    return Ok(refusal(run, asked, Some(why), language));
                 }
-                // Rows of a table are no figure.
+                // Quoted rows of a table are no figure.
                 if answer.written_by == WrittenBy::Quotation
                     && answer.rationale.is_empty()
                     && let Some(advice) = evidence.tables.advice(ports, question).await?
@@ -139,14 +139,14 @@ async fn routed(
                 class = next;
             }
             Outcome::Nothing(why, _) => {
-                return Ok(lacking(run, asked, why, language));
+                return Ok(refusal(run, asked, why, language));
             }
         }
     }
-    Ok(lacking(run, asked, None, language))
+    Ok(refusal(run, asked, None, language))
 }
 
-/// The class that was forced, or the one that is told.
+/// The requested class, or the one that the classifier finds.
 async fn verdict(
     ports: &Ports,
     run: &mut Run,
@@ -169,13 +169,13 @@ async fn verdict(
     if let Some(class) = only {
         return Ok(by_asker(class, Reason::LevelRequested { level: class.level() }));
     }
-    let told = classify(ports, run, question, evidence, params.classify, recall).await?;
-    // Of the classes of L2, bridging takes any question.
+    let found = classify(ports, run, question, evidence, params.classify, recall).await?;
+    // Of the classes of L2, bridging fits any question.
     Ok(match params.level {
-        Some(level) if told.class.level() != level => {
+        Some(level) if found.class.level() != level => {
             by_asker(TaskClass::Bridging, Reason::LevelRequested { level })
         }
-        _ => told,
+        _ => found,
     })
 }
 
@@ -200,9 +200,9 @@ async fn answered(
         TaskClass::Creative => create::answer(ports, run, question, params).await,
         TaskClass::Quantitative => {
             if evidence.understood().is_none()
-                && let Some(told) = evidence.tables.figure(ports, run, question).await?
+                && let Some(answer) = evidence.tables.figure(ports, run, question).await?
             {
-                return Ok(Outcome::Answered(told));
+                return Ok(Outcome::Answered(answer));
             }
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
@@ -228,7 +228,7 @@ async fn answered(
     }
 }
 
-/// A list that one document gives; what else is asked for is read.
+/// Answers with a list that one document gives; otherwise reads the documents.
 async fn listed_or_read(
     ports: &Ports,
     run: &mut Run,
@@ -262,7 +262,7 @@ async fn read(
     Ok(Outcome::Answered(answer))
 }
 
-/// A plan failed: the documents are read.
+/// The plan failed, and the documents are read instead.
 fn nothing(why: Reason) -> Outcome {
     Outcome::Nothing(Some(why), Some(TaskClass::Bridging))
 }
@@ -302,7 +302,7 @@ async fn predicted(
     })
 }
 
-/// The records and the query that a question is about; by a model where rules leave words unexplained.
+/// The records and the query of a question; from a model where rules leave words unexplained.
 async fn understood<'a>(
     ports: &Ports,
     run: &mut Run,
@@ -328,9 +328,9 @@ async fn understood<'a>(
     };
     let sources: Vec<Source<'_>> =
         evidence.collections.iter().take(4).map(Collection::source).collect();
-    let said = inquire(model, question, &sources, run).await?;
-    let said = said.filter(fits);
-    Ok(said.and_then(|inquiry| Some((evidence.collections.get(inquiry.schema)?, inquiry))))
+    let inquiry = inquire(model, question, &sources, run).await?;
+    let inquiry = inquiry.filter(fits);
+    Ok(inquiry.and_then(|inquiry| Some((evidence.collections.get(inquiry.schema)?, inquiry))))
 }
 
 fn not_understood(evidence: &Evidence) -> Reason {
@@ -345,8 +345,8 @@ fn not_understood(evidence: &Evidence) -> Reason {
     }
 }
 
-/// No answer: what it would take.
-fn lacking(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Language) -> Answer {
+/// A refusal that says what an answer needs.
+fn refusal(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Language) -> Answer {
     let text = match &why {
         Some(few @ Reason::TooLittleCovered { .. }) => {
             Sentence::Insufficient(&few.in_words(language)).in_words(language)

@@ -1,5 +1,5 @@
 //! Describes a method beside its function: its names, parameters, needs and cost. The catalogue, the
-//! settings, the forecast, the help and the documentation are made from it.
+//! settings, the cost estimate, the help and the documentation are made from it.
 
 use std::num::NonZeroU32;
 

@@ -1,5 +1,5 @@
-//! Which steps could lead to the answer? The reasoning graph is built round by round: every open sink
-//! gets next steps by sampling, and those alike become one (CRP-RAG §3.2).
+//! Builds the graph of reasoning steps round by round: every open sink gets sampled next steps, and similar
+//! ones become one (CRP-RAG §3.2).
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("../prompts/crp_
 const INTERFERE: Prompt =
     Prompt::new(Role::Reason, include_str!("../prompts/crp_interfere.md"), 1024).at(SAMPLING);
 
-/// `G = GC(q)`, eq. 1. Never empty: where nothing could be proposed, the question is the one step.
+/// `G = GC(q)`, eq. 1. Where no step is proposed, the question is the only step.
 pub(super) async fn construct(
     ports: &Ports,
     run: &mut Run,
@@ -37,8 +37,9 @@ pub(super) async fn construct(
     let mut graph = Graph::default();
     if params.structure == Structure::TextChunk {
         let asked = quiet_headings(&question.text);
-        let said = run.ask::<Prose>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
-        let text = said.map_or_else(|| question.text.clone(), |said| one_line(&said.0));
+        let rewritten = run.ask::<Prose>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
+        let text =
+            rewritten.map_or_else(|| question.text.clone(), |rewritten| one_line(&rewritten.0));
         graph.add(text, BTreeSet::new(), true);
     } else {
         grow(ports, run, question, params, &mut graph).await?;
@@ -47,8 +48,10 @@ pub(super) async fn construct(
         }
     }
     if let Noise::Nodes(percent) = params.noise {
-        let spoilt = spoilt(&graph, percent, seed_of(question));
-        for (node, text) in spoilt.iter().zip(interference(ports, run, spoilt.len()).await?) {
+        let noisy_nodes = noisy_nodes(&graph, percent, seed_of(question));
+        for (node, text) in
+            noisy_nodes.iter().zip(interference(ports, run, noisy_nodes.len()).await?)
+        {
             graph.replace(*node, text);
         }
     }
@@ -75,9 +78,9 @@ async fn grow(
             Structure::Graph => merge(ports, run, question, params, new).await?,
             _ => new,
         };
-        let room = params.nodes.saturating_sub(graph.len());
-        let left_out = new.len().saturating_sub(room);
-        for step in new.into_iter().take(room) {
+        let most = params.nodes.saturating_sub(graph.len());
+        let left_out = new.len().saturating_sub(most);
+        for step in new.into_iter().take(most) {
             let after: Vec<usize> = step.after.iter().copied().collect();
             let node = graph.add(step.text.clone(), step.after, step.is_final);
             run.push(Event::Node { node, after, text: step.text });
@@ -130,19 +133,21 @@ async fn next_steps(
                 .push((vec![("question", asked.as_str()), ("conditions", known.as_str())], sample));
         }
     }
-    let mut said = run.ask_each::<Step>(ports, &STEP, &inputs).await?.into_iter();
+    let mut replies = run.ask_each::<Step>(ports, &STEP, &inputs).await?.into_iter();
     let mut new: Vec<New> = Vec::new();
     for (sink, taken) in sinks.iter().zip(&taken) {
         let mut followed = false;
         for _ in 0..samples {
-            let Some(Step { text: Some(text), is_final }) = said.next().flatten() else { continue };
-            // A step that was taken already leads nowhere: reasoning is not circular (§3.1).
+            let Some(Step { text: Some(text), is_final }) = replies.next().flatten() else {
+                continue;
+            };
+            // A step of the same path is skipped: reasoning is not circular (§3.1).
             if taken.iter().any(|node| graph.text(*node) == text) {
                 continue;
             }
             followed = true;
             let after: BTreeSet<usize> = sink.iter().copied().collect();
-            // The same words twice are one step without asking.
+            // Steps in the same words become one without a call.
             match new.iter_mut().find(|other| other.text == text && other.after == after) {
                 Some(other) => other.is_final |= is_final,
                 None => new.push(New { text, after, is_final }),
@@ -155,7 +160,7 @@ async fn next_steps(
     Ok(new)
 }
 
-/// Eq. 5 and 6: steps alike become one that inherits what each of them follows.
+/// Eq. 5 and 6: similar steps become one that follows the predecessors of each.
 async fn merge(
     ports: &Ports,
     run: &mut Run,
@@ -176,7 +181,7 @@ async fn merge(
             let asked = quiet_headings(&question.text);
             let inputs = [("question", asked.as_str()), ("steps", steps.as_str())];
             let both = vec![other.text.clone(), step.text.clone()];
-            // Where the reply stays empty, the first of them stands for both.
+            // Where the reply stays empty, the first step replaces both.
             if let Some(Prose(merged)) = run.ask(ports, &MERGE, &inputs).await? {
                 other.text = one_line(&merged);
                 *other_code = encode(ports, &other.text).await?;
@@ -222,9 +227,9 @@ async fn encode(ports: &Ports, text: &str) -> Result<Code, SolveError> {
     Ok(Code::Vector(vectors.into_iter().next().unwrap_or_default()))
 }
 
-/// The nodes that are spoilt: so many hundredths of all, drawn at random, never a source (§5.2); in their order. The same seed draws
-/// the same of equal graphs, and a smaller share a part of a larger one.
-pub(super) fn spoilt(graph: &Graph, percent: u8, seed: u64) -> Vec<usize> {
+/// Draws `percent` of the nodes for noise, at most 50, at random and without sources (§5.2); returns them in
+/// order. The same seed draws the same nodes of equal graphs, and a smaller share is a part of a larger one.
+pub(super) fn noisy_nodes(graph: &Graph, percent: u8, seed: u64) -> Vec<usize> {
     let wanted = (graph.len() * usize::from(percent.min(50))).div_ceil(100);
     let mut nodes: Vec<usize> = (0..graph.len()).filter(|node| !graph.is_source(*node)).collect();
     let mut seeded = Seeded::new(seed);
@@ -237,7 +242,7 @@ pub(super) fn spoilt(graph: &Graph, percent: u8, seed: u64) -> Vec<usize> {
     nodes
 }
 
-/// A question has its own draw: that of others does not depend on it.
+/// The seed of a question, so that its draw does not depend on other questions.
 pub(super) fn seed_of(question: &Question) -> u64 {
     // FNV-1a: the same on every machine.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -252,14 +257,14 @@ pub(super) async fn interference(
 ) -> Result<Vec<String>, SolveError> {
     let inputs: Vec<_> =
         (0..count).map(|sample| (Vec::new(), u32::try_from(sample).unwrap_or(u32::MAX))).collect();
-    let said = run.ask_each::<Prose>(ports, &INTERFERE, &inputs).await?;
-    Ok(said
+    let replies = run.ask_each::<Prose>(ports, &INTERFERE, &inputs).await?;
+    Ok(replies
         .into_iter()
-        .map(|said| said.map(|said| one_line(&said.0)).unwrap_or_default())
+        .map(|reply| reply.map(|reply| one_line(&reply.0)).unwrap_or_default())
         .collect())
 }
 
-/// A next step; none where nothing has to follow.
+/// A next step; without text where nothing must follow.
 struct Step {
     text: Option<String>,
     is_final: bool,
@@ -294,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_in_many_shapes() {
+    fn reads_steps_in_many_shapes() {
         let read = |reply| Step::read(reply).map(|step| (step.text, step.is_final));
         let step = Some("Who?".to_owned());
         assert_eq!(read(r#"{"next_rationale": "Who?", "final": true}"#), Ok((step.clone(), true)));
@@ -304,19 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_never_spoilt() {
+    fn sources_get_no_noise() {
         let mut graph = Graph::default();
         let source = graph.add(String::new(), BTreeSet::new(), false);
         for _ in 0..3 {
             graph.add(String::new(), BTreeSet::from([source]), true);
         }
-        assert_eq!(spoilt(&graph, 0, 1), Vec::<usize>::new());
+        assert_eq!(noisy_nodes(&graph, 0, 1), Vec::<usize>::new());
         for seed in 0..20 {
-            let (few, more) = (spoilt(&graph, 25, seed), spoilt(&graph, 90, seed));
+            let (few, more) = (noisy_nodes(&graph, 25, seed), noisy_nodes(&graph, 90, seed));
             assert_eq!((few.len(), more.len()), (1, 2));
             assert!(!more.contains(&source) && more.contains(&few[0]));
         }
-        let drawn: BTreeSet<usize> = (0..20).flat_map(|seed| spoilt(&graph, 25, seed)).collect();
+        let drawn: BTreeSet<usize> =
+            (0..20).flat_map(|seed| noisy_nodes(&graph, 25, seed)).collect();
         assert_eq!(drawn.len(), 3, "each of them is drawn by some seed");
     }
 }

@@ -1,15 +1,15 @@
-//! Which steps follow which? A directed acyclic graph of reasoning steps, its sources and sinks, and
-//! the paths between them (CRP-RAG §3.1).
+//! Holds a directed acyclic graph of reasoning steps, and finds its sources, its sinks and the paths between
+//! them (CRP-RAG §3.1).
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// Paths that are looked at before the search ends.
-const LOOKED_AT: usize = 256;
+/// Paths that are found before the search ends.
+const MOST_PATHS: usize = 256;
 
 #[derive(Clone, Debug)]
 struct Node {
     text: String,
-    /// The nodes that it follows: all were there before it, so no circle can arise.
+    /// The nodes that it follows: all were added before it, so there are no cycles.
     after: Vec<usize>,
     /// Nothing has to follow: the last step of its path.
     is_final: bool,
@@ -22,7 +22,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Adds a step behind others, and returns its number. None of them: a source.
+    /// Adds a step after others, and returns its number; without others it is a source.
     pub(super) fn add(&mut self, text: String, after: BTreeSet<usize>, is_final: bool) -> usize {
         let number = self.nodes.len();
         let after = after.into_iter().filter(|node| *node < number).collect();
@@ -30,7 +30,7 @@ impl Graph {
         number
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -40,7 +40,7 @@ impl Graph {
         self.nodes.get(node).map(|node| node.text.as_str()).unwrap_or_default()
     }
 
-    /// Puts other words in a step's place.
+    /// Replaces the text of a step.
     pub(super) fn replace(&mut self, node: usize, text: String) {
         if let Some(node) = self.nodes.get_mut(node) {
             node.text = text;
@@ -104,7 +104,7 @@ impl Graph {
             };
             if first.after.is_empty() {
                 paths.push(path);
-                if paths.len() == LOOKED_AT {
+                if paths.len() == MOST_PATHS {
                     break;
                 }
                 continue;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_avoid_what_is_not_allowed() {
+    fn paths_use_allowed_steps_only() {
         // 0 → 1 → 3 → 4, 0 → 2 → 3, 2 → 5.
         let graph = graph(&[&[], &[0], &[0], &[1, 2], &[3], &[2]]);
         let all: BTreeSet<usize> = (0..6).collect();
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_is_one(edges in prop::collection::vec(prop::collection::btree_set(0usize..8, 0..3), 0..8)) {
+        fn paths_lead_from_sources_to_sinks(edges in prop::collection::vec(prop::collection::btree_set(0usize..8, 0..3), 0..8)) {
             let mut graph = Graph::default();
             for after in edges {
                 graph.add(String::new(), after, false);

@@ -1,11 +1,11 @@
-//! What is known about each step? Passages are retrieved for it and brought together (CRP-RAG §3.3).
+//! Retrieves passages for each step and aggregates them into its knowledge (CRP-RAG §3.3).
 
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{Event, Question, Role};
 use pikerag_prompt::{Prompt, Prose, passages, quiet_headings};
 
-use super::construct::{interference, seed_of, spoilt};
+use super::construct::{interference, noisy_nodes, seed_of};
 use super::graph::Graph;
 use super::{Knowledge, Noise, Params};
 use crate::ports::{Ports, SolveError};
@@ -34,9 +34,9 @@ pub(super) async fn retrieve_and_aggregate(
         aggregate(ports, run, question, graph, &mut all).await?; // eq. 8
     }
     if let Noise::Knowledge(percent) = params.noise {
-        let spoilt = spoilt(graph, percent, seed_of(question));
-        let texts = interference(ports, run, spoilt.len()).await?;
-        let texts: BTreeMap<usize, String> = spoilt.into_iter().zip(texts).collect();
+        let noisy_nodes = noisy_nodes(graph, percent, seed_of(question));
+        let texts = interference(ports, run, noisy_nodes.len()).await?;
+        let texts: BTreeMap<usize, String> = noisy_nodes.into_iter().zip(texts).collect();
         for (node, text) in texts {
             if let Some(known) = all.get_mut(node) {
                 known.text = quiet_headings(&text);
@@ -46,7 +46,7 @@ pub(super) async fn retrieve_and_aggregate(
     Ok(all)
 }
 
-/// `k_i = LLM(prompt_integration, d_i, v_i)`. Where the reply stays empty, the passages stand.
+/// `k_i = LLM(prompt_integration, d_i, v_i)`. Where the reply stays empty, the passages remain.
 async fn aggregate(
     ports: &Ports,
     run: &mut Run,
@@ -67,9 +67,9 @@ async fn aggregate(
         ];
         inputs.push((input, 0));
     }
-    let said = run.ask_each::<Prose>(ports, &INTEGRATE, &inputs).await?;
-    for (node, (known, said)) in all.iter_mut().zip(said).enumerate() {
-        if let Some(Prose(summary)) = said {
+    let replies = run.ask_each::<Prose>(ports, &INTEGRATE, &inputs).await?;
+    for (node, (known, reply)) in all.iter_mut().zip(replies).enumerate() {
+        if let Some(Prose(summary)) = reply {
             run.push(Event::Thought { step: node + 1, text: summary.clone() });
             known.text = quiet_headings(&summary);
         }

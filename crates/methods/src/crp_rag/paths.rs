@@ -1,5 +1,5 @@
-//! What comes of a path whose knowledge suffices? Step by step from its source to its sink, then one answer from
-//! those of all paths (CRP-RAG §3.4, eq. 11 to 13).
+//! Reasons along a path whose knowledge suffices, step by step from its source to its sink, and merges the
+//! answers of all paths (CRP-RAG §3.4, eq. 11 to 13).
 
 use pikerag_knowledge::{Event, Question, Role, Schema};
 use pikerag_prompt::{
@@ -20,7 +20,7 @@ const CONCLUDE: Prompt =
 const ABSTRACT: Prompt =
     Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024).at(TEMPERATURE);
 
-/// A path with what is known of its nodes.
+/// A path with the knowledge of its nodes.
 pub(super) struct Steps<'a> {
     pub(super) ports: &'a Ports,
     pub(super) question: &'a Question,
@@ -78,7 +78,7 @@ impl Steps<'_> {
             ("knowledge", known),
             ("step", step.as_str()),
         ];
-        Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|said| said.0))
+        Ok(run.ask::<Concluded>(self.ports, &CONCLUDE, &inputs).await?.map(|reply| reply.0))
     }
 
     fn known(&self, node: usize) -> &str {
@@ -104,8 +104,8 @@ pub(super) async fn merged(
     let form = how_to_answer_alone(question);
     let inputs =
         [("form", form.as_ref()), ("question", asked.as_str()), ("answers", shown.as_str())];
-    let said = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
-    Ok(Some(said.map_or_else(|| first.clone(), |said| said.0)))
+    let reply = run.ask::<Concluded>(ports, &ABSTRACT, &inputs).await?;
+    Ok(Some(reply.map_or_else(|| first.clone(), |reply| reply.0)))
 }
 
 fn listed(condition: &[String]) -> String {

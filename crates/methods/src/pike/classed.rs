@@ -9,12 +9,12 @@ use super::recall::Recall;
 use crate::ports::{Ports, SolveError};
 use crate::run::{MethodLabel, Run, RunParams};
 
-/// A class as it is told of a question that is not answered.
+/// The class of a question that is not answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classed {
     /// The class.
     pub class: TaskClass,
-    /// Who told it.
+    /// Who classified the question.
     pub by: ClassifiedBy,
     /// Why.
     pub reasons: Vec<Statement<Reason>>,
@@ -22,7 +22,7 @@ pub struct Classed {
     pub calls: usize,
 }
 
-/// Tells the class of a question, and does not answer it.
+/// Classifies a question and does not answer it.
 ///
 /// # Errors
 /// See [`SolveError`].

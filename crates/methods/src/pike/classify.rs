@@ -1,8 +1,8 @@
-//! Of which class is a question? Its words say what kind of answer it wants, the base says what there is for it: the same
-//! words are a count where the records reach, a forecast where they do not, and a matter of reading where there are none
+//! Classifies a question by its words and by what the base offers. The same words ask for a count where the
+//! records cover the time, for a forecast where they do not, and for reading where there are no records
 //! (PIKE-RAG §3.2).
 
-mod said;
+mod reply;
 
 use pikerag_knowledge::facts::OfferedRecords;
 use pikerag_knowledge::{
@@ -12,7 +12,7 @@ use pikerag_language::{is_chinese, query_terms};
 use pikerag_prompt::{Prompt, one_line, quiet_headings};
 use serde::{Deserialize, Serialize};
 
-use self::said::Said;
+use self::reply::ClassReply;
 use super::recall::Recall;
 use super::tables::{Asks, Reader};
 use super::things::compared;
@@ -26,16 +26,16 @@ use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::looks_ahead;
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
-/// Chunks that are looked at.
+/// Chunks that are examined.
 const LOOKED_AT: usize = 8;
-/// The share of a question's terms below which no one chunk holds the answer, as far as that can be told.
+/// The share of a question's terms below which probably no single chunk holds the answer.
 const DIRECT: f64 = 0.5;
 /// The share below which no chunk is about it.
 const NOTHING: f64 = 0.34;
-/// Terms of a question that names more than one thing, if it is no chain in its words.
+/// Terms from which on a question may name more than one thing, even if its words are no chain.
 const LONG: usize = 8;
 
-/// Who tells the class.
+/// Who classifies a question.
 #[derive(
     Clone,
     Copy,
@@ -54,12 +54,12 @@ const LONG: usize = 8;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Classifier {
-    /// Rules; a model where they are torn between classes.
+    /// Rules; a model where they are undecided between classes.
     #[default]
     Auto,
-    /// Rules alone.
+    /// Only rules.
     Rules,
-    /// A model each time, where there is one.
+    /// Always a model, where there is one.
     Model,
 }
 
@@ -67,7 +67,7 @@ pub enum Classifier {
 pub(super) struct Evidence {
     pub(super) cues: Cues,
     pub(super) collections: Vec<Collection>,
-    /// What rules make of it.
+    /// The query that rules read in it.
     pub(super) inquiry: Option<Inquiry>,
     /// The first and the last day of the dates that the inquiry is about.
     days: Option<(String, String)>,
@@ -75,7 +75,7 @@ pub(super) struct Evidence {
     pub(super) things: Vec<String>,
     /// Titles of the chunks that fit best.
     titles: Vec<String>,
-    /// How many documents they are from.
+    /// The number of their documents.
     documents: usize,
     /// Terms of the question.
     terms: usize,
@@ -90,7 +90,7 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Gathers it, without a model call.
+    /// Gathers the evidence, without a model call.
     ///
     /// # Errors
     /// The base cannot be read.
@@ -152,11 +152,11 @@ impl Evidence {
         self.collection().filter(|(_, inquiry)| inquiry.unexplained.is_empty())
     }
 
-    /// Why no passage can tell what is asked, by the share of its terms that one has to hold; `None` where one may, or records
-    /// are of it, or words say nothing.
+    /// Why no passage can answer the question: none holds the share `coverage` of its terms. `None` where one
+    /// does, where records answer, or where the passages are in another language.
     pub(super) fn lacks(&self, coverage: f64) -> Option<Reason> {
-        let is_told = coverage <= self.direct || self.is_foreign || self.understood().is_some();
-        (!is_told).then_some(Reason::TooLittleCovered { percent: 100.0 * self.direct })
+        let is_covered = coverage <= self.direct || self.is_foreign || self.understood().is_some();
+        (!is_covered).then_some(Reason::TooLittleCovered { percent: 100.0 * self.direct })
     }
 
     /// Whether what is asked for lies within the days of the records.
@@ -188,8 +188,8 @@ impl Evidence {
         }
     }
 
-    /// The same as a model is told it: a line each.
-    fn told(&self) -> String {
+    /// The same in words for a model, one fact a line.
+    fn offers_in_words(&self) -> String {
         let Reason::BaseOffers { records, documents, percent, titles } = self.offered() else {
             return String::new();
         };
@@ -212,7 +212,7 @@ impl Evidence {
     }
 }
 
-/// What rules make of a question over these records.
+/// Reads a question over these records by rules.
 pub(super) fn read(cues: &Cues, collections: &[Collection]) -> Option<Inquiry> {
     let sources: Vec<Source<'_>> = collections.iter().map(Collection::source).collect();
     by_rules(cues, &sources)
@@ -231,12 +231,13 @@ fn days(collections: &[Collection], inquiry: &Inquiry) -> Option<(String, String
             .clone(),
     };
     let frame = &collection.unified.frame;
-    let told = (0..frame.things.len()).filter_map(|thing| match &frame.cell(thing, &date)?.value {
-        Value::Date(date) => Some(date.clone()),
-        _ => None,
-    });
-    let told: Vec<String> = told.collect();
-    Some((told.iter().min()?.clone(), told.iter().max()?.clone()))
+    let dates =
+        (0..frame.things.len()).filter_map(|thing| match &frame.cell(thing, &date)?.value {
+            Value::Date(date) => Some(date.clone()),
+            _ => None,
+        });
+    let dates: Vec<String> = dates.collect();
+    Some((dates.iter().min()?.clone(), dates.iter().max()?.clone()))
 }
 
 /// A class with its reasons.
@@ -246,7 +247,7 @@ pub(super) struct Verdict {
     pub(super) reasons: Vec<Statement<Reason>>,
 }
 
-/// Tells the class of a question.
+/// Classifies a question.
 ///
 /// # Errors
 /// A model call failed.
@@ -258,37 +259,37 @@ pub(super) async fn classify(
     classifier: Classifier,
     recall: &Recall,
 ) -> Result<Verdict, SolveError> {
-    let (class, why, is_torn) = rules(question.query(), evidence);
+    let (class, why, is_undecided) = rules(question.query(), evidence);
     if classifier == Classifier::Auto
-        && let Some((class, reason)) = recall.class(is_torn)
+        && let Some((class, reason)) = recall.class(is_undecided)
     {
         return Ok(Verdict { class, by: ClassifiedBy::Verified, reasons: vec![reason.into()] });
     }
     let asks = match classifier {
-        Classifier::Auto => is_torn,
+        Classifier::Auto => is_undecided,
         Classifier::Rules => false,
         Classifier::Model => true,
     };
     if asks && ports.models.of(Role::Classify).is_some() {
-        let (offers, asked) = (evidence.told(), quiet_headings(question.query()));
+        let (offers, asked) = (evidence.offers_in_words(), quiet_headings(question.query()));
         let offers = quiet_headings(&offers);
         let inputs = [("offers", offers.as_str()), ("question", asked.as_str())];
-        if let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? {
-            let reasons = vec![Statement::Text(said.reason), evidence.offered().into()];
-            return Ok(Verdict { class: said.class, by: ClassifiedBy::Model, reasons });
+        if let Some(reply) = run.ask::<ClassReply>(ports, &PROMPT, &inputs).await? {
+            let reasons = vec![Statement::Text(reply.reason), evidence.offered().into()];
+            return Ok(Verdict { class: reply.class, by: ClassifiedBy::Model, reasons });
         }
     }
     let reasons = why.into_iter().map(Statement::from).collect();
     Ok(Verdict { class, by: ClassifiedBy::Rules, reasons })
 }
 
-/// The class by rules, why, and whether the rules are torn.
+/// The class by rules, why, and whether the rules are undecided.
 fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) {
     let mut why = Vec::new();
     let understood = evidence.understood();
     if words::asks_for_ideas(question) {
         why.push(Reason::AsksForIdeas);
-        // `Which ideas does the report propose?` is read.
+        // `Which ideas does the report propose?` asks for reading.
         let is_read = words::asks_for_a_summary(question) || understood.is_some();
         return (TaskClass::Creative, why, is_read);
     }
@@ -342,7 +343,7 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
         why.push(Reason::Compares);
         return (TaskClass::Comparative, why, true);
     }
-    let is_torn = match evidence.collection() {
+    let is_undecided = match evidence.collection() {
         Some((collection, inquiry)) => {
             why.push(Reason::WordsNotInRecords {
                 schema: collection.schema.name.clone(),
@@ -354,17 +355,17 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
     };
     let best = Reason::BestPassageCovers { percent: 100.0 * evidence.direct };
     let is_chain = words::is_chain(question);
-    // Which ones there are, where no passage is about them: they have to be put together.
+    // A list without a passage about it must be put together from several.
     let is_list = matches!(evidence.cues.wish, Some(Wish::List(_)));
     let is_scattered = is_list && evidence.direct < NOTHING && !evidence.is_foreign;
     if is_chain || is_scattered || (LONG <= evidence.terms && evidence.direct < DIRECT) {
         why.push(if is_chain { Reason::IsChain } else { Reason::IsScattered });
         why.push(best);
-        return (TaskClass::Bridging, why, is_torn);
+        return (TaskClass::Bridging, why, is_undecided);
     }
     why.push(Reason::AsksForFact);
     why.push(best);
-    (TaskClass::Factual, why, is_torn)
+    (TaskClass::Factual, why, is_undecided)
 }
 
 /// Whether one document lists all the records, as a table does.

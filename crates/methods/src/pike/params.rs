@@ -1,4 +1,4 @@
-//! What may be set of `pike`, and what does it say of itself?
+//! Defines the parameters of `pike` and describes the method.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -10,39 +10,40 @@ use crate::adaptive;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
 use serde::{Deserialize, Serialize};
 
-/// What becomes of an answer that the documents do not settle.
+/// The treatment of answers that the documents do not settle.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unsettled {
-    /// The likeliest answer is given, with what is lacking.
+    /// The likeliest answer is given, with what is missing.
     #[default]
     Told,
     /// It is refused: no answer is better than one that may be invented (PIKE-RAG §3.2).
     Refused,
 }
 
-/// Which class, and how much for each.
+/// The class, and the limits of each strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// The class, where whoever asks knows it.
+    /// The class, if the user sets it.
     pub class: Option<TaskClass>,
-    /// The level, where whoever asks wants an answer of that level and no other; the class is told among those of it.
+    /// The level, if the user wants answers of this level only; the class is chosen among its classes.
     pub level: Option<Level>,
-    /// Who tells the class.
+    /// Who classifies a question.
     pub classify: Classifier,
-    /// Whether what people said of the same question, or of one much like it, is taken into account.
+    /// Whether feedback on the same or on a similar question is used.
     pub verified: VerifiedUse,
-    /// What becomes of an answer of which the model says that the documents do not settle it.
+    /// The treatment of an answer that the documents do not settle, as the model reports.
     pub unsettled: Unsettled,
-    /// The least share of the question's terms that one passage has to hold for the documents to be read at all; 0 for any.
-    /// Not asked where the question is in another language than the passages, and where records answer.
+    /// The least share of the question's terms that one passage must hold for the documents to be read; 0 for
+    /// any. It is not checked where the question is in another language than the passages, or where records
+    /// answer.
     pub coverage: f64,
-    /// How what stands in the documents is read.
+    /// The parameters of reading passages.
     pub reading: adaptive::Params,
-    /// Tokens of passages that are read to compare, for each thing's side of it alike; in all.
+    /// Tokens of all passages that things are compared from, at most.
     pub compared: NonZeroU32,
     /// Tokens of passages that are summarized, at most.
     pub summarized: NonZeroU32,
@@ -50,9 +51,9 @@ pub struct Params {
     pub agents: NonZeroUsize,
     /// Tokens of passages for each of them.
     pub agent_tokens: NonZeroU32,
-    /// How often they look at each other's ideas.
+    /// Rounds in which they judge each other's ideas.
     pub critiques: usize,
-    /// Draws of the agents: another seed, other ideas; the same, the same.
+    /// The seed of the agents: another seed draws other ideas, the same seed the same ideas.
     pub seed: u32,
 }
 
@@ -80,35 +81,35 @@ impl MethodParams for Params {
     const SPEC: MethodSpec<Self> = MethodSpec {
         variants: &[Variant::new(
             "pike",
-            "tells which kind of question it is, and answers each kind its own way: read, compared, reckoned, summarized, \
-             foretold, or thought about by several agents",
+            "classifies a question and answers it by the strategy of its class: reading, comparison, calculation, summary, \
+             forecast, or ideas of several agents",
             "PIKE-RAG §3.2–3.3, §4.1, §5.4, §5.5",
             |_| {},
         )],
         parameters: &[
             field!(
                 class,
-                "the class of all questions; told from each question where none is set",
+                "the class of all questions; if not set, each question is classified",
                 Range::of::<TaskClass>()
             ),
             field!(
                 level,
-                "the level of all answers; the class is told among those of it",
+                "the level of all answers; the class is chosen among its classes",
                 Range::of::<Level>()
             ),
             field!(
                 classify,
-                "who tells the class: rules, a model, or a model where the rules are torn",
+                "who classifies questions: rules, a model, or a model where the rules are undecided",
                 Range::of::<Classifier>()
             ),
             field!(
                 verified,
-                "whether verified answers to the same question, and classes of questions much like it, are used",
+                "whether verified answers to the same question, and classes of similar questions, are used",
                 Range::of::<VerifiedUse>()
             ),
             field!(
                 unsettled,
-                "what becomes of an answer that the documents do not settle, as its model says: told with what is lacking, \
+                "the treatment of an answer that the documents do not settle, as its model reports: given with what is missing, \
                  or refused as insufficient",
                 Range::of::<Unsettled>()
             ),
@@ -132,14 +133,14 @@ impl MethodParams for Params {
                 "draws of the agents: the same seed, the same answer",
                 Range::Whole((0, 4_294_967_295))
             ),
-            field!(reading.looks as "looks", "looks at what is read, one call each, at most", Range::COUNT),
-            field!(reading.chunks as "look_chunks", "chunks gathered for the first look, at most", Range::COUNT),
-            field!(reading.tokens as "look_tokens", "tokens of the passages at one look, at most", Range::TOKENS),
-            field!(reading.lookups as "lookups", "sub-questions that are looked up after a look, at most", Range::COUNT),
+            field!(reading.looks as "looks", "reading rounds, one call each, at most", Range::COUNT),
+            field!(reading.chunks as "look_chunks", "chunks gathered for the first reading round, at most", Range::COUNT),
+            field!(reading.tokens as "look_tokens", "tokens of the passages in one reading round, at most", Range::TOKENS),
+            field!(reading.lookups as "lookups", "sub-questions that are searched after a reading round, at most", Range::COUNT),
             field!(reading.found as "lookup_chunks", "chunks found for each sub-question, at most", Range::COUNT),
             field!(
                 reading.reader as "reader",
-                "who writes the answer: the look itself, one more call, or as the model has shown that it can",
+                "which call writes the answer: the reading round itself, one more call, or as a test of the model showed",
                 Range::of::<adaptive::Reader>()
             ),
         ],

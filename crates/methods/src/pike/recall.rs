@@ -1,5 +1,5 @@
-//! What did people say of this very question? Their answer is taken while the documents have nothing new to say; else the
-//! question is answered anew, and both are told (PIKE-RAG §4.1).
+//! Reuses feedback on the same question: takes its verified answer while the documents hold nothing new, else
+//! answers the question again and shows both (PIKE-RAG §4.1).
 
 use std::collections::BTreeMap;
 
@@ -14,33 +14,33 @@ use crate::ports::{Ports, SolveError};
 use crate::recall::{alike, feedback, is_same, numbers, shared_terms};
 use crate::run::Run;
 
-/// Two answers say the same where they share so much of their terms (Dice) and all of their numbers.
+/// The least share of terms (Dice) of two answers that say the same; they must also share all numbers.
 const SAME: f64 = 0.6;
 
-/// What becomes of verified answers.
+/// How verified answers are used.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VerifiedUse {
-    /// One to the same question is taken or told beside; one to a question much like it lends its class.
+    /// One to the same question is taken or shown beside the answer; one to a similar question gives its class.
     #[default]
     Used,
-    /// Nobody looks at them.
+    /// They are ignored.
     Ignored,
 }
 
-/// What is known of the question from people.
+/// The feedback on a question.
 pub(super) struct Recall {
-    /// The latest that was said of it.
+    /// The latest feedback on it, with the number of newer passages about it.
     latest: Option<(KeptVerified, usize)>,
-    /// The class of a right answer to a question much like it.
-    class_of_like: Option<(TaskClass, String)>,
+    /// The class of a verified answer to a similar question, with that question.
+    class_of_similar: Option<(TaskClass, String)>,
 }
 
 impl Recall {
-    /// Looks it up, without a model call. `found`: the passages that fit the question best today.
+    /// Looks the feedback up, without a model call. `found`: the passages that fit the question best now.
     pub(super) async fn of(
         ports: &Ports,
         question: &Question,
@@ -48,13 +48,13 @@ impl Recall {
     ) -> Result<Self, SolveError> {
         let query = question.query();
         let feedback = feedback(ports).await?;
-        let like =
+        let similar =
             feedback.iter().filter(|kept| kept.verified.holds().is_some() && !kept.is_stale());
-        let like = like.filter_map(|kept| {
+        let similar = similar.filter_map(|kept| {
             let share = alike(query, &kept.verified.question)?;
             Some((share, kept.verified.class?, kept.verified.question.clone()))
         });
-        let like = like.max_by(|a, b| a.0.total_cmp(&b.0));
+        let similar = similar.max_by(|a, b| a.0.total_cmp(&b.0));
         let latest = feedback.into_iter().find(|kept| is_same(query, &kept.verified.question));
         let latest = match latest {
             Some(kept) => {
@@ -63,12 +63,12 @@ impl Recall {
             }
             None => None,
         };
-        Ok(Self { latest, class_of_like: like.map(|(_, class, question)| (class, question)) })
+        Ok(Self { latest, class_of_similar: similar.map(|(_, class, question)| (class, question)) })
     }
 
-    /// The class that a person has accepted: of this question while its passages are what they were, or of one like it
-    /// where the rules are torn.
-    pub(super) fn class(&self, is_torn: bool) -> Option<(TaskClass, Reason)> {
+    /// The class that a person has accepted: of this question while its passages are unchanged, or of a
+    /// similar one where the rules are undecided.
+    pub(super) fn class(&self, is_undecided: bool) -> Option<(TaskClass, Reason)> {
         if let Some((kept, 0)) = &self.latest
             && let Verified { class: Some(class), by: who, .. } = &kept.verified
             && kept.verified.holds().is_some()
@@ -76,18 +76,19 @@ impl Recall {
         {
             return Some((*class, Reason::VerifiedSameQuestion { by: who.clone() }));
         }
-        let (class, question) = self.class_of_like.as_ref().filter(|_| is_torn)?;
+        let (class, question) = self.class_of_similar.as_ref().filter(|_| is_undecided)?;
         Some((*class, Reason::VerifiedSimilarQuestion { question: question.clone() }))
     }
 
-    /// The verified answer, where it can be taken: nothing asks for another (`anew`), the question was read and not reckoned
-    /// (a sum may have changed with a record far from the best passages), what it rests on stands, and no passage about it
-    /// is new. What was said is told in the trace either way.
+    /// The verified answer, where it can be taken. It cannot if there is a reason to answer again
+    /// (`why_again`), if its evidence has changed, or if a passage about it is new. It cannot either if the
+    /// answer was computed, because a sum may change with a record far from the best passages. The trace
+    /// shows the feedback in each case.
     pub(super) async fn taken(
         &self,
         ports: &Ports,
         run: &mut Run,
-        anew: Option<Recollection>,
+        why_again: Option<Recollection>,
     ) -> Result<Option<Answer>, SolveError> {
         let Some((kept, newer)) = &self.latest else { return Ok(None) };
         let verified = &kept.verified;
@@ -102,7 +103,7 @@ impl Recall {
         } else if !is_read {
             Recollection::ComputedAgain
         } else {
-            anew.unwrap_or(Recollection::Reused)
+            why_again.unwrap_or(Recollection::Reused)
         };
         let is_taken = because == Recollection::Reused;
         run.push(Event::Recalled {
@@ -142,7 +143,7 @@ impl Recall {
         })
     }
 
-    /// Says beside an answer of today what was said before.
+    /// Adds the feedback to an answer of now.
     pub(super) fn beside(self, answer: &mut Answer) {
         let (Some((kept, newer)), Some(worked)) = (self.latest, &mut answer.worked) else { return };
         let verified = &kept.verified;
@@ -155,7 +156,7 @@ impl Recall {
     }
 }
 
-/// What a verified answer rests on, as passages and citations.
+/// The evidence of a verified answer, as passages and citations.
 async fn grounds(
     ports: &Ports,
     verified: &Verified,
@@ -183,8 +184,8 @@ async fn grounds(
     Ok((context, citations))
 }
 
-/// Whether two answers say the same, in other words perhaps: they list as many things, and one is a part of the other, or most
-/// of their terms and all of their numbers are the same.
+/// Whether two answers say the same, perhaps in other words. They must list equally many things, and one must
+/// contain the other, or they must share most terms and all numbers.
 fn says_the_same(one: &str, other: &str) -> bool {
     let listed = |text: &str| text.trim().matches([';', '；', '、', '\n']).count();
     if listed(one) != listed(other) {

@@ -1,4 +1,4 @@
-//! The steps of a class: the scheme that is shown before it is followed (PIKE-RAG §4.1).
+//! Gives the steps of a class: the scheme that is shown before it is followed (PIKE-RAG §4.1).
 
 use pikerag_knowledge::{PlanStep, Role, TaskClass};
 

@@ -1,4 +1,4 @@
-//! Which things does a question put side by side? The names left and right of the words that compare.
+//! Finds the things that a question compares: the names left and right of the comparing words.
 
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ patterns!(
     ]
 );
 
-/// The things, two at least, in order; none where the question names no two.
+/// The compared things, at least two, in order; none where the question does not name two.
 pub(super) fn compared(question: &str) -> Vec<String> {
     let question = question.trim();
     for pattern in ENGLISH.iter().chain(CHINESE.iter()) {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_on_either_side() {
+    fn finds_names_on_either_side() {
         let shown: Vec<String> = [
             "Which is heavier, the KX-40 or the KX-62?",
             "What is the difference between the KX-40 and the KX-62 in terms of load?",

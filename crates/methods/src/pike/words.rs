@@ -1,4 +1,4 @@
-//! Which words of a question tell its class? English and Chinese; what the base offers decides beside them.
+//! Recognizes words of a question that show its class, in English and Chinese; what the base offers decides as well.
 
 use pikerag_language::pattern;
 
@@ -28,43 +28,43 @@ pattern!(
     TWICE_REMOVED,
     r"\bgrand-?(?:father|mother|parent|son|daughter|child)|\b(?:father|mother|sister|brother|son|daughter)-in-law\b|\b(?:uncle|aunt|niece|nephew|cousin|stepfather|stepmother|half-(?:brother|sister))\b|祖父|祖母|外公|外婆|岳父|岳母|公公|婆婆|叔叔|伯伯|姑姑|舅舅|姨妈|侄子|侄女|外甥|堂[兄弟姐妹]|表[兄弟姐妹]|嫂子|女婿|儿媳"
 );
-// Something is asked of whoever stands in a relation to what is named: `Where did the director of … die?`
+// The question is about somebody in a relation to a named thing: `Where did the director of … die?`
 pattern!(
     RELATED,
     r"\b(?:what|where|when|how|which|why)\b.*(?:\bthe (?:\w+ )?|['’]s (?:\w+ )?)(?:director|performer|composer|author|writer|singer|producer|publisher|founder|creator|inventor|designer|architect|owner|maker|manufacturer|supplier|builder|employer|manager|captain|president|chairman|editor|inspector|successor|predecessor|teacher|spouse|wife|husband|father|mother|son|daughter|brother|sister|child|parent|partner|birthplace|hometown)s?(?:\s+(?:of|who|that)\b|\s+(?:\w+ed|die|born|live|work|study|graduate|come|play)\b)|\b(?:what|where|when|how)\b.*\bthe (?:\w+ ){1,2}(?:who|whom|that|which|where)\b|的(?:导演|演唱者|作曲者|作者|编剧|歌手|制片人|出版社|创始人|创建者|发明者|设计师|建筑师|所有者|制造商|供应商|雇主|经理|船长|总裁|董事长|校长|负责人|检查员|父亲|母亲|丈夫|妻子|儿子|女儿|兄弟|姐妹)(?:出生|死|逝世|毕业|来自|住|葬|任职|工作|成立|何时|什么时候|在哪|是哪[国年里个一])"
 );
-// Of two things that are named, even where no word of its own compares.
+// The question is about two named things, even if no word compares them.
 pattern!(
     OF_TWO,
     r"\bthe same\b|\bboth\b|\b(?:which|who|whose|what|where|when)\b.*\bor\b|^(?:of|between|among|out of)\b.*\band\b|\bout of\b.*\band\b|^(?:are|were|is|was|do|did|does|have|has|had)\b.*\b(?:and|or)\b.*\?|还是|都是|同一"
 );
 
-/// Something new is asked for.
+/// Whether a question asks for something new.
 pub(super) fn asks_for_ideas(question: &str) -> bool {
     CREATIVE.is_match(question)
 }
 
-/// Much is asked for in few words.
+/// Whether a question asks for much in few words.
 pub(super) fn asks_for_a_summary(question: &str) -> bool {
     SUMMARY.is_match(question)
 }
 
-/// Things are put side by side, whatever they are called.
+/// Whether a question compares things, named or not.
 pub(super) fn compares(question: &str) -> bool {
     COMPARE.is_match(question)
 }
 
-/// The same, where two things are named.
+/// Whether a question that names two things compares them.
 pub(super) fn asks_of_two(question: &str) -> bool {
     COMPARE.is_match(question) || OF_TWO.is_match(question)
 }
 
-/// What has not happened yet is asked for.
+/// Whether a question asks for what has not happened yet.
 pub(super) fn looks_ahead(question: &str) -> bool {
     FORESEE.is_match(question)
 }
 
-/// One thing is named by another.
+/// Whether a question names one thing by another.
 pub(super) fn is_chain(question: &str) -> bool {
     CHAIN.is_match(question) || TWICE_REMOVED.is_match(question) || RELATED.is_match(question)
 }

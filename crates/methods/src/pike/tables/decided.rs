@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::asked::Asked;
 use super::{Computed, Reader, class_of};
-use crate::pike::lacking;
+use crate::pike::refusal;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -80,7 +80,7 @@ impl Reader {
                 let language = Language::of(question.query());
                 let why = self.unclear(ports, question).await?;
                 return Ok(
-                    why.map(|why| lacking(run, TaskClass::Quantitative, Some(why), language))
+                    why.map(|why| refusal(run, TaskClass::Quantitative, Some(why), language))
                 );
             }
             (None, Asked::NoTable | Asked::NoPlan) => return Ok(None),
@@ -147,7 +147,7 @@ pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed
         statements: readings.iter().map(Computed::statement).collect(),
     };
     let class = readings.first().map_or(TaskClass::Quantitative, |first| class_of(&first.reading));
-    lacking(run, class, Some(why), Language::of(question.query()))
+    refusal(run, class, Some(why), Language::of(question.query()))
 }
 
 /// Whether each number of the question stands in the plans of a reading, perhaps in thousands or millions: a condition that

@@ -4,13 +4,13 @@ use pikerag_knowledge::{Schema, TaskClass};
 use pikerag_prompt::{Reply, Unreadable, at_most, object, shape, text};
 use serde_json::json;
 
-/// What a model says of a question.
-pub(super) struct Said {
+/// A model's classification of a question.
+pub(super) struct ClassReply {
     pub(super) class: TaskClass,
     pub(super) reason: String,
 }
 
-impl Reply for Said {
+impl Reply for ClassReply {
     fn schema() -> Option<Schema> {
         let names: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
         let keys = json!({"reason": at_most(200), "class": {"type": "string", "enum": names}});
@@ -27,4 +27,4 @@ impl Reply for Said {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_class: Said }
+pikerag_test_support::fuzz_replies! { reply_class: ClassReply }
