@@ -1,5 +1,5 @@
-//! How do things compare? What the documents tell of each is aligned by attribute, each cell with its source, and the
-//! verdict is told from that table (PIKE-RAG §3.2, comparative questions).
+//! Compares things in a table by attribute, where each cell has its source, and draws the verdict from that
+//! table (PIKE-RAG §3.2, comparative questions).
 
 mod records;
 
@@ -32,7 +32,7 @@ const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compar
 /// Chunks for the question, and for each thing.
 const FOUND: usize = 6;
 const FOR_EACH: usize = 4;
-/// Things that are put side by side, at most.
+/// Things that are compared, at most.
 const THINGS: usize = 6;
 
 /// Compares what the question names.
@@ -102,7 +102,7 @@ fn without(query: &str, things: &[String]) -> String {
     things.iter().fold(query.to_owned(), |rest, thing| rest.replace(thing.as_str(), " "))
 }
 
-/// A table that a model filled in, each cell held against the documents.
+/// Answers with a table that a model fills in, each cell checked against the documents.
 async fn by_model(
     ports: &Ports,
     run: &mut Run,
@@ -113,22 +113,22 @@ async fn by_model(
     let (asked, form) = (quiet_headings(&question.text), how_to_answer(question));
     let inputs =
         [("form", form.as_ref()), ("context", shown.as_str()), ("question", asked.as_str())];
-    let Some(said) = run.ask::<Said>(ports, &PROMPT, &inputs).await? else {
+    let Some(reply) = run.ask::<ComparisonReply>(ports, &PROMPT, &inputs).await? else {
         return Ok(nothing(Reason::TableUnreadable));
     };
     let chunk_of = |passage: usize| {
         let held = passage.checked_sub(1).and_then(|at| context.chunks.get(at));
         held.or_else(|| context.chunks.first()).map(|held| held.chunk.id)
     };
-    let cells = || said.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let cells = || reply.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let claims: Vec<Claim> = cells()
         .filter(|cell| !cell.quote.is_empty())
         .filter_map(|cell| {
             Some(Claim { chunk: chunk_of(cell.passage)?, quote: cell.quote.clone() })
         })
         .collect();
-    let citations = cite(ports.base.as_ref(), &context, &said.answer, &claims).await?;
-    let rows = said.rows.iter().map(|row| ComparedBy {
+    let citations = cite(ports.base.as_ref(), &context, &reply.answer, &claims).await?;
+    let rows = reply.rows.iter().map(|row| ComparedBy {
         attribute: row.attribute.clone(),
         cells: row
             .cells
@@ -141,14 +141,14 @@ async fn by_model(
             .collect(),
     });
     let mut worked = Worked::of(TaskClass::Comparative);
-    worked.comparison = Some(Comparison { things: said.things.clone(), rows: rows.collect() });
-    run.push(Event::Answered { answer: said.answer.clone() });
+    worked.comparison = Some(Comparison { things: reply.things.clone(), rows: rows.collect() });
+    run.push(Event::Answered { answer: reply.answer.clone() });
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     Ok(Outcome::Answered(Answer {
-        text: said.answer,
-        rationale: said.rationale,
+        text: reply.answer,
+        rationale: reply.rationale,
         refused: false,
-        missing: said.lacking.into_iter().collect(),
+        missing: reply.lacking.into_iter().collect(),
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
@@ -165,26 +165,26 @@ pub(super) fn number_of(citations: &[Citation], quote: &str) -> Option<usize> {
     found.map(|citation| citation.number)
 }
 
-struct Said {
+struct ComparisonReply {
     things: Vec<String>,
-    rows: Vec<SaidRow>,
+    rows: Vec<ReplyRow>,
     answer: String,
     rationale: String,
     lacking: Option<String>,
 }
 
-struct SaidRow {
+struct ReplyRow {
     attribute: String,
-    cells: Vec<Option<SaidCell>>,
+    cells: Vec<Option<ReplyCell>>,
 }
 
-struct SaidCell {
+struct ReplyCell {
     text: String,
     passage: usize,
     quote: String,
 }
 
-impl Reply for Said {
+impl Reply for ComparisonReply {
     fn schema() -> Option<Schema> {
         let cell = json!({
             "type": ["object", "null"],
@@ -221,13 +221,13 @@ impl Reply for Said {
             let text = text(cell, "text").ok().filter(|text| !text.is_empty())?;
             let passage = cell.get("passage").and_then(Json::as_u64).unwrap_or(0);
             let quote = pikerag_prompt::text(cell, "quote").unwrap_or_default();
-            Some(SaidCell { text, passage: usize::try_from(passage).unwrap_or(0), quote })
+            Some(ReplyCell { text, passage: usize::try_from(passage).unwrap_or(0), quote })
         };
         let rows = list(&object, "rows").into_iter().filter_map(|row| {
-            let mut cells: Vec<Option<SaidCell>> =
+            let mut cells: Vec<Option<ReplyCell>> =
                 list(&row, "cells").iter().take(things.len()).map(cell).collect();
             cells.resize_with(things.len(), || None);
-            Some(SaidRow { attribute: text(&row, "attribute").ok()?, cells })
+            Some(ReplyRow { attribute: text(&row, "attribute").ok()?, cells })
         });
         Ok(Self {
             rows: rows.collect(),
@@ -240,9 +240,9 @@ impl Reply for Said {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_comparison: Said }
+pikerag_test_support::fuzz_replies! { reply_comparison: ComparisonReply }
 
-/// Without a model: what stands about each, and no verdict.
+/// Without a model: quotes about each thing, and no verdict.
 async fn by_quotes(
     ports: &Ports,
     run: &mut Run,
@@ -259,9 +259,9 @@ async fn by_quotes(
         let found = retrieve(ports, &about, params).await?;
         let mut context = Context::default();
         for chunk in fetch(ports, &found).await? {
-            // Of a thing that nothing names nothing is quoted.
-            let said = folded(&format!("{} {}", chunk.full_title(), chunk.text));
-            if format!(" {said} ").contains(&format!(" {} ", folded(thing))) {
+            // Only passages that name the thing are quoted.
+            let words = folded(&format!("{} {}", chunk.full_title(), chunk.text));
+            if format!(" {words} ").contains(&format!(" {} ", folded(thing))) {
                 context.add(1, chunk.clone());
             }
         }

@@ -1,5 +1,5 @@
-//! What could be done? Several agents, each with its own perspective, retrieval and room, think at once; they judge each
-//! other's ideas, and a coordinator puts together what they came to (PIKE-RAG §5.5).
+//! Finds ideas for creative questions. Several agents, each with its own perspective, retrieval and budget,
+//! think at the same time and judge each other's ideas; a coordinator merges the ideas (PIKE-RAG §5.5).
 
 mod agent;
 mod merge;
@@ -25,7 +25,7 @@ use super::{Outcome, Params, nothing};
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
-/// Words of our own formats: weak models give them back in place of words of theirs.
+/// Words of our own formats, which weak models return in place of their own.
 const ECHOED: [&str; 10] = [
     "a few words",
     "one sentence",
@@ -39,17 +39,17 @@ const ECHOED: [&str; 10] = [
     "empty",
 ];
 
-/// What a reply says under a key; `None` where that is nothing, or an echo of the format.
-fn said(reply: &Value, key: &str) -> Option<String> {
-    let said = text(reply, key).ok()?;
-    let bare = said.trim().trim_end_matches(['.', '。', '…']).to_lowercase();
-    (!bare.is_empty() && !ECHOED.contains(&bare.as_str())).then_some(said)
+/// The text of a reply under a key; `None` where it is empty, or an echo of the format.
+fn own_words(reply: &Value, key: &str) -> Option<String> {
+    let words = text(reply, key).ok()?;
+    let bare = words.trim().trim_end_matches(['.', '。', '…']).to_lowercase();
+    (!bare.is_empty() && !ECHOED.contains(&bare.as_str())).then_some(words)
 }
 
-/// Thinks about a question; without a model it says what that takes.
+/// Answers a question with ideas; without a model it says that ideas need one.
 ///
 /// # Errors
-/// No agent came to anything: the first one's error. The run was cancelled.
+/// All agents failed: the first one's error. The run was cancelled.
 pub(super) async fn answer(
     ports: &Ports,
     run: &mut Run,
@@ -65,7 +65,7 @@ pub(super) async fn answer(
         let agents = agents(ports, perspectives.get(..count).unwrap_or_default())?;
         match thoughts(ports, run, question, params, &agents).await {
             Ok(thoughts) => break (agents, thoughts),
-            // No share held a single call, and so none was made: fewer have larger ones.
+            // No share was enough for one call, and so none was made: fewer agents have larger shares.
             Err(error) if 1 < count && is_over_budget(&error) => {
                 count /= 2;
                 run.push(Event::Noted { note: Note::FewerAgents { agents: count }.into() });
@@ -85,7 +85,8 @@ fn is_over_budget(error: &SolveError) -> bool {
     matches!(error.model(), Some(ModelError::OverBudget { .. }))
 }
 
-/// An agent of each perspective, with its model and its share of what may still be spent; the coordinator has one too.
+/// An agent for each perspective, with its models and its share of the remaining budget; the coordinator has
+/// a share, too.
 fn agents<'a>(
     ports: &Ports,
     perspectives: &'a [Perspective],
@@ -106,7 +107,7 @@ fn agents<'a>(
     perspectives.iter().enumerate().map(agent).collect()
 }
 
-/// What the agents think, all at once; one that fails is told, and the others go on.
+/// The ideas of all agents, at the same time; a failed agent is noted in the trace, and the others go on.
 async fn thoughts(
     ports: &Ports,
     run: &mut Run,
@@ -145,7 +146,7 @@ fn failed(run: &mut Run, agent: &Agent<'_>, error: &SolveError) {
     run.push(Event::Noted { note: note.into() });
 }
 
-/// What each agent says of the others' ideas, all at once.
+/// The judgements of all agents on the others' ideas, at the same time.
 async fn judgements(
     run: &mut Run,
     question: &Question,
@@ -175,7 +176,7 @@ async fn judgements(
     Ok(all)
 }
 
-/// The ideas with their evidence held against the documents.
+/// Answers with the ideas, whose evidence is checked against the documents.
 async fn written(
     ports: &Ports,
     run: &mut Run,

@@ -1,5 +1,5 @@
-//! What will be? The records as a series, the series carried on by the model that would have erred least, or refused with
-//! what is lacking; kinds by how often they came (PIKE-RAG §5.4).
+//! Forecasts from records: continues a series by the model with the smallest past error, or refuses and says
+//! what is missing; gives kinds by how often they came (PIKE-RAG §5.4).
 
 mod kinds;
 
@@ -22,18 +22,18 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use pikerag_records::inquiry::{Form, Inquiry};
 
-/// What came of looking ahead.
+/// The result of a forecast.
 pub(super) enum Ahead {
     Answered(Box<Answer>),
-    /// There is nothing to carry on: what is lacking.
+    /// There is nothing to continue: what is missing.
     Lacks(Option<Reason>),
-    /// What is asked for lies within the records: it is a count, and no forecast.
+    /// The period lies within the records: the answer is a count, and no forecast.
     Happened {
         last: String,
     },
 }
 
-/// Carries on what the inquiry asks for.
+/// Forecasts what the inquiry asks for.
 ///
 /// # Errors
 /// See [`tabulate`].
@@ -48,7 +48,7 @@ pub(super) async fn answer(
     match &inquiry.form {
         Form::Series { date, by, until, periods } => {
             let ahead = Asked { date, by: *by, until: until.as_deref(), periods: *periods };
-            carried_on(ports, run, language, collection, &inquiry.query, ahead).await
+            continue_series(ports, run, language, collection, &inquiry.query, ahead).await
         }
         Form::Kinds { field, date } => {
             kinds(ports, run, language, collection, &inquiry.query, field, date.as_deref()).await
@@ -57,7 +57,7 @@ pub(super) async fn answer(
     }
 }
 
-/// What is asked for of the time to come.
+/// The time for which the question wants a forecast.
 struct Asked<'a> {
     date: &'a str,
     by: By,
@@ -73,7 +73,7 @@ pub(super) fn step(by: By) -> Step {
     }
 }
 
-async fn carried_on(
+async fn continue_series(
     ports: &Ports,
     run: &mut Run,
     language: Language,
@@ -86,7 +86,7 @@ async fn carried_on(
     let query = RecordQuery { group, order: Order::Key, limit: None, ..query.clone() };
     let table = tabulate(ports, run, collection, &query)?;
     let is_count = matches!(query.measure, Measure::Count | Measure::Different(_));
-    // A sum of nothing is 0 too, a mean of nothing is not known.
+    // A sum over no records is 0 too, a mean is unknown.
     let has_zeros = is_count || matches!(query.measure, Measure::Sum(_));
     let found = match series(&table, has_zeros) {
         Ok(found) => Series { is_count, ..found },
@@ -119,11 +119,11 @@ async fn carried_on(
     if target <= last {
         return Ok(Ahead::Happened { last: last.to_string() });
     }
-    let foretold = match carry_on(&found, target) {
-        Ok(foretold) => foretold,
-        Err(lacking) => return Ok(Ahead::Lacks(Some(lacking))),
+    let forecast_made = match carry_on(&found, target) {
+        Ok(forecast_made) => forecast_made,
+        Err(why) => return Ok(Ahead::Lacks(Some(why))),
     };
-    run.push(Event::Foretold { forecast: foretold.clone() });
+    run.push(Event::Foretold { forecast: forecast_made.clone() });
     let mut own = figures(collection, &query, &table);
     let mut places = Places::new(collection);
     own.rows = found
@@ -138,20 +138,20 @@ async fn carried_on(
         .collect();
     own.records = places.records;
     let wanted = if asked.until.is_some() { 1 } else { asked.periods };
-    let text = forecast_points(&foretold, wanted, found.unit.as_deref(), language);
+    let text = forecast_points(&forecast_made, wanted, found.unit.as_deref(), language);
     let past = summary(&found);
     let rationale = [
         query_words(&collection.schema.name, &query, false, language),
-        series_rationale(&foretold, &past, language),
+        series_rationale(&forecast_made, &past, language),
         coverage(&own.coverage, language),
     ];
     let mut worked = Worked::of(TaskClass::Predictive);
-    (worked.figures, worked.forecast) = (Some(own), Some(foretold));
+    (worked.figures, worked.forecast) = (Some(own), Some(forecast_made));
     let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
 }
 
-/// Carries a series on to a period after its last one.
+/// Continues a series to a period after its last one.
 ///
 /// # Errors
 /// There are too few figures, or the period is too far ahead.
@@ -200,13 +200,13 @@ pub(super) fn summary(found: &Series) -> pikerag_narrate::Series {
 
 /// The period in which a day lies.
 fn target(step: Step, until: &str) -> Option<Period> {
-    // `2020-12-31`; of a month its 31st, whichever month.
+    // `2020-12-31`; a month ends with its 31st, whatever its length.
     let label = until.get(..7)?;
     let month = Period::of(label)?;
     Some(Period::holding(step, month.first_day()))
 }
 
-/// The figures without holes: a missing one lies between its neighbours.
+/// The figures without gaps, and the periods that had none: a missing figure is interpolated between its neighbours.
 fn filled(series: &Series) -> (Vec<f64>, Vec<String>) {
     let (mut values, mut put): (Vec<f64>, Vec<String>) = (Vec::new(), Vec::new());
     for (place, (period, value)) in series.points().enumerate() {

@@ -1,5 +1,5 @@
-//! What does much text say in few words? The documents that the question names, or all passages that fit; each part is told
-//! by itself, and then all of them (PIKE-RAG §3.2, summarizing questions; §5.3.1).
+//! Summarizes the documents that a question names, or all passages that fit: first each part, then all parts
+//! together (PIKE-RAG §3.2, summarizing questions; §5.3.1).
 
 mod overview;
 mod scope;
@@ -20,7 +20,7 @@ use pikerag_prompt::{
 use pikerag_reason::{Claim, cite, how_to_answer};
 use serde_json::{Value as Json, json};
 
-use self::overview::{Overview, borne_out, overviews};
+use self::overview::{Overview, overviews, supporting_sentence};
 use self::scope::scope;
 use super::compare::number_of;
 use super::{Outcome, Params, nothing};
@@ -32,7 +32,7 @@ const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summa
 const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048);
 /// Tokens of passages in one call.
 const BATCH: u64 = 1500;
-/// Points of a part, and sentences that are quoted without a model.
+/// Points of a part, and sentences that are quoted without a model, at most.
 const POINTS: usize = 6;
 
 /// Summarizes what the question names.
@@ -57,20 +57,20 @@ pub(super) async fn answer(
         let organized = in_order(run, given, rules);
         return by_quotes(ports, run, question, organized).await;
     }
-    let scope = by_room(ports, run, given, rules, tokens).await?;
+    let scope = within_limit(ports, run, given, rules, tokens).await?;
     by_model(ports, run, question, scope).await
 }
 
-/// What is read: passages, and what stands for those that have no room.
+/// What is read: passages, and summaries of passages beyond the token limit.
 struct Scope {
     passages: Organized,
     overviews: Vec<Overview>,
-    /// Passages that the overviews stand for.
-    stood_for: usize,
+    /// The number of passages that the overviews represent.
+    n_represented: usize,
 }
 
-/// All passages where there is room for them; else a quarter of the room is for what was said of the others.
-async fn by_room(
+/// All passages where they fit into `tokens`; else a quarter of the tokens is for summaries of the others.
+async fn within_limit(
     ports: &Ports,
     run: &mut Run,
     given: Vec<Chunk>,
@@ -79,35 +79,35 @@ async fn by_room(
 ) -> Result<Scope, SolveError> {
     let narrow = organize(given.clone(), Rules { tokens: Some(tokens - tokens / 4), ..rules });
     let all = organize(given.clone(), rules);
-    let has_room = all.left_out.iter().all(|(_, why)| *why != LeftOut::NoRoom);
-    let (overviews, stood_for) = match has_room {
+    let has_all = all.left_out.iter().all(|(_, why)| *why != LeftOut::NoRoom);
+    let (overviews, n_represented) = match has_all {
         true => (Vec::new(), 0),
         false => overviews(ports, &given, &narrow, u64::from(tokens / 4)).await?,
     };
     let passages = if overviews.is_empty() { all } else { narrow };
     trace_left_out(run, given.len(), &passages);
-    Ok(Scope { passages, overviews, stood_for })
+    Ok(Scope { passages, overviews, n_represented })
 }
 
-/// Chunks that one call reads, with their numbers from 1 on.
+/// The chunks of each call, with their numbers from 1 on.
 fn batches(chunks: &[Chunk]) -> Vec<Vec<(usize, &Chunk)>> {
     let mut batches: Vec<Vec<(usize, &Chunk)>> = Vec::new();
-    let mut room = 0;
+    let mut left = 0;
     for numbered in (1..).zip(chunks) {
         let tokens = tokens_of(numbered.1);
-        match batches.last_mut().filter(|_| tokens <= room) {
+        match batches.last_mut().filter(|_| tokens <= left) {
             Some(batch) => batch.push(numbered),
             None => {
                 batches.push(vec![numbered]);
-                room = BATCH;
+                left = BATCH;
             }
         }
-        room = room.saturating_sub(tokens);
+        left = left.saturating_sub(tokens);
     }
     batches
 }
 
-/// Points of each part, all parts at once; then the summary of the points.
+/// Asks for the points of all parts at once, then for a summary of the points.
 async fn by_model(
     ports: &Ports,
     run: &mut Run,
@@ -116,8 +116,12 @@ async fn by_model(
 ) -> Result<Outcome, SolveError> {
     let asked = quiet_headings(&question.text);
     let Scope { passages, overviews, .. } = &scope;
-    let read: Vec<Chunk> =
-        passages.kept.iter().chain(overviews.iter().map(|told| &told.shown)).cloned().collect();
+    let read: Vec<Chunk> = passages
+        .kept
+        .iter()
+        .chain(overviews.iter().map(|overview| &overview.shown))
+        .cloned()
+        .collect();
     let batches = batches(&read);
     let shown: Vec<String> =
         batches.iter().map(|batch| numbered_passages(batch.iter().copied())).collect();
@@ -143,10 +147,10 @@ async fn by_model(
     let (lines, form) = (quiet_headings(&lines.join("\n")), how_to_answer(question));
     let inputs =
         [("form", form.as_ref()), ("points", lines.as_str()), ("question", asked.as_str())];
-    let said = run.ask::<Whole>(ports, &WHOLE, &inputs).await?;
-    let (text, used) = match said {
-        Some(said) => (said.answer, said.points),
-        // The points themselves are a summary.
+    let whole = run.ask::<Whole>(ports, &WHOLE, &inputs).await?;
+    let (text, used) = match whole {
+        Some(whole) => (whole.answer, whole.points),
+        // The points themselves serve as a summary.
         None => (
             points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>().join(" "),
             Vec::new(),
@@ -163,7 +167,7 @@ async fn by_model(
         }
         let Some(overview) = at.checked_sub(passages.kept.len()) else { continue };
         let Some(overview) = overviews.get(overview) else { continue };
-        if let Some((chunk, claim)) = borne_out(ports, overview, &point.text).await? {
+        if let Some((chunk, claim)) = supporting_sentence(ports, overview, &point.text).await? {
             context.add(1, chunk);
             claims.push(claim);
         }
@@ -173,7 +177,7 @@ async fn by_model(
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     Ok(Outcome::Answered(Answer {
         text,
-        rationale: covered(passages, scope.stood_for, Language::of(question.query())),
+        rationale: covered(passages, scope.n_represented, Language::of(question.query())),
         refused: false,
         missing: Vec::new(),
         written_by: WrittenBy::LanguageModel { model },
@@ -183,24 +187,24 @@ async fn by_model(
     }))
 }
 
-/// How much was read, and of how many passages no more than a summary.
-fn covered(organized: &Organized, stood_for: usize, language: Language) -> String {
+/// How much was read, and how many passages only as a summary.
+fn covered(organized: &Organized, n_represented: usize, language: Language) -> String {
     let documents: BTreeSet<SourceId> = organized.kept.iter().map(|chunk| chunk.source).collect();
     let unread = organized.reasons().into_iter().map(|(why, count)| match why {
         // Their summaries were read.
-        LeftOut::NoRoom => (why, count - stood_for.min(count)),
+        LeftOut::NoRoom => (why, count - n_represented.min(count)),
         _ => (why, count),
     });
     let scope = SummaryScope {
         passages: organized.kept.len(),
         documents: documents.len(),
-        summarized: stood_for,
+        summarized: n_represented,
         left_out: unread.filter(|(_, count)| 0 < *count).collect(),
     };
     summary_scope(&scope, language)
 }
 
-/// Without a model: the sentences that stand for the others, in reading order.
+/// Without a model: the central sentences, in reading order.
 async fn by_quotes(
     ports: &Ports,
     run: &mut Run,
@@ -230,8 +234,8 @@ async fn by_quotes(
     }))
 }
 
-/// The sentences whose words most other sentences share, each unlike those chosen before (maximal marginal relevance over
-/// terms).
+/// The sentences whose words most other sentences share, each different from those chosen before (maximal
+/// marginal relevance over terms).
 fn central(chunks: &[Chunk]) -> Vec<Claim> {
     let mut all: Vec<(usize, &Chunk, String, Vec<String>)> = Vec::new();
     for chunk in chunks.iter().filter(|chunk| chunk.table.is_none()) {
@@ -247,7 +251,7 @@ fn central(chunks: &[Chunk]) -> Vec<Claim> {
     for term in all.iter().flat_map(|(.., terms)| terms) {
         *counts.entry(term).or_default() += 1;
     }
-    // A word of one sentence stands for nothing else.
+    // A word of a single sentence relates it to no other.
     let weight = |term: &String| match counts.get(term.as_str()) {
         Some(count) if 1 < *count => (*count as f64).ln(),
         _ => 0.0,
@@ -265,7 +269,7 @@ fn central(chunks: &[Chunk]) -> Vec<Claim> {
         chosen.push(best.0);
         covered.extend(&best.3);
     }
-    // Of few sentences that share no word, none stands for another: the first ones are told.
+    // If no sentences share a word, none is central, and the first ones are taken.
     if chosen.is_empty() {
         chosen.extend(0..all.len().min(POINTS));
     }
@@ -299,9 +303,9 @@ impl Reply for Points {
         let object = object(reply, &["points"])?;
         let points = object.get("points").and_then(Json::as_array).cloned().unwrap_or_default();
         let point = |point: &Json| {
-            let said = text(point, "point").ok().or_else(|| point.as_str().map(str::to_owned));
+            let words = text(point, "point").ok().or_else(|| point.as_str().map(str::to_owned));
             Some(Point {
-                text: said.filter(|said| !said.is_empty())?,
+                text: words.filter(|words| !words.is_empty())?,
                 passage: point
                     .get("passage")
                     .and_then(Json::as_u64)

@@ -1,4 +1,4 @@
-//! How do things compare by their records? A number, a date or a sameness decides; no model has a hand in it.
+//! Compares things by their records: a number, a date or an equal value decides, without a model.
 
 use pikerag_knowledge::records::FieldType;
 use pikerag_knowledge::worked::{ComparedBy, ComparedCell, Comparison, Coverage, Figure, Figures};
@@ -14,9 +14,9 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use pikerag_language::pattern;
 
-/// Which way the verdict looks.
+/// The value that the verdict looks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Wanted {
     Least,
     Greatest,
     Same,
@@ -37,7 +37,7 @@ pattern!(
 );
 pattern!(SAME, r"\bsame\b|相同|一样|一致");
 
-/// A table of records, where all things have one; the verdict where a number, a date or a sameness decides it.
+/// Answers with a table of records, if all things have one and a number, a date or an equal value decides.
 pub(super) async fn by_records(
     ports: &Ports,
     run: &mut Run,
@@ -49,7 +49,7 @@ pub(super) async fn by_records(
         things.iter().map(|thing| thing_of(collection, thing)).collect();
     let Some(places) = places.filter(|places| 2 <= places.len()) else { return Ok(None) };
     let rest = without(question.query(), things);
-    let Some((field, way)) = deciding(&collection.schema, &rest) else { return Ok(None) };
+    let Some((field, wanted)) = deciding(&collection.schema, &rest) else { return Ok(None) };
     collection.trace(run);
     let frame = &collection.unified.frame;
     let mut at = Places::new(collection);
@@ -75,7 +75,7 @@ pub(super) async fn by_records(
         .iter()
         .map(|thing| frame.cell(*thing, &field).map(|cell| cell.value.to_string()))
         .collect();
-    let Some(verdict) = verdict(collection, &places, &field, way) else { return Ok(None) };
+    let Some(verdict) = verdict(collection, &places, &field, wanted) else { return Ok(None) };
     let cells = shown.iter().zip(&rows).map(|(shown, row)| {
         let first = row.things.first().and_then(|records| records.first());
         Some(ComparedCell { text: shown.clone()?, citation: first.map(|place| place + 1) })
@@ -85,9 +85,9 @@ pub(super) async fn by_records(
         rows: vec![ComparedBy { attribute: field.clone(), cells: cells.collect() }],
     };
     let language = Language::of(question.query());
-    let text = match (way, verdict.as_slice()) {
-        (Way::Same, []) => Sentence::IsSame(false).in_words(language),
-        (Way::Same, _) => Sentence::IsSame(true).in_words(language),
+    let text = match (wanted, verdict.as_slice()) {
+        (Wanted::Same, []) => Sentence::IsSame(false).in_words(language),
+        (Wanted::Same, _) => Sentence::IsSame(true).in_words(language),
         (_, names) => names.join(language.separator()),
     };
     let rationale = compared_field(&collection.schema.name, &field, language);
@@ -104,21 +104,21 @@ pub(super) async fn by_records(
     reckoned(ports, run, text, rationale, worked).await.map(Some)
 }
 
-/// The thing that bears a name, if exactly one does.
+/// The thing with a name, if exactly one has it.
 fn thing_of(collection: &Collection, thing: &str) -> Option<usize> {
     let wanted = folded(thing);
     let frame = &collection.unified.frame;
-    let bears = |place: &usize| {
+    let has_name = |place: &usize| {
         let mut fields = collection.schema.key.iter();
         fields.any(|field| frame.cell(*place, field).is_some_and(|cell| cell.folded == wanted))
     };
-    let mut found = (0..frame.things.len()).filter(bears);
+    let mut found = (0..frame.things.len()).filter(has_name);
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
-/// The field that decides, and which way.
-fn deciding(schema: &RecordSchema, rest: &str) -> Option<(String, Way)> {
+/// The field that decides, and the value that the verdict looks for.
+fn deciding(schema: &RecordSchema, rest: &str) -> Option<(String, Wanted)> {
     let asked = concepts(rest);
     let fit = |name: &str| concepts(name).intersection(&asked).count();
     let of_kind = |kind: FieldType| {
@@ -135,32 +135,32 @@ fn deciding(schema: &RecordSchema, rest: &str) -> Option<(String, Way)> {
             .filter(|field| !schema.key.contains(&field.name) && 0 < fit(&field.name));
         return text
             .max_by_key(|field| fit(&field.name))
-            .map(|field| (field.name.clone(), Way::Same));
+            .map(|field| (field.name.clone(), Wanted::Same));
     }
-    let ways = [
-        (&*EARLY, FieldType::Date, Way::Least),
-        (&*LATE, FieldType::Date, Way::Greatest),
-        (&*MORE, FieldType::Number, Way::Greatest),
-        (&*LESS, FieldType::Number, Way::Least),
+    let rules = [
+        (&*EARLY, FieldType::Date, Wanted::Least),
+        (&*LATE, FieldType::Date, Wanted::Greatest),
+        (&*MORE, FieldType::Number, Wanted::Greatest),
+        (&*LESS, FieldType::Number, Wanted::Least),
     ];
-    let mut ways = ways.into_iter().filter(|(pattern, ..)| pattern.is_match(rest));
-    ways.find_map(|(_, kind, way)| Some((of_kind(kind)?, way)))
+    let mut rules = rules.into_iter().filter(|(pattern, ..)| pattern.is_match(rest));
+    rules.find_map(|(_, kind, wanted)| Some((of_kind(kind)?, wanted)))
 }
 
-/// The names of those that it is; all of them where they are the same. `None` where a value is missing, or values cannot be
-/// compared.
+/// The names of the things with the wanted value; for `Same`, all names or none. `None` where a value is
+/// missing, or values cannot be compared.
 fn verdict(
     collection: &Collection,
     places: &[usize],
     field: &str,
-    way: Way,
+    wanted: Wanted,
 ) -> Option<Vec<String>> {
     let frame = &collection.unified.frame;
     let values: Option<Vec<&Value>> =
         places.iter().map(|place| frame.cell(*place, field).map(|cell| &cell.value)).collect();
     let values = values?;
     let named = |place: &usize| name(collection, *place);
-    if way == Way::Same {
+    if wanted == Wanted::Same {
         let is_same = values
             .windows(2)
             .all(|pair| matches!(pair, [a, b] if folded(&a.to_string()) == folded(&b.to_string())));
@@ -177,7 +177,7 @@ fn verdict(
     let mut best: Vec<usize> = vec![0];
     for at in 1..values.len() {
         let ordering = order(values.get(at)?, values.get(*best.first()?)?)?;
-        let ordering = if way == Way::Least { ordering } else { ordering.reverse() };
+        let ordering = if wanted == Wanted::Least { ordering } else { ordering.reverse() };
         match ordering {
             std::cmp::Ordering::Less => best = vec![at],
             std::cmp::Ordering::Equal => best.push(at),

@@ -1,4 +1,4 @@
-//! What does one agent come to? It looks up what its perspective needs, thinks, and later judges what the others thought.
+//! Runs one agent: it searches for its perspective, thinks, and later judges the ideas of the others.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use pikerag_prompt::{
 use pikerag_reason::Claim;
 use serde_json::{Value as Json, json};
 
-use super::{Params, said};
+use super::{Params, own_words};
 use crate::organizing::gathered;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
@@ -21,12 +21,12 @@ use crate::run::Run;
 const THINK: Prompt =
     Prompt::new(Role::Reason, include_str!("../../prompts/ideas.md"), 1200).at(0.7);
 const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/critique.md"), 900);
-/// Chunks that an agent finds.
+/// Chunks that an agent finds, at most.
 const FOUND: usize = 8;
-/// Ideas of one agent.
+/// Ideas of one agent, at most.
 const IDEAS: usize = 3;
 
-/// Who looks through whose eyes, with which models.
+/// An agent with its perspective and its models.
 pub(super) struct Agent<'a> {
     /// Its place.
     pub(super) at: usize,
@@ -45,29 +45,29 @@ pub(super) struct Thought {
     pub(super) text: String,
     pub(super) evidence: Vec<Claim>,
     pub(super) gap: Option<Gap>,
-    /// What the agent has read.
+    /// The chunks that the agent has read.
     pub(super) chunks: Vec<Chunk>,
 }
 
-/// What an agent says of another one's idea.
+/// An agent's judgement on another agent's idea.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
     /// The idea, by its place.
     pub(super) thought: usize,
     /// From 1 to 5.
     pub(super) score: f64,
-    /// What speaks against it; may be empty.
+    /// The objection to it; may be empty.
     pub(super) against: String,
-    /// Who says so.
+    /// The perspective of the judging agent, by its place.
     pub(super) perspective: usize,
 }
 
-/// Another seed draws other ideas; agents never share a draw.
+/// The sample of an agent: another seed draws other ideas, and no two of 16 agents share a sample.
 fn sample(params: Params, at: usize) -> u32 {
     params.seed.wrapping_mul(16).wrapping_add(at as u32)
 }
 
-/// Looks things up, and thinks.
+/// Searches for passages, and thinks.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -101,11 +101,11 @@ pub(super) async fn think(
         ("context", shown.as_str()),
         ("question", asked.as_str()),
     ];
-    let said =
+    let reply =
         ask_sample::<Ideas>(model, &THINK, &inputs, sample(params, at), &mut run.account).await;
-    let said = run.readable(Role::Reason, said)?;
+    let reply = run.readable(Role::Reason, reply)?;
     let mut thoughts = Vec::new();
-    for idea in said.map(|said| said.0).unwrap_or_default() {
+    for idea in reply.map(|reply| reply.0).unwrap_or_default() {
         let evidence = idea.evidence.into_iter().filter_map(|(passage, quote)| {
             let chunk = passage.checked_sub(1).and_then(|at| kept.get(at));
             let chunk = chunk.or_else(|| kept.first())?;
@@ -164,10 +164,10 @@ pub(super) async fn judge(
         ("ideas", ideas.as_str()),
         ("question", asked.as_str()),
     ];
-    let said =
+    let reply =
         ask_sample::<Critique>(model, &JUDGE, &inputs, sample(params, at), &mut run.account).await;
-    let said = run.readable(Role::Grade, said)?;
-    let judged = said.map(|said| said.0).unwrap_or_default().into_iter().filter_map(
+    let reply = run.readable(Role::Grade, reply)?;
+    let judged = reply.map(|reply| reply.0).unwrap_or_default().into_iter().filter_map(
         |(idea, score, against)| {
             let (thought, _) = others.get(idea.checked_sub(1)?)?;
             Some(Judgement { thought: *thought, score, against, perspective: at })
@@ -176,9 +176,9 @@ pub(super) async fn judge(
     Ok(judged.collect())
 }
 
-struct Ideas(Vec<SaidIdea>);
+struct Ideas(Vec<IdeaReply>);
 
-struct SaidIdea {
+struct IdeaReply {
     title: String,
     text: String,
     evidence: Vec<(usize, String)>,
@@ -207,14 +207,14 @@ impl Reply for Ideas {
             Some((usize::try_from(passage).unwrap_or(0), words))
         };
         let idea = |one: &Json| {
-            let said = |key: &str| said(one, key);
-            let body = said("idea").or_else(|| said("text"))?;
-            let gap = said("missing")
-                .map(|missing| Gap { missing, next_step: said("next_step").unwrap_or_default() });
+            let words = |key: &str| own_words(one, key);
+            let body = words("idea").or_else(|| words("text"))?;
+            let gap = words("missing")
+                .map(|missing| Gap { missing, next_step: words("next_step").unwrap_or_default() });
             let evidence =
                 one.get("evidence").and_then(Json::as_array).cloned().unwrap_or_default();
-            Some(SaidIdea {
-                title: said("title").unwrap_or_else(|| body.chars().take(60).collect()),
+            Some(IdeaReply {
+                title: words("title").unwrap_or_else(|| body.chars().take(60).collect()),
                 text: body,
                 evidence: evidence.iter().filter_map(quote).collect(),
                 gap,
@@ -227,7 +227,7 @@ impl Reply for Ideas {
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_ideas: Ideas }
 
-/// Idea from 1, score from 1 to 5, what speaks against it.
+/// The number of an idea from 1, a score from 1 to 5, and an objection.
 struct Critique(Vec<(usize, f64, String)>);
 
 impl Reply for Critique {
@@ -249,7 +249,7 @@ impl Reply for Critique {
         let one = |one: &Json| {
             let idea = usize::try_from(one.get("idea")?.as_u64()?).ok()?;
             let score = one.get("score").and_then(Json::as_f64).unwrap_or(3.0).clamp(1.0, 5.0);
-            Some((idea, score, said(one, "against").unwrap_or_default()))
+            Some((idea, score, own_words(one, "against").unwrap_or_default()))
         };
         Ok(Self(list.iter().filter_map(one).collect()))
     }

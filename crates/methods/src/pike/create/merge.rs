@@ -1,5 +1,5 @@
-//! What do all agents together say? A coordinator puts the same ideas together, ranks them and keeps what speaks against
-//! them; where its reply cannot be read, or there is no room for it, the judgements alone rank.
+//! Merges the ideas of all agents: a coordinator joins equal ideas, ranks them and keeps the objections.
+//! Without its reply, which may be unreadable or beyond the budget, the judgements alone rank.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,22 +14,22 @@ use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
 use super::agent::{Judgement, Thought};
-use super::said;
+use super::own_words;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048);
-/// Ideas of an answer.
+/// Ideas of an answer, at most.
 const IDEAS: usize = 8;
-/// The share of terms that two ideas have in common where they are one.
+/// The share of common terms from which on two ideas are one.
 const ONE: f64 = 0.6;
 
 /// Before the scores of an idea, in a prompt.
 const JUDGED: &str = " [judged";
 
 /// A model's words without the scores that it was shown.
-fn unjudged(said: &str) -> String {
-    let mut parts = said.split(JUDGED);
+fn unjudged(reply: &str) -> String {
+    let mut parts = reply.split(JUDGED);
     let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         words.push_str(part.split_once(']').map_or("", |(_, rest)| rest));
@@ -37,7 +37,7 @@ fn unjudged(said: &str) -> String {
     words
 }
 
-/// What the coordinator came to.
+/// The coordinator's result.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
     pub(super) answer: String,
@@ -55,7 +55,7 @@ pub(super) struct MergedIdea {
     pub(super) dissent: Vec<String>,
 }
 
-/// Puts the thoughts together. Ideas that the coordinator leaves out come behind those that it ranks.
+/// Merges the thoughts. Ideas that the coordinator leaves out come after those that it ranks.
 ///
 /// # Errors
 /// The run was cancelled.
@@ -71,8 +71,8 @@ pub(super) async fn merge(
     if thoughts.is_empty() {
         return Ok(Merged::default());
     }
-    let said = match asked(ports, run, question, perspectives, thoughts, judged).await {
-        Ok(said) => said,
+    let reply = match asked(ports, run, question, perspectives, thoughts, judged).await {
+        Ok(reply) => reply,
         Err(SolveError::Cancelled) => return Err(SolveError::Cancelled),
         Err(error) => {
             let note = Note::CoordinatorFailed { error: error.to_string() };
@@ -80,10 +80,10 @@ pub(super) async fn merge(
             None
         }
     };
-    let Some(said) = said else { return Ok(plainly(question, ranked)) };
+    let Some(reply) = reply else { return Ok(plainly(question, ranked)) };
     let mut ideas: Vec<MergedIdea> = Vec::new();
     let mut used: BTreeSet<usize> = BTreeSet::new();
-    for idea in said.ideas {
+    for idea in reply.ideas {
         let from: Vec<usize> = idea
             .from
             .iter()
@@ -94,16 +94,16 @@ pub(super) async fn merge(
             continue;
         }
         let dissent = dissent(perspectives, judged, &from);
-        // Where the coordinator has no words of its own, those of the first idea stand.
+        // Where the coordinator has no words of its own, those of the first thought are used.
         let first = from.first().and_then(|at| thoughts.get(*at));
-        let own = |said: String, of: fn(&Thought) -> &String| match said.is_empty() {
+        let own = |words: String, of: fn(&Thought) -> &String| match words.is_empty() {
             true => first.map(of).cloned().unwrap_or_default(),
-            false => said,
+            false => words,
         };
         let (title, text) = (own(idea.title, |of| &of.title), own(idea.text, |of| &of.text));
         ideas.push(MergedIdea { title, text, from, dissent });
     }
-    // Nothing is dropped: what was not ranked comes last.
+    // Ideas that were not ranked come last.
     for idea in ranked {
         if idea.from.iter().all(|at| !used.contains(at)) {
             used.extend(&idea.from);
@@ -114,7 +114,7 @@ pub(super) async fn merge(
     if ideas.is_empty() {
         return Ok(Merged::default());
     }
-    Ok(Merged { answer: said.answer, why: said.why, ideas })
+    Ok(Merged { answer: reply.answer, why: reply.why, ideas })
 }
 
 async fn asked(
@@ -124,7 +124,7 @@ async fn asked(
     perspectives: &[Perspective],
     thoughts: &[Thought],
     judged: &[Judgement],
-) -> Result<Option<Said>, SolveError> {
+) -> Result<Option<MergeReply>, SolveError> {
     let mut lines = Vec::new();
     for (at, thought) in thoughts.iter().enumerate() {
         let name = perspectives
@@ -150,10 +150,10 @@ async fn asked(
     let (ideas, asked) = (quiet_headings(&lines.join("\n")), quiet_headings(&question.text));
     let form = how_to_answer_alone(question);
     let inputs = [("form", form.as_ref()), ("ideas", ideas.as_str()), ("question", asked.as_str())];
-    run.ask::<Said>(ports, &PROMPT, &inputs).await
+    run.ask::<MergeReply>(ports, &PROMPT, &inputs).await
 }
 
-/// What speaks against an idea, with who says so.
+/// The objections to an idea, each with its perspective.
 fn dissent(perspectives: &[Perspective], judged: &[Judgement], from: &[usize]) -> Vec<String> {
     let against =
         judged.iter().filter(|one| from.contains(&one.thought) && !one.against.trim().is_empty());
@@ -161,15 +161,15 @@ fn dissent(perspectives: &[Perspective], judged: &[Judgement], from: &[usize]) -
     for one in against {
         let name =
             perspectives.get(one.perspective).map_or("", |perspective| perspective.name.as_str());
-        let told = format!("{name}: {}", one_line(&one.against));
-        if !all.contains(&told) {
-            all.push(told);
+        let objection = format!("{name}: {}", one_line(&one.against));
+        if !all.contains(&objection) {
+            all.push(objection);
         }
     }
     all
 }
 
-/// Ideas by their mean score, those that share most of their terms as one; of equal ones the first.
+/// Ideas by their mean score; thoughts that share most of their terms are one idea. Equal scores keep their order.
 fn by_judgements(
     perspectives: &[Perspective],
     thoughts: &[Thought],
@@ -220,19 +220,19 @@ fn plainly(question: &Question, ideas: Vec<MergedIdea>) -> Merged {
     Merged { answer: titles.join(separator), why: String::new(), ideas }
 }
 
-struct Said {
+struct MergeReply {
     answer: String,
     why: String,
-    ideas: Vec<SaidIdea>,
+    ideas: Vec<ReplyIdea>,
 }
 
-struct SaidIdea {
+struct ReplyIdea {
     title: String,
     text: String,
     from: Vec<usize>,
 }
 
-impl Reply for Said {
+impl Reply for MergeReply {
     fn schema() -> Option<Schema> {
         let idea = closed(json!({
             "title": at_most(100),
@@ -253,20 +253,25 @@ impl Reply for Said {
         let object = object(reply, &["answer"])?;
         let list = object.get("ideas").and_then(Json::as_array).cloned().unwrap_or_default();
         let idea = |one: &Json| {
-            let text_of = said(one, "idea").or_else(|| said(one, "text")).unwrap_or_default();
+            let text_of =
+                own_words(one, "idea").or_else(|| own_words(one, "text")).unwrap_or_default();
             let text_of = unjudged(&text_of);
             let from = one.get("from").and_then(Json::as_array).cloned().unwrap_or_default();
             let from = from.iter().filter_map(|at| usize::try_from(at.as_u64()?).ok());
             let from = from.collect();
-            Some(SaidIdea { title: said(one, "title").unwrap_or_default(), text: text_of, from })
+            Some(ReplyIdea {
+                title: own_words(one, "title").unwrap_or_default(),
+                text: text_of,
+                from,
+            })
         };
         Ok(Self {
             answer: unjudged(&text(&object, "answer")?),
-            why: said(&object, "why").unwrap_or_default(),
+            why: own_words(&object, "why").unwrap_or_default(),
             ideas: list.iter().filter_map(idea).collect(),
         })
     }
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_coordinated: Said }
+pikerag_test_support::fuzz_replies! { reply_coordinated: MergeReply }

@@ -1,16 +1,16 @@
-//! Through whose eyes is a question looked at? Perspectives that somebody configured, or those that a model chooses for it.
+//! Chooses the perspectives on a creative question: configured ones, or those that a model chooses for it.
 
 use pikerag_knowledge::{Event, Note, Question, Role, Schema};
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, closed, object, quiet_headings, shape};
 use serde_json::{Value as Json, json};
 
-use super::{Params, said};
+use super::{Params, own_words};
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
     Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600);
-/// Perspectives where a model's reply could not be read: those of any undertaking.
+/// General perspectives, for the agents to which a model's reply gives none.
 const USUAL: [(&str, &str); 8] = [
     ("people who do the work", "what they need, what hinders them, what they would do otherwise"),
     ("cost and time", "what it costs, what it saves, how long it takes"),
@@ -22,7 +22,7 @@ const USUAL: [(&str, &str); 8] = [
     ("the long run", "what lasts, and what it leads to"),
 ];
 
-/// From `name: what it looks at`, as a model may say it.
+/// Reads `name: what it considers`, as a model may write it.
 fn read(line: &str) -> Perspective {
     let (name, about) = line.split_once([':', '：']).unwrap_or((line, ""));
     named(name.trim(), about.trim())
@@ -48,8 +48,8 @@ pub(super) async fn choose(
     if chosen.is_empty() {
         let (asked, number) = (quiet_headings(&question.text), count.to_string());
         let inputs = [("number", number.as_str()), ("question", asked.as_str())];
-        let said = run.ask::<Said>(ports, &PROMPT, &inputs).await?;
-        chosen = said.map(|said| said.0).unwrap_or_default();
+        let reply = run.ask::<PerspectivesReply>(ports, &PROMPT, &inputs).await?;
+        chosen = reply.map(|reply| reply.0).unwrap_or_default();
         for (name, about) in USUAL {
             if chosen.len() < count {
                 chosen.push(named(name, about));
@@ -62,9 +62,9 @@ pub(super) async fn choose(
     Ok(chosen)
 }
 
-struct Said(Vec<Perspective>);
+struct PerspectivesReply(Vec<Perspective>);
 
-impl Reply for Said {
+impl Reply for PerspectivesReply {
     fn schema() -> Option<Schema> {
         let one = closed(json!({"name": at_most(60), "about": at_most(200)}));
         Some(shape(
@@ -81,8 +81,8 @@ impl Reply for Said {
             let read = match one.as_str() {
                 Some(line) => read(line),
                 None => named(
-                    &said(one, "name").unwrap_or_default(),
-                    &said(one, "about").unwrap_or_default(),
+                    &own_words(one, "name").unwrap_or_default(),
+                    &own_words(one, "about").unwrap_or_default(),
                 ),
             };
             if !read.name.is_empty() && !all.iter().any(|held| held.name == read.name) {
@@ -94,4 +94,4 @@ impl Reply for Said {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_perspectives: Said }
+pikerag_test_support::fuzz_replies! { reply_perspectives: PerspectivesReply }

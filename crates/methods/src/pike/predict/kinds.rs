@@ -18,7 +18,7 @@ pub(in crate::pike) const CASES: usize = 5;
 /// Of the standard normal distribution, for an interval of 80 %.
 const Z: f64 = 1.2816;
 
-/// Which values of a field may come next: by how often each came.
+/// Answers with the values of a field that may come next, by how often each came.
 pub(super) async fn kinds(
     ports: &Ports,
     run: &mut Run,

@@ -1,4 +1,5 @@
-//! What is to be summarized? What bears a tag, documents, files and folders by their names, else what fits best.
+//! Chooses the passages to summarize: those with a named tag, those of named documents, files or folders,
+//! else those that fit best.
 
 use crate::context::ReadingOrder;
 use pikerag_extract::tag_key;
@@ -21,7 +22,8 @@ pattern!(
     r#"\b(?:tagged|with the tags?|under the tag|labell?ed)\s+(?:as\s+|with\s+)?["“']?([^"”'?.!]+?)["”']?\s*[?.!]?\s*$|标签(?:为|是)?["“「]?([^"”」的，。？?]+?)["”」]?的"#
 );
 
-/// What is summarized: what bears a tag that the question names as one, the documents that it names, or what fits it best.
+/// The passages to summarize: those with a tag that the question names as one, those of documents that it
+/// names, or those that fit it best.
 pub(super) async fn scope(
     ports: &Ports,
     run: &mut Run,
@@ -46,13 +48,14 @@ pub(super) async fn scope(
     Ok((chunks, ReadingOrder::Given))
 }
 
-/// The chunks that bear a tag which the question calls so: `… tagged "aspirin"`, `标签为…的`; none where no chunk bears it.
+/// The chunks with a tag that the question names as one: `… tagged "aspirin"`, `标签为…的`; none where no chunk has it.
 async fn tagged(ports: &Ports, query: &str) -> Result<Option<(String, Vec<Chunk>)>, SolveError> {
-    let Some(said) = TAGGED.captures(query).and_then(|found| found.get(1).or(found.get(2))) else {
+    let Some(phrase) = TAGGED.captures(query).and_then(|found| found.get(1).or(found.get(2)))
+    else {
         return Ok(None);
     };
-    // `Drug: aspirin` names the class besides.
-    let tag = said.as_str().rsplit([':', '：']).next().unwrap_or_default().trim();
+    // `Drug: aspirin` names the class, too.
+    let tag = phrase.as_str().rsplit([':', '：']).next().unwrap_or_default().trim();
     let Some(key) = tag_key(tag) else { return Ok(None) };
     let ids = ports
         .base
@@ -66,8 +69,8 @@ async fn tagged(ports: &Ports, query: &str) -> Result<Option<(String, Vec<Chunk>
     Ok((!chunks.is_empty()).then(|| (tag.to_owned(), chunks)))
 }
 
-/// The documents that the question names by title, file or folder, by URI, with their titles: those whose name is the
-/// longest; all of one file that holds many.
+/// The documents that the question names by title, file or folder, in the order of their URIs, with their
+/// titles. Only those with the longest name; all documents of one file.
 async fn named(ports: &Ports, query: &str) -> Result<Vec<(SourceId, String)>, SolveError> {
     let asked = format!(" {} ", folded(query));
     let mut found: Vec<(usize, SourceId, String)> = Vec::new();
@@ -96,15 +99,15 @@ async fn named(ports: &Ports, query: &str) -> Result<Vec<(SourceId, String)>, So
     Ok(whole.map(|(_, id, title)| (id, title)).collect())
 }
 
-/// The passages of these documents, [`CHUNKS`] of them at most.
+/// The passages of these documents, at most [`CHUNKS`].
 async fn chunks_of(ports: &Ports, sources: &[SourceId]) -> Result<Vec<Chunk>, SolveError> {
     let mut chunks: Vec<Chunk> = Vec::new();
     for source in sources {
-        let room = CHUNKS - chunks.len();
-        if room == 0 {
+        let left = CHUNKS - chunks.len();
+        if left == 0 {
             break;
         }
-        let first = ports.base.first_chunks(*source, room).await?;
+        let first = ports.base.first_chunks(*source, left).await?;
         chunks.extend(first.into_iter().filter(Chunk::is_searchable));
     }
     Ok(chunks)

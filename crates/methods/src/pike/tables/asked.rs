@@ -1,5 +1,5 @@
-//! Asks a model for the `SELECT` of a question, which is read as a plan. What it names has to be there; a statement that no plan
-//! holds is asked for once more, with the reason.
+//! Asks a model for the `SELECT` of a question and reads it as a plan. Its tables and columns must exist. For
+//! a statement that makes no plan, the model is asked once more, with the reason.
 
 use pikerag_knowledge::{Question, Role, Schema, SourceId, StoreError};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
@@ -14,17 +14,17 @@ static PROMPT: Prompt =
     Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500);
 /// Statements for one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
-/// Characters of all tables that are shown.
-const ROOM: usize = 6_000;
-/// Tables that are shown, and those of them that rules chose.
+/// Characters of all tables that are shown, at most.
+const CHARACTERS: usize = 6_000;
+/// Tables that are shown, and those of them that rules chose, at most.
 const TABLES: usize = 5;
 const BY_RULES: usize = 3;
 
-/// What a model says of a question.
+/// The result of asking a model about a question.
 pub(super) enum Asked {
-    /// A plan that was worked out.
+    /// A plan that was computed.
     Plan(Box<Computed>),
-    /// No table that it saw holds what is asked for, or the reply cannot be read.
+    /// No table that it saw can answer the question, or the reply cannot be read.
     NoTable,
     /// It made no plan that works, or one without a result.
     NoPlan,
@@ -48,7 +48,7 @@ pub(super) struct Tries<'a> {
 pub(super) enum Try {
     /// A statement that reads as plans.
     Reading(Box<Reading>),
-    /// No table that the model saw holds what is asked for, or the reply cannot be read.
+    /// No table that the model saw can answer the question, or the reply cannot be read.
     NoTable,
     /// There is no further try.
     Over,
@@ -68,7 +68,9 @@ impl Tries<'_> {
                 ("before", self.before.as_str()),
                 ("fault", self.fault.as_str()),
             ];
-            let Some(Said(statement)) = run.ask::<Said>(ports, self.prompt, &inputs).await? else {
+            let Some(StatementReply(statement)) =
+                run.ask::<StatementReply>(ports, self.prompt, &inputs).await?
+            else {
                 return Ok(Try::NoTable);
             };
             self.before = quiet_headings(&statement);
@@ -116,7 +118,7 @@ impl Reader {
     /// The statements of a model for a question, before the first one.
     pub(super) fn tries(&self, prompt: &'static Prompt, question: &Question) -> Tries<'_> {
         let mut likely = self.likely();
-        let (tables, n_shown) = shown(question.query(), &self.catalog, &likely, ROOM);
+        let (tables, n_shown) = shown(question.query(), &self.catalog, &likely, CHARACTERS);
         likely.truncate(n_shown);
         Tries {
             catalog: &self.catalog,
@@ -144,8 +146,8 @@ impl Reader {
         }
     }
 
-    /// The tables that the model is shown: the first that rules read the question over, then those that a search finds passages
-    /// of, then the others in these orders.
+    /// The tables that the model sees: the first over which rules read the question, then those of passages
+    /// that a search found, then the others in these orders.
     fn likely(&self) -> Vec<usize> {
         let read: Vec<usize> =
             self.readings.iter().flat_map(|reading| reading.tables.iter().copied()).collect();
@@ -165,7 +167,7 @@ impl Reader {
         likely
     }
 
-    /// The tables that rows of a document went into.
+    /// The tables that hold rows of a document.
     fn tables_of(&self, source: SourceId) -> impl Iterator<Item = usize> {
         let is_of = move |view: &TableView| view.table.parts.iter().any(|it| it.source == source);
         let tables = self.catalog.tables.iter().enumerate();
@@ -174,9 +176,9 @@ impl Reader {
 }
 
 /// The statement of a reply; empty where no table fits.
-struct Said(String);
+struct StatementReply(String);
 
-impl Reply for Said {
+impl Reply for StatementReply {
     fn schema() -> Option<Schema> {
         Some(shape("query", json!({"sql": {"type": "string"}})))
     }
@@ -199,7 +201,7 @@ fn bare_statement(reply: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reply, Said};
+    use super::{Reply, StatementReply};
 
     #[test]
     fn statements_are_found_with_and_without_json() {
@@ -210,11 +212,11 @@ mod tests {
             ("```\nselect a from t\n```\nIt counts rows.", "select a from t"),
             ("SELECT a FROM t; it counts.", "SELECT a FROM t"),
         ] {
-            assert_eq!(Said::read(reply).unwrap().0, expected, "{reply}");
+            assert_eq!(StatementReply::read(reply).unwrap().0, expected, "{reply}");
         }
-        assert!(Said::read("No table fits.").is_err());
+        assert!(StatementReply::read("No table fits.").is_err());
     }
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: Said }
+pikerag_test_support::fuzz_replies! { reply_said: StatementReply }

@@ -1,6 +1,6 @@
-//! Decides between what rules and a model make of a question over tables. Where both give the same, that is the answer. Where
-//! they differ, the model says which of the worded readings is meant, in both orders; a model that contradicts itself is not
-//! heard.
+//! Decides between the readings of rules and of a model for a question over tables. Where both give the same
+//! values, that is the answer. Where they differ, the model chooses between the worded readings, in both
+//! orders; a model that contradicts itself is ignored.
 
 use pikerag_knowledge::data::{DataValue, TablePlan, TableTest};
 use pikerag_knowledge::{
@@ -19,10 +19,10 @@ use crate::run::Run;
 const PROMPT: Prompt =
     Prompt::new(Role::Decompose, include_str!("../../prompts/choose_reading.md"), 300);
 
-/// What a number of a question is multiplied with in a plan: percent, thousands, 万, millions, 亿, billions.
+/// Factors between a number of a question and that of a plan: percent, thousands, 万, millions, 亿, billions.
 const SCALES: [f64; 7] = [1.0, 1e-2, 1e3, 1e4, 1e6, 1e8, 1e9];
 
-/// What the model says of one or two readings.
+/// The model's choice between one or two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     First,
@@ -31,9 +31,9 @@ enum Choice {
 }
 
 impl Reader {
-    /// Answers by what rules and the model of the role `decompose` make of the question; refuses where readings stay undecided,
-    /// and where a figure is asked for, a table fits and the model makes no plan that works. `None` where no table holds what is
-    /// asked for.
+    /// Answers by the readings of rules and of the model of the role `decompose`. It refuses where readings
+    /// stay undecided, and where the question asks for a figure and a table fits, but the model makes no
+    /// working plan. `None` where no table can answer the question.
     ///
     /// # Errors
     /// See [`SolveError`].
@@ -94,8 +94,8 @@ impl Reader {
         self.certain().is_some_and(|certain| certain.reckoning.plans() == plans)
     }
 
-    /// Which of two readings is meant: `None` where the model says one thing in one order and another in the other, or nothing
-    /// that can be read.
+    /// Which of two readings is meant; `None` where the model's choice depends on their order, or its reply
+    /// cannot be read.
     async fn chosen(
         &self,
         ports: &Ports,
@@ -132,15 +132,15 @@ impl Reader {
         let several = if readings.len() == 1 { "" } else { "yes" };
         let inputs =
             [("readings", shown.as_str()), ("question", asked.as_str()), ("several", several)];
-        let said = run.ask::<Said>(ports, &PROMPT, &inputs).await?;
-        Ok(said.and_then(|Said(choice)| match (choice, readings.len()) {
+        let reply = run.ask::<ChoiceReply>(ports, &PROMPT, &inputs).await?;
+        Ok(reply.and_then(|ChoiceReply(choice)| match (choice, readings.len()) {
             (Choice::Second, 1) => None,
             (choice, _) => Some(choice),
         }))
     }
 }
 
-/// No figure, and how the question may be meant.
+/// A refusal of a figure that shows how the question may be meant.
 pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed]) -> Answer {
     let why = Reason::TableUndecided {
         readings: readings.iter().map(|reading| reading.understood.clone()).collect(),
@@ -150,8 +150,8 @@ pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed
     refusal(run, class, Some(why), Language::of(question.query()))
 }
 
-/// Whether each number of the question stands in the plans of a reading, perhaps in thousands or millions: a condition that
-/// was lost makes another question of it.
+/// Whether the plans of a reading hold each number of the question, perhaps in thousands or millions: without
+/// one of its conditions it is another question.
 fn has_numbers(question: &str, computed: &Computed) -> bool {
     let values: Vec<String> =
         computed.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
@@ -168,7 +168,7 @@ fn has_numbers(question: &str, computed: &Computed) -> bool {
     numbers(question).iter().all(is_in_plan)
 }
 
-/// The numbers of a text that stand for themselves, without marks between digits.
+/// The separate numbers of a text, without marks between digits.
 fn numbers(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | '_');
     let words = text.split(|c: char| !is_part(c));
@@ -185,7 +185,7 @@ fn numbers(text: &str) -> Vec<String> {
     parts.filter(|number| !number.is_empty()).map(str::to_owned).collect()
 }
 
-/// What a plan compares with, and how many rows it takes.
+/// The values that a plan compares with, the number of rows that it takes, and the names of its columns.
 fn values_of(plan: &TablePlan) -> Vec<String> {
     let mut values: Vec<String> = plan.limit.iter().map(usize::to_string).collect();
     let mut add = |value: &DataValue| values.push(value.to_string());
@@ -212,10 +212,10 @@ fn values_of(plan: &TablePlan) -> Vec<String> {
     values
 }
 
-/// What a reply chooses.
-struct Said(Choice);
+/// The choice of a reply.
+struct ChoiceReply(Choice);
 
-impl Reply for Said {
+impl Reply for ChoiceReply {
     fn schema() -> Option<Schema> {
         let choice = json!({"type": "string", "enum": ["A", "B", "none"]});
         Some(shape("reading", json!({"thinking": at_most(400), "choice": choice})))
@@ -237,7 +237,7 @@ mod tests {
     use super::numbers;
 
     #[test]
-    fn numbers_of_a_question_stand_for_themselves() {
+    fn reads_separate_numbers_of_a_question() {
         for (text, expected) in [
             ("How many of 1,200.5 in Q3 2020, HY-65?", "1200.5 2020 65"),
             ("2025年超过1.5万元的有几笔？top 3.", "2025 1.5 3"),
@@ -250,4 +250,4 @@ mod tests {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: Said }
+pikerag_test_support::fuzz_replies! { reply_said: ChoiceReply }

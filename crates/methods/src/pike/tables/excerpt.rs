@@ -1,4 +1,4 @@
-//! Finds answers that a model read off some rows of a table though the question asks over all of them.
+//! Finds answers that a model read from some rows of a table although the question asks over all of them.
 
 use pikerag_knowledge::data::DataTable;
 use pikerag_knowledge::{Answer, Chunk, Question, Reason, SourceId, WrittenBy};
@@ -16,8 +16,8 @@ struct Excerpt<'a> {
 }
 
 impl Reader {
-    /// Why an answer of a model is no figure: the question asks over all rows of a table, and the answer rests on some of these
-    /// rows. `None` for any other answer.
+    /// Why an answer of a model is no figure: the question asks over all rows of a table, and the answer
+    /// rests on some of them. `None` for any other answer.
     ///
     /// # Errors
     /// The base cannot be read.
@@ -70,7 +70,7 @@ impl Reader {
         (n_read < rows).then_some(Excerpt { table, read: n_read, rows })
     }
 
-    /// The table with so many columns that rows of a document went into, and how many.
+    /// The table with about `n_columns` columns that holds rows of a document, and the number of these rows.
     fn table_with(&self, source: SourceId, n_columns: usize) -> Option<(&DataTable, u64)> {
         self.catalog.tables.iter().find_map(|view| {
             let part = view.table.parts.iter().find(|part| part.source == source)?;

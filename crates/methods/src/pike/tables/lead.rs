@@ -1,4 +1,4 @@
-//! Words what came of plans: the figures or rows that an answer leads with.
+//! Words the results of plans: the figures or rows that an answer begins with.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use pikerag_knowledge::{ChunkId, Span};
 use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
 use pikerag_tables::{Form, Reading, Reckoning};
 
-/// Rows that an answer names.
+/// Rows that an answer names, at most.
 const NAMED: usize = 100;
 
-/// What came of a reading.
+/// The result of a reading.
 pub(super) struct Lead {
     /// The figures or rows, as the answer begins.
     pub(super) text: String,
-    /// The figure, or the first cell of each row: two readings that give the same answer the same.
+    /// The figure, or the first cell of each row: readings with the same values answer the same.
     pub(super) values: Vec<String>,
     pub(super) origins: Vec<RowOrigin>,
 }
@@ -112,7 +112,7 @@ fn one(
         .is_some_and(|measure| matches!(measure.function, Aggregate::Count | Aggregate::Distinct));
     // A mean or an extreme of nothing is no figure.
     let has_value = rows.iter().any(|row| row.cells.iter().any(|cell| *cell != DataValue::Empty));
-    // None of what a part of a name found is a sign that the question was misread.
+    // No rows for a part of a name are a sign that the question was misread.
     let is_by_part =
         plan.filters.iter().any(|filter| matches!(filter.test, TableTest::Contains(_)));
     if rows.is_empty() || !has_value || (result.matched == 0 && (!is_count || is_by_part)) {
@@ -128,9 +128,9 @@ fn one(
     }
     let all = if rows.len() <= NAMED { seen.len() } else { rows.len() };
     let origins = rows.iter().flat_map(|row| row.origins.clone()).collect();
-    // Of what is ranked or shown, the thing; of figures, all of them.
-    let n_told = if plan.measures.is_empty() || plan.limit.is_some() { 1 } else { usize::MAX };
-    let cells = seen.iter().flat_map(|row| row.iter().take(n_told));
+    // Of a ranked or shown row the first cell; of figures all cells.
+    let n_shown = if plan.measures.is_empty() || plan.limit.is_some() { 1 } else { usize::MAX };
+    let cells = seen.iter().flat_map(|row| row.iter().take(n_shown));
     let values = cells.map(|(value, _)| data_value(value, None, language)).collect();
     Some(Lead { text: data_rows(&seen, all, language), values, origins })
 }
@@ -139,10 +139,10 @@ fn one(
 fn figure(plan: &TablePlan, result: &PlanRows) -> Option<f64> {
     let mut numbers = result.rows.iter().map(|row| row.cells.last().and_then(as_number));
     let first = numbers.next()??;
-    // Several rows with the same value tell one figure, if no measure made one of them.
+    // Several rows with the same value give one figure, if no measure computed it.
     let is_one = numbers.all(|other| other == Some(first));
-    let is_told = plan.measures.is_empty() || result.rows.len() == 1;
-    (is_one && is_told).then_some(first)
+    let is_allowed = plan.measures.is_empty() || result.rows.len() == 1;
+    (is_one && is_allowed).then_some(first)
 }
 
 /// A number; `None` for texts and empty cells.
@@ -154,7 +154,7 @@ pub(super) fn as_number(value: &DataValue) -> Option<f64> {
     }
 }
 
-/// A figure without the digits that only the reckoning made.
+/// A figure without digits that come from floating-point arithmetic only.
 fn rounded(value: &DataValue) -> DataValue {
     let DataValue::Real(real) = value else { return value.clone() };
     let digits = if real.abs() < 0.01 { 1e9 } else { 1e4 };

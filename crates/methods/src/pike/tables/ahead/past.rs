@@ -1,4 +1,4 @@
-//! Makes series of the rows of a plan that is grouped by time.
+//! Makes series from the rows of a plan that is grouped by time.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use pikerag_tables::{SeriesReading, Target};
 use super::super::lead::as_number;
 use crate::pike::predict::{no_series, step as to_step};
 
-/// Of a series of levels, at most one period in so many may lack a figure.
+/// In a series of levels, at most one period of this many may lack a figure.
 const MOST_MISSING: usize = 3;
 
 /// The series of a plan; `counted` has the count of rows of each group of `result`.
@@ -28,7 +28,7 @@ pub(super) fn past(
     (result, counted): (&PlanRows, &PlanRows),
 ) -> Result<Past, Reason> {
     let is_count = matches!(found.function, Aggregate::Count | Aggregate::Distinct);
-    // A sum of nothing is 0 too, a mean of nothing is not known.
+    // A sum over no rows is 0 too, a mean is unknown.
     let has_zeros = is_count || found.function == Aggregate::Sum;
     let measured = plan.measures.first().and_then(|measure| measure.column.as_ref());
     let measured = measured.filter(|_| !is_count).and_then(|column| table.column(&column.column));
@@ -54,7 +54,7 @@ pub(super) fn past(
     let days = time.filter(|_| is_of_days).and_then(|time| {
         Some((days_of(time.least.as_deref()?)?.0, days_of(time.greatest.as_deref()?)?.1))
     });
-    // The table reaches so far, whatever a series holds, unless the question says until when to look.
+    // The table reaches this far, whatever a series holds, unless the question limits the time.
     let times = plan.group.iter().take(found.n_times).map(|group| &group.column);
     let is_limited = times.into_iter().any(|time| plan.filters.iter().any(|it| it.column == *time));
     let reach =
@@ -88,7 +88,7 @@ pub(super) struct Past {
     pub(super) reach: Option<Period>,
 }
 
-/// A series of sums or counts up to a period: nothing came in those behind its last row.
+/// Extends a series of sums or counts to a period: the periods after its last row have 0.
 fn reaching(mut series: Series, reach: Option<Period>) -> Series {
     while reach.is_some_and(|reach| series.last() < reach) && series.values.len() < MOST_PERIODS {
         series.values.push(Some(0.0));
@@ -97,7 +97,7 @@ fn reaching(mut series: Series, reach: Option<Period>) -> Series {
     series
 }
 
-/// The figures of a result, each with its period and its group; without rows that name no period or have no figure.
+/// The figures of a result, each with its period and its group, without rows that have no period or no figure.
 fn figures(
     found: &SeriesReading,
     result: &PlanRows,
@@ -111,7 +111,7 @@ fn figures(
     })
 }
 
-/// The period that keys tell: its label, its year, or its year and a part of it.
+/// The period of keys: a label, a year, or a year and a part of it.
 fn period(times: &[DataValue], step: Step) -> Option<Period> {
     match times {
         [label] => Period::of(&label.to_string()),
@@ -136,15 +136,15 @@ fn digits(text: &str) -> Option<u32> {
 }
 
 impl Past {
-    /// The latest period of which anything is known.
+    /// The latest period with any data.
     pub(super) fn latest(&self) -> Option<Period> {
         let known = |series: &Series| series.partial.iter().copied().chain([series.last()]).max();
         self.series.values().filter_map(known).chain(self.reach).max()
     }
 }
 
-/// The first and the last period that is asked for, where `latest` is the last one of which anything is known. `None` where a name
-/// is no period.
+/// The first and the last period that the question asks for, where `latest` is the last one with any data.
+/// `None` where a name is no period.
 pub(super) fn asked(latest: Period, target: &Target) -> Option<(Period, Period)> {
     let step = latest.step;
     match target {
