@@ -148,7 +148,7 @@ async fn by_model(
         text: reply.answer,
         rationale: reply.rationale,
         refused: false,
-        missing: reply.lacking.into_iter().collect(),
+        missing: reply.missing.into_iter().collect(),
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
@@ -170,7 +170,7 @@ struct ComparisonReply {
     rows: Vec<ReplyRow>,
     answer: String,
     rationale: String,
-    lacking: Option<String>,
+    missing: Option<String>,
 }
 
 struct ReplyRow {
@@ -234,7 +234,7 @@ impl Reply for ComparisonReply {
             things: things.clone(),
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            lacking: lacking(&object),
+            missing: lacking(&object),
         })
     }
 }
