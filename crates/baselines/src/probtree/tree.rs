@@ -23,8 +23,8 @@ pub(super) struct Node {
 pub(super) struct Tree(Value);
 
 impl Tree {
-    /// The nodes level by level, the root first. The root is the question itself, whatever the
-    /// model made of it. Children are taken all or none: they refer to one another.
+    /// The nodes level by level, the root first. The root is the question itself, even if the model
+    /// reworded it. Children are taken all or none, because they refer to one another.
     pub(super) fn bounded(&self, question: &str, depth: usize, most: usize) -> Vec<Node> {
         let root = Node { question: question.to_owned(), depth: 0, children: Vec::new() };
         let mut nodes = vec![root];

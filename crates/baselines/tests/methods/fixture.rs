@@ -265,9 +265,9 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
                 writeln!(trace, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
             }
             Event::Looked { look, facts, answer, .. } => {
-                let doubt = |stands| if stands { "" } else { " (?)" };
+                let mark = |is_supported| if is_supported { "" } else { " (?)" };
                 let line = |fact: &pikerag_knowledge::FactRead| {
-                    format!("[{}] {}{}", fact.passage, fact.text, doubt(fact.stands))
+                    format!("[{}] {}{}", fact.passage, fact.text, mark(fact.stands))
                 };
                 let facts: Vec<String> = facts.iter().map(line).collect();
                 writeln!(trace, "look {look} reads: {} -> {answer}", listed(&facts))

@@ -371,7 +371,7 @@ async fn agents_think_judge_and_are_combined() {
     assert_eq!(answered.spent.calls(), 8);
 }
 
-/// A failed agent is reported, and the answer stands.
+/// A failed agent is reported, and the others still give an answer.
 #[tokio::test]
 async fn a_failing_agent_does_not_stop_the_answer() {
     let answered = ask(Some(Arc::new(agents(true))), creative(3), NIGHT).await;

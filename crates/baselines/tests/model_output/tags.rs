@@ -83,8 +83,7 @@ async fn classes_are_found_once_and_tags_follow_the_documents() {
     let plain = Params { with: vec![], ..params() };
     let report = index_with(&shelf, &more, model(), &plain).await;
     assert_eq!((report.tagged, chat.requests().len()), (1, 6));
-    // The tag is deleted with the last chunk that bears it; the class stays while other chunks bear
-    // its tags.
+    // The tag is deleted with its last chunk; the class stays while other chunks have its tags.
     shelf.base.delete_file("300.md").await.unwrap();
     assert!(!shelf.export().join("\n").contains("Larceny"));
     for path in ["264.md", "266.md", "302.md"] {

@@ -81,7 +81,7 @@ impl Recall {
     }
 
     /// The verified answer, where it can be taken. It cannot if there is a reason to answer again
-    /// (`why_again`), if its evidence has changed, or if a passage about it is new. It cannot either if the
+    /// (`why_again`), if its evidence has changed, or if a passage about it is new. Nor can it if the
     /// answer was computed, because a sum may change with a record far from the best passages. The trace
     /// shows the feedback in each case.
     pub(super) async fn taken(
