@@ -1,4 +1,5 @@
-//! What those do over HTTP who run a server: keys, settings, what would go, what would be paid, what was measured.
+//! Tests server administration over HTTP: keys, settings, previews of deletions and costs,
+//! evaluation reports.
 
 use pikerag_test_support::canned::{Server, ok};
 use serde_json::{Value, json};
@@ -16,9 +17,10 @@ fn send(serving: &Serving, method: &str, path: &str, key: &str, body: &Value) ->
     serving.request(method, path, &headers, body.to_string().as_bytes())
 }
 
-/// Whoever makes the first key can make the next; who sees a part makes none; nothing that is secret is told twice.
+/// The first key must be an unfiltered admin key, which can make further keys. A filtered key
+/// manages none, and lists show no secret.
 #[test]
-fn keys_are_made_listed_and_taken_back() {
+fn keys_are_made_listed_and_revoked() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     let make = |key: &str, body: Value| send(&serving, "POST", "/api/v1/keys", key, &body);
@@ -64,12 +66,12 @@ fn keys_are_made_listed_and_taken_back() {
 }
 
 #[test]
-fn what_is_set_is_told_without_secrets_and_tried() {
+fn settings_are_shown_without_secrets_and_can_be_tried() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     let serving = place.serve(&[]);
-    let told = serving.get("/api/v1/bases/default/settings", "");
-    let settings = told.json();
+    let reply = serving.get("/api/v1/bases/default/settings", "");
+    let settings = reply.json();
     assert_eq!(settings["chat"][0]["model"], "stub", "{settings}");
     assert!(settings["chat"][0]["roles"].as_array().unwrap().contains(&json!("answer")));
     let address = settings["chat"][0]["address"].as_str().unwrap();
@@ -82,7 +84,7 @@ fn what_is_set_is_told_without_secrets_and_tried() {
 }
 
 #[test]
-fn what_would_go_and_what_would_be_paid_is_told_beforehand() {
+fn deletions_and_costs_are_previewed() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.write("pikerag.toml", "[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n");
@@ -91,41 +93,42 @@ fn what_would_go_and_what_would_be_paid_is_told_beforehand() {
     let forecast = serving.get(&format!("{base}/forecast?method=naive-rag"), "").json();
     assert_eq!(forecast["forecast"]["typical"]["calls"], 1, "{forecast}");
     assert!(0.0 < forecast["usd"]["typical"].as_f64().unwrap(), "{forecast}");
-    let dearer = serving.get(&format!("{base}/forecast?method=kar3"), "").json();
-    assert!(1 < dearer["forecast"]["typical"]["calls"].as_u64().unwrap(), "{dearer}");
+    let expensive = serving.get(&format!("{base}/forecast?method=kar3"), "").json();
+    assert!(1 < expensive["forecast"]["typical"]["calls"].as_u64().unwrap(), "{expensive}");
     let wrong = serving.get(&format!("{base}/forecast?method=nothing"), "");
     assert_eq!((wrong.status, wrong.json()["code"].clone()), (400, json!("no-such-method")));
     let question =
         json!({"question": "What does the crane of Hamburg lift?", "method": "naive-rag"});
     let asked = serving.post(&format!("{base}/ask"), "", &question).json();
     assert!(asked["run"].is_string(), "{asked}");
-    // A dollar a million tokens, whatever they are for.
+    // Each price is one dollar per million tokens.
     let run = serving.get(&format!("{base}/runs?limit=1"), "").json()[0].clone();
     let used = &run["cost"]["paid"]["by_role"]["answer"][1];
     let tokens = ["prompt_tokens", "completion_tokens"].map(|kind| used[kind].as_f64().unwrap());
     let dollars = tokens.iter().sum::<f64>() / 1e6;
-    for told in [&run["usd"]["spent"], &run["usd"]["paid"], &run["usd"]["paid_by_role"]["answer"]] {
-        assert!((told.as_f64().unwrap() - dollars).abs() < 1e-12 && 0.0 < dollars, "{run:#}");
+    for usd in [&run["usd"]["spent"], &run["usd"]["paid"], &run["usd"]["paid_by_role"]["answer"]] {
+        assert!((usd.as_f64().unwrap() - dollars).abs() < 1e-12 && 0.0 < dollars, "{run:#}");
     }
     place.write("pikerag.toml", "");
     let unpriced = place.serve(&[]);
     let run = unpriced.get(&format!("{base}/runs?limit=1"), "").json()[0].clone();
     assert_eq!(run["usd"], json!({"spent": null, "paid": null, "paid_by_role": {}}), "{run:#}");
     let file = "docs/open/crane.md";
-    let would = serving.get(&format!("{base}/deletion?file={file}"), "").json();
-    assert_eq!(would["files"], json!([file]), "{would}");
+    let preview = serving.get(&format!("{base}/deletion?file={file}"), "").json();
+    assert_eq!(preview["files"], json!([file]), "{preview}");
     assert!(
-        1 <= would["chunks"].as_u64().unwrap() && 1 <= would["remains"]["runs"].as_u64().unwrap(),
-        "{would}"
+        1 <= preview["chunks"].as_u64().unwrap()
+            && 1 <= preview["remains"]["runs"].as_u64().unwrap(),
+        "{preview}"
     );
     assert_eq!(serving.get(&format!("{base}/deletion?file=nothing.md"), "").status, 404);
-    // Nothing went.
+    // Nothing was deleted.
     let files = serving.get(&format!("{base}/files"), "").text;
     assert!(files.contains(file), "{files}");
 }
 
 #[test]
-fn reports_of_measurements_are_shown_and_no_other_file() {
+fn evaluation_reports_are_served_and_no_other_file() {
     let place = place();
     place.write("reports/may/report.json", r#"{"rows": [{"method": "kar3"}]}"#);
     place.write("reports/june/twice/report.json", "{}");
@@ -151,15 +154,16 @@ fn reports_of_measurements_are_shown_and_no_other_file() {
     }
 }
 
-/// Where no model is set, one that runs on this machine is offered, and not used.
+/// Without a configured model, `doctor` offers the model that Ollama serves on this machine but
+/// does not use it.
 #[test]
 fn ollama_is_found_and_offered() {
     let ollama = Server::start(vec![ok(r#"{"models": [{"name": "qwen3:8b"}]}"#)]);
     let address = &ollama.address;
     let place = with_papers(Place::new().set("OLLAMA_HOST", address));
-    let told = place.run_to(0, &["--base", "base", "doctor"]).stdout;
+    let shown = place.run_to(0, &["--base", "base", "doctor"]).stdout;
     let set = format!("OPENAI_BASE_URL=http://{address}/v1 OPENAI_MODEL=qwen3:8b");
-    assert!(told.contains(&set), "{told}");
+    assert!(shown.contains(&set), "{shown}");
     let offline = place.run_to(0, &["--offline", "--base", "base", "doctor"]).stdout;
     assert!(!offline.contains("Ollama"), "{offline}");
     let over_http =

@@ -1,4 +1,4 @@
-//! Is it told where on which page a chunk and a citation stand, line by line?
+//! Tests that chunks and citations carry the page and position of each of their lines.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::common::Place;
 
-/// A paragraph that goes on from one page to the next: each of its lines is told with its page and place, and a
-/// citation names those that it stands on.
+/// A paragraph spans two pages. Each of its lines has a page and an area, and a citation names only
+/// the lines that it quotes.
 #[test]
-fn every_line_of_a_chunk_and_of_a_citation_has_its_place() {
+fn every_line_of_chunks_and_citations_has_page_and_area() {
     let place = Place::new();
     let pages: [&[&str]; 2] = [
         &[
@@ -27,15 +27,16 @@ fn every_line_of_a_chunk_and_of_a_citation_has_its_place() {
         place.run_to(0, &["--base", "base", "--json", "search", "--by", "words", "lifts"]).json();
     let boxes = found[0]["chunk"]["boxes"].as_array().unwrap();
     let text = found[0]["chunk"]["text"].as_str().unwrap();
-    let told: Vec<_> =
-        boxes.iter().map(|line| (line["page"].as_u64().unwrap(), under(text, line))).collect();
+    let found_lines: Vec<_> =
+        boxes.iter().map(|line| (line["page"].as_u64().unwrap(), text_in(text, line))).collect();
     let lines: Vec<_> = [(1, pages[0]), (2, pages[1])]
         .into_iter()
         .flat_map(|(page, lines)| lines.iter().map(move |line| (page, *line)))
         .collect();
-    assert_eq!(told, lines);
+    assert_eq!(found_lines, lines);
     let top = |line: &Value| line["area"]["top"].as_f64().unwrap();
-    // Baselines at 700, 686, 600 and 586 points from below, on pages of 800.
+    // The baselines are 700, 686, 600 and 586 points above the lower edge; pages are 800 points
+    // high.
     for (line, base) in boxes.iter().zip([100.0, 114.0, 200.0, 214.0]) {
         assert!((base - 14.0..base).contains(&top(line)), "{line:#}");
         assert!((49.0..52.0).contains(&line["area"]["left"].as_f64().unwrap()), "{line:#}");
@@ -62,12 +63,13 @@ fn every_line_of_a_chunk_and_of_a_citation_has_its_place() {
     );
 }
 
-fn under<'a>(text: &'a str, line: &Value) -> &'a str {
+fn text_in<'a>(text: &'a str, line: &Value) -> &'a str {
     let end = |name: &str| usize::try_from(line["span"][name].as_u64().unwrap()).unwrap();
     text.get(end("start")..end("end")).unwrap().trim()
 }
 
-/// A PDF with these lines on each page, from 700 points above the lower edge on, on the second from 600, down to 100.
+/// A PDF with these lines on each page. The first baseline is 700 points above the lower edge on
+/// the first page, 600 on the second and so on; after 100 it is 700 again.
 pub(crate) fn pdf(pages: &[&[&str]]) -> Vec<u8> {
     let font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
     let mut objects =

@@ -1,4 +1,4 @@
-//! Does each verb do what its help says, and does an error say what to do?
+//! Tests that each command does what its help says, and that errors say what to do.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -24,16 +24,16 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_verb_has_help() {
+fn every_command_has_help() {
     let place = Place::new();
     let help = place.run_to(0, &["--help"]).stdout;
-    for verb in [
+    for command in [
         "init", "index", "ask", "search", "status", "files", "estimate", "delete", "export",
         "doctor", "eval",
     ] {
-        assert!(help.contains(&format!("  {verb} ")), "{verb} is not in the help");
-        let own = place.run_to(0, &[verb, "--help"]).stdout;
-        assert!(own.contains(&format!("pikerag {verb}")), "{own}");
+        assert!(help.contains(&format!("  {command} ")), "{command} is not in the help");
+        let own = place.run_to(0, &[command, "--help"]).stdout;
+        assert!(own.contains(&format!("pikerag {command}")), "{own}");
     }
     assert!(!help.contains("parse-child"));
     place.run_to(2, &["frobnicate"]);
@@ -41,9 +41,10 @@ fn every_verb_has_help() {
     place.run_to(2, &["--offline", "--replay", "status"]);
 }
 
-/// Without a model the graph is made of names and sentences, and the tree says what it lacks.
+/// Without a model the graph consists of names and sentences; building the tree reports what is
+/// missing.
 #[test]
-fn structures_are_built_where_they_are_asked_for() {
+fn structures_are_built_on_request() {
     let place = harbour(Place::new());
     place.run_to(0, &["--offline", "index", "docs"]);
     let ask =
@@ -60,8 +61,8 @@ fn structures_are_built_where_they_are_asked_for() {
     let estimate =
         place.run_to(0, &["--offline", "--json", "estimate", "--with", "graph,tree", "docs"]);
     assert_eq!(estimate.json()["estimate"]["calls"], 0);
-    let lacking = place.run_to(3, &["--offline", "index", "--with", "tree", "docs"]).stderr;
-    assert!(lacking.contains("needs an embedder and a chat model"), "{lacking}");
+    let missing = place.run_to(3, &["--offline", "index", "--with", "tree", "docs"]).stderr;
+    assert!(missing.contains("needs an embedder and a chat model"), "{missing}");
     place.run_to(2, &["index", "--with", "forest", "docs"]);
 }
 
@@ -78,33 +79,33 @@ fn init_never_overwrites() {
 #[test]
 fn errors_name_what_is_wrong() {
     let place = Place::new();
-    let said_at = |code: i32, place: &Place, arguments: &[&str], parts: &[&str]| {
+    let fails_with = |code: i32, place: &Place, arguments: &[&str], parts: &[&str]| {
         let stderr = place.run_to(code, arguments).stderr;
         assert!(parts.iter().all(|part| stderr.contains(part)), "{parts:?}: {stderr}");
     };
-    let said = |place: &Place, arguments: &[&str], parts: &[&str]| {
-        said_at(1, place, arguments, parts);
+    let fails = |place: &Place, arguments: &[&str], parts: &[&str]| {
+        fails_with(1, place, arguments, parts);
     };
-    said(&place, &["ask", "Who?"], &[".pikerag", "no knowledge base", "pikerag index"]);
-    said(&place, &["--base", "b", "status"], &["no knowledge base"]);
-    assert!(!place.path("b").exists(), "a question makes no base");
-    said_at(
+    fails(&place, &["ask", "Who?"], &[".pikerag", "no knowledge base", "pikerag index"]);
+    fails(&place, &["--base", "b", "status"], &["no knowledge base"]);
+    assert!(!place.path("b").exists(), "a question creates no base");
+    fails_with(
         2,
         &place,
         &["ask", "-m", "guess", "Who?"],
         &["`guess`", "kar3,", "hop-rag", "naive-rag"],
     );
-    said(&place, &["--config", "none.toml", "status"], &["none.toml"]);
-    said_at(2, &place, &["--in-flight", "0", "status"], &["--in-flight"]);
+    fails(&place, &["--config", "none.toml", "status"], &["none.toml"]);
+    fails_with(2, &place, &["--in-flight", "0", "status"], &["--in-flight"]);
     place.write("pikerag.toml", "[chat]\nmodle = \"x\"\n");
-    said(&place, &["status"], &["pikerag.toml", "modle"]);
+    fails(&place, &["status"], &["pikerag.toml", "modle"]);
     place.write("pikerag.toml", "[limits]\nfile_mib = \"much\"\n");
-    said(&place, &["status"], &["pikerag.toml", "file_mib"]);
+    fails(&place, &["status"], &["pikerag.toml", "file_mib"]);
     place.write("pikerag.toml", "[index]\nmax_tokens = 3\n");
-    said(&place, &["status"], &["index.max_tokens"]);
+    fails(&place, &["status"], &["index.max_tokens"]);
 }
 
-/// Offline, an answer quotes its evidence; what it quotes stands in the file, byte for byte.
+/// An offline answer quotes its evidence; each quote is in the file, byte for byte.
 #[test]
 fn citations_are_the_bytes_of_the_files() {
     let place = harbour(Place::new());
@@ -138,19 +139,19 @@ fn citations_are_the_bytes_of_the_files() {
     assert!(uris.iter().any(|uri| uri.contains("-zh.")), "{uris:?}");
     assert!(3 <= checked, "only {checked} quotes were compared with files");
 
-    // For people: the tree of the reasoning, unless it is to be quiet.
+    // `--trace` prints the reasoning as a tree; `--quiet` prints the answer only.
     let question = "Who supervises the hall in which the KX-40 is assembled?";
     let (long, short) = (["ask", "--trace", question], ["ask", "--quiet", question]);
     let (long, short) = (place.run_to(0, &long).stdout, place.run_to(0, &short).stdout);
     assert!(long.contains("├─ gathers") && !short.contains("├─ gathers"), "{long}");
     assert!(long.contains("no language model wrote this"), "{long}");
     assert!(long.contains(short.trim()), "{long}\n{short}");
-    // The same question, the same bytes.
+    // The same question gives the same bytes.
     assert_eq!(place.run_to(0, &["ask", "--trace", question]).stdout, long);
 }
 
 #[test]
-fn searches_say_how_scores_came_about() {
+fn searches_show_the_parts_of_scores() {
     let place = harbour(Place::new());
     place.run_to(0, &["index", "docs"]);
     for by in ["hybrid", "words", "atoms", "hops"] {
@@ -183,7 +184,7 @@ fn status_counts_and_export_lists_the_same() {
     }
     assert_eq!(summary["files"], 14);
     assert_eq!((&summary["questions"], &summary["vectors"]), (&0.into(), &0.into()));
-    // Edges lead from node to node.
+    // Both ends of each edge are known nodes.
     let ids: HashSet<&str> = nodes.iter().filter_map(|node| node["id"].as_str()).collect();
     for edge in nodes.iter().filter(|line| !line["edge"].is_null()) {
         let known = |end: &str| ids.contains(edge[end].as_str().unwrap());
@@ -192,7 +193,7 @@ fn status_counts_and_export_lists_the_same() {
 }
 
 #[test]
-fn what_is_deleted_was_never_there() {
+fn deleting_files_leaves_the_base_of_the_others() {
     let place = harbour(Place::new());
     let gone = ["docs/suppliers.csv", "docs/project-heron.md"];
     place.run_to(0, &["--base", "all", "index", "docs"]);
@@ -208,8 +209,8 @@ fn what_is_deleted_was_never_there() {
     let rest = place.export("rest");
     assert!(rest != whole);
     assert!(place.export("all") == rest, "something of the deleted files is left");
-    // Only the order: the full-text index counts deleted chunks until it merges its segments, so
-    // that the scores themselves still differ.
+    // Compares only the order. Scores still differ, because the full-text index counts deleted
+    // chunks until it merges its segments.
     let order = |base: &str| {
         let query = "Isla Corviston Kestrelwick Project Heron";
         let hits = place.run_to(0, &["--base", base, "--json", "search", query]).json();
@@ -218,7 +219,7 @@ fn what_is_deleted_was_never_there() {
     };
     assert_eq!(order("all"), order("rest"));
 
-    // Back again by indexing; gone again by pruning.
+    // Indexing brings the files back; pruning removes them again.
     for (file, text) in kept {
         place.write(file, text);
     }
@@ -234,12 +235,12 @@ fn what_is_deleted_was_never_there() {
 }
 
 #[test]
-fn an_estimate_is_free_and_right() {
+fn an_estimate_is_free_and_accurate() {
     let stub = good_stub();
     let place = harbour(Place::with(&stub));
     let estimate = place.run_to(0, &["--json", "estimate", "docs"]).json()["estimate"].clone();
     assert_eq!((&estimate["files"], &estimate["unchanged"]), (&14.into(), &0.into()));
-    // One call for each chunk, and one for each of the 11 that are tables.
+    // One call for each chunk, and one more for each of the 11 chunks that are tables.
     let chunks = estimate["chunks"].as_u64().unwrap();
     assert_eq!(estimate["calls"].as_u64(), Some(chunks + 11));
     let tokens = estimate["usage"]["prompt_tokens"].as_u64().unwrap();
@@ -253,12 +254,12 @@ fn an_estimate_is_free_and_right() {
         parts.iter().filter(|part| part["role"] == "atomize" || part["role"] == "summarize");
     let paid: u64 = asked.map(|part| part["prompt_tokens"].as_u64().unwrap()).sum();
     println!("estimated {tokens} prompt tokens, paid {paid}");
-    // The stub counts tokens by a rule of its own.
+    // The stub counts tokens by its own rule, so the figures differ.
     assert!((paid / 2..=paid * 2).contains(&tokens), "estimated {tokens}, paid {paid}");
 
     let again = place.run_to(0, &["--json", "estimate", "docs"]).json()["estimate"].clone();
     assert_eq!((&again["unchanged"], &again["calls"]), (&14.into(), &0.into()));
-    // Offline, nothing is called, whatever is configured.
+    // Offline, no model is called, even if one is configured.
     stub.reset();
     let question = "Who supervises the hall in which the KX-40 is assembled?";
     place.run_to(0, &["--offline", "--base", "other", "index", "docs"]);
@@ -270,9 +271,9 @@ const KEY: &str = "sk-secret-test-4711";
 
 #[test]
 fn the_key_is_never_shown() {
-    let tells_it = stub(vec![(Fault::Unauthorized, When::Always)]);
+    let refusing = stub(vec![(Fault::Unauthorized, When::Always)]);
     let place = harbour(Place::new())
-        .set("OPENAI_BASE_URL", &tells_it.url())
+        .set("OPENAI_BASE_URL", &refusing.url())
         .set("OPENAI_MODEL", "m")
         .set("OPENAI_API_KEY", KEY);
     let mut shown = String::new();
@@ -289,7 +290,7 @@ fn the_key_is_never_shown() {
         shown += &ran.stderr;
     }
     assert!(shown.contains("refused"), "the server was not asked: {shown}");
-    let heads = tells_it.heads();
+    let heads = refusing.heads();
     assert!(!heads.is_empty() && heads.iter().all(|head| head.contains(KEY)), "{heads:?}");
     assert!(!shown.contains(KEY), "{shown}");
     for entry in std::fs::read_dir(place.path(".pikerag")).unwrap() {
@@ -300,7 +301,7 @@ fn the_key_is_never_shown() {
 }
 
 #[test]
-fn an_evaluation_goes_on_where_it_was_left() {
+fn an_evaluation_continues_where_it_stopped() {
     let place = Place::new();
     place.write_workload();
     let eval: Vec<&str> =
@@ -310,7 +311,7 @@ fn an_evaluation_goes_on_where_it_was_left() {
     place.run_to(0, &eval);
     let rows = place.read("out/rows.jsonl");
     assert_eq!(rows.lines().count(), 7, "a header and six rows");
-    // As if it had been killed while it wrote its last row.
+    // As if the process had been killed while it wrote the last row.
     let cut = &rows[..rows.len() - 20];
     place.write("out/rows.jsonl", cut);
     let report = place.run_to(0, &eval).json();

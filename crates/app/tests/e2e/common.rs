@@ -1,4 +1,4 @@
-//! How do these tests run the program, and the model server that it talks to?
+//! Runs the program, and the model server that it talks to.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -9,35 +9,35 @@ use pikerag_test_support::{Faults, Server, World, oracle};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// No run of the program takes longer, even where the machine has other work: it hangs.
+/// The longest time that a run may take, even on a busy machine; a longer run hangs.
 const DEADLINE: Duration = Duration::from_secs(400);
 
 const SETTINGS: &str = "pikerag.toml";
 
-/// How long the server of models thinks before it replies.
+/// The delay before the model server replies.
 const LATENCY: Duration = Duration::from_millis(1);
 
-/// A server of models that knows what it is shown of the world, and misbehaves as told.
+/// A model server that answers from the world in its prompts and shows these faults.
 pub(crate) fn stub(faults: impl Into<Faults>) -> Server {
     Server::start(oracle, faults.into(), LATENCY)
 }
 
-/// The same without faults.
+/// A model server without faults.
 pub(crate) fn good_stub() -> Server {
     stub(Faults::default())
 }
 
-/// A folder in which the program runs, with nothing of this machine in its environment.
+/// A folder in which the program runs, isolated from this machine's environment.
 pub(crate) struct Place {
     folder: TempDir,
-    /// What is the user's own, apart from the folder.
+    /// The user's own folder, separate from `folder`.
     user: TempDir,
     environment: Vec<(String, String)>,
-    /// Whether a `pikerag.toml` is found, and not given.
+    /// Whether the program finds `pikerag.toml` itself instead of getting its path.
     finds_settings: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -45,7 +45,7 @@ pub(crate) struct Ran {
 }
 
 impl Place {
-    /// Without any model.
+    /// A place without a model.
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -55,12 +55,12 @@ impl Place {
         }
     }
 
-    /// Where a `pikerag.toml` is a stranger's, until it is trusted.
-    pub(crate) fn of_a_stranger() -> Self {
+    /// A place whose `pikerag.toml` is not trusted until `pikerag trust` runs.
+    pub(crate) fn untrusted() -> Self {
         Self { finds_settings: true, ..Self::new() }
     }
 
-    /// With the stub's chat model and embedder.
+    /// A place with the stub's chat model and embedder.
     pub(crate) fn with(stub: &Server) -> Self {
         Self::new()
             .set("OPENAI_BASE_URL", &stub.url())
@@ -73,12 +73,13 @@ impl Place {
         self
     }
 
-    /// A path of the user's own.
+    /// A path in the user's own folder.
     pub(crate) fn own_path(&self, name: &str) -> PathBuf {
         self.user.path().join(name)
     }
 
-    /// Writes the world that most tests ask about: `corpus.jsonl` of 500 paragraphs, `questions.jsonl` of 50.
+    /// Writes the world that most tests ask about: `corpus.jsonl` with 500 paragraphs and
+    /// `questions.jsonl` with 50 questions.
     pub(crate) fn write_workload(&self) -> World {
         let world = World::workload();
         self.write("corpus.jsonl", world.corpus());
@@ -111,7 +112,7 @@ impl Place {
             .env("HOME", self.folder.path())
             .env("XDG_CACHE_HOME", self.folder.path())
             .env("XDG_STATE_HOME", self.user.path())
-            // Whatever runs on this machine.
+            // Hides an Ollama server of this machine.
             .env("OLLAMA_HOST", "127.0.0.1:1")
             .envs((!self.finds_settings && self.path(SETTINGS).exists()).then_some(given))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -122,7 +123,7 @@ impl Place {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        // Files, not pipes: nobody has to empty them while the deadline is watched.
+        // Files need no reader while this loop watches the deadline; pipes would.
         let (mut out, mut err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let mut child = self
             .command(arguments)
@@ -137,14 +138,14 @@ impl Place {
             }
             if DEADLINE < began.elapsed() {
                 child.kill().unwrap();
-                panic!("{arguments:?} hangs; it said: {}", text(&mut err));
+                panic!("{arguments:?} hangs; stderr: {}", text(&mut err));
             }
             std::thread::sleep(Duration::from_millis(2));
         };
         Ran { code: status.code(), stdout: text(&mut out), stderr: text(&mut err) }
     }
 
-    /// Runs the program, which must end with this exit code.
+    /// Runs the program and asserts its exit code.
     pub(crate) fn run_to(&self, code: i32, arguments: &[&str]) -> Ran {
         let ran = self.run(arguments);
         let (stdout, stderr) = (&ran.stdout, &ran.stderr);
@@ -152,17 +153,17 @@ impl Place {
         ran
     }
 
-    /// The graph of a base as lines.
+    /// The graph of a base as JSON lines.
     pub(crate) fn export(&self, base: &str) -> String {
         self.run_to(0, &["--base", base, "export"]).stdout
     }
 
-    /// The same without the marks that tell the addresses of model servers apart.
+    /// The export without the marks that distinguish the addresses of model servers.
     pub(crate) fn export_of_any_server(&self, base: &str) -> String {
         let export = self.export(base);
         let mut parts = export.split("-embedding#");
         let first = parts.next().unwrap().to_owned();
-        parts.fold(first, |told, part| told + "-embedding" + part.get(8..).unwrap())
+        parts.fold(first, |whole, part| whole + "-embedding" + part.get(8..).unwrap())
     }
 }
 
@@ -173,7 +174,7 @@ impl Ran {
     }
 }
 
-/// All of a file, from its start.
+/// The whole content of a file.
 fn text(file: &mut std::fs::File) -> String {
     use std::io::{Seek, SeekFrom};
     let mut bytes = Vec::new();
@@ -182,7 +183,7 @@ fn text(file: &mut std::fs::File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A number of a report, which must be there. In thousandths, so that it can be compared exactly.
+/// A number of a report in thousandths, for exact comparison. Panics if it is absent.
 pub(crate) fn thousandths(value: &Value, pointer: &str) -> u64 {
     let found = value.pointer(pointer).and_then(Value::as_f64);
     let found = found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"));

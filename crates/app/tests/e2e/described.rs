@@ -1,4 +1,4 @@
-//! Does the server say what its document says? Real replies of every route against the schemas that clients are made of.
+//! Tests that real replies of every route fit the schemas of the OpenAPI document.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::uploads::archive;
 
 const BASE: &str = "/api/v1/bases/default";
 
-/// Looks at replies, and remembers of which routes none was looked at yet.
-struct Looked<'a> {
+/// Checks replies against the document and remembers the operations without a checked reply.
+struct Inspector<'a> {
     serving: &'a Serving,
     key: String,
     document: Value,
     left: BTreeSet<String>,
 }
 
-impl<'a> Looked<'a> {
-    fn at(serving: &'a Serving, key: String) -> Self {
+impl<'a> Inspector<'a> {
+    fn new(serving: &'a Serving, key: String) -> Self {
         let document = serving.get("/openapi.json", "").json();
         let mut left = BTreeSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
@@ -48,9 +48,10 @@ impl<'a> Looked<'a> {
         self.send("POST", path, &[], body.to_string().as_bytes())
     }
 
-    /// What is said to a request: a problem, or what the document has for its status.
+    /// Sends a request and checks the reply against the schema for its status, or against
+    /// `Problem`.
     fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Value {
-        let reply = self.said(method, path, headers, body);
+        let reply = self.request(method, path, headers, body);
         let (operation, schema) = self.schema(method, path, &reply, "application/json");
         let value = reply.json();
         if let Err(misfit) = check(&self.document, &schema, &value) {
@@ -60,10 +61,10 @@ impl<'a> Looked<'a> {
         value
     }
 
-    /// The same, event by event.
+    /// Checks each event of a stream.
     fn events(&mut self, method: &str, path: &str, body: &[u8]) -> Vec<Value> {
         let kind = "text/event-stream";
-        let reply = self.said(method, path, &[("Accept", kind)], body);
+        let reply = self.request(method, path, &[("Accept", kind)], body);
         let (operation, schema) = self.schema(method, path, &reply, kind);
         let read = |(event, data): (String, String)| {
             let data: Value = serde_json::from_str(&data).unwrap();
@@ -78,13 +79,13 @@ impl<'a> Looked<'a> {
         events
     }
 
-    fn said(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let bearer = format!("Bearer {}", self.key);
         let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
         self.serving.request(method, path, &[&own, headers].concat(), body)
     }
 
-    /// Which operation of the document answers, and the schema that it has for this reply.
+    /// The operation of a request, and the document's schema for this reply.
     fn schema(&self, method: &str, path: &str, reply: &Reply, kind: &str) -> (String, Value) {
         let asked: Vec<&str> = path.split('?').next().unwrap().split('/').collect();
         let paths = self.document["paths"].as_object().unwrap();
@@ -106,12 +107,12 @@ impl<'a> Looked<'a> {
         }
     }
 
-    /// A job, once it is over.
+    /// Waits until a job has ended and returns it.
     fn job(&mut self, id: &Value) -> Value {
         let path = format!("{BASE}/jobs/{id}");
         let is_over =
             |job: &Value| !["waiting", "running"].contains(&job["stand"].as_str().unwrap());
-        self.serving.until(&path, &self.key, is_over);
+        self.serving.wait_until(&path, &self.key, is_over);
         self.get(&path)
     }
 }
@@ -120,9 +121,9 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
-/// Two types that go by one name are one in the document, and one of them is described wrongly.
+/// The document merges two types with one schema name, and then describes one of them wrongly.
 #[test]
-fn no_two_types_go_by_one_name() {
+fn no_two_types_share_a_schema_name() {
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for entry in walkdir::WalkDir::new(crates) {
@@ -143,7 +144,7 @@ fn no_two_types_go_by_one_name() {
                     .find(|word| word.starts_with(char::is_uppercase)),
             };
             let place = format!("{}: {item}", path.display());
-            // What a macro derives has names of its own.
+            // A type within a macro has no literal name.
             let Some(name) = name else { continue };
             if let Some(other) = known.insert(name.to_owned(), place.clone()) {
                 panic!("both are `{name}`, say `#[schema(as = …)]` on one:\n{other}\n{place}");
@@ -153,7 +154,8 @@ fn no_two_types_go_by_one_name() {
     assert!(150 < known.len());
 }
 
-/// The example of the project, with tables in two languages and questions of many kinds; and a document with pages.
+/// The project's example with a PDF added: tables in two languages, questions of many kinds, and
+/// pages.
 fn example() -> (Place, Vec<String>) {
     let place = Place::new();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/maintenance");
@@ -180,84 +182,85 @@ fn example() -> (Place, Vec<String>) {
 }
 
 #[test]
-fn every_route_says_what_the_document_says() {
+fn every_route_replies_as_documented() {
     let (place, questions) = example();
     let key = place.key("ada", &["--scope", "admin", "--cap-usd", "2"]);
     let serving = place.serve(&["--offline"]);
-    let mut looked = Looked::at(&serving, key);
+    let mut inspector = Inspector::new(&serving, key);
     for path in ["/api/v1/bases", BASE, "/api/v1/methods", "/api/v1/budget"] {
-        looked.get(path);
+        inspector.get(path);
     }
-    let tables = looked.get(&format!("{BASE}/tables"));
+    let tables = inspector.get(&format!("{BASE}/tables"));
     let statement = format!("SELECT * FROM {}", text(&tables[0]["name"]));
-    looked.post(&format!("{BASE}/sql"), &json!({"statement": statement, "most": 2}));
+    inspector.post(&format!("{BASE}/sql"), &json!({"statement": statement, "most": 2}));
     for part in ["files", "records", "records?schema=crane", "runs", "jobs", "tags", "tag-pairs"] {
-        looked.get(&format!("{BASE}/{part}"));
+        inspector.get(&format!("{BASE}/{part}"));
     }
     for by in ["auto", "hybrid", "words", "meaning", "atoms", "hops", "layers", "joined"] {
-        let found = looked.post(&format!("{BASE}/search"), &json!({"query": "crane", "by": by}));
+        let found = inspector.post(&format!("{BASE}/search"), &json!({"query": "crane", "by": by}));
         if let Some(chunk) = found["hits"][0]["chunk"]["id"].as_str() {
-            looked.get(&format!("{BASE}/chunks/{chunk}"));
-            looked.get(&format!("{BASE}/graph?of={chunk}&depth=2"));
+            inspector.get(&format!("{BASE}/chunks/{chunk}"));
+            inspector.get(&format!("{BASE}/graph?of={chunk}&depth=2"));
         }
     }
     let mut manual = String::new();
-    for source in looked.get(&format!("{BASE}/sources")).as_array().unwrap() {
+    for source in inspector.get(&format!("{BASE}/sources")).as_array().unwrap() {
         let id = text(&source["id"]);
-        looked.get(&format!("{BASE}/sources/{id}"));
-        looked.get(&format!("{BASE}/sources/{id}/reading"));
+        inspector.get(&format!("{BASE}/sources/{id}"));
+        inspector.get(&format!("{BASE}/sources/{id}/reading"));
         if source["uri"] == "docs/manual.pdf" {
             manual = id;
         }
     }
-    let runs = asked_and_judged(&mut looked, &questions);
-    walked_again(&mut looked, &runs);
-    sent(&mut looked);
-    let mended = json!({"old": "Quillw0rt", "new": "Quillwort"});
-    let job = looked.post(&format!("{BASE}/sources/{manual}/corrections"), &mended)["job"].clone();
-    assert_eq!(looked.job(&job)["stand"], "done");
-    looked.get(&format!("{BASE}/sources/{manual}/reading"));
-    looked.send("DELETE", &format!("{BASE}/sources/{manual}/corrections/1"), &[], b"");
+    let runs = ask_and_judge(&mut inspector, &questions);
+    replay_and_fork(&mut inspector, &runs);
+    send_files(&mut inspector);
+    let correction = json!({"old": "Quillw0rt", "new": "Quillwort"});
+    let job =
+        inspector.post(&format!("{BASE}/sources/{manual}/corrections"), &correction)["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "done");
+    inspector.get(&format!("{BASE}/sources/{manual}/reading"));
+    inspector.send("DELETE", &format!("{BASE}/sources/{manual}/corrections/1"), &[], b"");
     for (method, path, body) in [
         ("PUT", "tags/machine", json!({"covers": "machines", "examples": ["crane"]})),
         ("POST", "tag-pairs", json!({"colloquial": "lifter", "professional": "crane"})),
     ] {
         let path = format!("{BASE}/{path}");
-        let reply = looked.said(method, &path, &[], body.to_string().as_bytes());
+        let reply = inspector.request(method, &path, &[], body.to_string().as_bytes());
         assert_eq!(reply.status, 204, "{reply:?}");
     }
     for part in ["tags", "tags/machine", "tag-pairs"] {
-        looked.get(&format!("{BASE}/{part}"));
+        inspector.get(&format!("{BASE}/{part}"));
     }
-    set_and_measured(&mut looked);
-    assert!(looked.left.is_empty(), "no reply of these was looked at: {:#?}", looked.left);
+    check_administration(&mut inspector);
+    assert!(inspector.left.is_empty(), "no reply of these was checked: {:#?}", inspector.left);
 }
 
-/// Asks all questions, says of some answers what is to be said, and asks one again; the runs.
-fn asked_and_judged(looked: &mut Looked<'_>, questions: &[String]) -> Vec<Value> {
+/// Asks all questions, gives feedback on some answers, asks one again, and returns the runs.
+fn ask_and_judge(inspector: &mut Inspector<'_>, questions: &[String]) -> Vec<Value> {
     let ask = format!("{BASE}/ask");
     let mut runs = Vec::new();
     for question in questions {
-        let asked = looked.post(&ask, &json!({ "question": question }));
-        runs.push(looked.get(&format!("{BASE}/runs/{}", text(&asked["run"]))));
+        let asked = inspector.post(&ask, &json!({ "question": question }));
+        runs.push(inspector.get(&format!("{BASE}/runs/{}", text(&asked["run"]))));
     }
     let judged = |run: &Value, verdict: &str| json!({"run": run["id"], "verdict": verdict, "note": "so it is"});
     let mut corrected = judged(&runs[2], "correct");
     corrected["answer"] = json!("Tallow-9");
-    for said in [
+    for feedback in [
         judged(&runs[1], "accept"),
         corrected,
         judged(&runs[3], "reject"),
         judged(&runs[0], "maybe"),
     ] {
-        looked.post(&format!("{BASE}/feedback"), &said);
+        inspector.post(&format!("{BASE}/feedback"), &feedback);
     }
-    let again = looked.post(&ask, &json!({"question": questions[1]}));
+    let again = inspector.post(&ask, &json!({"question": questions[1]}));
     assert!(again["answer"]["worked"]["recalled"].is_object(), "{again:#}");
-    let judged = looked.get(&format!("{BASE}/feedback"));
+    let judged = inspector.get(&format!("{BASE}/feedback"));
     let path = format!("{BASE}/feedback/{}", text(&judged[0]["id"]));
-    looked.send("DELETE", &path, &[], b"");
-    looked.get(&format!("{BASE}/runs?limit=100"));
+    inspector.send("DELETE", &path, &[], b"");
+    inspector.get(&format!("{BASE}/runs?limit=100"));
     let worked: BTreeSet<&str> = runs
         .iter()
         .filter_map(|run| run["answer"]["worked"].as_object())
@@ -270,15 +273,16 @@ fn asked_and_judged(looked: &mut Looked<'_>, questions: &[String]) -> Vec<Value>
     runs
 }
 
-fn walked_again(looked: &mut Looked<'_>, runs: &[Value]) {
+fn replay_and_fork(inspector: &mut Inspector<'_>, runs: &[Value]) {
     let first = text(&runs[1]["id"]);
     let path = format!("{BASE}/runs/{first}");
-    looked.post(&format!("{path}/replay"), &json!({}));
-    looked.events("POST", &format!("{path}/replay"), b"{}");
-    looked.get(&format!("{path}/diff/{}", text(&runs[10]["id"])));
+    inspector.post(&format!("{path}/replay"), &json!({}));
+    inspector.events("POST", &format!("{path}/replay"), b"{}");
+    inspector.get(&format!("{path}/diff/{}", text(&runs[10]["id"])));
     let asked = json!({"question": runs[4]["question"]["text"], "method": "kar3"});
-    let path = format!("{BASE}/runs/{}", text(&looked.post(&format!("{BASE}/ask"), &asked)["run"]));
-    let run = looked.get(&path);
+    let path =
+        format!("{BASE}/runs/{}", text(&inspector.post(&format!("{BASE}/ask"), &asked)["run"]));
+    let run = inspector.get(&path);
     let mut events = run["events"].as_array().unwrap().iter();
     let at = events.find(|event| event["decision"] == true).unwrap_or_else(|| panic!("{run:#}"));
     let change = match at["event"].as_str().unwrap() {
@@ -286,45 +290,47 @@ fn walked_again(looked: &mut Looked<'_>, runs: &[Value]) {
         _ => json!({ "choice": null }),
     };
     let fork = json!({"at": at["seq"], "change": change});
-    let forked = looked.post(&format!("{path}/fork"), &fork);
-    looked.get(&format!("{path}/diff/{}", text(&forked["run"])));
-    let forked = looked.get(&format!("{BASE}/runs/{}", text(&forked["run"])));
+    let forked = inspector.post(&format!("{path}/fork"), &fork);
+    inspector.get(&format!("{path}/diff/{}", text(&forked["run"])));
+    let forked = inspector.get(&format!("{BASE}/runs/{}", text(&forked["run"])));
     assert_eq!(forked["forked"]["change"], change, "{forked:#}");
 }
 
-/// Files come in whole, in pieces, as an archive, broken, and to be counted first; and go.
-fn sent(looked: &mut Looked<'_>) {
+/// Sends files whole, in pieces, in an archive, broken and held; then deletes them.
+fn send_files(inspector: &mut Inspector<'_>) {
     let files = format!("{BASE}/files");
     let note = b"# Note\n\nThe winch Hollowmere waits in Varnsund.\n";
     let (half, whole) = (20, note.len());
     let first = format!("bytes 0-{}/{whole}", half - 1);
     let path = format!("{files}/note.md?upload=ada");
-    looked.send("PUT", &path, &[("Content-Range", &first)], &note[..half]);
-    assert_eq!(looked.get(&format!("{BASE}/uploads?file=note.md&upload=ada"))["held"], half);
-    assert_eq!(looked.get(&format!("{BASE}/parts"))[0]["file"], "note.md");
+    inspector.send("PUT", &path, &[("Content-Range", &first)], &note[..half]);
+    assert_eq!(inspector.get(&format!("{BASE}/uploads?file=note.md&upload=ada"))["held"], half);
+    assert_eq!(inspector.get(&format!("{BASE}/parts"))[0]["file"], "note.md");
     let second = format!("bytes {half}-{}/{whole}", whole - 1);
     let rest = [("Content-Range", second.as_str())];
-    let job = looked.send("PUT", &path, &rest, &note[half..])["job"].clone();
-    assert_eq!(looked.job(&job)["stand"], "done");
+    let job = inspector.send("PUT", &path, &rest, &note[half..])["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "done");
     let zip = archive(&[("a.md", b"# A\n\nOne.\n"), ("../out.md", b"# Out\n")]);
-    let job = looked.send("PUT", &format!("{files}/all.zip?unpack=true"), &[], &zip)["job"].clone();
-    looked.job(&job);
     let job =
-        looked.send("PUT", &format!("{files}/broken.pdf"), &[], b"%PDF-1.7 no")["job"].clone();
-    assert_eq!(looked.job(&job)["stand"], "incomplete");
-    assert_eq!(looked.post(&format!("{BASE}/jobs/{job}/begin"), &json!({}))["stand"], "waiting");
-    assert_eq!(looked.job(&job)["stand"], "incomplete");
-    looked.send("PUT", &format!("{files}/later.md?hold=true"), &[], b"# Later\n\nIt comes.\n");
-    looked.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");
-    assert_eq!(looked.get(&format!("{BASE}/sent"))[4]["file"], "unwanted.md");
-    looked.send("DELETE", &format!("{BASE}/sent?file=unwanted.md"), &[], b"");
-    looked.post(&format!("{BASE}/estimate"), &json!({}));
-    let job = looked.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();
-    let events = looked.events("GET", &format!("{BASE}/jobs/{job}"), b"");
+        inspector.send("PUT", &format!("{files}/all.zip?unpack=true"), &[], &zip)["job"].clone();
+    inspector.job(&job);
+    let job =
+        inspector.send("PUT", &format!("{files}/broken.pdf"), &[], b"%PDF-1.7 no")["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "incomplete");
+    assert_eq!(inspector.post(&format!("{BASE}/jobs/{job}/begin"), &json!({}))["stand"], "waiting");
+    assert_eq!(inspector.job(&job)["stand"], "incomplete");
+    inspector.send("PUT", &format!("{files}/later.md?hold=true"), &[], b"# Later\n\nIt comes.\n");
+    inspector.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");
+    assert_eq!(inspector.get(&format!("{BASE}/sent"))[4]["file"], "unwanted.md");
+    inspector.send("DELETE", &format!("{BASE}/sent?file=unwanted.md"), &[], b"");
+    inspector.post(&format!("{BASE}/estimate"), &json!({}));
+    let job =
+        inspector.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();
+    let events = inspector.events("GET", &format!("{BASE}/jobs/{job}"), b"");
     assert_eq!(events.last().unwrap()["data"]["stand"], "done");
-    looked.get(&format!("{BASE}/jobs"));
-    looked.get(BASE);
-    let known = looked.get(&files);
+    inspector.get(&format!("{BASE}/jobs"));
+    inspector.get(BASE);
+    let known = inspector.get(&files);
     let named = |end: &str| {
         let mut names = known.as_array().unwrap().iter().map(|file| text(&file["name"]));
         names.find(|name| name.ends_with(end)).unwrap()
@@ -332,67 +338,67 @@ fn sent(looked: &mut Looked<'_>) {
     for gone in
         [format!("file={}", named("note.md")), format!("file={}&forget=true", named("later.md"))]
     {
-        looked.send("DELETE", &format!("{files}?{gone}"), &[], b"");
+        inspector.send("DELETE", &format!("{files}?{gone}"), &[], b"");
     }
-    let nothing = looked.send("DELETE", &format!("{files}?file=nothing.md"), &[], b"");
+    let nothing = inspector.send("DELETE", &format!("{files}?file=nothing.md"), &[], b"");
     assert_eq!(nothing["code"], "no-such-file");
 }
 
-/// What people see who run a server.
-fn set_and_measured(looked: &mut Looked<'_>) {
+/// Checks the routes for operators of a server.
+fn check_administration(inspector: &mut Inspector<'_>) {
     for path in [
         "/api/v1/keys",
         "/api/v1/evaluations",
         "/api/v1/evaluations/report?name=first",
         "/api/v1/evaluations/report?name=second",
     ] {
-        looked.get(path);
+        inspector.get(path);
     }
     for part in
         ["settings", "forecast?method=kar3", "graph/overview", "deletion?file=docs/ports.md"]
     {
-        looked.get(&format!("{BASE}/{part}"));
+        inspector.get(&format!("{BASE}/{part}"));
     }
-    looked.post(&format!("{BASE}/doctor"), &json!({}));
+    inspector.post(&format!("{BASE}/doctor"), &json!({}));
     let bo = json!({"name": "bo", "scope": "read", "filter": ["folder=docs"]});
-    let bo = text(&looked.post("/api/v1/keys", &bo)["id"]);
-    looked.post(&format!("/api/v1/keys/{bo}/rotate"), &json!({}));
-    looked.get("/api/v1/keys");
+    let bo = text(&inspector.post("/api/v1/keys", &bo)["id"]);
+    inspector.post(&format!("/api/v1/keys/{bo}/rotate"), &json!({}));
+    inspector.get("/api/v1/keys");
 }
 
 #[test]
-fn whatever_a_method_tells_is_in_the_document() {
+fn every_event_of_methods_is_documented() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let world = World::generate(7, Sizes { paragraphs: 40, questions: 8 });
     place.write("corpus.jsonl", world.corpus());
     place.run_to(0, &["--base", "base", "index", "--with", "graph,tree", "corpus.jsonl"]);
     let serving = place.serve(&[]);
-    let mut looked = Looked::at(&serving, String::new());
+    let mut inspector = Inspector::new(&serving, String::new());
     let (question, _) = world.question(2);
     let mut kinds = BTreeSet::new();
-    for method in looked.get("/api/v1/methods").as_array().unwrap() {
+    for method in inspector.get("/api/v1/methods").as_array().unwrap() {
         let body = json!({"question": question, "method": method["name"]});
-        let asked = looked.post(&format!("{BASE}/ask"), &body);
+        let asked = inspector.post(&format!("{BASE}/ask"), &body);
         if let Some(run) = asked["run"].as_str() {
-            let run = looked.get(&format!("{BASE}/runs/{run}"));
+            let run = inspector.get(&format!("{BASE}/runs/{run}"));
             let events = run["events"].as_array().unwrap().iter();
             kinds.extend(events.map(|event| text(&event["event"])));
         }
     }
     assert!(18 <= kinds.len(), "{kinds:?}");
-    let events = |looked: &mut Looked<'_>, method: &str| {
+    let events = |inspector: &mut Inspector<'_>, method: &str| {
         let body = json!({"question": question, "method": method}).to_string();
-        let events = looked.events("POST", &format!("{BASE}/ask"), body.as_bytes());
+        let events = inspector.events("POST", &format!("{BASE}/ask"), body.as_bytes());
         let (first, last) = (text(&events[0]["event"]), text(&events.last().unwrap()["event"]));
         (first, last)
     };
-    assert_eq!(events(&mut looked, "kar3"), ("run".to_owned(), "answer".to_owned()));
-    assert_eq!(events(&mut looked, "no-such").1, "problem");
+    assert_eq!(events(&mut inspector, "kar3"), ("run".to_owned(), "answer".to_owned()));
+    assert_eq!(events(&mut inspector, "no-such").1, "problem");
 }
 
 #[test]
-fn what_is_built_over_documents_is_told_as_the_document_says() {
+fn graph_tree_and_tags_reply_as_documented() {
     let talker = Talker::start();
     let place = talker.place();
     place.write(
@@ -403,35 +409,35 @@ fn what_is_built_over_documents_is_told_as_the_document_says() {
         "docs/port.md",
         "# Port\n\nHamburg lies on the Elbe. Ilse Brandt is its harbour master.\n",
     );
-    let mut looked_at = BTreeSet::new();
+    let mut kinds = BTreeSet::new();
     place.run_to(0, &["--base", "base", "index", "docs/crane.md"]);
     place.write("pikerag.toml", "[index]\nwith = [\"graph\", \"tree\", \"tags\"]\n");
     let serving = place.serve(&[]);
-    let mut looked = Looked::at(&serving, String::new());
-    looked.get(BASE);
+    let mut inspector = Inspector::new(&serving, String::new());
+    inspector.get(BASE);
     let port = std::fs::read(place.path("docs/port.md")).unwrap();
-    let job = looked.send("PUT", &format!("{BASE}/files/port.md"), &[], &port)["job"].clone();
-    assert_eq!(looked.job(&job)["stand"], "done");
-    // What the settings ask for besides is paid for when somebody accepts its bill.
+    let job = inspector.send("PUT", &format!("{BASE}/files/port.md"), &[], &port)["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "done");
+    // Further structures of the settings are built and paid only after their bill is accepted.
     let offered = |jobs: &Value| {
         let jobs = jobs.as_array().unwrap().iter();
         jobs.clone().find(|job| job["stand"] == "offered").map(|job| job["id"].clone())
     };
-    let jobs = serving.until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
+    let jobs = serving.wait_until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
     let id = offered(&jobs).unwrap();
-    looked.post(&format!("{BASE}/jobs/{id}/begin"), &json!({}));
-    let job = looked.job(&id);
+    inspector.post(&format!("{BASE}/jobs/{id}/begin"), &json!({}));
+    let job = inspector.job(&id);
     assert_eq!(job["stand"], "done", "{job:#}");
     assert!(0 < job["report"]["report"]["tags"].as_u64().unwrap(), "{job:#}");
-    looked.get(BASE);
-    looked.get(&format!("{BASE}/tags"));
-    looked.get(&format!("{BASE}/tags/thing"));
-    let around = looked.get(&format!("{BASE}/graph?of=Hamburg&depth=3"));
-    looked_at.extend(around["nodes"].as_array().unwrap().iter().map(|node| text(&node["node"])));
-    assert!(looked_at.contains("entity") && looked_at.contains("summary"), "{looked_at:?}");
+    inspector.get(BASE);
+    inspector.get(&format!("{BASE}/tags"));
+    inspector.get(&format!("{BASE}/tags/thing"));
+    let around = inspector.get(&format!("{BASE}/graph?of=Hamburg&depth=3"));
+    kinds.extend(around["nodes"].as_array().unwrap().iter().map(|node| text(&node["node"])));
+    assert!(kinds.contains("entity") && kinds.contains("summary"), "{kinds:?}");
     for method in ["graphrag-local", "graphrag-global", "raptor", "kar3"] {
         let body = json!({"question": "Who built the crane of Hamburg?", "method": method});
-        let asked = looked.post(&format!("{BASE}/ask"), &body);
+        let asked = inspector.post(&format!("{BASE}/ask"), &body);
         assert!(asked["answer"]["text"].is_string(), "{method}: {asked:#}");
     }
 }

@@ -1,5 +1,5 @@
-//! Tests that a base keeps all that it holds when the disk is full or fails, or the process is killed, amid a migration or
-//! amid work on files.
+//! Tests that a base keeps its data when the disk is full or fails, or the process is killed,
+//! during a migration or work on files.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Place, Ran, good_stub};
 use crate::layouts::fixture;
-use crate::limits::until;
+use crate::limits::wait_until;
 use crate::serve::{finds, put};
 use crate::serving::Serving;
 
@@ -22,7 +22,7 @@ const BASE: &str = "/api/v1/bases/default";
 const LAYOUTS: [u8; 2] = [3, 7];
 const POINTS: u64 = 4;
 
-/// A base of an earlier layout, and what it holds once it is migrated.
+/// A base of an earlier layout, and its rows after an undisturbed migration.
 struct Migration {
     interposer: Interposer,
     place: Place,
@@ -32,7 +32,7 @@ struct Migration {
 }
 
 impl Migration {
-    /// Migrates undisturbed; `None` where no trouble can be made.
+    /// Migrates without trouble; `None` if no trouble can be made here.
     fn from(layout: u8) -> Option<Self> {
         let interposer = Interposer::build()?;
         let mut migration = Self { interposer, place: Place::new(), layout, whole: Vec::new() };
@@ -47,7 +47,7 @@ impl Migration {
         self.place.path("base").join("base.sqlite")
     }
 
-    /// Puts the base of the earlier layout in place again; the rows that it has.
+    /// Restores the base of the earlier layout and returns its rows.
     fn restore(&self) -> Vec<String> {
         let _ = fs::remove_dir_all(self.place.path("base"));
         let earlier = fixture(self.layout).join("base/base.sqlite");
@@ -55,8 +55,8 @@ impl Migration {
         rows(&self.database())
     }
 
-    /// Migrates the base of the earlier layout, with trouble at a call that changes a file.
-    fn meet(&self, trouble: Trouble, at: u64) -> Output {
+    /// Migrates the base of the earlier layout with trouble at one of the calls that change a file.
+    fn migrate_with(&self, trouble: Trouble, at: u64) -> Output {
         self.restore();
         let mut command = self.place.command(&["--base", "base", "runs"]);
         let under = self.place.path("base").canonicalize().unwrap();
@@ -64,18 +64,20 @@ impl Migration {
         command.output().unwrap()
     }
 
-    /// Meets trouble at points that are spread over the migration, and compares what is there afterwards.
-    fn meet_at_points(&self, trouble: Trouble, has_ended: impl Fn(&Output) -> bool) {
-        // Only calls that need space on the disk are counted where it is full.
+    /// Makes trouble at points that are spread over the migration, and compares the rows
+    /// afterwards.
+    fn check_points(&self, trouble: Trouble, has_ended: impl Fn(&Output) -> bool) {
+        // For a full disk, only calls that need space count.
         let counting = if trouble == Trouble::Full { trouble } else { Trouble::None };
-        self.meet(counting, u64::MAX);
+        self.migrate_with(counting, u64::MAX);
         let calls = self.interposer.counted();
         let mut reached = 0;
         for n in 0..POINTS {
             let at = 1 + n * (calls - 1) / POINTS;
             let name = format!("{trouble:?} at call {at} of {calls} from layout {}", self.layout);
-            let ran = self.meet(trouble, at);
-            // At its end the process may or may not move the log into the file: the last calls need not come.
+            let ran = self.migrate_with(trouble, at);
+            // At its end the process may or may not move the log into the file, so the last calls
+            // may be missing.
             if at <= self.interposer.counted() {
                 assert!(has_ended(&ran), "{name}: {ran:?}");
                 reached += 1;
@@ -112,7 +114,7 @@ fn rows(database: &Path) -> Vec<String> {
 fn a_migration_survives_a_kill_at_any_call() {
     for layout in LAYOUTS {
         let Some(migration) = Migration::from(layout) else { return };
-        migration.meet_at_points(Trouble::Kill, |ran| ran.status.signal() == Some(9));
+        migration.check_points(Trouble::Kill, |ran| ran.status.signal() == Some(9));
     }
 }
 
@@ -120,7 +122,7 @@ fn a_migration_survives_a_kill_at_any_call() {
 fn a_migration_survives_a_torn_write() {
     for layout in LAYOUTS {
         let Some(migration) = Migration::from(layout) else { return };
-        migration.meet_at_points(Trouble::Tear, |ran| ran.status.signal() == Some(9));
+        migration.check_points(Trouble::Tear, |ran| ran.status.signal() == Some(9));
     }
 }
 
@@ -128,9 +130,10 @@ fn a_migration_survives_a_torn_write() {
 fn a_migration_on_a_full_disk_fails_and_loses_nothing() {
     for layout in LAYOUTS {
         let Some(migration) = Migration::from(layout) else { return };
-        // Where the disk is full only once the log is moved into the file, the migration is done already.
-        migration.meet_at_points(Trouble::Full, |ran| matches!(ran.status.code(), Some(0 | 1)));
-        assert_eq!(migration.meet(Trouble::Full, 1).status.code(), Some(1));
+        // If the disk is full only while the log is moved into the file, the migration is already
+        // done.
+        migration.check_points(Trouble::Full, |ran| matches!(ran.status.code(), Some(0 | 1)));
+        assert_eq!(migration.migrate_with(Trouble::Full, 1).status.code(), Some(1));
     }
 }
 
@@ -138,15 +141,15 @@ fn a_migration_on_a_full_disk_fails_and_loses_nothing() {
 fn a_migration_on_a_full_disk_says_what_to_do() {
     let Some(migration) = Migration::from(3) else { return };
     for at in [1, 20] {
-        let ran = migration.meet(Trouble::Full, at);
+        let ran = migration.migrate_with(Trouble::Full, at);
         let message = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(message.contains("disk is full") && message.contains("space"), "{at}: {message}");
         assert!(!message.contains("rusqlite"), "{at}: {message}");
     }
 }
 
-/// Fails each sync of a file or folder while the file exists that `SYNC_FAILS` names, each sync of a folder while the file exists
-/// that `FOLDER_SYNC_FAILS` names.
+/// Fails each sync while the file exists that `SYNC_FAILS` names, and each sync of a folder while
+/// the file exists that `FOLDER_SYNC_FAILS` names.
 const FAILING: &str = r#"
 #include <errno.h>
 #include <fcntl.h>
@@ -189,10 +192,10 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None` where no such disk can be made.
+    /// `None` if such a disk cannot be simulated here.
     fn new(place: Place) -> Option<Self> {
         if !cfg!(target_os = "linux") {
-            absent("LD_PRELOAD", "is Linux's");
+            absent("LD_PRELOAD", "is available on Linux only");
             return None;
         }
         let (source, library) = (place.own_path("sync.c"), place.own_path("sync.so"));
@@ -223,7 +226,7 @@ impl Disk {
         fs::remove_file(&self.flag).unwrap();
     }
 
-    fn is_sound(&self) {
+    fn assert_sound(&self) {
         let checked = self.place.run_to(0, &["--base", "base", "check"]).stdout;
         assert!(!checked.contains("DAMAGED"), "{checked}");
     }
@@ -233,8 +236,8 @@ impl Disk {
     }
 }
 
-fn ended(serving: &Serving, job: &Value) -> Value {
-    serving.until(&format!("{BASE}/jobs/{job}"), "", |job| {
+fn wait_for_job(serving: &Serving, job: &Value) -> Value {
+    serving.wait_until(&format!("{BASE}/jobs/{job}"), "", |job| {
         !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
     })
 }
@@ -260,23 +263,24 @@ fn indexing_on_a_failing_disk_fails_and_loses_nothing() {
     let found = disk.place.run_to(0, &["--base", "base", "search", "Quillwort"]).stdout;
     assert!(found.contains("docs/crane.md"), "{found}");
     disk.recover();
-    disk.is_sound();
+    disk.assert_sound();
     disk.index(0);
-    disk.is_sound();
+    disk.assert_sound();
     for (word, file) in [("Quillwort", "docs/crane.md"), ("Brindlewick", "docs/winch.md")] {
         let found = disk.place.run_to(0, &["--base", "base", "search", word]).stdout;
         assert!(found.contains(file), "{found}");
     }
 }
 
-/// Nothing is acknowledged while the disk fails; searches are answered, and all that was acknowledged before stays.
+/// While the disk fails, the server acknowledges no change but answers searches. Changes that it
+/// acknowledged earlier stay.
 #[test]
 fn a_server_on_a_failing_disk_acknowledges_no_change() {
     let Some(disk) = Disk::new(Place::new()) else { return };
     let serving = disk.place.serve(&["--offline"]);
     let text = b"# Crane\n\nThe crane Quillwort lifts.\n";
     let first = put(&serving, "files/crane.md", None, text);
-    assert_eq!(ended(&serving, &first.json()["job"])["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &first.json()["job"])["stand"], "done");
     let held = b"# Winch\n\nThe winch Brindlewick pulls.\n";
     assert_eq!(put(&serving, "files/winch.md?hold=true", None, held).status, 200);
     disk.fail();
@@ -302,18 +306,18 @@ fn a_server_on_a_failing_disk_acknowledges_no_change() {
     assert_eq!(fs::read(disk.place.path("base.uploads/crane.md")).unwrap(), text);
     disk.recover();
     kill(serving);
-    disk.is_sound();
+    disk.assert_sound();
     let serving = disk.place.serve(&["--offline"]);
     assert!(finds(&serving, "Quillwort"));
     let again = index(&serving);
-    assert_eq!(ended(&serving, &again.json()["id"])["stand"], "done", "{again:?}");
+    assert_eq!(wait_for_job(&serving, &again.json()["id"])["stand"], "done", "{again:?}");
     let again = put(&serving, "files/crane.md", None, newer);
-    assert_eq!(ended(&serving, &again.json()["job"])["stand"], "done", "{again:?}");
+    assert_eq!(wait_for_job(&serving, &again.json()["job"])["stand"], "done", "{again:?}");
     for (word, is_there) in [("Quillwort", false), ("Brindlewick", true), ("Hollowmere", true)] {
         assert_eq!(finds(&serving, word), is_there, "{word}");
     }
     drop(serving);
-    disk.is_sound();
+    disk.assert_sound();
 }
 
 /// The name of a renamed file survives a loss of power only once its folder is synced.
@@ -336,36 +340,36 @@ fn an_upload_whose_folder_cannot_be_synced_is_not_acknowledged() {
     assert_eq!(send("new/crane.md").status, 200);
 }
 
-/// The job of an acknowledged upload is not done while the disk fails, and is done after a restart.
+/// While the disk fails, the job of an acknowledged upload waits; after a restart it is done.
 #[test]
 fn a_job_on_a_failing_disk_is_done_after_a_restart() {
     let stub = good_stub();
     let Some(disk) = Disk::new(Place::with(&stub)) else { return };
     let serving = disk.place.serve(&[]);
     let first = put(&serving, "files/winch.md", None, b"# Winch\n\nThe winch Brindlewick pulls.\n");
-    assert_eq!(ended(&serving, &first.json()["job"])["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &first.json()["job"])["stand"], "done");
     assert!(finds(&serving, "Brindlewick"));
-    let heard = stub.heard().requests();
-    stub.answer_only(heard);
+    let requests = stub.heard().requests();
+    stub.answer_only(requests);
     let text = b"# Crane\n\nThe crane Quillwort lifts.\n";
     let reply = put(&serving, "files/crane.md", None, text);
     assert_eq!(reply.status, 200, "{reply:?}");
     let job = reply.json()["job"].clone();
-    until("the model is asked", || heard < stub.heard().requests());
+    wait_until("the model is asked", || requests < stub.heard().requests());
     disk.fail();
     stub.answer_all();
     let path = format!("{BASE}/jobs/{job}");
-    let failed = serving.until(&path, "", |job| job["stand"] != "running");
+    let failed = serving.wait_until(&path, "", |job| job["stand"] != "running");
     assert!(failed["stand"] == "waiting" && failed["reason"].is_string(), "{failed}");
     assert!(finds(&serving, "Brindlewick"));
     disk.recover();
     kill(serving);
-    disk.is_sound();
+    disk.assert_sound();
     let serving = disk.place.serve(&[]);
-    assert_eq!(ended(&serving, &job)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &job)["stand"], "done");
     assert!(finds(&serving, "Quillwort"));
     drop(serving);
-    disk.is_sound();
+    disk.assert_sound();
 }
 
 /// The request fails while the revocation cannot be written; a second request revokes the key.

@@ -1,5 +1,5 @@
-//! Does each embedder get what it was trained on, is it told from others of its name, and is it loaded only
-//! where it is needed?
+//! Tests that each embedder gets its prefixes, shares nothing with embedders of the same name, and
+//! is loaded only when needed.
 
 use crate::common::Place;
 use crate::talker::Talker;
@@ -22,7 +22,7 @@ fn queries_and_documents_go_out_with_their_prefixes() {
     talker.reset();
     place.run_to(0, &["search", "--by", "meaning", "Who built it?"]);
     assert_eq!(talker.embedded(), ["Q: Who built it?"]);
-    // Other prefixes, other vectors: what is there is not compared with them.
+    // Other prefixes make other vectors, which are not compared with the stored ones.
     place.write("pikerag.toml", settings.replace("D: ", "E: "));
     let ran = place.run(&["search", "--by", "meaning", "Who built it?"]);
     assert_ne!(ran.code, Some(0), "{}", ran.stdout);
@@ -30,9 +30,9 @@ fn queries_and_documents_go_out_with_their_prefixes() {
     place.run_to(0, &["search", "--by", "meaning", "Who built it?"]);
 }
 
-/// Two servers whose models bear the same names.
+/// Two servers offer models with the same names.
 #[test]
-fn endpoints_that_call_a_model_by_one_name_share_nothing() {
+fn endpoints_with_equal_model_names_share_nothing() {
     let (one, other) = (Talker::start(), Talker::start());
     let (place, elsewhere) = (one.place(), other.place());
     place.write("a.md", PAGE);
@@ -42,13 +42,13 @@ fn endpoints_that_call_a_model_by_one_name_share_nothing() {
     place.run_to(0, &ask);
     let paid = one.heard().requests();
     let ran = elsewhere.run_to(0, &ask);
-    assert!(0 < other.heard().chats, "the reply of another server was taken: {}", ran.stdout);
+    assert!(0 < other.heard().chats, "the reply of another server was used: {}", ran.stdout);
     assert_eq!(other.embedded(), [""; 0], "a query for the vectors of another server");
     place.run_to(0, &ask);
     assert_eq!(one.heard().requests(), paid);
 }
 
-/// What looks like weights until somebody loads them.
+/// Files that pass for weights until they are loaded.
 fn write_empty_weights(place: &Place, folder: &str) {
     let config = r#"{"model_type": "bert", "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1,
         "intermediate_size": 4, "max_position_embeddings": 8}"#;
@@ -57,9 +57,10 @@ fn write_empty_weights(place: &Place, folder: &str) {
     place.write(&format!("{folder}/model.safetensors"), [2, 0, 0, 0, 0, 0, 0, 0, b'{', b'}']);
 }
 
-/// Which of two local models embeds is told from what was read, and the base stays with it.
+/// The language of the documents decides between two local models, and the base keeps the chosen
+/// one.
 #[test]
-fn documents_choose_between_the_models_at_hand() {
+fn documents_choose_between_available_models() {
     let chinese = "# 起重机\n\n这台起重机由伊尔莎设计，每年春天都要在码头上检查一次。";
     for (text, chosen, other) in [
         (PAGE, "all-MiniLM-L6-v2", "multilingual-e5-small-q4"),
@@ -79,9 +80,9 @@ fn documents_choose_between_the_models_at_hand() {
     }
 }
 
-/// Where only an English model is at hand, somebody with other documents is told.
+/// If only an English model is available, documents in another language cause a warning.
 #[test]
-fn documents_that_the_embedder_does_not_know_are_told() {
+fn documents_in_an_unknown_language_cause_a_warning() {
     let place = Place::new();
     write_empty_weights(&place, "cache/pikerag/all-MiniLM-L6-v2");
     let cache = place.path("cache").display().to_string();
@@ -90,18 +91,18 @@ fn documents_that_the_embedder_does_not_know_are_told() {
         "a.md",
         "Der Kran steht am Hafen und wird in jedem Jahr im Herbst von zwei Leuten geprüft.",
     );
-    let told = "all-MiniLM-L6-v2 is made for English";
+    let warning = "all-MiniLM-L6-v2 is made for English";
     let ran = place.run(&["index", "a.md"]);
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     place.write(
         "a.md",
         "The crane stands at the harbour and is inspected each year by two people in autumn.",
     );
     let ran = place.run(&["index", "a.md"]);
-    assert!(!ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(warning), "{}", ran.stderr);
 }
 
-/// Weights that cannot be loaded are no matter for whoever embeds nothing.
+/// Broken weights do not matter to a command that embeds nothing.
 #[test]
 fn a_search_by_words_loads_no_weights() {
     let talker = Talker::start();
@@ -118,9 +119,9 @@ fn a_search_by_words_loads_no_weights() {
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
 }
 
-/// Vectors of another length are others: made anew, and never compared with those of before.
+/// Vectors of another length are made again and never compared with the earlier ones.
 #[test]
-fn a_dimension_that_is_asked_for_makes_vectors_of_their_own() {
+fn another_dimension_makes_new_vectors() {
     let talker = Talker::start();
     let place = talker.place();
     place.write("a.md", PAGE);
@@ -132,7 +133,7 @@ fn a_dimension_that_is_asked_for_makes_vectors_of_their_own() {
     let report = place.run_to(0, &["--json", "index", "a.md"]).json()["report"].clone();
     assert!(0 < report["vectors"].as_u64().unwrap(), "{report}");
     assert_ne!(place.run_to(0, &search).json()[0]["score"], long);
-    // The first are on record: nothing is paid again.
+    // The first vectors are recorded, so nothing is paid again.
     place.write("pikerag.toml", "");
     talker.reset();
     place.run_to(0, &["index", "a.md"]);

@@ -1,11 +1,11 @@
-//! Does `eval` read, judge, count, forecast and report as it says?
+//! Tests how `eval` reads, judges, counts, forecasts and reports.
 
 use pikerag_test_support::optional;
 use serde_json::Value;
 
 use crate::common::{Place, good_stub, thousandths};
 
-/// HotpotQA as published; the words are ours.
+/// HotpotQA's published format with words of our own.
 const HOTPOTQA: &str = r#"[
   {"_id": "a1", "question": "In which town was the builder of the Orla mill born?", "answer": "Delft", "type": "bridge", "level": "hard",
    "supporting_facts": [["Orla mill", 0], ["Jan Vos", 0]],
@@ -17,10 +17,10 @@ const NEUTRAL: &str =
     "{\"id\": \"a1\", \"question\": \"What is bread?\", \"answers\": [\"Rusk\"]}\n";
 const CORPUS: &str = "{\"id\": \"c1\", \"title\": \"Rusk\", \"text\": \"Rusk is bread.\"}\n";
 
-/// With models: Acc is the judge's, its calls are booked to the judge, a second run judges nobody
-/// again, and one that judges what another left out pays for nothing else.
+/// With models, the judge decides Acc and its calls are booked to the judge. A second run judges
+/// nothing again. A run that adds judging pays for nothing else.
 #[test]
-fn the_judge_has_an_account_of_its_own() {
+fn judge_calls_are_booked_to_the_judge() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write("pikerag.toml", "[prices.stub]\nprompt = 2.0\ncompletion = 8.0\n");
@@ -50,14 +50,14 @@ fn the_judge_has_an_account_of_its_own() {
     // Nothing is left to do.
     let again = place.run_to(0, &judging).json();
     assert_eq!((&again["report"], stub.heard().requests()), (&report["report"], answered + judged));
-    // A closer look pays for that look alone; what kar3 answers stands in its passages.
-    let closer = [&judging[..], &["--consistency", "--perplexity"]].concat();
-    let closer = place.run_to(0, &closer).json();
-    let further = &closer["report"]["overall"][0]["further"];
+    // Further metrics pay only for their own calls. The passages of kar3 contain its answers.
+    let detailed = [&judging[..], &["--consistency", "--perplexity"]].concat();
+    let detailed = place.run_to(0, &detailed).json();
+    let further = &detailed["report"]["overall"][0]["further"];
     assert_eq!(thousandths(further, "/consistency/mean"), 1000);
     assert!(1000 < thousandths(further, "/perplexity/mean"), "{further}");
     assert_eq!(thousandths(further, "/acc/mean"), 1000);
-    // Log-probabilities are another request: what is answered is asked once more with them.
+    // Log-probabilities need a new request, so each answer is requested once more.
     assert!(stub.heard().requests() <= 2 * (answered + judged) + 40, "{}", stub.heard().requests());
     let comparisons = report["report"]["significance"].as_array().unwrap();
     assert!(comparisons.iter().any(|c| c["metric"] == "acc" && c["method"] == "naive-rag"));
@@ -68,7 +68,7 @@ fn the_judge_has_an_account_of_its_own() {
 }
 
 #[test]
-fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
+fn published_questions_bring_their_corpus_and_data_sets_stay_separate() {
     let place = Place::new();
     place.write("dev.json", HOTPOTQA);
     place.write("rusk.jsonl", NEUTRAL);
@@ -77,12 +77,14 @@ fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
     let report = place.run_to(0, &alone.split(' ').collect::<Vec<_>>()).json();
     assert_eq!(thousandths(&report, "/report/overall/0/final_recall/mean"), 1000);
     assert_eq!(place.read("alone/corpus.jsonl").lines().count(), 4);
-    // Another draw is another corpus: the base under the rows stays as it was.
+    // Other questions mean another corpus: the run fails and leaves the base of the existing rows
+    // unchanged.
     let fewer = format!("{alone} --limit 1");
     let ran = place.run_to(1, &fewer.split(' ').collect::<Vec<_>>());
     assert!(ran.stderr.contains("other questions"), "{}", ran.stderr);
     assert_eq!(place.read("alone/corpus.jsonl").lines().count(), 4);
-    // Two data sets, one question's id in both; the first brings its corpus, the second has a file.
+    // Two data sets share the identifier of a question. The first brings its corpus; the second has
+    // a corpus file.
     let both: Vec<&str> =
         "--offline eval --json --methods naive-rag,hop-rag --out both --questions dev.json \
          --questions rusk.jsonl --corpus - --corpus bread.jsonl"
@@ -106,7 +108,7 @@ fn published_questions_bring_their_corpus_and_data_sets_stand_apart() {
     assert!(ran.stderr.contains("3 corpora"), "{}", ran.stderr);
 }
 
-/// A forecast costs nothing, leaves nothing, and holds.
+/// A dry run costs nothing and leaves no file, and actual costs stay within its bounds.
 #[test]
 fn a_dry_run_is_free_and_its_bounds_hold() {
     let stub = good_stub();
@@ -151,27 +153,27 @@ fn presets_are_listed_and_run() {
     let place = Place::new();
     let listed = place.run_to(0, &["eval", "--preset", "list"]).stdout;
     assert!(listed.contains("kar3-table-1 ") && listed.contains("crp-rag-figure-3 "), "{listed}");
-    let said = |arguments: &[&str], parts: &[&str]| {
+    let fails = |arguments: &[&str], parts: &[&str]| {
         let ran = place.run(arguments);
         assert_ne!(ran.code, Some(0));
         assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{parts:?}: {}", ran.stderr);
     };
-    said(&["eval", "--preset", "kar3-table-4"], &["no preset `kar3-table-4`", "kar3-table-6"]);
-    said(&["eval", "--preset", "kar3-table-3"], &["--data DIR"]);
-    said(&["eval", "--preset", "kar3-table-3", "--data", "."], &["no data set `hotpotqa`"]);
-    said(&["eval", "--out", "x"], &["--questions"]);
+    fails(&["eval", "--preset", "kar3-table-4"], &["no preset `kar3-table-4`", "kar3-table-6"]);
+    fails(&["eval", "--preset", "kar3-table-3"], &["--data DIR"]);
+    fails(&["eval", "--preset", "kar3-table-3", "--data", "."], &["no data set `hotpotqa`"]);
+    fails(&["eval", "--out", "x"], &["--questions"]);
     place.write("dev.json", HOTPOTQA);
     let eval = ["eval", "--questions", "dev.json", "--out", "x", "--methods"];
-    said(&[&eval[..], &["kar3:frobs=3"]].concat(), &["kar3:frobs=3", "frobs"]);
-    said(&[&eval[..], &["kar3,kar3"]].concat(), &["named twice"]);
-    said(&[&eval[..], &["guess"]].concat(), &["no method `guess`", "choose from pike"]);
-    said(&[&eval[..], &["kar3", "--format", "squad"]].concat(), &["no format `squad`", "musique"]);
-    said(&[&eval[..], &["kar3", "--judge"]].concat(), &["no model to judge with"]);
+    fails(&[&eval[..], &["kar3:frobs=3"]].concat(), &["kar3:frobs=3", "frobs"]);
+    fails(&[&eval[..], &["kar3,kar3"]].concat(), &["named twice"]);
+    fails(&[&eval[..], &["guess"]].concat(), &["no method `guess`", "choose from pike"]);
+    fails(&[&eval[..], &["kar3", "--format", "squad"]].concat(), &["no format `squad`", "musique"]);
+    fails(&[&eval[..], &["kar3", "--judge"]].concat(), &["no model to judge with"]);
 }
 
-/// A table of the papers on real questions, without a model: figures beside figures.
+/// A table of a paper on real questions, without a model: its figures appear beside ours.
 #[test]
-fn a_preset_puts_the_papers_beside() {
+fn a_preset_shows_the_figures_of_the_paper_beside_ours() {
     let Some(data) = optional("data/multihop/hotpotqa.questions.jsonl") else { return };
     let data = data.parent().unwrap();
     let place = Place::new();
@@ -180,7 +182,7 @@ fn a_preset_puts_the_papers_beside() {
         let text = std::fs::read_to_string(data.join(file)).unwrap();
         text.split_inclusive('\n').take(lines).collect()
     };
-    // The forecast of a whole table, of a little from each data set.
+    // Forecasts a whole table from the beginning of each data set.
     for set in ["hotpotqa", "musique", "2wiki"] {
         for part in ["questions", "corpus"] {
             let file = format!("{set}.{part}.jsonl");
@@ -197,7 +199,7 @@ fn a_preset_puts_the_papers_beside() {
          --questions hotpotqa.jsonl --corpus bread.jsonl"
             .split_whitespace()
             .collect();
-    // A table that is judged needs a judge.
+    // A judged table needs a judge model.
     assert!(place.run_to(1, &eval).stderr.contains("no model to judge with"));
     let eval: Vec<&str> =
         "--offline eval --json --preset kar3-table-11 --methods kar3 --questions hotpotqa.jsonl \
@@ -215,10 +217,10 @@ fn a_preset_puts_the_papers_beside() {
     assert!(beside.iter().any(|b| b["theirs"]["table"] == "6" && b["theirs"]["value"] == 61.40));
 }
 
-/// A forecast learns: from what questions cost this user on another base, and from those of the run under way. After twenty
-/// questions it is within a fifth.
+/// A forecast learns from questions on another base and from those of the current run. After twenty
+/// questions it is within a fifth of the actual cost.
 #[test]
-fn a_forecast_learns_from_what_was_asked() {
+fn a_forecast_learns_from_earlier_questions() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write_workload();
@@ -248,12 +250,12 @@ fn a_forecast_learns_from_what_was_asked() {
     };
     let before = eval("base", &["--dry-run"]);
     assert!(methods.iter().all(|method| tokens(&before, method).1 == 0), "{before:#}");
-    // Twenty of the fifty, then all of them in the same folder.
+    // Asks twenty of the fifty questions; the forecast for all fifty begins with these rows.
     eval("base", &["--limit", "20", "--out", "few"]);
     std::fs::create_dir(place.path("all")).unwrap();
     std::fs::copy(place.path("few/rows.jsonl"), place.path("all/rows.jsonl")).unwrap();
     let learned = eval("base", &["--dry-run", "--out", "all"]);
-    // Elsewhere what was asked here is known, too.
+    // Another base uses the earlier costs, too.
     place.run_to(0, &["--base", "other", "index", "corpus.jsonl"]);
     let elsewhere = eval("other", &["--dry-run", "--out", "none"]);
     let report = eval("base", &["--out", "whole"]);
@@ -262,16 +264,16 @@ fn a_forecast_learns_from_what_was_asked() {
         let own = summaries.iter().find(|own| own["method"] == method).unwrap();
         let mean = |part: &str| own[part]["mean"].as_f64().unwrap();
         let paid = 50.0 * (mean("prompt_tokens") + mean("completion_tokens"));
-        let told =
+        let forecasts =
             [&before, &learned, &elsewhere].map(|forecast| tokens(forecast, method).0 / paid);
-        println!("{method}: {paid:.0} tokens; foretold {told:.2?} of them");
+        println!("{method}: {paid:.0} tokens; forecasts as shares of them: {forecasts:.2?}");
         assert_eq!((tokens(&learned, method).1, tokens(&elsewhere, method).1), (25, 5));
-        assert!((0.8..=1.2).contains(&told[1]), "{method}: {told:?}");
+        assert!((0.8..=1.2).contains(&forecasts[1]), "{method}: {forecasts:?}");
     }
 }
 
-/// The levels beyond facts, over the public example, without a model: figures by the class that questions are answered as, the
-/// worth of forecasts, and what can be counted of ideas.
+/// The levels beyond facts over the public example, without a model: figures by answered class, the
+/// quality of forecasts, and what can be counted of ideas.
 #[test]
 fn the_levels_have_presets_of_their_own() {
     let place = Place::new();
@@ -285,7 +287,7 @@ fn the_levels_have_presets_of_their_own() {
     let levels = report("pike-levels", "pike,auto-rag");
     let pike = &levels["overall"][0]["further"];
     assert!(0.9 <= pike["routed"]["mean"].as_f64().unwrap(), "{pike}");
-    assert_eq!(pike["diversity_proxy"]["mean"], 0.0, "no ideas without a model");
+    assert_eq!(pike["diversity_proxy"]["mean"], 0.0, "there are no ideas without a model");
     let classes: Vec<&str> = levels["by_class"]
         .as_array()
         .unwrap()
@@ -294,7 +296,7 @@ fn the_levels_have_presets_of_their_own() {
         .collect();
     let all = pikerag_engine::knowledge::TaskClass::ALL.iter().map(|class| class.as_str());
     assert_eq!(classes, all.collect::<Vec<_>>());
-    // Both methods on the same questions.
+    // Both methods answer the same questions.
     assert_eq!(levels["by_class"][3]["summaries"][0]["em"]["mean"], 1.0);
     assert_eq!(levels["by_class"][3]["summaries"][1]["em"]["mean"], 0.0);
 

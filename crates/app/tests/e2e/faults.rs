@@ -1,4 +1,4 @@
-//! What do answers cost in quality when the model server misbehaves, and what does a budget stop?
+//! Tests how a misbehaving model server affects the quality of answers, and what a budget stops.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use crate::talker::Talker;
 #[test]
 fn damaged_replies_cost_almost_nothing() {
     let stub = stub(vec![(Fault::AnyMalformed, When::Share(0.1))]);
-    let report = workload_run(&Place::with(&stub), &stub, "damaged replies");
+    let report = evaluate_workload(&Place::with(&stub), &stub, "damaged replies");
     assert!(0 < stub.heard().fault("Malformed(Truncated)"));
-    // Three of fifty at most: a list that is cut off lacks its last questions.
+    // At most three of fifty answers are wrong: a truncated list misses its last questions.
     assert!(940 <= thousandths(&report, "/overall/0/em/mean"));
 }
 
-/// KAR³ Table 9: with a weak model the loop falls below simpler methods. Ours has a net.
+/// KAR³ Table 9: with a weak model the loop falls below simpler methods. Our fallback prevents
+/// this.
 #[test]
-fn a_model_that_fails_half_of_its_formats_is_no_worse_than_naive_rag() {
+fn with_half_of_the_replies_malformed_kar3_is_no_worse_than_naive_rag() {
     let good = good_stub();
     let place = Place::with(&good);
     place.write_workload();
@@ -52,14 +53,14 @@ fn a_model_that_fails_half_of_its_formats_is_no_worse_than_naive_rag() {
 #[test]
 fn a_busy_server_costs_nothing() {
     let stub = stub(vec![(Fault::Busy, When::Share(0.1)), (Fault::Broken, When::Share(0.1))]);
-    let report = workload_run(&Place::with(&stub), &stub, "429 and 500");
-    let heard = stub.heard();
-    assert!(50 < heard.fault("Busy") && 50 < heard.fault("Broken"));
+    let report = evaluate_workload(&Place::with(&stub), &stub, "429 and 500");
+    let counts = stub.heard();
+    assert!(50 < counts.fault("Busy") && 50 < counts.fault("Broken"));
     assert_eq!(thousandths(&report, "/overall/0/em/mean"), 1000);
 }
 
-/// The report of an evaluation whose indexing must have lost nothing.
-fn workload_run(place: &Place, stub: &Server, name: &str) -> Value {
+/// The report of an evaluation after indexing that lost no chunk.
+fn evaluate_workload(place: &Place, stub: &Server, name: &str) -> Value {
     place.write_workload();
     place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     let summary = status(place);
@@ -88,44 +89,44 @@ fn status(place: &Place) -> Value {
 }
 
 #[test]
-fn a_cap_on_calls_stops_and_the_next_run_goes_on() {
+fn a_cap_on_calls_stops_and_the_next_run_continues() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write_workload();
     let ran =
         place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-calls", "200"]);
     assert!(ran.stderr.contains("stopped: ") && ran.stderr.contains("budget"), "{}", ran.stderr);
-    // Vectors are made on the way, and count.
-    let heard = stub.heard();
-    assert_eq!(heard.requests(), 200);
-    let left = 500 - heard.chats;
+    // Vectors are made meanwhile, and their calls count.
+    let counts = stub.heard();
+    assert_eq!(counts.requests(), 200);
+    let left = 500 - counts.chats;
     assert_eq!(status(&place)["pending"], json!([{"stage": "atomize:question", "count": left}]));
-    goes_on(&place, &stub);
+    finish_indexing(&place, &stub);
 }
 
 #[test]
-fn a_cap_on_tokens_is_never_passed() {
+fn a_cap_on_tokens_is_never_exceeded() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write_workload();
     place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-tokens", "50000"]);
     let used = stub.heard().prompt_tokens + stub.heard().completion_tokens;
     println!("used {used} of 50000 tokens");
-    // What a call may take is set aside before it is made: a little stays unused.
+    // The largest cost of a call is reserved before it is made, so some tokens stay unused.
     assert!((40_000..=50_000).contains(&used), "{used}");
-    goes_on(&place, &stub);
+    finish_indexing(&place, &stub);
 }
 
-/// Without a cap, the rest is done; over both runs, each chunk was asked about once.
-fn goes_on(place: &Place, stub: &Server) {
+/// Finishes indexing without a cap. Over both runs the model is asked about each chunk once.
+fn finish_indexing(place: &Place, stub: &Server) {
     place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     assert_eq!(status(place)["pending"], json!([]));
     assert_eq!((stub.heard().chats, stub.heard().repeated_chats), (500, 0));
 }
 
-/// Whatever goes wrong on the wire when a request comes for the first time, the second time is enough.
+/// If the first attempt of each request meets a transport fault, the second attempt succeeds.
 #[test]
-fn a_fault_on_the_wire_is_tried_again_and_leaves_no_trace() {
+fn a_transport_fault_is_retried_and_leaves_no_trace() {
     let index = ["--base", "base", "index", "docs"];
     let place = |server: &Server| {
         let place = Place::with(server);
@@ -158,14 +159,14 @@ fn a_fault_on_the_wire_is_tried_again_and_leaves_no_trace() {
             disturbed.export_of_any_server("base") == undisturbed.export_of_any_server("base"),
             "{fault:?}"
         );
-        let heard = faulty.heard();
-        assert!(0 < heard.fault(&format!("{fault:?}")), "{fault:?}: {heard:?}");
+        let counts = faulty.heard();
+        assert!(0 < counts.fault(&format!("{fault:?}")), "{fault:?}: {counts:?}");
     }
 }
 
-/// What is no reply at all ends in words, and the next run, with a good server, goes on.
+/// Unusable replies end in an error message, and the next run with a good server continues.
 #[test]
-fn a_server_that_makes_no_sense_is_named_and_nothing_of_it_stays() {
+fn a_server_with_unusable_replies_is_named_and_none_of_them_stays() {
     let index = ["--base", "base", "index", "docs"];
     let good = good_stub();
     let text = "The captain of the ship Tern is Cora.\n";
@@ -177,7 +178,7 @@ fn a_server_that_makes_no_sense_is_named_and_nothing_of_it_stays() {
     {
         let faulty = stub(vec![(fault, When::Always)]);
         let place = Place::with(&faulty);
-        // What is no JSON is tried again, for a minute where only vectors are asked for.
+        // Replies that are not JSON are retried, for a minute if only vectors are requested.
         let embed = if fault.is_of_vectors() { "" } else { "[embed]\nkind = \"none\"\n" };
         place.write("pikerag.toml", format!("[chat]\nmax_attempts = 2\n{embed}"));
         place.write("docs/a.md", text);
@@ -194,23 +195,23 @@ fn a_server_that_makes_no_sense_is_named_and_nothing_of_it_stays() {
     }
 }
 
-/// Nobody listens where the models are set to be: each command says so once, with what to do; nothing is lost,
-/// and the next run tries again.
+/// No server listens at the address of the models. Each command reports this once, with what to do.
+/// Nothing is lost, and the next run tries again.
 #[test]
-fn a_dead_endpoint_is_said_once() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+fn an_unreachable_endpoint_is_reported_once() {
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let place = Place::new()
-        .set("OPENAI_BASE_URL", &format!("http://{nobody}/v1"))
+        .set("OPENAI_BASE_URL", &format!("http://{unused}/v1"))
         .set("OPENAI_MODEL", "talker")
         .set("PIKERAG_EMBED_MODEL", "talker-embedding");
     for n in 0..20 {
         place.write(&format!("docs/{n}.md"), format!("Firm {n} makes cranes of {n} tons."));
     }
     let doctor = place.run_to(1, &["doctor"]).stdout;
-    let said: Vec<&str> =
+    let lines: Vec<&str> =
         doctor.lines().filter(|line| line.contains("is out of reach: ")).collect();
-    assert_eq!(said.len(), 2, "{doctor}");
-    assert!(said.iter().all(|line| line.contains("`--offline`")), "{doctor}");
+    assert_eq!(lines.len(), 2, "{doctor}");
+    assert!(lines.iter().all(|line| line.contains("`--offline`")), "{doctor}");
 
     let index = ["--base", "base", "index", "docs"];
     let ran = place.run_to(3, &index);
@@ -229,9 +230,10 @@ fn a_dead_endpoint_is_said_once() {
     assert_eq!((status(&place)["pending"].clone(), talker.heard().chats), (json!([]), 20));
 }
 
-/// What a filter refuses stops nothing, is told with its reason, and is asked again on request.
+/// A text that a content filter refuses stops nothing. It is reported with the reason and asked
+/// again on request.
 #[test]
-fn what_a_model_refuses_is_told_and_asked_again_on_request() {
+fn refused_chats_are_reported_and_retried_on_request() {
     let talker = Talker::start();
     let place = talker.place();
     for n in 0..12 {
@@ -243,9 +245,9 @@ fn what_a_model_refuses_is_told_and_asked_again_on_request() {
     assert!(!ran.stderr.contains("stopped: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("The content filter said no"), "{}", ran.stderr);
     assert!(ran.stderr.contains("12 calls refused; "), "{}", ran.stderr);
-    let told = place.run_to(0, &["--base", "base", "status"]).stdout;
-    assert!(told.contains("atomic questions: 12 refused, such as docs/"), "{told}");
-    assert!(told.contains("`pikerag index --retry-refused PATH…` asks again"), "{told}");
+    let shown = place.run_to(0, &["--base", "base", "status"]).stdout;
+    assert!(shown.contains("atomic questions: 12 refused, such as docs/"), "{shown}");
+    assert!(shown.contains("`pikerag index --retry-refused PATH…` asks again"), "{shown}");
 
     talker.mend();
     talker.reset();
@@ -255,10 +257,10 @@ fn what_a_model_refuses_is_told_and_asked_again_on_request() {
     assert_eq!((talker.heard().chats, status(&place)["refused"].clone()), (12, json!([])));
 }
 
-/// A text that the embedder refuses has no vector, all others have theirs; it is told, waits for nothing, and is
-/// asked again on request. An embedder that takes no text at all stops the run.
+/// A text that the embedder refuses has no vector; all others have theirs. It is reported, is not
+/// pending, and is asked again on request. An embedder that refuses every text stops the run.
 #[test]
-fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
+fn refused_texts_are_reported_and_retried_on_request() {
     let talker = Talker::start();
     let place = talker.place();
     place.write("pikerag.toml", "[embed]\nbatch = 8\n");
@@ -269,10 +271,10 @@ fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
     let index = ["--base", "base", "index", "docs"];
     let ran = place.run_to(3, &index);
     assert!(!ran.stderr.contains("stopped: "), "{}", ran.stderr);
-    let told = place.run_to(0, &["--base", "base", "status"]).stdout;
-    assert!(told.contains("vectors: 2 refused, such as “"), "of its chunk and question: {told}");
+    let shown = place.run_to(0, &["--base", "base", "status"]).stdout;
+    assert!(shown.contains("vectors: 2 refused, such as “"), "of its chunk and question: {shown}");
     let whole = place.run_to(0, &["--base", "base", "--json", "status"]).json();
-    assert_eq!(whole["waiting"], json!([]), "{told}");
+    assert_eq!(whole["waiting"], json!([]), "{shown}");
 
     talker.reset();
     place.run_to(0, &index);
@@ -282,13 +284,13 @@ fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
     assert_eq!((talker.heard().repeated_texts, status(&place)["refused"].clone()), (0, json!([])));
     assert_eq!(talker.embedded().len(), 2, "its chunk and its question");
 
-    // Also where no chat model writes atoms meanwhile; what hangs together without the text is built.
+    // The same holds without a chat model. A tree is built from the other texts.
     talker.spoil_texts("Firm 7 makes", Fault::Refused);
     let alone = ["--base", "alone", "--json", "index", "docs"];
     let silent = place.command(&alone).env_remove("OPENAI_MODEL").output().unwrap();
     assert_eq!(silent.status.code(), Some(3), "{}", String::from_utf8_lossy(&silent.stderr));
-    let said: Value = serde_json::from_slice(&silent.stdout).unwrap();
-    assert_eq!(said["report"]["refused"], 2, "its chunk and its sentence: {}", said["report"]);
+    let output: Value = serde_json::from_slice(&silent.stdout).unwrap();
+    assert_eq!(output["report"]["refused"], 2, "its chunk and its sentence: {}", output["report"]);
     place.run_to(3, &["--base", "tree", "index", "--with", "tree", "docs"]);
     let tree = place.run_to(0, &["--base", "tree", "--json", "status"]).json();
     assert_eq!(tree["stale"], json!([]));
@@ -301,6 +303,6 @@ fn a_text_that_an_embedder_refuses_is_told_and_asked_again_on_request() {
     assert!(ran.stderr.contains("stopped: "), "{}", ran.stderr);
     assert!(
         talker.heard().embeddings < 12,
-        "batches, and the word that nobody objects to: not each text"
+        "it tries batches and one harmless word, not each text"
     );
 }

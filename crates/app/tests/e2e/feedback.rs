@@ -1,4 +1,5 @@
-//! Does what people say of answers return, stay true to the documents, and go when it has to?
+//! Tests that feedback on answers returns, stays true to the documents, and is deleted when
+//! required.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +27,8 @@ fn ask(place: &Place, question: &str) -> Value {
     place.run_to(0, &["--json", "ask", question]).json()
 }
 
-/// Who wrote the answer, and how it stands to what was said before.
-fn told(asked: &Value) -> (String, Option<String>) {
+/// The writer of the answer, and its agreement with an earlier verified answer.
+fn origin(asked: &Value) -> (String, Option<String>) {
     let answer = &asked["answer"];
     let kind = answer["written_by"]["kind"].as_str().unwrap().to_owned();
     let agreement = answer["worked"]["recalled"]["agreement"].as_str();
@@ -47,33 +48,34 @@ fn verified(place: &Place) -> Vec<Value> {
     listed.as_array().unwrap().clone()
 }
 
-/// A correction is the answer, with its passage, until what it rests on changes; then it is told beside the documents'
-/// own words, and asked about. The run from before comes again as it was.
+/// A correction answers its question, with its passage, until its source changes. Then the answer
+/// quotes the documents and mentions the correction, until a person decides again. A run from
+/// before the correction replays unchanged.
 #[test]
 fn a_correction_answers_until_its_source_changes() {
     let place = place();
     let before = ask(&place, BRAKES);
-    assert_eq!(told(&before), quoted(None));
+    assert_eq!(origin(&before), quoted(None));
     place.run_to(0, &["feedback", "correct", "last", "6 mm"]);
     let now = ask(&place, BRAKES);
-    assert_eq!(told(&now), person("taken"));
+    assert_eq!(origin(&now), person("taken"));
     assert_eq!(now["answer"]["text"], "6 mm");
     let citation = &now["answer"]["citations"][0];
     assert_eq!((&citation["quote"], &citation["check"]), (&"6 mm".into(), &"verified".into()));
     let run = before["run"].as_str().unwrap();
     assert!(place.run_to(0, &["runs", "replay", run]).stdout.contains("thinner than 6 mm"));
 
-    // Another document about the same: both are told.
+    // Another document covers the same topic: the answer compares both.
     place.write(
         "docs/notice.md",
         "# Notice\n\nA brake lining is replaced when thinner than 8 mm.\n",
     );
     place.run_to(0, &["index", "docs"]);
-    let (kind, agreement) = told(&ask(&place, BRAKES));
+    let (kind, agreement) = origin(&ask(&place, BRAKES));
     assert_eq!((kind.as_str(), agreement.is_some()), ("quotation", true));
-    // Somebody has seen it: it is settled again.
+    // A person has seen the new document and corrects again: the correction answers again.
     place.run_to(0, &["feedback", "correct", "last", "6 mm"]);
-    assert_eq!(told(&ask(&place, BRAKES)), person("taken"));
+    assert_eq!(origin(&ask(&place, BRAKES)), person("taken"));
 
     place.write("docs/handbook.md", HANDBOOK.replace("6 mm", "7 mm"));
     let indexed = place.run_to(0, &["index", "docs"]);
@@ -88,23 +90,24 @@ fn a_correction_answers_until_its_source_changes() {
     assert_eq!(place.run_to(0, &["--json", "status"]).json()["stale_answers"], 0);
 }
 
-/// An accepted answer stays although the document beside it goes; an answer that was rejected is marked when it comes again.
+/// An accepted answer stays when another document is deleted; a rejected answer is marked when it
+/// comes again.
 #[test]
-fn what_was_accepted_and_what_was_rejected() {
+fn accepted_answers_return_and_rejected_ones_are_marked() {
     let place = place();
     ask(&place, KEEPER);
     place.run_to(0, &["feedback", "accept", "last", "--note", "I know her"]);
     ask(&place, BRAKES);
     place.run_to(0, &["feedback", "reject", "last"]);
-    assert_eq!(told(&ask(&place, KEEPER)), person("taken"));
-    assert_eq!(told(&ask(&place, BRAKES)), quoted(Some("rejected")));
+    assert_eq!(origin(&ask(&place, KEEPER)), person("taken"));
+    assert_eq!(origin(&ask(&place, BRAKES)), quoted(Some("rejected")));
     place.run_to(0, &["delete", "docs/handbook.md"]);
-    assert_eq!(told(&ask(&place, KEEPER)), person("taken"));
-    // Under a filter that hides what it was written from, nobody is told of it.
+    assert_eq!(origin(&ask(&place, KEEPER)), person("taken"));
+    // A filter that hides the source of a verified answer hides the answer, too.
     place.write("docs/other.md", "# Other\n\nThe clock was made in 1801.\n");
     place.run_to(0, &["index", "docs/other.md"]);
     let hidden = ["--json", "ask", KEEPER, "--filter", "source=docs/other.md"];
-    assert_eq!(told(&place.run(&hidden).json()).1, None);
+    assert_eq!(origin(&place.run(&hidden).json()).1, None);
     let gone = verified(&place)[0]["id"].as_str().unwrap().to_owned();
     place.run_to(0, &["feedback", "revoke", &gone]);
     assert_eq!(verified(&place).len(), 1);
@@ -112,15 +115,15 @@ fn what_was_accepted_and_what_was_rejected() {
     assert!(none.stderr.contains("feedback list"), "{}", none.stderr);
 }
 
-/// `index(A + B) − B` is `index(A)`, with what people said of either.
+/// `index(A + B) − B` equals `index(A)`, with the feedback on both.
 #[test]
-fn an_update_is_what_a_fresh_start_gives_with_what_was_verified() {
+fn deleting_a_document_leaves_the_base_of_the_others_with_all_feedback() {
     let one = place();
     ask(&one, BRAKES);
     one.run_to(0, &["feedback", "correct", "last", "6 mm"]);
     ask(&one, KEEPER);
     one.run_to(0, &["feedback", "accept", "last"]);
-    one.run_to(0, &["feedback", "export", "-o", "said.jsonl"]);
+    one.run_to(0, &["feedback", "export", "-o", "feedback.jsonl"]);
     std::fs::remove_file(one.path("docs/ledger.md")).unwrap();
     one.run_to(0, &["index", "--prune", "docs"]);
 
@@ -128,8 +131,8 @@ fn an_update_is_what_a_fresh_start_gives_with_what_was_verified() {
     other.write("pikerag.toml", SETTINGS);
     other.write("docs/handbook.md", HANDBOOK);
     other.run_to(0, &["index", "docs"]);
-    other.write("said.jsonl", one.read("said.jsonl"));
-    let imported = other.run_to(0, &["--json", "feedback", "import", "said.jsonl"]).json();
+    other.write("feedback.jsonl", one.read("feedback.jsonl"));
+    let imported = other.run_to(0, &["--json", "feedback", "import", "feedback.jsonl"]).json();
     assert_eq!(imported, serde_json::json!({ "kept": 2, "stale": 1 }));
     let lines = |place: &Place| -> BTreeSet<String> {
         place.run_to(0, &["export"]).stdout.lines().map(str::to_owned).collect()
@@ -137,12 +140,13 @@ fn an_update_is_what_a_fresh_start_gives_with_what_was_verified() {
     let (one_lines, other_lines) = (lines(&one), lines(&other));
     assert!(one_lines.iter().any(|line| line.contains("verified_answer")));
     assert_eq!(one_lines, other_lines);
-    // They were said of other documents: nothing is taken unseen.
-    assert_eq!(told(&ask(&one, BRAKES)), person("taken"));
-    assert_eq!(told(&ask(&other, BRAKES)), quoted(Some("same")));
+    // The imported feedback is about other documents, so it does not answer without a check.
+    assert_eq!(origin(&ask(&one, BRAKES)), person("taken"));
+    assert_eq!(origin(&ask(&other, BRAKES)), quoted(Some("same")));
 }
 
-/// Corrections are pairs of a better and a worse answer, and so is what was rejected where what is right is known.
+/// Each correction is a pair of a better and a worse answer; so is a rejection if the right answer
+/// is known.
 #[test]
 fn corrections_are_pairs_for_training() {
     let place = place();
@@ -160,9 +164,9 @@ fn corrections_are_pairs_for_training() {
     }
 }
 
-/// What is forgotten is forgotten here too, also where the document has changed since.
+/// Forgetting a document forgets its verified answers, even if the document has changed since.
 #[test]
-fn forgetting_a_document_takes_what_was_verified_from_it() {
+fn forgetting_a_document_forgets_its_verified_answers() {
     let place = place();
     ask(&place, KEEPER);
     place.run_to(0, &["feedback", "accept", "last"]);
@@ -176,7 +180,7 @@ fn forgetting_a_document_takes_what_was_verified_from_it() {
     assert_eq!((left.len(), &left[0]["question"]), (1, &BRAKES.into()));
 }
 
-/// With a model, the same question costs a call once; a question much like it is led to the passage that a person looked at.
+/// With a model, a verified answer costs no further call.
 #[test]
 fn a_verified_answer_saves_its_calls() {
     let stub = good_stub();
@@ -187,24 +191,25 @@ fn a_verified_answer_saves_its_calls() {
     let first: Value = serde_json::from_str(&first).unwrap();
     let question = first["question"].as_str().unwrap().to_owned();
     let asked = ask(&place, &question);
-    assert_eq!(told(&asked).0, "language_model");
+    assert_eq!(origin(&asked).0, "language_model");
     place.run_to(0, &["feedback", "accept", "last"]);
     let again = ask(&place, &question);
-    assert_eq!(told(&again), person("taken"));
+    assert_eq!(origin(&again), person("taken"));
     assert_eq!(again["answer"]["text"], asked["answer"]["text"]);
     assert_eq!(again["answer"]["spent"]["by_role"], serde_json::json!({}));
     place.write("pikerag.toml", "[methods]\nverified = \"ignored\"\n");
-    assert_eq!(told(&ask(&place, &question)), ("language_model".to_owned(), None));
+    assert_eq!(origin(&ask(&place, &question)), ("language_model".to_owned(), None));
 }
 
-/// A forecast without any records.
+/// Asks for a forecast without any records, which is refused.
 fn ask_refused(place: &Place) {
     place.run_to(3, &["ask", "How many repairs will there be in 2031?"]);
 }
 
-/// A list that a table gives is read off it each time: a row may have come that is none of the best passages.
+/// A list from a table is computed each time, because a new row may be missing from the best
+/// passages.
 #[test]
-fn what_records_answer_is_reckoned_anew() {
+fn answers_from_records_are_computed_each_time() {
     let place = Place::new().set("PIKERAG_AUTHOR", "Ada");
     place.write("pikerag.toml", format!("{SETTINGS}[[records]]\nname = \"repair\"\nkey = [\"order\"]\nfields = [{{ name = \"order\" }}, {{ name = \"day\", type = \"date\" }}]\n"));
     let rows = "order,day\nR-1,2024-02-03\nR-2,2024-02-20\nR-3,2024-03-02\n";
@@ -212,16 +217,16 @@ fn what_records_answer_is_reckoned_anew() {
     place.run_to(0, &["index", "repairs.csv"]);
     let february = "Which repairs were done in February 2024?";
     let first = ask(&place, february);
-    assert_eq!(told(&first), ("reckoning".to_owned(), None));
+    assert_eq!(origin(&first), ("reckoning".to_owned(), None));
     place.run_to(0, &["feedback", "accept", "last"]);
-    assert_eq!(told(&ask(&place, february)), ("reckoning".to_owned(), Some("same".to_owned())));
+    assert_eq!(origin(&ask(&place, february)), ("reckoning".to_owned(), Some("same".to_owned())));
     place.write("more.csv", "order,day\nR-9,2024-02-28\n");
     place.run_to(0, &["index", "more.csv"]);
-    assert_eq!(told(&ask(&place, february)), ("reckoning".to_owned(), Some("other".to_owned())));
+    assert_eq!(origin(&ask(&place, february)), ("reckoning".to_owned(), Some("other".to_owned())));
 }
 
 #[test]
-fn what_cannot_be_kept_is_said() {
+fn unusable_feedback_is_refused_with_a_reason() {
     let place = place();
     let none = place.run_to(1, &["feedback", "accept", "last"]);
     assert!(none.stderr.contains("`pikerag runs`"), "{}", none.stderr);
@@ -235,11 +240,11 @@ fn what_cannot_be_kept_is_said() {
     place.write("bad.jsonl", "{\"question\": \"Who?\"}\n");
     let bad = place.run_to(1, &["feedback", "import", "bad.jsonl"]);
     assert!(bad.stderr.contains("line 1"), "{}", bad.stderr);
-    // What nobody reads in the documents is a person's word.
+    // A correction that no document supports rests on the word of the person.
     let bare = place.run_to(0, &["feedback", "correct", "last", "Nils Holm"]);
     assert!(bare.stderr.contains("your word alone"), "{}", bare.stderr);
     let taken = ask(&place, KEEPER);
-    assert_eq!((told(&taken), &taken["answer"]["text"]), (person("taken"), &"Nils Holm".into()));
+    assert_eq!((origin(&taken), &taken["answer"]["text"]), (person("taken"), &"Nils Holm".into()));
     let anonymous = Place::new();
     anonymous.write("pikerag.toml", SETTINGS);
     anonymous.write("docs/ledger.md", LEDGER);

@@ -1,4 +1,5 @@
-//! Tests that questions over tables that nobody declared get the right figure with what was understood, or none.
+//! Tests that questions over undeclared tables get the right figure with its interpretation, or no
+//! figure.
 
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ const REPAIRS: &str = "日期,设备,维修费用,评级\n\
     2025-05-30,铣床,2600,A\n\
     2025-06-02,磨床,,B\n";
 
-fn asked() -> Place {
+fn example_base() -> Place {
     let place = Place::new();
     place.write("docs/tickets.csv", TICKETS);
     place.write("docs/维修记录.csv", REPAIRS);
@@ -32,7 +33,7 @@ fn answer(place: &Place, question: &str) -> Value {
     place.run(&["--offline", "--json", "ask", question]).json()["answer"].clone()
 }
 
-/// The figure or thing that an answer begins with, before what was understood.
+/// The figure or thing at the start of an answer, before the interpretation.
 fn lead(place: &Place, question: &str) -> String {
     let answer = answer(place, question);
     assert_eq!(answer["refused"], false, "{question}: {answer}");
@@ -43,7 +44,7 @@ fn lead(place: &Place, question: &str) -> String {
 
 #[test]
 fn figures_over_plain_tables_are_right_in_both_languages() {
-    let place = asked();
+    let place = example_base();
     for (question, figure) in [
         ("How many tickets are open?", "3"),
         ("How many critical tickets are open?", "1"),
@@ -61,10 +62,10 @@ fn figures_over_plain_tables_are_right_in_both_languages() {
     }
 }
 
-/// What was understood stands behind the figure, the rows are cited, and the trace has the statement.
+/// The interpretation follows the figure, the rows are cited, and the trace has the statement.
 #[test]
-fn an_answer_says_what_it_understood_and_cites_its_rows() {
-    let place = asked();
+fn an_answer_shows_its_interpretation_and_cites_its_rows() {
+    let place = example_base();
     let answer = answer(&place, "How many critical tickets are closed?");
     assert_eq!(
         answer["text"],
@@ -82,18 +83,18 @@ fn an_answer_says_what_it_understood_and_cites_its_rows() {
     assert!(trace.contains("\"event\":\"queried\"") && trace.contains("SELECT"), "{trace}");
 }
 
-/// A figure is not given where a word was not understood: the rows are quoted instead.
+/// If a word is not understood, the answer quotes rows instead of giving a figure.
 #[test]
-fn what_is_not_understood_gets_no_figure() {
-    let place = asked();
+fn a_question_with_an_unknown_word_gets_no_figure() {
+    let place = example_base();
     let answer = answer(&place, "How many tickets were escalated to the board?");
     assert_ne!(answer["written_by"]["kind"], "reckoning", "{answer}");
 }
 
-/// What one word short of a figure would be is said, with the statement that gives it.
+/// If one word is not understood, the answer shows the nearest reading with its statement.
 #[test]
-fn what_is_nearly_understood_gets_the_nearest_reading() {
-    let place = asked();
+fn a_nearly_understood_question_gets_the_nearest_reading() {
+    let place = example_base();
     let answer = answer(&place, "How many critical tickets were escalated?");
     assert_eq!(answer["written_by"]["kind"], "quotation", "{answer}");
     let advice = answer["rationale"].as_str().unwrap();
@@ -118,7 +119,7 @@ fn tables_that_contradict_each_other_leave_a_question_undecided() {
     assert!(agree["text"].as_str().unwrap().starts_with("20 ("), "{agree}");
 }
 
-/// Of tables in both languages, a question asks for those in its own.
+/// If tables in both languages fit, the answer uses the one in the language of the question.
 #[test]
 fn a_table_in_the_language_of_the_question_is_preferred() {
     let place = Place::new();
@@ -134,10 +135,10 @@ fn a_table_in_the_language_of_the_question_is_preferred() {
     assert!(chinese["text"].as_str().unwrap().starts_with("3（"), "{chinese}");
 }
 
-/// Questions about texts are answered from texts as before.
+/// Questions about texts are answered from texts.
 #[test]
 fn questions_about_texts_are_not_taken_for_tables() {
-    let place = asked();
+    let place = example_base();
     let answer = answer(&place, "Where did the harbour office move in 1998?");
     assert!(answer["text"].as_str().unwrap().contains("Quay Street"), "{answer}");
 }

@@ -1,4 +1,4 @@
-//! Is every file that cannot be read named with its reason, and does the rest go in?
+//! Tests that each unreadable file is named with its reason, and that all other files are indexed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use pikerag_test_support::hostile::{self, CANARY};
 
 use crate::common::{Place, Ran};
 
-/// The files of a report by outcome: stored or unchanged, and left out with the reason.
+/// The files of a report: those stored or unchanged, and those left out with the reason.
 type Outcomes = (Vec<String>, BTreeMap<String, String>);
 
 fn outcomes(ran: &Ran) -> Outcomes {
@@ -29,7 +29,7 @@ fn outcomes(ran: &Ran) -> Outcomes {
 }
 
 #[test]
-fn bad_files_are_named_and_good_ones_go_in() {
+fn bad_files_are_named_and_good_ones_are_indexed() {
     let place = Place::new();
     place.write("pikerag.toml", "[limits]\nfile_mib = 1\n");
     place.write("in/good.md", "# Cranes\n\nAda Lovelace wrote notes.\n");
@@ -61,7 +61,7 @@ fn bad_files_are_named_and_good_ones_go_in() {
     let locked = place.path("in/locked.md");
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&locked).is_ok() {
-        absent("permissions", "do not hold for this user");
+        absent("permissions", "do not restrict this user");
         std::fs::remove_file(&locked).unwrap();
     } else {
         expected.insert("in/locked.md", "cannot be read");
@@ -83,7 +83,7 @@ fn bad_files_are_named_and_good_ones_go_in() {
     for (file, reason) in &expected {
         assert!(bad[*file].contains(reason), "{file}: {}", bad[*file]);
     }
-    // A second run finds nothing to do, and says that of the same files.
+    // A second run has nothing to do and reports the same files.
     let report = again.json()["report"].clone();
     let files = report["files"].as_array().unwrap();
     let unchanged = files.iter().filter(|file| file[1]["outcome"] == "unchanged").count();
@@ -92,7 +92,7 @@ fn bad_files_are_named_and_good_ones_go_in() {
     assert_eq!(found[0]["chunk"]["uri"], "in/good.md");
 }
 
-/// One line without end costs time in proportion to its length: ten minutes, once.
+/// The time for a very long line must grow in proportion to its length, not with its square.
 #[test]
 fn a_line_of_ten_megabytes_is_cut_to_size() {
     let place = Place::new();
@@ -119,9 +119,9 @@ fn a_file_that_needs_too_much_is_named() {
         place.write("pikerag.toml", format!("[limits]\n{limits}\n"));
         let (good, bad) = outcomes(&place.run_to(3, &index));
         assert!(bad["in/large.html"].starts_with("reading it "), "{limits}: {bad:#?}");
-        let told = place.run_to(3, &["--base", "base", "index", "in"]).stderr;
-        assert!(told.contains(reason), "{limits}: {told}");
-        // So little memory is not enough to start in; that, too, is said and no crash.
+        let stderr = place.run_to(3, &["--base", "base", "index", "in"]).stderr;
+        assert!(stderr.contains(reason), "{limits}: {stderr}");
+        // 16 MiB are too little to start the parser. That is reported as well and is no crash.
         assert!(
             good == ["in/good.md"] || limits == "memory_mib = 16",
             "{limits}: {good:?} {bad:?}"
@@ -129,7 +129,7 @@ fn a_file_that_needs_too_much_is_named() {
     }
 }
 
-/// What the text formats of the hostile corpus come to: read, or left out for a reason.
+/// Each text file of the hostile corpus is read, or left out with a reason.
 #[test]
 fn the_hostile_corpus_does_no_harm() {
     let place = Place::new();
@@ -151,7 +151,7 @@ fn the_hostile_corpus_does_no_harm() {
     }
     assert_eq!(good.len(), 14, "{good:?}");
 
-    // What came in reads as it was meant, whatever its encoding; what the page hides stays out.
+    // Text in any encoding is read correctly; text that a page hides is left out.
     let export = place.export("base");
     for words in ["Hafen heißt 港口", "检索增强生成的系统", "café naïve", "Visible"] {
         assert!(export.contains(words), "{words}");

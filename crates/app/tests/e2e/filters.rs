@@ -1,4 +1,4 @@
-//! Do a search and a question see what their filter admits, and nothing else?
+//! Tests that searches and questions see exactly what their filter admits.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn run(place: &Place, code: i32, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn every_search_goes_by_the_filter() {
+fn every_search_obeys_the_filter() {
     let place = cranes();
     for by in ["words", "hybrid", "atoms", "hops", "layers", "joined"] {
         let uris = |more: &[&str]| -> Vec<String> {
@@ -46,15 +46,15 @@ fn every_search_goes_by_the_filter() {
     }
 }
 
-/// The run keeps the filter: walked again, it sees what it saw.
+/// The run keeps the filter, so its replay sees the same documents.
 #[test]
-fn a_question_is_answered_from_what_fits_and_so_is_its_replay() {
+fn questions_and_replays_see_only_filtered_documents() {
     let place = cranes();
     for method in ["naive-rag", "hop-rag", "kar3"] {
         let filter = ["--filter", "folder=tea"];
         let asked = run(&place, 0, &[&["ask", QUESTION, "--method", method], &filter[..]].concat());
-        let told = asked["answer"].to_string();
-        assert!(told.contains("ninety") && !told.contains("forty"), "{method}: {told}");
+        let answer = asked["answer"].to_string();
+        assert!(answer.contains("ninety") && !answer.contains("forty"), "{method}: {answer}");
         let name = asked["run"].as_str().unwrap();
         let kept = run(&place, 0, &["runs", "show", name]);
         assert_eq!(kept["filter"], serde_json::json!(["folder=tea"]));
@@ -64,7 +64,7 @@ fn a_question_is_answered_from_what_fits_and_so_is_its_replay() {
 }
 
 #[test]
-fn a_filter_that_cannot_be_meant_says_why() {
+fn an_invalid_filter_says_why() {
     let place = cranes();
     let failed = |code: i32, filter: &str| {
         let search = ["--offline", "--base", "base", "search", QUESTION, "--filter", filter];

@@ -1,5 +1,5 @@
-//! Does a hostile document do any harm? Each of them is read or refused with a reason, and nothing in it
-//! reaches out.
+//! Tests that hostile documents do no harm: each is read or refused with a reason, and nothing in
+//! it causes a request.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
         place.write(&format!("in/{name}"), bytes);
     }
     let n_files = std::fs::read_dir(place.path("in")).unwrap().count();
-    // Another program may hold a port: then nobody listens there who could be called.
+    // Another program may hold a port; then the test cannot watch it.
     let traps: Vec<TcpListener> =
         TRAPS.iter().filter_map(|port| TcpListener::bind(("127.0.0.1", *port)).ok()).collect();
     for trap in &traps {
@@ -36,7 +36,7 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
         let name = file[0].as_str().unwrap();
         let reason = file[1]["reason"].as_str().unwrap_or_default();
         println!("{name}: {} {reason}", file[1]["outcome"]);
-        // A parser that ran into its memory limit says so; anything else that ends it is ours to mend.
+        // A parser may reach its memory limit and report it; any other end is our fault.
         for fault in [
             "crashed",
             "the parser failed",
@@ -58,7 +58,7 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
     }
     let export = place.export("base");
     assert!(!export.contains("root:x:0"), "an entity was read from a file");
-    // What no reader sees is kept only where it is marked.
+    // Text that no reader sees is kept only if it is marked as hidden.
     for line in export.lines().filter(|line| line.contains(HIDDEN)) {
         let node: serde_json::Value = serde_json::from_str(line).unwrap();
         let is_marked = node["hidden"] == true || node["chunk"]["hidden"] == true;
@@ -68,11 +68,11 @@ fn every_hostile_file_is_read_or_refused_for_a_reason() {
     assert!(!std::path::Path::new("/tmp/PIKERAG-SLIP").exists());
 }
 
-/// Programs that help are held to their limits too, and killed with all that they started.
+/// Helper programs have limits, too, and are killed with their children.
 #[test]
 fn a_program_that_hangs_is_killed_with_its_children() {
     let place = Place::new();
-    // Plays Tesseract: knows a language, and then sleeps in a child of its own.
+    // Stands in for Tesseract: lists a language, then sleeps in a child process.
     let program = "#!/bin/sh\ncase \"$1\" in --list-langs) echo List; echo eng;; *) sleep 4242 & sleep 4242;; esac\n";
     place.write("tesseract", program);
     let executable = place.path("tesseract");
@@ -95,7 +95,7 @@ fn a_program_that_hangs_is_killed_with_its_children() {
 }
 
 #[test]
-fn without_its_program_a_picture_is_named_with_what_to_install() {
+fn a_picture_without_tesseract_is_named_with_the_package_to_install() {
     let place = Place::new().set("PATH", "");
     place
         .write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
@@ -105,7 +105,7 @@ fn without_its_program_a_picture_is_named_with_what_to_install() {
         "{}",
         ran.stderr
     );
-    // Going without is no fault, a setting that names nothing is.
+    // A missing program is no fault; a setting that names no program is one.
     assert!(place.run_to(0, &["doctor"]).stdout.contains("Tesseract is not installed: install"));
     place.write("pikerag.toml", "[tools]\ntesseract = \"/nowhere\"\nsoffice = \"/nowhere\"\n");
     let ran = place.run_to(1, &["doctor"]);
@@ -115,7 +115,7 @@ fn without_its_program_a_picture_is_named_with_what_to_install() {
     }
 }
 
-/// With the real program, where it is installed: a picture that we draw ourselves.
+/// Reads a drawn picture with the real program, if it is installed.
 #[test]
 fn a_picture_of_words_is_read() {
     let place = Place::new();
@@ -123,7 +123,7 @@ fn a_picture_of_words_is_read() {
         absent("tesseract", "that reads English is not installed");
         return;
     }
-    place.write("scan.bmp", drawn("HELLO"));
+    place.write("scan.bmp", bitmap("HELLO"));
     let parsed = place.run_to(0, &["--json", "parse", "scan.bmp"]).json();
     let document = &parsed["documents"][0];
     assert!(document["text"].as_str().unwrap().to_uppercase().contains("HELLO"), "{document}");
@@ -132,8 +132,8 @@ fn a_picture_of_words_is_read() {
     assert!(kinds.contains(&&serde_json::json!("figure")), "{kinds:?}");
 }
 
-/// A bitmap of a word in letters of strokes, ten pixels wide.
-fn drawn(word: &str) -> Vec<u8> {
+/// A bitmap of a word; each dot of a letter is eight pixels wide.
+fn bitmap(word: &str) -> Vec<u8> {
     let letter = |c: char| match c {
         'H' => ["#...#", "#...#", "#...#", "#####", "#...#", "#...#", "#...#"],
         'E' => ["#####", "#....", "#....", "####.", "#....", "#....", "#####"],
@@ -164,7 +164,7 @@ fn drawn(word: &str) -> Vec<u8> {
     for n in [0, stride * height, 2835, 2835, 0, 0] {
         file.extend(number(n));
     }
-    // Rows run upwards.
+    // A bitmap stores its rows from the bottom up.
     for row in pixels.chunks(width).rev() {
         let mut line: Vec<u8> = row.iter().flat_map(|dot| [*dot; 3]).collect();
         line.resize(stride, 0);
@@ -173,7 +173,7 @@ fn drawn(word: &str) -> Vec<u8> {
     file
 }
 
-/// `LibreOffice` fetches linked pictures when it converts, unless it is told not to.
+/// By default `LibreOffice` fetches linked pictures when it converts a document.
 #[test]
 fn a_linked_picture_is_not_fetched_by_the_program_that_converts() {
     let place = Place::new();
@@ -188,7 +188,7 @@ fn a_linked_picture_is_not_fetched_by_the_program_that_converts() {
         <draw:image xlink:href="http://127.0.0.1:{port}/x.png" xlink:type="simple"/></draw:frame></text:p></office:text></office:body></office:document>"#
     );
     place.write("x.fodt", text);
-    // The way there: LibreOffice as it comes makes the old document.
+    // LibreOffice with its default settings makes the old document.
     let made = Command::new("soffice")
         .env("HOME", place.path(""))
         .arg(format!("-env:UserInstallation=file://{}/profile", place.path("").display()))

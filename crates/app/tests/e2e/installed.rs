@@ -1,5 +1,5 @@
-//! Does an installation hold what it promises: completions, manual pages, a look at the server, and a program that finds
-//! itself wherever it was put?
+//! Tests an installation: shell completions, manual pages, the health check, and a program behind a
+//! link.
 
 use std::process::Command;
 
@@ -10,18 +10,18 @@ fn commands(place: &Place) -> Vec<String> {
     let help = place.run_to(0, &["--help"]).stdout;
     let (_, listed) = help.split_once("Commands:\n").unwrap();
     let (listed, _) = listed.split_once("\n\n").unwrap();
-    // What a command does may go on in a line that is indented further.
+    // A description may continue on a line with a deeper indent.
     let named = listed.lines().filter_map(|line| line.strip_prefix("  "));
     let named = named.filter(|line| !line.starts_with(' '));
     named.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 #[test]
-fn completions_know_every_command_and_none_that_is_hidden() {
+fn completions_list_every_visible_command_and_no_hidden_one() {
     let place = Place::new();
     let commands = commands(&place);
     assert!(20 < commands.len(), "{commands:?}");
-    // What each shell writes before and after the name of a command that follows `pikerag`.
+    // The text before and after the name of a command of `pikerag`, by shell.
     for (shell, before, after) in [
         ("bash", "pikerag,", ")"),
         ("zsh", "'", ":"),
@@ -34,17 +34,17 @@ fn completions_know_every_command_and_none_that_is_hidden() {
             let entry = format!("{before}{command}{after}");
             assert!(script.contains(&entry), "{entry} is not in the completions of {shell}");
         }
-        assert!(script.contains("cap-usd"), "{shell}: options of a verb below a verb");
+        assert!(script.contains("cap-usd"), "{shell}: options of a subcommand");
         assert!(!script.contains("parse-child") && !script.contains("run-limited"), "{shell}");
     }
     place.run_to(2, &["completions", "tcsh"]);
-    // Settings that make no sense are no reason to write none.
+    // Broken settings prevent neither completions nor manual pages.
     place.write("pikerag.toml", "no settings");
     place.run_to(0, &["completions", "bash"]);
     place.run_to(0, &["man"]);
 }
 
-/// Bash takes the script, and what it completes is what a person means.
+/// Bash accepts the script and completes commands, subcommands and values.
 #[test]
 fn bash_completes() {
     let place = Place::new();
@@ -62,9 +62,9 @@ fn bash_completes() {
     "#;
     let bash = Command::new("bash").args(["-c", script]).current_dir(place.path("")).output();
     let bash = bash.unwrap();
-    let (said, complaint) =
+    let (completed, errors) =
         (String::from_utf8_lossy(&bash.stdout), String::from_utf8_lossy(&bash.stderr));
-    assert_eq!(said, "health\nmake\nread write admin\n", "{complaint}");
+    assert_eq!(completed, "health\nmake\nread write admin\n", "{errors}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn every_command_has_a_manual_page() {
     assert!(!place.path("share/man1/pikerag-parse-child.1").exists());
     let own = place.run_to(0, &["man"]).stdout;
     assert!(own.contains("pikerag\\-index(1)") && own.contains("Exit codes"), "{own}");
-    // A folder that cannot be made is an error that names it.
+    // An error names a folder that cannot be created.
     place.write("file", "");
     let error = place.run_to(1, &["man", "--out", "file/man1"]).stderr;
     assert!(error.contains("file/man1"), "{error}");
@@ -94,11 +94,11 @@ fn health_says_whether_the_server_takes_requests() {
     let address = serving.address.clone();
     let (_, port) = address.rsplit_once(':').unwrap();
     let health = ["health", "--port", port];
-    let said = place.run_to(0, &health).stdout;
-    assert!(said.contains("takes requests"), "{said}");
-    let told = place.run_to(0, &["--json", "health", "--port", port]).json();
-    assert_eq!(told["ready"], true);
-    // With keys, too: it asks for nothing that is anybody's.
+    let text = place.run_to(0, &health).stdout;
+    assert!(text.contains("takes requests"), "{text}");
+    let report = place.run_to(0, &["--json", "health", "--port", port]).json();
+    assert_eq!(report["ready"], true);
+    // The check needs no key, even if keys exist.
     place.key("somebody", &[]);
     place.run_to(0, &health);
     serving.child.kill().unwrap();
@@ -107,8 +107,8 @@ fn health_says_whether_the_server_takes_requests() {
     assert!(error.contains("no server answers"), "{error}");
 }
 
-/// As pipx, uv and a folder of one's own do it: a link on the `PATH` to a program in another folder. Each file is read by a
-/// process of the same program.
+/// pipx and uv put a link to the program on the `PATH`. A child process of the same program reads
+/// each file.
 #[test]
 fn a_link_to_the_program_reads_files_too() {
     let place = Place::new();
@@ -117,7 +117,7 @@ fn a_link_to_the_program_reads_files_too() {
     let link = place.path("bin/pikerag");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pikerag"), link).unwrap();
     let run = |arguments: &[&str]| {
-        // Found by its name alone, and from another folder than that of the link.
+        // The shell finds the program by name, from another folder than that of the link.
         let output = Command::new("sh")
             .args(["-c", r#"PATH="$PWD/bin:$PATH" exec pikerag "$@""#, "sh"])
             .args(arguments)
@@ -127,9 +127,9 @@ fn a_link_to_the_program_reads_files_too() {
             .current_dir(place.path(""))
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        said
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        text
     };
     let indexed = run(&["--offline", "index", "docs"]);
     assert!(indexed.contains("1 file read") && indexed.contains("0 left out"), "{indexed}");

@@ -1,7 +1,7 @@
-//! Does the program do what it says, from end to end? Each test runs the real binary in a folder and
-//! an environment of its own; models are played within the test.
+//! Tests the program from end to end.
 //!
-//! One test binary, so that it is linked once and what the tests share is no dead code in any.
+//! Each test runs the real binary in its own folder and environment and plays the models itself.
+//! All tests are one binary, so that it is linked once and shared helpers are not dead code in any.
 
 #[cfg(test)]
 mod administered;

@@ -1,4 +1,4 @@
-//! Does a stranger's settings file do any harm, and does a key go only where its giver meant it?
+//! Tests that a stranger's settings file does no harm, and that a key goes only to its own address.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -11,21 +11,21 @@ const KEY: &str = "sk-environment-4711";
 const OTHER_KEY: &str = "cloud-secret-0815";
 const FILES_KEY: &str = "sk-of-the-file-2342";
 
-/// Each request, and its head is noted.
+/// Refuses each request; the server notes its head.
 fn refuse() -> Vec<(Fault, When)> {
     vec![(Fault::Unauthorized, When::Always)]
 }
 
-/// The heads of what it has been asked since the last time.
-fn taken(trap: &Server) -> Vec<String> {
+/// The heads of all requests since the last call.
+fn take_heads(trap: &Server) -> Vec<String> {
     let heads = trap.heads();
     trap.reset();
     heads
 }
 
-/// A folder as it is unpacked from somewhere: documents, a program, settings.
-fn strangers(settings: &str) -> Place {
-    let place = Place::of_a_stranger().set("OPENAI_API_KEY", KEY).set("CLOUD_SECRET", OTHER_KEY);
+/// An untrusted folder, such as an unpacked archive: documents, a program, settings.
+fn untrusted_folder(settings: &str) -> Place {
+    let place = Place::untrusted().set("OPENAI_API_KEY", KEY).set("CLOUD_SECRET", OTHER_KEY);
     place.write("in/a.md", "# Cranes\n\nFirm Ada makes cranes in Port Brandt.\n");
     place
         .write("in/scan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\x03\x04\x08\0\0\0\0");
@@ -43,8 +43,8 @@ fn strangers(settings: &str) -> Place {
     place
 }
 
-/// What each of them tries, where it tries it (`THERE` is an address of the stranger's), and the settings that give
-/// it away. `mine`: the user has an endpoint, and no model is set.
+/// Hostile files: the aim, whether the user has an endpoint and no model is set, the settings, and
+/// the names that reveal them. `THERE` is an address of the stranger's.
 const HOSTILE: [(&str, bool, &str, &[&str]); 15] = [
     (
         "another base of the user's, and a file of the user's in a prompt",
@@ -53,12 +53,12 @@ const HOSTILE: [(&str, bool, &str, &[&str]); 15] = [
         &["base", "methods.skr_examples"],
     ),
     (
-        "room for a document that unfolds without end",
+        "a budget for a document that expands without end",
         true,
         "[limits]\nmemory_mib = 1000000\nwall_seconds = 1000000\n",
         &["limits"],
     ),
-    ("the user's runs away", true, "[runs]\nkeep = 0\n", &["runs"]),
+    ("the loss of the user's runs", true, "[runs]\nkeep = 0\n", &["runs"]),
     (
         "the key and the documents to an address of its own",
         false,
@@ -134,10 +134,10 @@ const HOSTILE: [(&str, bool, &str, &[&str]); 15] = [
 ];
 
 #[test]
-fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
+fn untrusted_settings_send_nothing_start_nothing_and_show_nothing() {
     let (there, mine) = (stub(refuse()), stub(refuse()));
     for (tries, has_endpoint, settings, names) in HOSTILE {
-        let mut place = strangers(&settings.replace("THERE", &there.url()));
+        let mut place = untrusted_folder(&settings.replace("THERE", &there.url()));
         if has_endpoint {
             place = place.set("OPENAI_BASE_URL", &mine.url());
         }
@@ -150,17 +150,17 @@ fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
             &["parse", "in/old.doc"],
         ] {
             let ran = place.run(arguments);
-            let told = format!("{}{}", ran.stdout, ran.stderr);
-            let sent = [taken(&there), taken(&mine)].concat();
+            let output = format!("{}{}", ran.stdout, ran.stderr);
+            let sent = [take_heads(&there), take_heads(&mine)].concat();
             assert!(sent.is_empty(), "{tries}: {arguments:?} sent {sent:?}");
             assert!(!place.path("RAN").exists(), "{tries}: {arguments:?} ran it");
             for key in [KEY, OTHER_KEY, FILES_KEY] {
-                assert!(!told.contains(key), "{tries}: {arguments:?} shows {key}: {told}");
+                assert!(!output.contains(key), "{tries}: {arguments:?} shows {key}: {output}");
             }
-            assert_eq!(ran.code, Some(1), "{tries}: {arguments:?}: {told}");
-            assert!(told.contains("`pikerag trust`"), "{tries}: {told}");
+            assert_eq!(ran.code, Some(1), "{tries}: {arguments:?}: {output}");
+            assert!(output.contains("`pikerag trust`"), "{tries}: {output}");
             for name in names {
-                assert!(told.contains(name), "{tries}: {name} is not named: {told}");
+                assert!(output.contains(name), "{tries}: {name} is not named: {output}");
             }
         }
         assert!(!place.path("base").exists(), "{tries}");
@@ -171,19 +171,19 @@ fn a_strangers_settings_send_nothing_start_nothing_and_show_nothing() {
 fn a_file_is_trusted_by_its_place_and_its_content() {
     let talker = Talker::start();
     let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", talker.url());
-    let place = strangers(&settings);
+    let place = untrusted_folder(&settings);
     let index = ["--base", "base", "index", "in/a.md"];
     place.run_to(1, &index);
     let trusted = place.run_to(0, &["trust"]).stdout;
     assert!(trusted.contains("sets chat.base_url, chat.model"), "{trusted}");
     place.run_to(0, &index);
     assert!(0 < talker.heard().chats);
-    // It is kept with the user, and nothing of it in the folder.
+    // The trust is stored with the user, not in the folder.
     let kept = std::fs::read_dir(place.own_path("pikerag/trusted")).unwrap().count();
     assert_eq!(kept, 1);
     assert!(!place.path(".local").exists());
 
-    // Another content is not trusted, and the one of before is still.
+    // Changed content is not trusted; the earlier content still is.
     place.write("pikerag.toml", format!("{settings}in_flight = 2\n"));
     let changed = place.run_to(1, &index).stderr;
     assert!(changed.contains("has changed since it was trusted"), "{changed}");
@@ -191,7 +191,7 @@ fn a_file_is_trusted_by_its_place_and_its_content() {
     assert_eq!(listed[0]["state"], "changed");
     place.write("pikerag.toml", &settings);
     place.run_to(0, &index);
-    // Nor is the same content in another place.
+    // The same content in another place is not trusted.
     place.write("elsewhere/pikerag.toml", &settings);
     let elsewhere = place
         .command(&["--base", "base", "doctor"])
@@ -201,12 +201,12 @@ fn a_file_is_trusted_by_its_place_and_its_content() {
     assert_eq!(elsewhere.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&elsewhere.stderr).contains("is not trusted"));
 
-    // No longer; and once more, as somebody names it.
+    // The trust is removed. A file that `--config` names needs none.
     place.run_to(0, &["trust", "--remove"]);
     place.run_to(1, &["trust", "--remove", "pikerag.toml"]);
     place.run_to(1, &index);
     place.run_to(0, &["--config", "pikerag.toml", "--base", "other", "index", "in/a.md"]);
-    // Plain settings need none.
+    // Harmless settings need no trust.
     place.write("pikerag.toml", "base = \"plain\"\n[index]\nmax_tokens = 100\n");
     place.run_to(0, &["index", "in/a.md"]);
     assert!(place.path("plain").exists());
@@ -215,7 +215,7 @@ fn a_file_is_trusted_by_its_place_and_its_content() {
 
 #[test]
 fn init_trusts_what_it_wrote() {
-    let place = Place::of_a_stranger();
+    let place = Place::untrusted();
     place.run_to(0, &["init"]);
     let listed = place.run_to(0, &["--json", "trust", "--list"]).json();
     assert_eq!(listed[0]["state"], "trusted");
@@ -223,47 +223,48 @@ fn init_trusts_what_it_wrote() {
     place.run_to(0, &["doctor"]);
 }
 
-/// The environment's key stays with the environment's address: a file with an address of its own has to name it.
+/// A key of the environment goes only to the environment's address. A file with an address of its
+/// own has to name the key.
 #[test]
 fn a_key_of_the_environment_does_not_follow_an_address_of_the_file() {
     let (there, mine) = (stub(refuse()), stub(refuse()));
     let settings = format!("[chat]\nbase_url = \"{}\"\nmodel = \"m\"\n", there.url());
-    let place = strangers(&settings);
+    let place = untrusted_folder(&settings);
     place.run_to(0, &["trust"]);
     let ran = place.run_to(1, &["-vv", "doctor"]);
-    let heads = taken(&there);
+    let heads = take_heads(&there);
     assert!(!heads.is_empty() && heads.iter().all(|head| !head.contains(KEY)), "{heads:?}");
     assert!(ran.stdout.contains("not sent here") && ran.stdout.contains("OPENAI_API_KEY"));
     for n in 0..20 {
         place.write(&format!("in/{n}.md"), format!("Firm {n} makes cranes."));
     }
-    taken(&there);
-    // It is no matter of one document, and is not said of each.
+    take_heads(&there);
+    // The problem concerns no single document, so it is not reported for each.
     let asked = place.run_to(3, &["--base", "base", "--in-flight", "2", "index", "in"]);
     assert!(asked.stderr.contains("for another address: OPENAI_API_KEY"), "{}", asked.stderr);
-    assert!((1..=4).contains(&taken(&there).len()), "every call is refused alike");
+    assert!((1..=4).contains(&take_heads(&there).len()), "every call is refused alike");
 
     place.write("pikerag.toml", format!("{settings}api_key_env = \"OPENAI_API_KEY\"\n"));
     place.run_to(0, &["trust"]);
     place.run_to(1, &["doctor"]);
-    let heads = taken(&there);
+    let heads = take_heads(&there);
     assert!(!heads.is_empty() && heads.iter().all(|head| head.contains(KEY)), "{heads:?}");
 
-    // A key of the file stays there, too, where the environment has another address.
+    // A key of the file does not go to the address of the environment.
     place.write("pikerag.toml", format!("{settings}api_key = \"{FILES_KEY}\"\n"));
     place.run_to(0, &["trust"]);
     place.run_to(1, &["doctor"]);
-    let heads = taken(&there);
+    let heads = take_heads(&there);
     assert!(!heads.is_empty() && heads.iter().all(|head| head.contains(FILES_KEY)), "{heads:?}");
     assert!(heads.iter().all(|head| !head.contains(KEY)), "{heads:?}");
     let place = place.set("OPENAI_BASE_URL", &mine.url());
     place.run_to(1, &["doctor"]);
-    let heads = taken(&mine);
-    assert!(!heads.is_empty() && taken(&there).is_empty());
+    let heads = take_heads(&mine);
+    assert!(!heads.is_empty() && take_heads(&there).is_empty());
     assert!(heads.iter().all(|head| head.contains(KEY) && !head.contains(FILES_KEY)), "{heads:?}");
 }
 
-/// The reader of TOML shows the line; ours says where it is.
+/// The TOML parser's message would show the line; ours gives only its position.
 #[test]
 fn a_mistake_in_the_file_does_not_show_its_keys() {
     let place = Place::new();
@@ -292,7 +293,8 @@ fn a_mistake_in_the_file_does_not_show_its_keys() {
     }
 }
 
-/// A call whose reply may be dearer than the budget is not made, and what no budget could count is refused.
+/// A call whose reply may cost more than the budget is not made. Extra fields that no budget can
+/// count are refused.
 #[test]
 fn a_budget_holds_whatever_extra_says() {
     let talker = Talker::start();
@@ -306,8 +308,8 @@ fn a_budget_holds_whatever_extra_says() {
     }
     for extra in ["n", "best_of", "tools"] {
         place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} = 8 }}\n"));
-        let told = place.run_to(1, &index).stderr;
-        assert!(told.contains(&format!("`{extra}` cannot be an extra field")), "{told}");
+        let output = place.run_to(1, &index).stderr;
+        assert!(output.contains(&format!("`{extra}` cannot be an extra field")), "{output}");
         assert_eq!(talker.heard().chats, 0, "{extra}");
     }
     place.write("pikerag.toml", "[chat]\nextra = { max_tokens = 1000 }\n");
