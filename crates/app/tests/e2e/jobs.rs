@@ -1,4 +1,5 @@
-//! Tests that jobs survive the end of the server, that a restart spends nothing unasked, and that a deleted file stays deleted.
+//! Tests that jobs survive the end of the server, that a restart pays only for accepted work, and
+//! that deleted files stay deleted.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,24 +8,24 @@ use pikerag_test_support::{Faults, Server, oracle};
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
-use crate::limits::{counter, until};
+use crate::limits::{counter, wait_until};
 use crate::serve::{finds, put, with_papers};
 use crate::serving::{Reply, Serving, read};
 
 const BASE: &str = "/api/v1/bases/default";
 
-fn over(job: &Value) -> bool {
+fn is_over(job: &Value) -> bool {
     ["done", "incomplete", "failed"].contains(&job["stand"].as_str().unwrap())
 }
 
 fn number(reply: &Reply) -> u64 {
-    let told = reply.json();
-    told["job"].as_u64().or(told["id"].as_u64()).unwrap_or_else(|| panic!("{reply:?}"))
+    let body = reply.json();
+    body["job"].as_u64().or(body["id"].as_u64()).unwrap_or_else(|| panic!("{reply:?}"))
 }
 
-/// The job of a reply, once it is over.
-fn ended(serving: &Serving, id: u64) -> Value {
-    serving.until(&format!("{BASE}/jobs/{id}"), "", over)
+/// Waits until a job has ended and returns it.
+fn wait_for_job(serving: &Serving, id: u64) -> Value {
+    serving.wait_until(&format!("{BASE}/jobs/{id}"), "", is_over)
 }
 
 fn text(n: usize) -> Vec<u8> {
@@ -39,8 +40,8 @@ fn kill(mut serving: Serving) {
     serving.child.wait().unwrap();
 }
 
-/// Waits until so many requests have reached the model.
-fn until_asked(stub: &Server, requests: u64) {
+/// Waits until this number of requests has reached the model.
+fn wait_for_requests(stub: &Server, requests: u64) {
     let began = Instant::now();
     while stub.heard().requests() < requests {
         assert!(began.elapsed() < Duration::from_mins(1), "{:?}", stub.heard());
@@ -48,22 +49,22 @@ fn until_asked(stub: &Server, requests: u64) {
     }
 }
 
-/// The requests that have reached the model, once no more come from servers that were killed.
-fn settled(stub: &Server) -> u64 {
+/// The number of requests that have reached the model, after the last ones of killed servers.
+fn settled_requests(stub: &Server) -> u64 {
     loop {
-        let heard = stub.heard().requests();
+        let requests = stub.heard().requests();
         std::thread::sleep(Duration::from_millis(200));
-        if heard == stub.heard().requests() {
-            return heard;
+        if requests == stub.heard().requests() {
+            return requests;
         }
     }
 }
 
-/// Shuts the model up: it takes requests and answers none.
+/// Makes the model accept requests without an answer; the number of requests so far.
 fn mute(stub: &Server) -> u64 {
-    let heard = stub.heard().requests();
-    stub.answer_only(heard);
-    heard
+    let requests = stub.heard().requests();
+    stub.answer_only(requests);
+    requests
 }
 
 #[test]
@@ -72,11 +73,11 @@ fn a_restart_resumes_accepted_jobs_and_leaves_held_files() {
     let place = Place::with(&stub);
     let serving = place.serve(&[]);
     assert_eq!(put(&serving, "files/held.md?hold=true", None, &text(0)).status, 200);
-    let heard = mute(&stub);
+    let requests = mute(&stub);
     let accepted = number(&put(&serving, "files/accepted.md", None, &text(1)));
     let behind = number(&put(&serving, "files/behind.md", None, &text(2)));
-    until_asked(&stub, heard + 1);
-    // What jobs are about to read is not thrown away with the rest.
+    wait_for_requests(&stub, requests + 1);
+    // Discarding all pending files leaves the files that jobs will read.
     let gone = serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").json();
     assert_eq!(gone[0]["file"], "held.md", "{gone}");
     assert_eq!(gone.as_array().unwrap().len(), 1, "{gone}");
@@ -85,11 +86,11 @@ fn a_restart_resumes_accepted_jobs_and_leaves_held_files() {
     stub.answer_all();
     let serving = place.serve(&[]);
     for id in [accepted, behind] {
-        assert_eq!(ended(&serving, id)["stand"], "done");
+        assert_eq!(wait_for_job(&serving, id)["stand"], "done");
     }
-    // A job that comes later is behind all that the start began.
+    // A later job runs after all jobs that the restart resumed.
     let later = number(&put(&serving, "files/later.md", None, &text(3)));
-    assert_eq!(ended(&serving, later)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, later)["stand"], "done");
     let sent = serving.get(&format!("{BASE}/sent"), "").json();
     let held = sent.as_array().unwrap().iter().filter(|file| file["in_base"] == false);
     assert_eq!(held.map(|file| &file["file"]).collect::<Vec<_>>(), ["held.md"], "{sent}");
@@ -102,25 +103,25 @@ fn a_new_model_is_offered_its_work_and_paid_only_when_accepted() {
     let serving = place.serve(&["--offline"]);
     for n in 0..4 {
         let job = number(&put(&serving, &format!("files/{n}.md"), None, &text(n)));
-        assert_eq!(ended(&serving, job)["stand"], "done");
+        assert_eq!(wait_for_job(&serving, job)["stand"], "done");
     }
     kill(serving);
     let serving = place.serve(&[]);
     let offered = |jobs: &Value| {
         jobs.as_array().unwrap().iter().find(|job| job["stand"] == "offered").cloned()
     };
-    let jobs = serving.until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
+    let jobs = serving.wait_until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
     let offer = offered(&jobs).unwrap();
     assert_eq!((&offer["kind"], &offer["accepted"]["calls"]), (&json!("complete"), &json!(4)));
     assert_eq!(stub.heard().requests(), 0, "{:?}", stub.heard());
-    // Another file is paid for by itself.
-    let job = ended(&serving, number(&put(&serving, "files/5.md", None, &text(5))));
+    // Another file costs only its own call.
+    let job = wait_for_job(&serving, number(&put(&serving, "files/5.md", None, &text(5))));
     assert_eq!((&job["stand"], &job["accepted"]["calls"]), (&json!("done"), &json!(1)), "{job}");
     assert_eq!(stub.heard().chats, 1);
     let begin = format!("{BASE}/jobs/{}/begin", offer["id"]);
     let reply = serving.post(&begin, "", &json!({}));
     assert_eq!((reply.status, number(&reply)), (202, offer["id"].as_u64().unwrap()));
-    assert_eq!(ended(&serving, number(&reply))["stand"], "done");
+    assert_eq!(wait_for_job(&serving, number(&reply))["stand"], "done");
     assert_eq!(stub.heard().chats, 5);
     let again = serving.post(&begin, "", &json!({}));
     assert_eq!((again.status, again.json()["code"].as_str()), (409, Some("not-offered")));
@@ -132,27 +133,27 @@ fn a_job_that_was_accepted_under_another_model_is_offered() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let serving = place.serve(&[]);
-    let heard = mute(&stub);
+    let requests = mute(&stub);
     let jobs: Vec<u64> =
         (0..2).map(|n| number(&put(&serving, &format!("files/{n}.md"), None, &text(n)))).collect();
-    until_asked(&stub, heard + 1);
+    wait_for_requests(&stub, requests + 1);
     kill(serving);
-    let heard = settled(&stub);
+    let requests = settled_requests(&stub);
     stub.answer_all();
     let place = place.set("OPENAI_MODEL", "other");
     let serving = place.serve(&[]);
     for id in &jobs {
         let path = format!("{BASE}/jobs/{id}");
-        let job = serving.until(&path, "", |job| job["stand"] == "offered");
+        let job = serving.wait_until(&path, "", |job| job["stand"] == "offered");
         assert_eq!(job["accepted"]["calls"], json!(1), "{job}");
     }
-    assert_eq!(stub.heard().requests(), heard);
-    // Without a name only what no job has goes.
+    assert_eq!(stub.heard().requests(), requests);
+    // Without a name, only files without a job can be discarded, and there are none.
     assert_eq!(serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").status, 409);
     let gone = serving.request("DELETE", &format!("{BASE}/sent?file=1.md"), &[], b"").json();
     assert_eq!(gone[0]["file"], "1.md", "{gone}");
     assert_eq!(serving.post(&format!("{BASE}/jobs/{}/begin", jobs[0]), "", &json!({})).status, 202);
-    assert_eq!(ended(&serving, jobs[0])["stand"], "done");
+    assert_eq!(wait_for_job(&serving, jobs[0])["stand"], "done");
 }
 
 #[test]
@@ -164,26 +165,27 @@ fn a_file_that_ended_the_process_three_times_is_set_aside() {
     let job = number(&put(&serving, "files/poison.md", None, &text(0)));
     let path = format!("{BASE}/jobs/{job}");
     for attempt in 1..=3 {
-        // The file was begun. The model's count does not show it: requests of a killed server are counted late.
-        serving.until(&path, "", |job| job["attempts"] == attempt && job["stage"] != "");
+        // The server has begun the file. The model's count does not show this, because it counts
+        // requests of a killed server late.
+        serving.wait_until(&path, "", |job| job["attempts"] == attempt && job["stage"] != "");
         kill(serving);
         if attempt == 3 {
             break;
         }
         serving = place.serve(&[]);
     }
-    let heard = settled(&stub);
+    let requests = settled_requests(&stub);
     stub.answer_all();
     let serving = place.serve(&[]);
-    let aside = serving.until(&path, "", |job| job["stand"] == "set_aside");
+    let aside = serving.wait_until(&path, "", |job| job["stand"] == "set_aside");
     assert!(aside["reason"].as_str().unwrap().contains("poison.md"), "{aside}");
-    assert_eq!(stub.heard().requests(), heard);
+    assert_eq!(stub.heard().requests(), requests);
     assert_eq!(serving.post(&format!("{path}/begin"), "", &json!({})).status, 202);
-    assert_eq!(ended(&serving, job)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, job)["stand"], "done");
 }
 
 #[test]
-fn a_model_out_of_reach_is_asked_again_and_the_reason_shown() {
+fn an_unreachable_model_is_retried_and_the_reason_shown() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write("pikerag.toml", "[chat]\nmax_attempts = 1\n");
@@ -191,10 +193,10 @@ fn a_model_out_of_reach_is_asked_again_and_the_reason_shown() {
     stub.spoil_chats("crane 7", pikerag_test_support::Fault::Broken);
     let job = number(&put(&serving, "files/7.md", None, &text(7)));
     let path = format!("{BASE}/jobs/{job}");
-    let waiting = serving.until(&path, "", |job| !job["reason"].is_null());
+    let waiting = serving.wait_until(&path, "", |job| !job["reason"].is_null());
     assert_eq!((&waiting["stand"], &waiting["attempts"]), (&json!("waiting"), &json!(1)));
     stub.mend();
-    let done = ended(&serving, job);
+    let done = wait_for_job(&serving, job);
     assert_eq!((&done["stand"], &done["attempts"]), (&json!("done"), &json!(2)), "{done}");
 }
 
@@ -208,7 +210,7 @@ fn a_job_keeps_to_the_bill_that_was_accepted() {
     stub.spoil_chats("crane 7", pikerag_test_support::Fault::Broken);
     let job = number(&put(&serving, "files/7.md", None, &text(7)));
     let path = format!("{BASE}/jobs/{job}");
-    let waiting = serving.until(&path, "", |job| !job["reason"].is_null());
+    let waiting = serving.wait_until(&path, "", |job| !job["reason"].is_null());
     assert_eq!((&waiting["stand"], &waiting["accepted"]["calls"]), (&json!("waiting"), &json!(1)));
     let section = |n: usize| {
         let sentence = format!("The crane number {n} lifts forty tons. ");
@@ -217,44 +219,45 @@ fn a_job_keeps_to_the_bill_that_was_accepted() {
     place.write("base.uploads/7.md", (100..140).map(section).collect::<String>());
     stub.mend();
     let before = stub.heard().chats;
-    let ended = ended(&serving, job);
+    let ended_job = wait_for_job(&serving, job);
     let calls = stub.heard().chats - before;
-    assert!(calls <= 17, "{calls} calls: {ended}");
-    assert_eq!(ended["stand"], "incomplete", "{ended}");
+    assert!(calls <= 17, "{calls} calls: {ended_job}");
+    assert_eq!(ended_job["stand"], "incomplete", "{ended_job}");
 }
 
-/// Eight calls of a job wait for the one place at the model; the call of a question that comes later passes them.
+/// Eight calls of a job wait for the only slot of the model; a later call of a question overtakes
+/// them.
 #[test]
-fn a_question_passes_the_calls_of_a_job() {
+fn a_question_overtakes_the_calls_of_a_job() {
     let prompts = Arc::new(Mutex::new(Vec::new()));
     let asked = Arc::clone(&prompts);
-    let mind = move |prompt: &str| {
+    let model = move |prompt: &str| {
         asked.lock().unwrap().push(prompt.to_owned());
         oracle(prompt)
     };
-    let stub = Server::start(mind, Faults::default(), Duration::ZERO);
+    let stub = Server::start(model, Faults::default(), Duration::ZERO);
     let place = Place::new().set("OPENAI_BASE_URL", &stub.url()).set("OPENAI_MODEL", "stub");
     let settings = "[chat]\nin_flight = 1\n[roles.atomize]\nmodel = \"stub\"\nin_flight = 8\n";
     place.write("pikerag.toml", settings);
     let serving = place.serve(&[]);
     let first = number(&put(&serving, "files/first.md", None, &text(0)));
-    assert_eq!(ended(&serving, first)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, first)["stand"], "done");
     for n in 1..=10 {
         let held = put(&serving, &format!("files/{n}.md?hold=true"), None, &text(n));
         assert_eq!(held.status, 200, "{held:?}");
     }
-    let heard = mute(&stub);
+    let requests = mute(&stub);
     assert_eq!(serving.post(&format!("{BASE}/index"), "", &json!({})).status, 202);
-    until_asked(&stub, heard + 1);
+    wait_for_requests(&stub, requests + 1);
     let body = json!({"question": "What does the crane Quillwort lift?", "method": "naive-rag"});
     let headers = [("Content-Type", "application/json")];
     let path = format!("{BASE}/ask");
     let stream = serving.send("POST", &path, &headers, body.to_string().as_bytes());
-    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
-    // The model answers one call after the other, and leaves the question time to come into the line.
+    wait_until("the run has begun", || counter(&serving, "pikerag_runs_underway") == 1);
+    // The model answers one call at a time, so that the question has time to join the queue.
     for n in 1..=11 {
         std::thread::sleep(Duration::from_millis(500));
-        stub.answer_only(heard + n);
+        stub.answer_only(requests + n);
     }
     stub.answer_all();
     assert_eq!(read(stream).status, 200);
@@ -263,9 +266,9 @@ fn a_question_passes_the_calls_of_a_job() {
     assert!(place <= 5, "{place} of {}", prompts.len());
 }
 
-/// A part is dropped when the server comes up, once its last piece is seven days old.
+/// At its start, the server drops a partial upload whose last piece is at least seven days old.
 #[test]
-fn an_upload_that_nobody_goes_on_with_is_dropped_after_a_week() {
+fn an_abandoned_upload_is_dropped_after_a_week() {
     let place = Place::new();
     let serving = place.serve(&["--offline"]);
     let send = |name: &str| {
@@ -280,19 +283,19 @@ fn an_upload_that_nobody_goes_on_with_is_dropped_after_a_week() {
         file.set_modified(std::time::SystemTime::now() - 8 * day).unwrap();
     }
     send("new.md");
-    // The jobs of a base that is not there yet are not looked at.
+    // The server does not look for jobs of a base that does not exist yet.
     let whole = number(&put(&serving, "files/whole.md", None, &text(0)));
-    assert_eq!(ended(&serving, whole)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, whole)["stand"], "done");
     kill(serving);
     let serving = place.serve(&["--offline"]);
-    let parts =
-        serving.until(&format!("{BASE}/parts"), "", |parts| parts.as_array().unwrap().len() == 1);
+    let parts = serving
+        .wait_until(&format!("{BASE}/parts"), "", |parts| parts.as_array().unwrap().len() == 1);
     assert_eq!(parts[0]["file"], "new.md");
 }
 
-/// Names stay, however many jobs there are.
+/// Jobs keep their identifiers, however many there are.
 #[test]
-fn the_names_of_jobs_are_kept() {
+fn jobs_keep_their_identifiers() {
     let place = Place::new();
     let serving = place.serve(&["--offline"]);
     let first = number(&put(&serving, "files/0.md", None, &text(0)));
@@ -301,42 +304,43 @@ fn the_names_of_jobs_are_kept() {
         let begun = serving.post(&format!("{BASE}/index"), "", &json!({"files": ["0.md"]}));
         last = number(&begun);
     }
-    assert_eq!(ended(&serving, last)["stand"], "done");
-    assert_eq!(ended(&serving, first)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, last)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, first)["stand"], "done");
     kill(serving);
     let serving = place.serve(&["--offline"]);
-    let told = serving.get(&format!("{BASE}/jobs/{first}"), "").json();
-    assert_eq!((&told["stand"], &told["id"]), (&json!("done"), &json!(first)), "{told}");
-    assert!(told["report"]["report"]["files"][0][0].as_str().unwrap().ends_with("0.md"), "{told}");
+    let body = serving.get(&format!("{BASE}/jobs/{first}"), "").json();
+    assert_eq!((&body["stand"], &body["id"]), (&json!("done"), &json!(first)), "{body}");
+    assert!(body["report"]["report"]["files"][0][0].as_str().unwrap().ends_with("0.md"), "{body}");
     assert_eq!(serving.get(&format!("{BASE}/jobs"), "").json().as_array().unwrap().len(), 500);
 }
 
-/// A file of the server's disk stays on the disk: a job that waits for its turn does not read it again.
+/// Deleting a file of the server's disk from the base leaves it on the disk. A waiting job does not
+/// read it again.
 #[test]
-fn a_deleted_file_of_the_disk_is_not_read_by_a_job_that_waits() {
+fn a_waiting_job_does_not_read_a_deleted_file_of_the_disk() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
     let serving = place.serve(&[]);
-    let heard = mute(&stub);
+    let requests = mute(&stub);
     let first = number(&put(&serving, "files/first.md", None, &text(0)));
-    until_asked(&stub, heard + 1);
+    wait_for_requests(&stub, requests + 1);
     let known = json!({"known": ["docs/open/crane.md"], "reread": true});
     let waiting = number(&serving.post(&format!("{BASE}/index"), "", &known));
     let path = format!("{BASE}/files?file=docs/open/crane.md");
     assert_eq!(serving.request("DELETE", &path, &[], b"").status, 200);
     stub.answer_all();
     for id in [first, waiting] {
-        assert!(over(&ended(&serving, id)));
+        assert!(is_over(&wait_for_job(&serving, id)));
     }
     let files = serving.get(&format!("{BASE}/files"), "").text;
     assert!(place.path("docs/open/crane.md").is_file() && !files.contains("open/crane"), "{files}");
     assert!(!finds(&serving, "forty tons"), "{files}");
 }
 
-/// Six tries: the text is never back, whatever the job was at.
+/// Deletes a file at six points of its indexing; its text never comes back.
 #[test]
-fn a_file_deleted_amid_indexing_never_comes_back() {
+fn a_file_deleted_during_indexing_never_comes_back() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let serving = place.serve(&[]);
@@ -344,9 +348,9 @@ fn a_file_deleted_amid_indexing_never_comes_back() {
         let file = format!("files/{n}.md");
         let name = format!("base.uploads/{n}.md");
         let first = number(&put(&serving, &file, None, &text(n)));
-        assert_eq!(ended(&serving, first)["stand"], "done");
-        // A new version, and twenty that stand behind it.
-        let heard = if n % 2 == 0 { mute(&stub) } else { stub.heard().requests() };
+        assert_eq!(wait_for_job(&serving, first)["stand"], "done");
+        // A new version, and three more jobs for it.
+        let requests = if n % 2 == 0 { mute(&stub) } else { stub.heard().requests() };
         let word = format!("Zyxwort{n}");
         let newer = format!("# Crane {n}\n\nThe crane {n} is called {word}, and it is tall.\n");
         let mut last = number(&put(&serving, &file, None, newer.as_bytes()));
@@ -354,13 +358,13 @@ fn a_file_deleted_amid_indexing_never_comes_back() {
             last = number(&put(&serving, &file, None, newer.as_bytes()));
         }
         if n % 2 == 0 {
-            until_asked(&stub, heard + 1);
+            wait_for_requests(&stub, requests + 1);
         }
         let path = format!("{BASE}/files?file={name}&forget=true");
         let gone = serving.request("DELETE", &path, &[], b"");
         assert_eq!(gone.status, 200, "{gone:?}");
         stub.answer_all();
-        assert!(over(&ended(&serving, last)));
+        assert!(is_over(&wait_for_job(&serving, last)));
         assert!(!finds(&serving, &word), "try {n}");
         let files = serving.get(&format!("{BASE}/files"), "").text;
         assert!(!files.contains(&name), "try {n}: {files}");

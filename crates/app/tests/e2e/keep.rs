@@ -1,5 +1,5 @@
-//! Does a base forget what it is told to forget, keep the rest, and come through copying, damage and folders that
-//! cannot be written?
+//! Tests that forgetting removes every byte of a document, and that bases survive backups, damage
+//! and read-only folders.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ const SECRET: &str = "# Wage agreement 2031\n\nMs. Okonkwo earns \"ninety-one th
      | name | account |\n| --- | --- |\n| Okonkwo, Adaeze | NA-7731-0091-22 |\n| Wang Jianguo | CN-4410-5567-80 |\n\n\
      This sentence stands in both documents.\n";
 
-/// Sentences, lines and cells of the document that no other has.
+/// Sentences, lines and cells that only the secret document contains.
 const OWN: &[&str] = &[
     "Wage agreement 2031",
     "Ms. Okonkwo earns \"ninety-one thousand\" a year.",
@@ -37,8 +37,8 @@ const OWN: &[&str] = &[
     "CN-4410-5567-80",
 ];
 
-/// A base of both documents, asked about either.
-fn told(talker: &Talker, with: &[&str]) -> Place {
+/// A base of both documents, with runs about each.
+fn indexed(talker: &Talker, with: &[&str]) -> Place {
     let place = talker.place();
     place.write("docs/rules.md", KEPT);
     place.write("docs/wages.md", SECRET);
@@ -55,8 +55,8 @@ fn told(talker: &Talker, with: &[&str]) -> Place {
     place
 }
 
-/// What was read, `None` where it is gone.
-fn there<T>(read: io::Result<T>) -> Option<T> {
+/// The result of a read; `None` if the file no longer exists.
+fn if_exists<T>(read: io::Result<T>) -> Option<T> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         read => Some(read.unwrap()),
@@ -64,7 +64,7 @@ fn there<T>(read: io::Result<T>) -> Option<T> {
 }
 
 /// Files of the base that hold a text, as it is or escaped as JSON does.
-pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
+pub(crate) fn files_with(place: &Place, text: &str) -> Vec<String> {
     let escaped = |text: &str| serde_json::to_string(text).unwrap().trim_matches('"').to_owned();
     let ascii = |text: &str| -> String {
         let unit = |unit: u16| match u8::try_from(unit) {
@@ -79,11 +79,11 @@ pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
     for entry in walkdir::WalkDir::new(place.path("base")) {
         // A file that the server removes meanwhile contains nothing.
         let Some(entry) =
-            there(entry.map_err(Into::into)).filter(|entry| entry.file_type().is_file())
+            if_exists(entry.map_err(Into::into)).filter(|entry| entry.file_type().is_file())
         else {
             continue;
         };
-        let Some(bytes) = there(fs::read(entry.path())) else { continue };
+        let Some(bytes) = if_exists(fs::read(entry.path())) else { continue };
         let holds = |form: &String| bytes.windows(form.len()).any(|at| at == form.as_bytes());
         if forms.iter().any(holds) {
             files.push(entry.path().display().to_string());
@@ -93,17 +93,17 @@ pub(crate) fn holding(place: &Place, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_forgotten_leaves_no_byte_and_the_rest_replays() {
+fn forgetting_leaves_no_byte_and_the_rest_replays() {
     let talker = Talker::start();
-    let place = told(&talker, &[]);
+    let place = indexed(&talker, &[]);
     for text in OWN {
-        assert!(!holding(&place, text).is_empty(), "{text}: the test looks for nothing");
+        assert!(!files_with(&place, text).is_empty(), "{text}: the test looks for nothing");
     }
     let runs = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
-    // A plain delete says what it leaves. The base gets back what it lost from the record.
+    // A plain delete reports what it leaves. A replay then restores the document from the ledger.
     let plain = place.run_to(0, &["--base", "base", "delete", "docs/wages.md"]);
     assert!(plain.stderr.contains("still hold the text"), "{}", plain.stderr);
-    assert!(!holding(&place, OWN[1]).is_empty(), "deleting is not forgetting");
+    assert!(!files_with(&place, OWN[1]).is_empty(), "a plain delete does not forget");
     place.run_to(0, &["--base", "base", "--replay", "index", "docs"]);
 
     let ran = place.run_to(0, &["--base", "base", "--json", "delete", "--forget", "docs/wages.md"]);
@@ -111,12 +111,12 @@ fn what_is_forgotten_leaves_no_byte_and_the_rest_replays() {
     assert!(0 < forgotten["calls"].as_u64().unwrap(), "{forgotten:#}");
     assert!(0 < forgotten["runs"].as_u64().unwrap(), "{forgotten:#}");
     for text in OWN {
-        assert_eq!(holding(&place, text), Vec::<String>::new(), "{text}");
+        assert_eq!(files_with(&place, text), Vec::<String>::new(), "{text}");
     }
-    assert!(!holding(&place, "This sentence stands in both documents.").is_empty());
+    assert!(!files_with(&place, "This sentence stands in both documents.").is_empty());
     place.run_to(0, &["--base", "base", "check"]);
 
-    // A run that is gone says so, and one that never was does not.
+    // The error for a forgotten run differs from that for an unknown run.
     let gone = runs.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap());
     let left = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
     let is_left = |id: &&str| left.as_array().unwrap().iter().any(|run| run["id"] == *id);
@@ -127,7 +127,8 @@ fn what_is_forgotten_leaves_no_byte_and_the_rest_replays() {
     let ran = place.run_to(1, &["--base", "base", "runs", "replay", "nobody"]);
     assert!(ran.stderr.contains("there is no run"), "{}", ran.stderr);
 
-    // What was paid for the other document is still there; for this one it is not, and that is said.
+    // Calls for the other document are still recorded. Those for this one are not, and the error
+    // says so.
     place.run_to(0, &["--base", "base", "delete", "docs/rules.md"]);
     let index = ["--base", "base", "--json", "--replay", "index", "docs/rules.md"];
     let report = place.run_to(0, &index).json();
@@ -138,23 +139,24 @@ fn what_is_forgotten_leaves_no_byte_and_the_rest_replays() {
     assert!(ran.stderr.contains("never recorded"), "{}", ran.stderr);
 }
 
-/// What was made of it goes too: entities, reports, summaries, tags, and the calls that made them.
+/// Forgetting also removes derived data: entities, reports, summaries, tags, and the calls that
+/// made them.
 #[test]
-fn what_was_made_of_it_is_forgotten_too() {
+fn derived_data_is_forgotten_too() {
     let talker = Talker::start();
-    let place = told(&talker, &["--with", "graph,tree,tags"]);
+    let place = indexed(&talker, &["--with", "graph,tree,tags"]);
     place.run_to(0, &["--base", "base", "delete", "--forget", "docs/wages.md"]);
     for text in OWN {
-        assert_eq!(holding(&place, text), Vec::<String>::new(), "{text}");
+        assert_eq!(files_with(&place, text), Vec::<String>::new(), "{text}");
     }
-    // Somebody deleted it before: what was left is forgotten once the document is back.
+    // A document that is no longer in the base cannot be forgotten.
     let none = place.run_to(1, &["--base", "base", "delete", "--forget", "docs/wages.md"]);
     assert!(none.stderr.contains("nothing in the base is named so"), "{}", none.stderr);
 }
 
-/// Asked as it was, and nothing is written beside it: also where full text has to be made in memory.
+/// A read-only base answers without writing anything, even if full text must be built in memory.
 #[test]
-fn a_base_that_cannot_be_written_is_asked() {
+fn a_read_only_base_answers() {
     let place = Place::new();
     place.write("docs/rules.md", KEPT);
     place.run_to(0, &["--base", "base", "index", "docs"]);
@@ -179,8 +181,8 @@ fn a_base_that_cannot_be_written_is_asked() {
         );
         let ran = unprivileged(&place, &ask);
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
-        let said: Value = serde_json::from_slice(&ran.stdout).unwrap();
-        assert_eq!(said["answer"], answer);
+        let output: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!(output["answer"], answer);
         assert!(text(&ran.stderr).contains("neither runs nor replies of models are kept"));
         let ran = unprivileged(&place, &["--base", "base", "index", "docs"]);
         assert_eq!(ran.status.code(), Some(1));
@@ -189,13 +191,13 @@ fn a_base_that_cannot_be_written_is_asked() {
     }
 }
 
-/// Its log would have to be read by writing beside it: told, and not read as if there were none.
+/// Reading its log would require writing. The program reports this and does not ignore the log.
 #[test]
-fn a_base_that_was_not_closed_and_cannot_be_written_is_refused() {
+fn an_unclosed_read_only_base_is_refused() {
     let place = Place::new();
     place.write("docs/rules.md", KEPT);
     place.run_to(0, &["--base", "base", "index", "docs"]);
-    fs::write(place.path("base/base.sqlite-wal"), "what a process that was killed left").unwrap();
+    fs::write(place.path("base/base.sqlite-wal"), "the log of a killed process").unwrap();
     let _locked = Locked::new(&place);
     let ran = unprivileged(&place, &["--base", "base", "status"]);
     assert_eq!(ran.status.code(), Some(1));
@@ -255,7 +257,7 @@ fn originals_are_kept_once_and_given_back() {
     let none = place.run_to(1, &["--base", "base", "original", "docs/c.txt"]);
     assert!(none.stderr.contains("not in the knowledge base"), "{}", none.stderr);
 
-    // What an earlier run did not keep is kept later, and nothing is read again.
+    // Originals that an earlier run did not keep are kept later, without reading the files again.
     place.write("pikerag.toml", "[index]\noriginals = false");
     place.run_to(0, &["--base", "late", "index", "docs"]);
     place.write("pikerag.toml", "");
@@ -267,7 +269,7 @@ fn originals_are_kept_once_and_given_back() {
     assert_eq!(status["originals"]["files"], 1, "{status:#}");
 }
 
-/// Makes the base's folder one that nobody can write, as long as it lives.
+/// Makes the base's folder read-only until it is dropped.
 struct Locked(std::path::PathBuf);
 
 impl Locked {
@@ -301,9 +303,10 @@ fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs the program as somebody whom permissions bind, root or not. Root is left its name and loses the two
-/// capabilities that pass over permissions: another user might not even reach the program, where the target folder
-/// lies in root's own. A thread's bounding set is that of what it starts, and goes with the thread.
+/// Runs the program as a user whom permissions restrict, root or not. Root keeps its name but loses
+/// the two capabilities that override permissions. Another user might not reach the program if the
+/// target folder lies in root's own. A thread's bounding set applies to the processes that it
+/// starts and ends with the thread.
 fn unprivileged(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(arguments);
     let start = move || {

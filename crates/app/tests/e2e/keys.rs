@@ -1,4 +1,5 @@
-//! Keys hold: none is lost or revived, a server that needs them stays shut without them, and they end what they began.
+//! Tests that no key is lost or revived, that a server stays shut without its keys, and that
+//! revoked keys end their runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,11 +22,11 @@ fn send(serving: &Serving, method: &str, path: &str, key: &str, body: &Value) ->
     serving.request(method, path, &headers, body.to_string().as_bytes())
 }
 
-/// Makes a key over HTTP: its id, and the key itself.
-fn made(serving: &Serving, key: &str, body: &Value) -> (String, String) {
+/// Makes a key over HTTP; its identifier and the key itself.
+fn make_key(serving: &Serving, key: &str, body: &Value) -> (String, String) {
     let reply = send(serving, "POST", "/api/v1/keys", key, body);
-    let told = reply.json();
-    let text = |name: &str| told[name].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
+    let made = reply.json();
+    let text = |name: &str| made[name].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
     (text("id"), text("key"))
 }
 
@@ -41,13 +42,14 @@ fn dollars(place: &Place, field: &str) -> f64 {
     place.run_to(0, &["--json", "keys", "list"]).json()[0][field].as_f64().unwrap()
 }
 
-/// Without any key left nobody comes in, at once and after a new start; only the machine's owner makes the next key.
+/// After the last key is revoked, every request is refused, also after a restart. Only the
+/// machine's owner can make the next key.
 #[test]
 fn a_server_stays_shut_after_its_last_key_is_revoked() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     assert_eq!(serving.get(BASES, "").status, 200);
-    let (id, key) = made(&serving, "", &json!({"name": "ada", "scope": "admin"}));
+    let (id, key) = make_key(&serving, "", &json!({"name": "ada", "scope": "admin"}));
     assert_eq!(revoke(&serving, &key, &id), 204);
     let forget = "/api/v1/bases/default/files?file=docs/open/crane.md&forget=true";
     for serving in [&serving, &place.serve(&["--offline"])] {
@@ -70,7 +72,7 @@ fn a_server_stays_shut_after_its_last_key_is_revoked() {
 }
 
 #[test]
-fn a_public_server_without_a_key_left_turns_everybody_away() {
+fn a_public_server_without_keys_refuses_everybody() {
     let place = place();
     place.key("ada", &[]);
     let mut serving = place.serve(&["--offline", "--host", "0.0.0.0"]);
@@ -80,9 +82,10 @@ fn a_public_server_without_a_key_left_turns_everybody_away() {
     assert_eq!(serving.get(BASES, "").status, 401);
 }
 
-/// A store that is gone or damaged opens nothing: neither to a server that runs, nor to one that starts.
+/// A missing or damaged key store gives no access, neither on a running server nor on one that
+/// starts.
 #[test]
-fn a_server_whose_keys_are_gone_lets_nobody_in() {
+fn a_server_without_its_key_store_refuses_everybody() {
     let place = place();
     let key = place.key("ada", &["--scope", "admin"]);
     let store = place.own_path("pikerag/keys.sqlite");
@@ -99,7 +102,8 @@ fn a_server_whose_keys_are_gone_lets_nobody_in() {
     assert_eq!(serving.get(BASES, "").status, 401);
     drop(serving);
     let serve = ["--offline", "--base", "base", "serve", "--port", "0"];
-    // The base says it, too: that all of the user's own state is lost opens nothing.
+    // The base, too, records that keys were made, so the loss of all state of the user gives no
+    // access.
     std::fs::remove_file(store.with_extension("needed")).unwrap();
     let refused = place.run_to(1, &serve);
     assert!(
@@ -118,21 +122,21 @@ fn a_server_whose_keys_are_gone_lets_nobody_in() {
     assert_eq!(place.serve(&["--offline"]).get(BASES, &key).status, 200);
 }
 
-/// Sixteen clients make and revoke keys at once: none is lost, and none that was revoked is good.
+/// Sixteen clients make and revoke keys at once: no key is lost, and no revoked key is good.
 #[test]
-fn keys_that_are_made_and_revoked_in_parallel_hold() {
+fn keys_made_and_revoked_in_parallel_are_not_mixed_up() {
     let place = place();
     place.write("pikerag.toml", "[server]\nwrong_keys = 1000\n");
     let serving = place.serve(&["--offline"]);
-    let (_, admin) = made(&serving, "", &json!({"name": "ada", "scope": "admin"}));
+    let (_, admin) = make_key(&serving, "", &json!({"name": "ada", "scope": "admin"}));
     std::thread::scope(|scope| {
         for client in 0..16 {
             let (serving, admin) = (&serving, &admin);
             scope.spawn(move || {
                 let body =
                     |what: &str| json!({"name": format!("{what} {client}"), "scope": "read"});
-                let (_, kept) = made(serving, admin, &body("kept"));
-                let (id, gone) = made(serving, admin, &body("gone"));
+                let (_, kept) = make_key(serving, admin, &body("kept"));
+                let (id, gone) = make_key(serving, admin, &body("gone"));
                 assert_eq!(revoke(serving, admin, &id), 204);
                 assert_eq!(serving.get(BASES, &gone).status, 401);
                 assert_eq!(serving.get(BASES, &kept).status, 200);
@@ -143,9 +147,9 @@ fn keys_that_are_made_and_revoked_in_parallel_hold() {
     assert_eq!(listed["keys"].as_array().unwrap().len(), 17);
 }
 
-/// The files of an older version are taken over once; a key that has expired is told so.
+/// The files of an older version are migrated once; an expired key gets an error of its own.
 #[test]
-fn keys_of_an_older_version_are_taken_over_and_expire() {
+fn keys_of_an_older_version_are_migrated_and_expire() {
     let place = place();
     let line = |id: &str, more: Value| {
         let digest = blake3::hash(format!("pikerag_{id}_secret").as_bytes()).to_hex().to_string();
@@ -174,7 +178,7 @@ fn keys_of_an_older_version_are_taken_over_and_expire() {
 fn a_key_gets_another_secret() {
     let place = place();
     let serving = place.serve(&["--offline"]);
-    let (id, first) = made(&serving, "", &json!({"name": "ada", "scope": "admin"}));
+    let (id, first) = make_key(&serving, "", &json!({"name": "ada", "scope": "admin"}));
     let rotate = |key: &str, body: Value| {
         let path = format!("/api/v1/keys/{id}/rotate");
         send(&serving, "POST", &path, key, &body)
@@ -188,7 +192,7 @@ fn a_key_gets_another_secret() {
     assert_eq!(place.run(&["keys", "rotate", "nobody"]).code, Some(1));
 }
 
-/// As `compose.yaml` has it: however often it is called, there is one key, and the file holds it.
+/// `compose.yaml` runs this command at each start: it makes one key, and the file contains it.
 #[test]
 fn a_key_in_a_file_is_made_once() {
     let place = place();
@@ -205,7 +209,7 @@ fn a_key_in_a_file_is_made_once() {
     assert_eq!(serving.get(BASES, key.trim()).status, 401);
 }
 
-/// Ten wrong keys in a minute are answered; then their sender waits, and a right key does not.
+/// Ten wrong keys in a minute get 401, further ones get 429; a right key still works.
 #[test]
 fn wrong_keys_are_slowed_down_and_right_ones_are_not() {
     let place = place();
@@ -221,7 +225,8 @@ fn wrong_keys_are_slowed_down_and_right_ones_are_not() {
     assert_eq!(serving.get(BASES, "").status, 401);
 }
 
-/// A page of another site fetches nothing; its reader may open the page, and follow a link to a passage.
+/// A page of another site cannot fetch anything. Its reader may open the page and follow a link to
+/// a passage.
 #[test]
 fn pages_of_other_sites_fetch_nothing() {
     let place = place();
@@ -251,7 +256,7 @@ fn pages_of_other_sites_fetch_nothing() {
 }
 
 #[test]
-fn what_one_request_reranks_is_bounded() {
+fn reranked_hits_of_one_request_are_limited() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     let search = |rerank: u32| {
@@ -268,11 +273,11 @@ fn what_one_request_reranks_is_bounded() {
     assert_eq!(serving.post("/api/v1/bases/default/search", "", &body).status, 422);
 }
 
-/// Prices at which a call costs about a cent, and its ceiling a few.
+/// Prices with which a call costs about a cent and reserves a few cents.
 const PRICES: &str =
     "[prices.stub]\nprompt = 10.0\ncompletion = 10.0\n[prices.stub-embedding]\nprompt = 10.0\n";
 
-fn wait(what: impl Fn() -> bool) {
+fn wait_until(what: impl Fn() -> bool) {
     let began = Instant::now();
     while !what() {
         assert!(began.elapsed() < Duration::from_mins(2));
@@ -280,20 +285,20 @@ fn wait(what: impl Fn() -> bool) {
     }
 }
 
-/// A run under a key that is revoked makes no further call, and says why it ended.
+/// After its key is revoked, a run makes no further call and says why it ended.
 #[test]
 fn a_run_ends_at_the_next_call_after_its_key_is_revoked() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     let admin = place.key("ada", &["--scope", "admin"]);
     let serving = place.serve(&[]);
-    let (id, key) = made(&serving, &admin, &json!({"name": "bo", "scope": "read"}));
+    let (id, key) = make_key(&serving, &admin, &json!({"name": "bo", "scope": "read"}));
     stub.reset();
     stub.answer_only(0);
     let question = json!({"question": "Who built the crane of Hamburg, and what does it lift?", "method": "kar3"});
     let ended = std::thread::scope(|scope| {
         let asking = scope.spawn(|| serving.post(ASK, &key, &question));
-        wait(|| 0 < stub.heard().requests());
+        wait_until(|| 0 < stub.heard().requests());
         assert_eq!(revoke(&serving, &admin, &id), 204);
         stub.answer_all();
         asking.join().unwrap()
@@ -304,7 +309,7 @@ fn a_run_ends_at_the_next_call_after_its_key_is_revoked() {
     assert_eq!(runs[0]["state"], "failed", "{runs}");
 }
 
-/// Two servers on one store of keys spend the cap once, whatever reaches them at the same time.
+/// Two servers with one key store share the cap of a key, even under parallel requests.
 #[test]
 fn two_servers_share_the_cap_of_a_key() {
     let stub = good_stub();
@@ -340,9 +345,10 @@ fn two_servers_share_the_cap_of_a_key() {
     assert!(0.0 == dollars(&place, "reserved_usd") && 0 < refused.into_inner());
 }
 
-/// A call that a kill has cut off counts at its ceiling, until the ledger of the base shows its price.
+/// A call that a kill cut off counts at its highest price until the ledger of the base shows the
+/// real one.
 #[test]
-fn money_that_a_kill_leaves_reserved_counts_until_the_ledger_settles_it() {
+fn reservations_of_a_killed_server_count_until_the_ledger_settles_them() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.write("pikerag.toml", PRICES);
@@ -357,16 +363,16 @@ fn money_that_a_kill_leaves_reserved_counts_until_the_ledger_settles_it() {
         &[("Authorization", &format!("Bearer {key}")), ("Content-Type", "application/json")],
         question.to_string().as_bytes(),
     );
-    wait(|| 0 < stub.heard().requests());
+    wait_until(|| 0 < stub.heard().requests());
     drop(serving);
     drop(stream);
     let ceiling = dollars(&place, "reserved_usd");
     assert!(0.0 < ceiling && dollars(&place, "spent_usd") == 0.0, "{ceiling}");
     stub.answer_all();
-    // Another start settles nothing that no ledger shows.
+    // A restart settles no call that no ledger shows.
     let serving = place.serve(&[]);
-    let told = serving.until("/api/v1/budget", &key, |told| told["key"].is_object());
-    assert_eq!(told["key"]["spent_usd"], ceiling, "{told}");
+    let budget = serving.wait_until("/api/v1/budget", &key, |body| body["key"].is_object());
+    assert_eq!(budget["key"]["spent_usd"], ceiling, "{budget}");
     assert_eq!(json!(dollars(&place, "reserved_usd")), json!(ceiling));
     // The call is made again, and paid.
     assert_eq!(serving.post(ASK, &key, &question).status, 200);
@@ -374,14 +380,14 @@ fn money_that_a_kill_leaves_reserved_counts_until_the_ledger_settles_it() {
     assert!(0.0 < price && price < ceiling, "{price}");
     drop(serving);
     let serving = place.serve(&[]);
-    serving.until("/api/v1/budget", &key, |told| told["key"]["spent_usd"] == 2.0 * price);
+    serving.wait_until("/api/v1/budget", &key, |body| body["key"]["spent_usd"] == 2.0 * price);
     assert!(dollars(&place, "reserved_usd") == 0.0);
-    // From the ledger it is free.
+    // A repeated call comes from the ledger and is free.
     assert_eq!(serving.post(ASK, &key, &question).status, 200);
     assert_eq!(json!(dollars(&place, "spent_usd")), json!(2.0 * price));
 }
 
-/// Vectors and orders count as chats do, and a cap of nothing pays for none.
+/// Embeddings and rerankings are charged like chats; a cap of zero pays for none.
 #[test]
 fn embeddings_and_rerankings_are_paid_by_the_key() {
     let stub = good_stub();
@@ -407,7 +413,7 @@ fn embeddings_and_rerankings_are_paid_by_the_key() {
         let spent = dollars(&place, "spent_usd");
         assert!(before < spent, "{path}: {spent}");
         before = spent;
-        // Paid once: whoever asks for the same gets it from the ledger.
+        // Each call is paid once: another key gets the same reply from the ledger.
         assert_eq!(serving.post(path, &poor, body).status, 200, "{path}");
     }
 }

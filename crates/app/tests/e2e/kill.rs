@@ -1,5 +1,5 @@
-//! What does a sudden end cost? At most the calls in flight, whenever it comes; and the base that
-//! the next run completes is the one that an undisturbed run makes.
+//! Tests that a kill at any moment costs at most the calls in flight, and that the next run
+//! completes the same base as an undisturbed run.
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Write as _};
@@ -12,17 +12,18 @@ use zip::write::SimpleFileOptions;
 use crate::common::Place;
 use crate::talker::Talker;
 
-/// Kills of fresh bases, each at its own point of a run: by time, and again by progress.
+/// The number of kills of fresh bases, each at another point of a run: by time, and again by
+/// progress.
 const FRESH: u32 = 13;
-/// Kills of one base, each a little further on.
+/// The number of kills of one base, each a little later than the one before.
 const SUCCESSIVE: u64 = 16;
 
 const IN_FLIGHT: u64 = 4;
-/// Texts that are being embedded at a time: two requests of eight.
+/// The number of texts that are embedded at a time: two requests of eight.
 const EMBEDDING: u64 = 16;
 const SETTINGS: &str = "[chat]\nin_flight = 4\n[embed]\nbatch = 8\nin_flight = 2\n";
 
-/// All that models can be asked for while indexing.
+/// Settings that use models for everything that indexing offers.
 const EVERYTHING: &str = r#"
 [index]
 max_tokens = 60
@@ -40,7 +41,7 @@ fields = [{ name = "name" }]
 
 const INDEX: [&str; 4] = ["--base", "base", "index", "docs"];
 
-/// A small corpus, and what an undisturbed run makes of it.
+/// A small corpus, and the result of an undisturbed run.
 struct Bench {
     talker: Talker,
     place: Place,
@@ -49,12 +50,12 @@ struct Bench {
     export: String,
     found: String,
     takes: Duration,
-    /// How often a kill came between the first model call and the last.
+    /// The number of kills between the first model call and the last.
     amid: u32,
 }
 
 impl Bench {
-    /// Chunks and the questions that they answer.
+    /// Chunks with the questions that they answer.
     fn plain(chunks: usize) -> Self {
         let mut corpus = String::new();
         for n in 0..chunks {
@@ -67,12 +68,12 @@ impl Bench {
         bench
     }
 
-    /// Documents with everything that is made of them.
+    /// Documents with all derived structures.
     fn full() -> Self {
         let mut files = Vec::new();
         for n in 0..3 {
             files.push((format!("docs/{n}.md"), document(n).into_bytes()));
-            files.push((format!("docs/{n}.docx"), pictured(n)));
+            files.push((format!("docs/{n}.docx"), word_document(n)));
         }
         let files: Vec<_> =
             files.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
@@ -90,17 +91,18 @@ impl Bench {
         place.run_to(0, &INDEX);
         let takes = began.elapsed();
         let (calls, requests) = (talker.heard().chats, talker.heard().requests());
-        let (export, found) = (place.export("base"), found(&place));
+        let (export, found) = (place.export("base"), search(&place));
         Self { talker, place, calls, requests, export, found, takes, amid: 0 }
     }
 
-    /// Forgets the base, and what the server has heard.
+    /// Removes the base and resets the counts of the server.
     fn begin(&self) {
         std::fs::remove_dir_all(self.place.path("base")).unwrap();
         self.talker.reset();
     }
 
-    /// Kills indexing once so many requests have reached the server, which answers no more than these.
+    /// Kills indexing after this number of requests has reached the server, which answers no more
+    /// than these.
     fn kill_at(&mut self, reached: u64) {
         self.talker.answer_only(reached);
         assert!(
@@ -110,7 +112,7 @@ impl Bench {
         self.talker.answer_all();
     }
 
-    /// Starts indexing and kills it when `when` says so; whether it was still at work.
+    /// Starts indexing and kills it when `when` returns true. Returns whether it was still running.
     fn kill(&mut self, mut when: impl FnMut(&Talker) -> bool) -> bool {
         let mut command = self.place.command(&INDEX);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -126,11 +128,11 @@ impl Bench {
         !ended
     }
 
-    /// Lets indexing end and looks at what came of it and what it cost.
-    fn end(&self, kills: u64, at: &str) {
+    /// Finishes indexing, then checks the base and its cost.
+    fn finish(&self, kills: u64, at: &str) {
         self.place.run_to(0, &INDEX);
         assert!(self.place.export("base") == self.export, "another base: {at}");
-        assert_eq!(found(&self.place), self.found, "{at}");
+        assert_eq!(search(&self.place), self.found, "{at}");
         let repeated = self.talker.heard().repeated_chats;
         assert!(repeated <= IN_FLIGHT * kills, "{repeated} calls twice: {at}");
         assert_eq!(self.talker.heard().chats, self.calls + repeated, "{at}");
@@ -138,7 +140,7 @@ impl Bench {
         assert!(repeated <= EMBEDDING * kills, "{repeated} texts twice: {at}");
     }
 
-    /// Fresh bases, each killed when so many requests had reached the server: at work, whatever the
+    /// Kills fresh bases, each after another number of requests: during the work, whatever the
     /// speed of the machine.
     fn kill_by_progress(mut self) {
         for point in 0..FRESH {
@@ -146,19 +148,22 @@ impl Bench {
             let at = format!("killed after {reached} requests of {}", self.requests);
             self.begin();
             self.kill_at(reached);
-            self.end(1, &at);
+            self.finish(1, &at);
         }
-        self.tell(FRESH);
+        self.check_kills(FRESH);
     }
 
-    /// That the kills came where they show something.
-    fn tell(&self, kills: u32) {
+    /// Checks that enough kills came between model calls.
+    fn check_kills(&self, kills: u32) {
         println!("{kills} kills within {} requests, {} amid model calls", self.requests, self.amid);
-        assert!(FRESH / 5 < self.amid, "too few kills came amid the work: this test shows little");
+        assert!(
+            FRESH / 5 < self.amid,
+            "too few kills came during the work: this test shows little"
+        );
     }
 }
 
-/// Sections, a table, names in two languages; no two parts are alike.
+/// A document with sections, a table and names in two languages; no two parts are equal.
 fn document(n: usize) -> String {
     let mut text = format!("# Crane KX-{n}0\n\n");
     for part in 0..4 {
@@ -175,8 +180,8 @@ fn document(n: usize) -> String {
     text
 }
 
-/// A document of Word with a picture in it.
-fn pictured(n: usize) -> Vec<u8> {
+/// A Word document with a picture in it.
+fn word_document(n: usize) -> Vec<u8> {
     let document = format!(
         r#"<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"
  xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -186,7 +191,7 @@ fn pictured(n: usize) -> Vec<u8> {
     );
     let relations = r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
 <Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image" Target="media/a.gif"/></Relationships>"#;
-    // As much of a GIF as tells its size; nobody draws it here.
+    // The header of a GIF, which gives its size; nothing draws it here.
     let picture = [b"GIF89a\xf0\x00\xa0\x00".as_slice(), &[u8::try_from(n).unwrap(); 40]].concat();
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in [
@@ -200,13 +205,13 @@ fn pictured(n: usize) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// What a search by words and meaning gives: the derived indexes must be whole too.
-fn found(place: &Place) -> String {
+/// The hits of a search by words and meaning, which shows that the derived indexes are complete.
+fn search(place: &Place) -> String {
     place.run_to(0, &["--base", "base", "--json", "search", "a crane in a port"]).stdout
 }
 
 #[test]
-fn whenever_it_is_killed_the_next_run_goes_on() {
+fn after_a_kill_at_any_time_the_next_run_continues() {
     let mut bench = Bench::plain(40);
     for point in 0..FRESH {
         let mut delay = bench.takes * point / FRESH;
@@ -219,20 +224,20 @@ fn whenever_it_is_killed_the_next_run_goes_on() {
             }
             delay = delay * 3 / 4;
         }
-        bench.end(1, &format!("killed after {delay:?} of {:?}", bench.takes));
+        bench.finish(1, &format!("killed after {delay:?} of {:?}", bench.takes));
     }
     println!("{FRESH} kills within {:?}, {} amid model calls", bench.takes, bench.amid);
 }
 
 #[test]
-fn whatever_it_was_doing_the_next_run_goes_on() {
+fn after_a_kill_at_any_progress_the_next_run_continues() {
     Bench::plain(40).kill_by_progress();
 }
 
-/// Enhanced chunks, summaries, descriptions, records, questions, statements, graph, tree, tags: what
-/// was paid for before the kill is not paid for again.
+/// Enhanced chunks, summaries, descriptions, records, questions, statements, graph, tree, tags:
+/// calls that were paid for before the kill are not paid for again.
 #[test]
-fn whatever_is_made_of_documents_the_next_run_goes_on() {
+fn after_a_kill_the_next_run_completes_all_derived_structures() {
     let bench = Bench::full();
     for made in ["A picture with", "The table has", "All about", "In short:", "It is said:"] {
         assert!(bench.export.contains(made), "nothing says `{made}`");
@@ -251,7 +256,7 @@ fn many_kills_in_a_row_cost_no_more_than_each_alone() {
             let reached = (1 + nth) * bench.requests / (1 + SUCCESSIVE);
             bench.kill_at(reached);
         }
-        bench.end(SUCCESSIVE, "killed many times");
-        bench.tell(u32::try_from(SUCCESSIVE).unwrap());
+        bench.finish(SUCCESSIVE, "killed many times");
+        bench.check_kills(u32::try_from(SUCCESSIVE).unwrap());
     }
 }

@@ -9,17 +9,17 @@ use crate::common::Place;
 
 const QUESTION: &str = "Who supervises the hall in which the KX-40 is assembled?";
 
-/// What the versions that wrote layouts 3 and 7 left: see the README of each.
+/// The folder of a base of layout 3 or 7; its README tells how it was made.
 pub(crate) fn fixture(layout: u8) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/layout-{layout}"))
 }
 
-fn kept(name: &str) -> String {
+fn read_fixture(name: &str) -> String {
     fs::read_to_string(fixture(3).join(name)).unwrap()
 }
 
-/// The fixture of layout 3 in a place of its own; the model that made it is gone.
-fn opened() -> Place {
+/// A place with a copy of the fixture of layout 3. The model that made it is not available.
+fn copy_of_layout_3() -> Place {
     let place = Place::new();
     for folder in ["base", "docs"] {
         for file in fs::read_dir(fixture(3).join(folder)).unwrap() {
@@ -28,11 +28,11 @@ fn opened() -> Place {
             place.write(&format!("{folder}/{name}"), fs::read(&path).unwrap());
         }
     }
-    place.write("pikerag.toml", kept("pikerag.toml"));
+    place.write("pikerag.toml", read_fixture("pikerag.toml"));
     place
 }
 
-/// Headings were one line before layout 4; all else is told as it was.
+/// Joins headings to one line, as they were before layout 4; all else is unchanged.
 fn as_before(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -69,12 +69,13 @@ fn lines(text: &str) -> Vec<Value> {
 
 #[test]
 fn a_base_of_layout_3_answers_as_it_did() {
-    let place = opened();
+    let place = copy_of_layout_3();
     let ask = |method| ["--json", "--replay", "ask", "--method", method, QUESTION];
-    let then = |method: &str| -> Value {
-        serde_json::from_str(&kept(&format!("asked-{method}.json"))).unwrap()
+    let expected = |method: &str| -> Value {
+        serde_json::from_str(&read_fixture(&format!("asked-{method}.json"))).unwrap()
     };
-    // What a model is asked in the end is worded otherwise today, and the model is gone. Up to there all is as it was.
+    // The final prompt is worded differently now and the model is not available, so each run fails
+    // there. All passages up to there are as they were.
     for method in ["naive-rag", "replug", "graphrag-local", "raptor"] {
         let ran = place.run_to(1, &ask(method));
         assert!(ran.stderr.contains("this `answer` request"), "{method}: {}", ran.stderr);
@@ -87,33 +88,35 @@ fn a_base_of_layout_3_answers_as_it_did() {
             let found = lists.flat_map(|event| event["candidates"].as_array().unwrap().clone());
             found.map(|candidate| candidate["chunk"].clone()).collect()
         };
-        let (now, then) = (gathered(&run["events"]), gathered(&then(method)["answer"]["trace"]));
-        assert!(!then.is_empty() && now == then, "{method}: {now:?} {then:?}");
+        let (now, expected) =
+            (gathered(&run["events"]), gathered(&expected(method)["answer"]["trace"]));
+        assert!(!expected.is_empty() && now == expected, "{method}: {now:?} {expected:?}");
     }
     let search = ["--json", "--replay", "search", "--by", "hybrid", "slewing bearing"];
     let found = as_before(place.run_to(0, &search).json());
-    let then: Value = serde_json::from_str(&kept("searched.json")).unwrap();
-    // Full text is made anew, and how words are cut has changed: scores are others, what is found is the same.
-    assert_eq!(chunks(&found), chunks(&then));
-    assert_eq!(lines(&place.run_to(0, &["export"]).stdout), lines(&kept("export.jsonl")));
+    let expected: Value = serde_json::from_str(&read_fixture("searched.json")).unwrap();
+    // Full text is built again and words are divided differently now: scores differ, but the same
+    // passages are found.
+    assert_eq!(chunks(&found), chunks(&expected));
+    assert_eq!(lines(&place.run_to(0, &["export"]).stdout), lines(&read_fixture("export.jsonl")));
 }
 
 #[test]
 fn a_base_of_layout_3_resumes_and_pays_nothing_again() {
-    let place = opened();
-    // Nobody listens where the model was: a call would fail.
+    let place = copy_of_layout_3();
+    // No server listens at the address of the model, so a call would fail.
     let report = place.run_to(0, &["--json", "index", "docs"]).json()["report"].clone();
     assert_eq!(report["failures"], 0, "{report:#}");
     assert_eq!((&report["atoms"], &report["vectors"]), (&0.into(), &0.into()), "{report:#}");
-    // What later layouts keep besides is kept from now on: nothing is read again for it.
+    // Further data of later layouts is kept from now on; nothing is read again for it.
     let read = report["files"].as_array().unwrap();
     assert!(!read.is_empty() && read.iter().all(|file| file[1]["outcome"] == "unchanged"));
     let status = place.run_to(0, &["--json", "status"]).json();
     assert_eq!(status["summary"]["pending"], Value::Array(Vec::new()), "{status:#}");
     let originals = (&status["originals"]["files"], &status["originals"]["without"]);
     assert_eq!(originals, (&read.len().into(), &0.into()), "{status:#}");
-    // What goes and comes back is read from the record: descriptions, questions, vectors of chunks. Then the graph
-    // is another for a while, and its vectors would be new.
+    // A document that is deleted and indexed again uses recorded calls: descriptions, questions,
+    // vectors of chunks. The graph differs for a while, and its vectors would be new.
     place.run_to(0, &["delete", "docs/company-guide.md"]);
     let ran = place.run_to(3, &["--json", "--replay", "index", "docs"]).json();
     assert_eq!(ran["spent"]["total"]["calls"], 0, "{ran:#}");
@@ -121,13 +124,13 @@ fn a_base_of_layout_3_resumes_and_pays_nothing_again() {
     assert_eq!((&report["atoms"], &report["vectors"]), (&33.into(), &40.into()), "{report:#}");
 }
 
-/// The names of events: how explanations are worded has changed.
+/// The names of events, because the wording of explanations has changed.
 fn steps(events: &Value) -> Vec<&Value> {
     events.as_array().unwrap().iter().map(|event| &event["event"]).collect()
 }
 
 #[test]
-fn runs_of_layout_7_are_shown_as_they_were_and_replay_unpaid() {
+fn runs_of_layout_7_are_shown_as_they_were_and_replay_for_free() {
     let place = Place::new();
     let (from, base) = (fixture(7), "base/base.sqlite");
     place.write(base, fs::read(from.join(base)).unwrap());
@@ -135,21 +138,21 @@ fn runs_of_layout_7_are_shown_as_they_were_and_replay_unpaid() {
     let runs = fs::read_to_string(from.join("runs.jsonl")).unwrap();
     assert_eq!(runs.lines().count(), 9);
     for line in runs.lines() {
-        let then: Value = serde_json::from_str(line).unwrap();
-        let name = then["id"].as_str().unwrap();
+        let expected: Value = serde_json::from_str(line).unwrap();
+        let name = expected["id"].as_str().unwrap();
         let mut shown = place.run_to(0, &["--json", "runs", "show", name]).json();
-        // Why a round is planned so is a list of reasons today; a kept sentence is its only item.
+        // The reasons for a round are a list now; a kept sentence is its only item.
         for event in shown["events"].as_array_mut().unwrap() {
             if let Some([Value::String(sentence)]) = event["because"].as_array().map(Vec::as_slice)
             {
                 event["because"] = sentence.clone().into();
             }
         }
-        assert_eq!(shown, then, "{name}");
-        // Nobody listens where the model was: a call that is not on record would fail.
+        assert_eq!(shown, expected, "{name}");
+        // No server listens at the address of the model, so a call that is not recorded would fail.
         let again = place.run_to(0, &["--json", "runs", "replay", name]).json();
-        assert_eq!(again["answer"]["text"], then["answer"]["text"], "{name}");
-        assert_eq!(steps(&again["answer"]["trace"]), steps(&then["events"]), "{name}");
+        assert_eq!(again["answer"]["text"], expected["answer"]["text"], "{name}");
+        assert_eq!(steps(&again["answer"]["trace"]), steps(&expected["events"]), "{name}");
     }
     let export = fs::read_to_string(from.join("export.jsonl")).unwrap();
     assert_eq!(place.run_to(0, &["export"]).stdout, export);

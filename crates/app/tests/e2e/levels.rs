@@ -1,4 +1,4 @@
-//! Are the levels above facts answered from the command line, without a model where none is needed?
+//! Tests the levels above facts from the command line, without a model where none is needed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fields = [
 ]
 "#;
 
-/// The public table with its corpus file; `None` where it is not there.
+/// The public table, and the monthly counts of its corpus file; `None` if the data is absent.
 fn approvals() -> Option<(Place, BTreeMap<String, usize>)> {
     let csv = optional("data/tabular/fda_novel_drug_approvals_2010_2019.csv")?;
     let corpus = optional("data/tabular/fda_novel_drug_approvals_2010_2019.corpus.jsonl")?;
@@ -31,7 +31,7 @@ fn approvals() -> Option<(Place, BTreeMap<String, usize>)> {
     place.write("pikerag.toml", SETTINGS);
     std::fs::copy(csv, place.path("approvals.csv")).unwrap();
     place.run_to(0, &["index", "approvals.csv"]);
-    let mut per_day = BTreeMap::new();
+    let mut per_month = BTreeMap::new();
     for line in std::fs::read_to_string(corpus).unwrap().lines() {
         let record: Value = serde_json::from_str(line).unwrap();
         let date: Vec<u32> = record["approval_date"]
@@ -40,17 +40,18 @@ fn approvals() -> Option<(Place, BTreeMap<String, usize>)> {
             .split('/')
             .map(|part| part.parse().unwrap())
             .collect();
-        let day = format!("20{:02}-{:02}", date[2], date[0]);
-        *per_day.entry(day).or_default() += 1;
+        let month = format!("20{:02}-{:02}", date[2], date[0]);
+        *per_month.entry(month).or_default() += 1;
     }
-    Some((place, per_day))
+    Some((place, per_month))
 }
 
-fn asked(place: &Place, question: &str) -> Value {
+fn ask(place: &Place, question: &str) -> Value {
     place.run_to(0, &["--json", "ask", question]).json()["answer"].clone()
 }
 
-/// Each of ten years in both languages, and all of them at once: as a plain count of the corpus file has it.
+/// Counts for each of ten years and for all of them at once, in both languages, equal a plain count
+/// of the corpus file.
 #[test]
 fn a_year_is_counted_exactly_in_either_language() {
     let Some((place, per_month)) = approvals() else { return };
@@ -67,7 +68,7 @@ fn a_year_is_counted_exactly_in_either_language() {
             format!("{year}年批准了多少种药物？"),
             format!("What was the number of approvals in {year}?"),
         ] {
-            let answer = asked(&place, &question);
+            let answer = ask(&place, &question);
             assert_eq!(answer["text"], count.to_string(), "{question}");
             let figures = &answer["worked"]["figures"];
             assert_eq!(figures["records"].as_array().unwrap().len(), *count);
@@ -79,7 +80,7 @@ fn a_year_is_counted_exactly_in_either_language() {
         ("How many drugs were approved per quarter?", rows(&per_quarter)),
         ("每个季度批准了多少种药物？", rows(&per_quarter)),
     ] {
-        assert_eq!(figures(&asked(&place, question)), expected, "{question}");
+        assert_eq!(figures(&ask(&place, question)), expected, "{question}");
     }
 }
 
@@ -95,7 +96,7 @@ fn figures(answer: &Value) -> BTreeMap<String, f64> {
     rows.iter().map(row).collect()
 }
 
-/// The counts of the table's own column, read by nothing of ours but the parser of the test.
+/// Counts by the values of a column equal the counts that this test makes of the listed records.
 #[test]
 fn companies_and_kinds_are_counted_exactly() {
     let Some((place, _)) = approvals() else { return };
@@ -116,22 +117,23 @@ fn companies_and_kinds_are_counted_exactly() {
             *counts.entry(value).or_default() += 1.0;
         }
         for question in questions {
-            let told: BTreeMap<String, f64> = figures(&asked(&place, question))
+            let shown: BTreeMap<String, f64> = figures(&ask(&place, question))
                 .into_iter()
                 .map(|(key, value)| (key.to_lowercase(), value))
                 .collect();
-            assert_eq!(told, counts, "{question}");
+            assert_eq!(shown, counts, "{question}");
         }
     }
-    let most = asked(&place, "Which company had the most approvals?");
+    let most = ask(&place, "Which company had the most approvals?");
     assert_eq!(most["text"], "Genentech (14); Novartis (14)");
 }
 
-/// A forecast shows its series, its models beside naive and its interval; what lies in the past is counted.
+/// A forecast shows its models, the naive one among them, and its interval. A question about a past
+/// year is answered by counting.
 #[test]
-fn a_year_to_come_is_foretold_and_a_year_past_is_counted() {
+fn a_future_year_is_forecast_and_a_past_year_is_counted() {
     let Some((place, _)) = approvals() else { return };
-    let answer = asked(&place, "How many drugs will be approved in 2020?");
+    let answer = ask(&place, "How many drugs will be approved in 2020?");
     let forecast = &answer["worked"]["forecast"];
     assert_eq!(answer["worked"]["class"], "predictive");
     assert_eq!(forecast["points"][0]["period"], "2020");
@@ -144,12 +146,12 @@ fn a_year_to_come_is_foretold_and_a_year_past_is_counted() {
     assert!(tried.contains(&"naive") && tried.contains(&"combination"), "{tried:?}");
     let number = |key: &str| forecast["points"][0][key].as_f64().unwrap();
     assert!(number("low") <= number("value") && number("value") <= number("high"));
-    let past = asked(&place, "How many drugs will be approved in 2018?");
+    let past = ask(&place, "How many drugs will be approved in 2018?");
     assert_eq!(
         (past["text"].as_str(), past["worked"]["class"].as_str()),
         (Some("58"), Some("quantitative"))
     );
-    // The picture of it.
+    // The chart of a forecast.
     let ran = place.run_to(
         0,
         &["ask", "How many drugs will be approved next quarter?", "--chart", "next.svg"],
@@ -182,17 +184,17 @@ const REPAIRS: &str = "order,day,crane,fault,downtime\n\
     R-3,2024-02-20,40-117,brake wear,90 min\nR-4,2024-03-02,62-021,brake wear,2 h\n\
     R-5,2024-04-09,40-117,cable,5 h\nR-6,2024-05-05,62-019,brake wear,\n";
 
-/// The same words are a fact, a figure or a matter of reading, after what the base offers.
+/// The same words ask for a fact, a figure or reading, depending on what the base contains.
 #[test]
-fn the_class_goes_by_what_the_base_offers() {
+fn the_class_depends_on_the_contents_of_the_base() {
     let place = Place::new();
     place.write("pikerag.toml", HARBOUR);
     place.write("repairs.csv", REPAIRS);
     place.write("note.md", "# Note\n\nCrane 40-117 was built in 1997 by Norrick Steel.\n");
     place.run_to(0, &["index", "repairs.csv", "note.md"]);
     let class = |question: &str| {
-        let told = place.run(&["--json", "ask", question]).json();
-        let trace = told["answer"]["trace"].as_array().unwrap();
+        let shown = place.run(&["--json", "ask", question]).json();
+        let trace = shown["answer"]["trace"].as_array().unwrap();
         let classified = trace.iter().find(|event| event["event"] == "classified").unwrap();
         classified["class"].as_str().unwrap().to_owned()
     };
@@ -203,13 +205,13 @@ fn the_class_goes_by_what_the_base_offers() {
     place.run_to(0, &["delete", "repairs.csv"]);
     assert_eq!([list, count].map(class), ["bridging", "factual"]);
     assert_eq!(class(next), "predictive");
-    let lacks = place.run_to(3, &["ask", next]).stdout;
-    assert!(lacks.contains("A forecast needs records with dates"), "{lacks}");
+    let refusal = place.run_to(3, &["ask", next]).stdout;
+    assert!(refusal.contains("A forecast needs records with dates"), "{refusal}");
 }
 
-/// Figures with units, conditions and coverage, and what is asked for by force.
+/// Figures show units, conditions and coverage; options force a level.
 #[test]
-fn figures_tell_what_they_rest_on() {
+fn figures_show_units_conditions_and_coverage() {
     let place = Place::new();
     place.write("pikerag.toml", HARBOUR);
     place.write("repairs.csv", REPAIRS);
@@ -297,8 +299,8 @@ fn figures_tell_what_they_rest_on() {
     insta::assert_snapshot!(error, @"error: `kar3` does not use the class or level of a question; `pike` does; leave `--method` out, or `--class` and `--level`");
 }
 
-/// Replies as the agents of `pike` would: long where they think, so that caps are met.
-fn thinking(prompt: &str) -> Said {
+/// Replies like those of the agents of `pike`, with long ideas, so that caps are reached.
+fn agent_reply(prompt: &str) -> Said {
     let who = prompt.split_once("from one perspective: ").map(|(_, rest)| rest);
     let who = who.and_then(|rest| rest.split_once('.')).map(|(who, _)| who);
     let text = match who {
@@ -320,11 +322,12 @@ fn thinking(prompt: &str) -> Said {
     Said { kind: "agents", text: text.to_string() }
 }
 
-/// Whatever the cap, what is paid stays below it, to the millionth of a dollar; with room for all, all agents come to
-/// something, with room for some, the others are told; with room for none there is no answer, and the exit code says why.
+/// The cost stays below each cap, to the millionth of a dollar. With a large budget all agents
+/// finish; with a smaller one the run shows the failed ones. With too small a budget there is no
+/// answer, and the exit code says why.
 #[test]
-fn agents_keep_the_budget_to_the_cent() {
-    let stub = Server::start(thinking, Faults::default(), Duration::from_millis(1));
+fn agents_never_exceed_the_budget() {
+    let stub = Server::start(agent_reply, Faults::default(), Duration::from_millis(1));
     let question = "How could we keep crane 40-117 from stopping?";
     let mut ends = Vec::new();
     for (cap, calls) in [("1.00", None), ("0.020", None), ("0.004", None), ("1.00", Some("5"))] {
@@ -356,8 +359,8 @@ fn agents_keep_the_budget_to_the_cent() {
         let failed = over.lines().filter(failed).count();
         ends.push((cap, calls, ran.code.unwrap(), ideas, failed));
     }
-    let told: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    let shown: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
     ("1.00", None, 0, Some(4), 0)
     ("0.020", None, 0, Some(2), 4)
     ("0.004", None, 4, None, 7)

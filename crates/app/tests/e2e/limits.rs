@@ -1,4 +1,5 @@
-//! What does the server take at most: words, questions, children, descriptors, time? And what do those get who come beyond?
+//! Tests the server's limits on words, questions, children, descriptors and time, and the replies
+//! to requests beyond them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,17 +13,17 @@ use serde_json::{Value, json};
 
 use crate::boxes::pdf;
 use crate::common::{Place, good_stub};
-use crate::keep::holding;
+use crate::keep::files_with;
 use crate::serve::{finds, place, put, with_papers};
 use crate::serving::{LOG, Reply, Serving, read};
 
 const BASE: &str = "/api/v1/bases/default";
 const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
-/// Nothing takes longer, even where the machine has other work.
+/// The longest time that anything may take, even on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(2);
 
-/// Waits until it is so.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition holds; `what` names it.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < DEADLINE, "{what}");
@@ -30,8 +31,8 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A base with a model that answers nothing from now on, behind a server with these settings.
-fn held(stub: &Server, settings: &str) -> (Place, Serving) {
+/// A base and a server over it with these settings; its model answers nothing from now on.
+fn serve_silent_model(stub: &Server, settings: &str) -> (Place, Serving) {
     let place = with_papers(Place::with(stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
     place.write("pikerag.toml", format!("[server]\n{settings}\n"));
@@ -47,7 +48,7 @@ fn ask(serving: &Serving, n: usize, accept: &str) -> TcpStream {
     serving.send("POST", &format!("{BASE}/ask"), &headers, body.to_string().as_bytes())
 }
 
-/// The value of a counter, with labels as they stand there.
+/// The value of a counter, or 0 if it is absent; `name` includes its labels.
 pub(crate) fn counter(serving: &Serving, name: &str) -> u64 {
     let text = serving.get("/metrics", "").text;
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
@@ -55,7 +56,7 @@ pub(crate) fn counter(serving: &Serving, name: &str) -> u64 {
 }
 
 #[test]
-fn methods_that_are_made_up_make_no_series() {
+fn unknown_http_methods_make_no_series() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     for n in 0..40 {
@@ -69,7 +70,7 @@ fn methods_that_are_made_up_make_no_series() {
 }
 
 #[test]
-fn long_words_are_refused_by_every_protocol() {
+fn long_texts_are_refused_by_every_protocol() {
     let place = place();
     place.write("pikerag.toml", "[server]\nquestion_kib = 1\n");
     let serving = place.serve(&["--offline"]);
@@ -102,7 +103,7 @@ fn long_words_are_refused_by_every_protocol() {
     assert_eq!(serving.post(&format!("{BASE}/search"), "", &filter).status, 413);
     let around = serving.get(&format!("{BASE}/graph?of={}", "x".repeat(1100)), "");
     assert_eq!(around.status, 413);
-    // Each is short, and all together are not.
+    // Each turn is short, but all together are too long.
     let turn = json!({"by": "person", "text": fits});
     let earlier = json!({"question": "Why?", "earlier": vec![turn; 10]});
     assert_eq!(serving.post(&format!("{BASE}/ask"), "", &earlier).status, 413);
@@ -119,16 +120,16 @@ fn long_words_are_refused_by_every_protocol() {
             ("Accept", "application/json, text/event-stream"),
             ("MCP-Protocol-Version", "2025-11-25"),
         ];
-        let told = serving.request("POST", "/mcp", &headers, call.to_string().as_bytes()).json();
-        assert_eq!(told["result"]["isError"], true, "{told}");
-        assert!(told.to_string().contains("question-too-long"), "{told}");
+        let result = serving.request("POST", "/mcp", &headers, call.to_string().as_bytes()).json();
+        assert_eq!(result["result"]["isError"], true, "{result}");
+        assert!(result.to_string().contains("question-too-long"), "{result}");
     }
 }
 
-/// One child at a time, however many pages are asked for at once.
+/// One child runs at a time, however many pages are requested at once.
 #[cfg(target_os = "linux")]
 #[test]
-fn pages_are_drawn_so_many_at_a_time() {
+fn pages_are_drawn_by_a_limited_number_of_children() {
     let place = Place::new();
     let lines = ["The crane lifts forty tons."; 40];
     place.write("docs/manual.pdf", pdf(&[&lines]));
@@ -155,9 +156,9 @@ fn pages_are_drawn_so_many_at_a_time() {
     assert_eq!(most, 1);
 }
 
-/// Also where a model makes vectors of queries, which are recorded in the base.
+/// This holds even if a model makes vectors of queries, which are recorded in the base.
 #[test]
-fn a_search_waits_for_nobody_who_writes() {
+fn a_search_does_not_wait_for_writers() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
@@ -173,22 +174,18 @@ fn a_search_waits_for_nobody_who_writes() {
     for query in ["who built it", "what is insured", "who built it"] {
         search(query);
     }
-    assert_eq!(
-        stub.heard().requests(),
-        2,
-        "what was made of a query is found before it is written"
-    );
+    assert_eq!(stub.heard().requests(), 2, "the vector of a query is found before it is written");
     other.execute_batch("COMMIT").unwrap();
     let written = "SELECT count(*) FROM calls WHERE request LIKE '%what is insured%'";
-    until("it is written in the end", || {
+    wait_until("the vector is written in the end", || {
         other.query_row(written, [], |row| row.get::<_, i64>(0)).unwrap() == 1
     });
 }
 
 #[test]
-fn streams_are_requests_and_health_is_always_told() {
+fn streams_count_as_requests_and_health_checks_always_pass() {
     let stub = good_stub();
-    let (place, serving) = held(&stub, "requests = 1\naudit = \"audit.jsonl\"");
+    let (place, serving) = serve_silent_model(&stub, "requests = 1\naudit = \"audit.jsonl\"");
     let mut stream = BufReader::new(ask(&serving, 1, "text/event-stream"));
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
@@ -206,12 +203,13 @@ fn streams_are_requests_and_health_is_always_told() {
     let mut rest = String::new();
     stream.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("event: answer"), "{rest}");
-    until("its place is free", || serving.get(&format!("{BASE}/sources"), "").status == 200);
+    wait_until("its slot is free", || serving.get(&format!("{BASE}/sources"), "").status == 200);
 }
 
-/// A sender that stops amid a body has its answer after ten seconds; nothing of an upload without a name of its own is kept.
+/// A sender that stops within a body gets an answer after ten seconds. Nothing is kept of an upload
+/// without an identifier.
 #[test]
-fn a_body_that_stops_coming_is_given_up() {
+fn a_stalled_body_is_refused_after_ten_seconds() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     let headers = [JSON[0], ("Content-Length", "1000")];
@@ -225,15 +223,15 @@ fn a_body_that_stops_coming_is_given_up() {
     assert_eq!(serving.get(&format!("{BASE}/parts"), "").json(), json!([]));
 }
 
-/// One is answered, one waits, one is turned away, whichever of the two it is.
+/// One question runs, one of the two others waits, and the third is refused.
 #[test]
-fn questions_wait_and_too_many_are_turned_away() {
+fn questions_wait_and_too_many_are_refused() {
     let stub = good_stub();
-    let (_place, serving) = held(&stub, "runs = 1\nruns_waiting = 1");
+    let (_place, serving) = serve_silent_model(&stub, "runs = 1\nruns_waiting = 1");
     let first = ask(&serving, 1, "*/*");
-    until("the first runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    wait_until("the first runs", || counter(&serving, "pikerag_runs_underway") == 1);
     let others = [2, 3].map(|n| ask(&serving, n, "*/*"));
-    until("one is turned away", || counter(&serving, "pikerag_runs_rejected_total") == 1);
+    wait_until("one is refused", || counter(&serving, "pikerag_runs_rejected_total") == 1);
     assert_eq!(counter(&serving, "pikerag_runs_underway"), 1);
     stub.answer_all();
     assert_eq!(read(first).status, 200);
@@ -245,23 +243,23 @@ fn questions_wait_and_too_many_are_turned_away() {
 }
 
 #[test]
-fn who_hangs_up_is_on_the_audit_log() {
+fn closed_connections_are_on_the_audit_log() {
     let stub = good_stub();
-    let (place, serving) = held(&stub, "audit = \"audit.jsonl\"");
+    let (place, serving) = serve_silent_model(&stub, "audit = \"audit.jsonl\"");
     let mut lines: Vec<Value> = Vec::new();
     let mut until_lines = |n: usize| {
-        until("each has a line", || {
+        wait_until("each has a line", || {
             let log = place.read("audit.jsonl");
             let all = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
             lines = all.filter(|line| line["method"] == "POST").collect();
             lines.len() == n
         });
     };
-    // Before it is read, and while it is answered.
+    // One client leaves before its request is read, one while it is answered.
     drop(ask(&serving, 1, "*/*"));
     until_lines(1);
     let asked = ask(&serving, 2, "*/*");
-    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    wait_until("the run has begun", || counter(&serving, "pikerag_runs_underway") == 1);
     drop(asked);
     until_lines(2);
     for line in &lines {
@@ -270,7 +268,7 @@ fn who_hangs_up_is_on_the_audit_log() {
 }
 
 #[test]
-fn errors_name_no_place_and_the_log_explains_them() {
+fn errors_show_no_locations_and_the_log_explains_them() {
     let place = with_papers(Place::new())
         .set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
         .set("OPENAI_MODEL", "stub")
@@ -301,23 +299,23 @@ fn errors_name_no_place_and_the_log_explains_them() {
         assert!(reply.json()["detail"].as_str().unwrap().contains(&id));
     }
     for reply in [unreachable, run, of_openai, absent, broken, ready] {
-        let is_told = ["127.0.0.1", &folder, "nowhere", "base.sqlite"]
+        let shows_location = ["127.0.0.1", &folder, "nowhere", "base.sqlite"]
             .iter()
             .any(|it| reply.text.contains(it));
-        assert!(!is_told, "{reply:?}");
+        assert!(!shows_location, "{reply:?}");
     }
     assert!(log.contains("127.0.0.1:1") && log.contains("nowhere"), "{log}");
 }
 
-/// A model that answers nothing does not hold up the end, nor does another process that holds the writer's lock. Runs are kept as
-/// cancelled where the base can be written.
+/// Neither a model that answers nothing nor another process with the writer's lock delays the end.
+/// Runs are kept as cancelled if the base can be written.
 #[test]
-fn it_ends_within_its_time_whatever_a_model_does() {
+fn a_server_ends_in_time_whatever_a_model_does() {
     let stub = good_stub();
     for is_locked in [false, true] {
-        let (place, mut serving) = held(&stub, "grace_seconds = 2");
+        let (place, mut serving) = serve_silent_model(&stub, "grace_seconds = 2");
         let asked = [1, 2].map(|n| ask(&serving, n, "text/event-stream"));
-        until("they run", || counter(&serving, "pikerag_runs_underway") == 2);
+        wait_until("both runs have begun", || counter(&serving, "pikerag_runs_underway") == 2);
         let other = rusqlite::Connection::open(place.path("base").join("base.sqlite")).unwrap();
         if is_locked {
             other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -334,7 +332,7 @@ fn it_ends_within_its_time_whatever_a_model_does() {
     }
 }
 
-/// A server that a shell starts behind these `ulimit`s.
+/// A server that a shell starts under these `ulimit`s.
 #[cfg(target_os = "linux")]
 fn serve_within(place: &Place, limits: &str) -> Serving {
     let ours = place.command(&["--offline", "--base", "base", "serve", "--port", "0"]);
@@ -346,16 +344,17 @@ fn serve_within(place: &Place, limits: &str) -> Serving {
     place.serve_by(shell)
 }
 
-/// As many descriptors as the system allows, and no more requests than these are good for.
+/// The server uses as many descriptors as the system allows, and takes no more requests than these
+/// suffice for.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_limit_of_descriptors_is_raised_and_kept_to() {
+fn the_limit_of_descriptors_is_raised_and_obeyed() {
     let place = place();
     let serving = serve_within(&place, "ulimit -Sn 64; ulimit -Hn 300");
     let limits = fs::read_to_string(format!("/proc/{}/limits", serving.child.id())).unwrap();
     let open = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(open.split_whitespace().nth(3), Some("300"), "{open}");
-    // Many that say nothing, and many that search: each search has an answer, or an honest refusal.
+    // Many connections send nothing, and many search. Each search gets an answer or a 503.
     let idle: Vec<TcpStream> =
         (0..400).filter_map(|_| TcpStream::connect(&serving.address).ok()).collect();
     drop(idle);
@@ -375,7 +374,7 @@ fn the_limit_of_descriptors_is_raised_and_kept_to() {
     let mut answered = 0;
     for mut stream in asked {
         let mut reply = Vec::new();
-        // One that is turned away by the closing of the connection has none.
+        // A request that is refused by closing its connection has no reply.
         let _ = stream.read_to_end(&mut reply);
         let head = String::from_utf8_lossy(reply.get(..12).unwrap_or_default()).into_owned();
         assert!(["", "HTTP/1.1 200", "HTTP/1.1 503"].contains(&head.as_str()), "{head}");
@@ -384,12 +383,13 @@ fn the_limit_of_descriptors_is_raised_and_kept_to() {
     assert!(0 < answered);
 }
 
-/// The job of an upload, once it is over.
-fn indexed(serving: &Serving, reply: &Reply) -> Value {
+/// Waits until the job of an upload has ended and returns it.
+fn wait_for_job(serving: &Serving, reply: &Reply) -> Value {
     assert_eq!(reply.status, 200, "{reply:?}");
     let path = format!("{BASE}/jobs/{}", reply.json()["job"]);
-    serving
-        .until(&path, "", |job| !["waiting", "running"].contains(&job["stand"].as_str().unwrap()))
+    serving.wait_until(&path, "", |job| {
+        !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
+    })
 }
 
 /// Five thousand pages are read, and the job says which are not. Searches are answered meanwhile.
@@ -420,7 +420,7 @@ fn ten_thousand_pages_are_read_up_to_the_limit() {
     assert!(finds(&serving, "W1") && finds(&serving, "W5000") && !finds(&serving, "W5001"));
 }
 
-/// The process that reads it ends, and nothing else.
+/// Only the process that reads the file ends.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_upload_beyond_the_memory_limit_fails_alone() {
@@ -428,18 +428,18 @@ fn a_large_upload_beyond_the_memory_limit_fails_alone() {
     place.write("pikerag.toml", "[limits]\nmemory_mib = 256\n");
     let serving = place.serve(&["--offline"]);
     let large = "<p>Some words of text.</p>\n".repeat(400_000);
-    let job = indexed(&serving, &put(&serving, "files/large.html", None, large.as_bytes()));
+    let job = wait_for_job(&serving, &put(&serving, "files/large.html", None, large.as_bytes()));
     let failed = job["failed"][0].clone();
     assert_eq!((&job["stand"], &failed["sent_as"]), (&json!("incomplete"), &json!("large.html")));
     assert_eq!(failed["reason"], "reading it needs more than 256 MiB of memory", "{job}");
     assert!(finds(&serving, "Hamburg"));
     let small = b"# Winch\n\nThe winch Hollowmere pulls.\n";
-    let job = indexed(&serving, &put(&serving, "files/small.md", None, small));
+    let job = wait_for_job(&serving, &put(&serving, "files/small.md", None, small));
     assert_eq!(job["stand"], "done", "{job}");
     assert!(finds(&serving, "Hollowmere"));
 }
 
-/// A stricter limit of the system holds in place of the setting.
+/// A stricter limit of the system replaces the setting.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
@@ -447,22 +447,23 @@ fn files_are_read_where_the_system_allows_less_memory_than_the_settings() {
     place.write("pikerag.toml", "[limits]\nmemory_mib = 16000\n");
     let serving = serve_within(&place, "ulimit -v 8000000");
     let small = b"# Winch\n\nThe winch Hollowmere pulls.\n";
-    let job = indexed(&serving, &put(&serving, "files/small.md", None, small));
+    let job = wait_for_job(&serving, &put(&serving, "files/small.md", None, small));
     assert_eq!(job["stand"], "done", "{}", job["failed"]);
     assert!(finds(&serving, "Hollowmere"));
 }
 
-/// A question holds a state of the base as long as its model thinks. Forgetting does not wait for it with the writer's lock
-/// held: other requests go on, and the bytes are overwritten once the question has ended.
+/// A question holds a snapshot of the base while its model computes. Forgetting does not wait for
+/// it with the writer's lock held. Other requests continue, and the bytes are overwritten after the
+/// question has ended.
 #[test]
-fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
+fn forgetting_interrupts_no_question_and_ends_after_the_last_reader() {
     let stub = good_stub();
-    let (place, serving) = held(&stub, "");
+    let (place, serving) = serve_silent_model(&stub, "");
     let question = json!({"question": "Who insures the crane of Hamburg?", "method": "naive-rag"});
     let (path, body) = (format!("{BASE}/ask"), question.to_string());
     let headers = [JSON[0], ("Idempotency-Key", "once")];
     let asked = serving.send("POST", &path, &headers, body.as_bytes());
-    until("it runs", || counter(&serving, "pikerag_runs_underway") == 1);
+    wait_until("the run has begun", || counter(&serving, "pikerag_runs_underway") == 1);
     let shut = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
     let began = Instant::now();
     let gone = serving.request("DELETE", &shut, &[], b"");
@@ -472,25 +473,25 @@ fn forgetting_stops_no_question_and_ends_when_the_last_reader_does() {
     stub.answer_all();
     let answered = read(asked);
     assert_eq!(answered.status, 200);
-    // It was answered from the document; what it asked and found is kept nowhere.
+    // The question was answered from the document, but its run and its response are not kept.
     assert!(answered.text.contains("Zyxwort"), "{}", answered.text);
     assert_eq!(answered.json()["notices"], json!([{"notice": "run-forgotten"}]));
     let run = format!("{BASE}/runs/{}", answered.json()["run"].as_str().unwrap());
     assert_eq!(serving.get(&run, "").json()["code"], "run-forgotten");
     let again = serving.request("POST", &path, &headers, body.as_bytes());
     assert_eq!((again.status, &again.json()["code"]), (409, &json!("response-forgotten")));
-    until("no byte of it is left", || holding(&place, "Zyxwort").is_empty());
-    // Later forgettings find nothing in their way.
+    wait_until("no byte is left", || files_with(&place, "Zyxwort").is_empty());
+    // A later deletion meets no reader.
     let open = format!("{BASE}/files?file=docs/open/crane.md&forget=true");
     let gone = serving.request("DELETE", &open, &[], b"");
     assert_eq!(gone.json()["deleted"]["overwrites_later"], json!(false));
 }
 
-/// What an evaluation over a base that is served asked is not kept where a passage in it was forgotten meanwhile.
+/// An evaluation of a served base keeps no call with a passage that was forgotten meanwhile.
 #[test]
-fn an_evaluation_keeps_nothing_of_what_is_forgotten_meanwhile() {
+fn an_evaluation_keeps_no_call_with_a_forgotten_passage() {
     let stub = good_stub();
-    let (place, serving) = held(&stub, "");
+    let (place, serving) = serve_silent_model(&stub, "");
     let question =
         json!({"id": "1", "question": "Who insures the crane of Hamburg?", "answers": ["Zyxwort"]});
     place.write("questions.jsonl", format!("{question}\n"));
@@ -498,7 +499,7 @@ fn an_evaluation_keeps_nothing_of_what_is_forgotten_meanwhile() {
     let before = stub.heard().requests();
     let ran = std::thread::scope(|threads| {
         let ran = threads.spawn(|| place.run(&eval.split(' ').collect::<Vec<_>>()));
-        until("it asks", || before < stub.heard().requests());
+        wait_until("the evaluation asks", || before < stub.heard().requests());
         let shut = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
         assert_eq!(serving.request("DELETE", &shut, &[], b"").status, 200);
         stub.answer_all();
@@ -507,5 +508,5 @@ fn an_evaluation_keeps_nothing_of_what_is_forgotten_meanwhile() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(place.read("out/rows.jsonl").contains("Varnsund"), "{}", place.read("out/rows.jsonl"));
     fs::remove_dir_all(place.path("out")).unwrap();
-    until("no byte of it is left", || holding(&place, "Zyxwort").is_empty());
+    wait_until("no byte is left", || files_with(&place, "Zyxwort").is_empty());
 }

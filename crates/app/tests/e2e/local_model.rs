@@ -1,5 +1,7 @@
-//! Does the product speak with a real server of a real model? SmolLM2-135M behind llama.cpp: it knows next to nothing, but its
-//! schemas, log-probabilities and cut replies are real. `crates/test-support/llm/serve.py prepare` fetches it.
+//! Tests the product with a real model: SmolLM2-135M behind llama.cpp.
+//!
+//! The model knows next to nothing, but its schemas, log-probabilities and truncated replies are
+//! real. `crates/test-support/llm/serve.py prepare` fetches it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::Place;
 
-/// A server that ends with this.
+/// A model server that ends when this is dropped.
 struct Model {
     child: Child,
     address: String,
@@ -18,14 +20,14 @@ struct Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // It ends with its input; whoever is in the middle of a reply is not waited for.
+        // The server ends with its input; the kill ends a reply that is still running.
         drop(self.child.stdin.take());
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// The folder that `serve.py prepare` made, where CI has it.
+/// The folder that `serve.py prepare` made, as on CI; `None` if it is absent.
 fn prepared() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
@@ -34,7 +36,7 @@ fn prepared() -> Option<PathBuf> {
         .then_some(folder)
 }
 
-fn started() -> Option<Model> {
+fn start_model() -> Option<Model> {
     let Some(folder) = prepared() else {
         absent(
             "a small language model",
@@ -59,8 +61,8 @@ fn started() -> Option<Model> {
 }
 
 #[test]
-fn a_real_small_model_is_asked_over_the_wire() {
-    let Some(model) = started() else { return };
+fn a_real_small_model_answers_over_http() {
+    let Some(model) = start_model() else { return };
     let place = Place::new()
         .set("OPENAI_BASE_URL", &format!("{}/v1", model.address))
         .set("OPENAI_MODEL", "smollm2");
@@ -75,20 +77,21 @@ fn a_real_small_model_is_asked_over_the_wire() {
         let question = "Who designed the KX-40 crane?";
         place.run_to(0, &["--base", "base", "--json", "ask", "--method", method, question]).json()
     };
-    let told = |run: &Value| run["answer"]["trace"].to_string();
+    let trace = |run: &Value| run["answer"]["trace"].to_string();
 
-    // The grammar of the schema: whatever the model makes of it, a look is readable, and has all its keys.
+    // The grammar of the schema makes every reading round readable, with all its keys.
     let adaptive = ask("adaptive");
-    assert!(told(&adaptive).contains("\"looked\""), "{adaptive:#}");
-    assert!(!told(&adaptive).contains("unreadable"), "{adaptive:#}");
+    assert!(trace(&adaptive).contains("\"looked\""), "{adaptive:#}");
+    assert!(!trace(&adaptive).contains("unreadable"), "{adaptive:#}");
     let one = ask("naive-rag");
     assert_eq!(one["answer"]["written_by"]["kind"], "language_model", "{one:#}");
 
-    // Log-probabilities: each passage's answer is weighed by them.
+    // Log-probabilities weigh the answer of each passage.
     let replug = ask("replug");
-    assert!(told(&replug).contains("log_probabilities"), "{replug:#}");
+    assert!(trace(&replug).contains("log_probabilities"), "{replug:#}");
 
-    // Little room: a reply that is cut off is asked for again with more, and nothing breaks where that is not enough.
+    // A small reply limit: a truncated reply is requested again with more tokens. If that is not
+    // enough, the run still ends.
     place.write(
         "pikerag.toml",
         "[chat]\nreply_tokens = 8\n[embed]\nkind = \"none\"\n[index]\natoms = [\"sentences\"]\n",

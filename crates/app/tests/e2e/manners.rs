@@ -1,4 +1,5 @@
-//! Does the command line answer a mistake with a word that helps, and with the exit code that the help promises?
+//! Tests that mistakes on the command line get a helpful message and the exit code that the help
+//! names.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -11,11 +12,11 @@ use crate::common::Place;
 use crate::talker::Talker;
 
 #[test]
-fn wrong_usage_ends_with_2_and_a_word_that_helps() {
+fn wrong_usage_ends_with_2_and_a_hint() {
     let place = Place::new();
     place.write("docs/a.md", "# Cranes\n\nFirm Ada makes cranes.\n");
     place.run_to(0, &["--offline", "index", "docs"]);
-    for (arguments, said) in [
+    for (arguments, hint) in [
         (&["ask", "-m", "guess", "Who makes cranes?"][..], "`pikerag methods`"),
         (&["methods", "guess"], "`guess`"),
         (&["ask", ""], "pikerag ask \""),
@@ -51,16 +52,16 @@ fn wrong_usage_ends_with_2_and_a_word_that_helps() {
     ] {
         let ran = place.run(&[&["--offline"], arguments].concat());
         assert!(ran.code == Some(2), "{arguments:?} ended with {:?}: {}", ran.code, ran.stderr);
-        assert!(ran.stderr.contains(said), "{arguments:?} is answered: {}", ran.stderr);
+        assert!(ran.stderr.contains(hint), "{arguments:?} is answered: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{arguments:?}");
     }
-    // What goes wrong with a command that makes sense is no wrong usage.
+    // The failure of a valid command is no wrong usage.
     for arguments in
         [&["--base", "none", "ask", "Who?"][..], &["runs", "show", "x"], &["parse", "x"]]
     {
         place.run_to(1, arguments);
     }
-    // What is asked for wrongly costs no file that is there.
+    // A failing export leaves an existing file unchanged.
     place.write("g.html", "of before");
     let typo = ["graph", "export", "--format", "html", "--of", "nobody", "-o", "g.html"];
     assert!(place.run_to(1, &typo).stderr.contains("`nobody` is no node"));
@@ -69,9 +70,10 @@ fn wrong_usage_ends_with_2_and_a_word_that_helps() {
     place.run_to(3, &["--offline", "ask", "起重机？"]);
 }
 
-/// What cannot be built is said once; what was built is kept up until somebody says otherwise.
+/// A structure that cannot be built is reported once; a built one is maintained until it is left
+/// out.
 #[test]
-fn what_is_built_besides_can_be_left_out_again() {
+fn structures_are_maintained_until_they_are_left_out() {
     let talker = Talker::start();
     let place = talker.place();
     place.write("docs/a.md", "# Cranes\n\nFirm Ada makes cranes in Port Brandt.\n");
@@ -87,7 +89,7 @@ fn what_is_built_besides_can_be_left_out_again() {
     let again = offline(0, &[]);
     assert!(!again.contains("chat model"), "{again}");
 
-    // A tree of one chunk is no tree; tags are there.
+    // One chunk gives no tree, but tags.
     let built = index(0, &["--with", "tags"]);
     assert!(!built.contains("stays as it is"), "{built}");
     place.write("docs/b.md", "# Ports\n\nPort Brandt has cranes of Firm Ada.\n");
@@ -98,14 +100,14 @@ fn what_is_built_besides_can_be_left_out_again() {
     place.write("docs/c.md", "# Cities\n\nPort Brandt is a city of cranes.\n");
     let later = offline(0, &[]);
     assert!(!later.contains("stays as it is"), "{later}");
-    // Also where the settings ask for it.
+    // `--without` also overrides the settings.
     place.write("pikerag.toml", "[index]\nwith = [\"tags\"]\n");
     assert!(offline(3, &[]).contains("tags need a chat model"));
     offline(0, &["--without", "tags"]);
 }
 
 #[test]
-fn ctrl_c_is_answered() {
+fn ctrl_c_ends_the_program_with_a_message() {
     let talker = Talker::start();
     let place = talker.place();
     place.write("docs/a.md", "# Cranes\n\nFirm Ada makes cranes in Port Brandt.\n");
@@ -121,12 +123,12 @@ fn ctrl_c_is_answered() {
     }
     kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let mut said = String::new();
-    child.stderr.unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("stopping; run the same command again to go on"), "{said}");
+    let mut message = String::new();
+    child.stderr.unwrap().read_to_string(&mut message).unwrap();
+    assert!(message.contains("stopping; run the same command again to go on"), "{message}");
 }
 
-/// Written is said of what is written: a full disk is no success.
+/// A result that a full disk does not take is a failure.
 #[test]
 fn a_result_that_is_not_written_is_no_success() {
     let place = Place::new();
@@ -135,42 +137,42 @@ fn a_result_that_is_not_written_is_no_success() {
     for arguments in [&["status"][..], &["--json", "status"], &["original", "docs/a.md"]] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let ran = place.command(arguments).stdout(full).output().unwrap();
-        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {told}");
-        assert!(told.contains("No space left"), "{arguments:?}: {told}");
+        let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("No space left"), "{arguments:?}: {stderr}");
     }
     let ran = place.run_to(1, &["original", "docs/a.md", "--out", "/dev/full"]);
     assert!(ran.stderr.contains("No space left"), "{}", ran.stderr);
 }
 
-/// What was asked for and is built waits for nothing; what changed since waits.
+/// Structures that are built are not pending; those whose documents changed are.
 #[test]
-fn status_tells_what_waits_to_be_built() {
+fn status_lists_pending_structures() {
     let talker = Talker::start();
     let place = talker.place();
     place.write("pikerag.toml", "[index]\nsummarize = [\"sources\"]\n");
     for n in 0..3 {
         place.write(&format!("docs/{n}.md"), format!("# Firm {n}\n\nFirm {n} makes {n} cranes.\n"));
     }
-    let waits = |place: &Place| {
+    let pending = |place: &Place| {
         let status = place.run_to(0, &["--json", "status"]).json();
         (status["waiting"].clone(), status["stale"].clone())
     };
     place.run_to(0, &["index", "--with", "graph,tree", "docs"]);
-    assert_eq!(waits(&place), (serde_json::json!([]), serde_json::json!([])));
+    assert_eq!(pending(&place), (serde_json::json!([]), serde_json::json!([])));
     place.run_to(0, &["delete", "docs/0.md"]);
-    assert_eq!(waits(&place).1, serde_json::json!(["graph", "tree"]));
-    let told = place.run_to(0, &["status"]).stdout;
-    assert!(told.contains("the tree waits to be built"), "{told}");
+    assert_eq!(pending(&place).1, serde_json::json!(["graph", "tree"]));
+    let shown = place.run_to(0, &["status"]).stdout;
+    assert!(shown.contains("the tree waits to be built"), "{shown}");
 }
 
-/// Another base would be written than the one that is meant.
+/// Otherwise the program would write another base than the intended one.
 #[test]
-fn a_variable_that_is_no_text_is_told() {
+fn an_environment_variable_that_is_not_utf8_is_refused() {
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
     let mut command = place.command(&["status"]);
     let ran = command.env("PIKERAG_BASE", std::ffi::OsStr::from_bytes(b"/\xff")).output().unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(!ran.status.success() && told.contains("PIKERAG_BASE is not UTF-8"), "{told}");
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && stderr.contains("PIKERAG_BASE is not UTF-8"), "{stderr}");
 }

@@ -1,10 +1,10 @@
-//! What does an operator see of the work? Traces at a collector, a log with the names of runs, an audit log; nowhere what was
-//! asked, and nothing where nobody gathers it.
+//! Tests the operator's view of the work: traces at a collector, a log with the identifiers of
+//! runs, and an audit log. None of them contains a question.
 
 use std::fmt::Write as _;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value as Told;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as AttributeValue;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use pikerag_test_support::canned::{Canned, Server};
 use prost::Message;
@@ -13,28 +13,28 @@ use serde_json::{Value, json};
 use crate::common::{Place, good_stub};
 use crate::serve::{place, with_papers};
 
-/// Takes all traces that it is sent.
+/// A collector that takes all traces, and its address.
 fn collector() -> (Server, String) {
     let server = Server::start(vec![Canned::Reply(200, "", String::new())]);
     let url = format!("http://{}", server.address);
     (server, url)
 }
 
-fn told(span: &Span, key: &str) -> Option<Told> {
+fn attribute(span: &Span, key: &str) -> Option<AttributeValue> {
     let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
     found.value.clone()?.value
 }
 
 fn text(span: &Span, key: &str) -> String {
-    match told(span, key) {
-        Some(Told::StringValue(text)) => text,
+    match attribute(span, key) {
+        Some(AttributeValue::StringValue(text)) => text,
         other => panic!("{key}: {other:?}"),
     }
 }
 
 fn number(span: &Span, key: &str) -> i64 {
-    match told(span, key) {
-        Some(Told::IntValue(number)) => number,
+    match attribute(span, key) {
+        Some(AttributeValue::IntValue(number)) => number,
         other => panic!("{key}: {other:?}"),
     }
 }
@@ -53,7 +53,7 @@ fn a_collector_gets_the_traces_of_a_request_and_no_text() {
     let reply = serving.request("POST", "/api/v1/bases/default/ask", &headers, body.as_bytes());
     assert_eq!(reply.status, 200, "{reply:?}");
     let run = reply.json()["run"].as_str().unwrap().to_owned();
-    // What is left is sent when it ends.
+    // The server sends the remaining spans when it ends.
     serving.signal(nix::sys::signal::Signal::SIGTERM);
     serving.child.wait().unwrap();
     let sent = collector.requests();
@@ -61,7 +61,7 @@ fn a_collector_gets_the_traces_of_a_request_and_no_text() {
     let mut spans: Vec<Span> = Vec::new();
     for body in collector.bytes() {
         let raw = String::from_utf8_lossy(&body);
-        assert!(!raw.contains(question), "what was asked is in no trace");
+        assert!(!raw.contains(question), "a trace contains the question");
         let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
         let resources = request.resource_spans.into_iter();
         spans.extend(resources.flat_map(|one| one.scope_spans).flat_map(|one| one.spans));
@@ -80,8 +80,11 @@ fn a_collector_gets_the_traces_of_a_request_and_no_text() {
         (text(agent, "pikerag.run.id"), text(agent, "pikerag.run.state")),
         (run, "answered".to_owned())
     );
-    let (chats, looks) = (named("chat stub"), named("retrieval"));
-    assert!(!looks.is_empty() && looks.iter().all(|look| look.parent_span_id == agent.span_id));
+    let (chats, retrievals) = (named("chat stub"), named("retrieval"));
+    assert!(
+        !retrievals.is_empty()
+            && retrievals.iter().all(|retrieval| retrieval.parent_span_id == agent.span_id)
+    );
     assert_eq!(i64::try_from(chats.len()).unwrap(), number(agent, "pikerag.run.calls"));
     for chat in &chats {
         assert_eq!(chat.parent_span_id, agent.span_id);
@@ -90,7 +93,9 @@ fn a_collector_gets_the_traces_of_a_request_and_no_text() {
             ("chat".to_owned(), "openai".to_owned())
         );
         assert_eq!(text(chat, "gen_ai.request.model"), "stub");
-        let Some(Told::ArrayValue(reasons)) = told(chat, "gen_ai.response.finish_reasons") else {
+        let Some(AttributeValue::ArrayValue(reasons)) =
+            attribute(chat, "gen_ai.response.finish_reasons")
+        else {
             panic!("{chat:?}")
         };
         assert_eq!(reasons.values.len(), 1);
@@ -109,7 +114,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn offline_nobody_is_sent_a_trace() {
+fn offline_no_trace_is_sent() {
     let (collector, url) = collector();
     let place = place().set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
     place
@@ -118,7 +123,7 @@ fn offline_nobody_is_sent_a_trace() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_is_a_warning() {
+fn an_absent_collector_is_a_warning() {
     let stub = good_stub();
     let place =
         with_papers(Place::with(&stub)).set("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
@@ -175,7 +180,7 @@ fn requests_are_on_the_audit_log() {
     assert_eq!((lines[1]["key"].clone(), lines[1]["status"].clone()), (json!("-"), json!(401)));
     assert!(!log.contains("crane") && !log.contains(&key));
     drop(serving);
-    // A server that is to keep account does not come up without.
+    // A server whose audit log cannot be written does not start.
     papers.write("pikerag.toml", "[server]\naudit = \"no/such/audit.jsonl\"\n");
     let ran = papers.run_to(1, &["--base", "base", "--offline", "serve", "--port", "0"]);
     assert!(ran.stderr.contains("audit"), "{}", ran.stderr);

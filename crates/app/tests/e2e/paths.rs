@@ -1,4 +1,4 @@
-//! What names a file in the base, what leaves it, and what is said of files that are not there?
+//! Tests how the base names its files, how files leave it, and what is reported of missing files.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn run_in(place: &Place, folder: &str, arguments: &[&str]) -> Ran {
     }
 }
 
-/// The names of the files of a base, with a mark where one is not there.
+/// The names of the files of a base; a file that is not on the disk carries its state.
 fn files(place: &Place, base: &str) -> Vec<String> {
     let listed = place.run_to(0, &["--base", base, "--json", "files"]).json();
     let name = |file: &Value| {
@@ -49,13 +49,13 @@ fn two_working_folders_keep_their_files_apart() {
     assert_eq!(files(&place, "base"), ["one/docs/a.md", "two/docs/a.md"]);
     let found = place.run_to(0, &["--base", "base", "--json", "search", "crane port"]).json();
     assert_eq!(found.as_array().unwrap().len(), 2, "{found:#}");
-    // However a path is typed, it is the same file.
+    // All spellings of a path name the same file.
     let whole = place.path("one/docs/a.md").display().to_string();
     for typed in ["one/docs/a.md", "./two/../one/docs", &whole] {
         let again = place.run_to(0, &["--base", "base", "--json", "index", typed]).json();
         assert_eq!(again["report"]["files"], json!([["one/docs/a.md", {"outcome": "unchanged"}]]));
     }
-    // What stands beside the folder is not in it.
+    // Files beside the folder are not in it.
     let deleted = run_in(&place, "one", &["--base", "../base", "--json", "delete", "."]);
     assert_eq!(deleted.json()["deleted"], json!(["one/docs/a.md"]));
     assert_eq!(files(&place, "base"), ["two/docs/a.md"]);
@@ -68,21 +68,21 @@ fn a_project_moves_with_its_base() {
     fs::rename(place.path("one"), place.path("three")).unwrap();
     let again = run_in(&place, "three/docs", &["--base", "../.pikerag", "--json", "index", "."]);
     assert_eq!(again.json()["report"]["files"], json!([["docs/a.md", {"outcome": "unchanged"}]]));
-    // Another place, and no file of it: the names are whole paths.
+    // A file outside the root of the base is named by its whole path.
     let report = run_in(&place, "two", &["--base", "../three/.pikerag", "--json", "index", "docs"]);
     let name = place.path("two/docs/a.md").canonicalize().unwrap();
     assert_eq!(report.json()["report"]["files"][0][0], name.display().to_string());
 }
 
 #[test]
-fn only_what_is_certainly_gone_is_pruned() {
+fn only_certainly_missing_files_are_pruned() {
     let place = Place::new();
     for file in ["docs/a.md", "docs/sub/b.md", "docs/disk/c.md", "more/d.md"] {
         place.write(file, format!("# Of {file}\n\nSome words of {file}.\n"));
     }
     let prune = ["--base", "base", "index", "--prune", "docs"];
     place.run_to(0, &["--base", "base", "index", "docs", "more"]);
-    // As after an unmount: the folder is there and holds nothing.
+    // As after an unmount, the folder exists and is empty.
     fs::rename(place.path("docs/disk/c.md"), place.path("c.md")).unwrap();
     fs::remove_file(place.path("docs/a.md")).unwrap();
     fs::remove_file(place.path("more/d.md")).unwrap();
@@ -98,13 +98,13 @@ fn only_what_is_certainly_gone_is_pruned() {
         files(&place, "base"),
         ["docs/disk/c.md (unclear)", "docs/sub/b.md", "more/d.md (unclear)"]
     );
-    // The link leads nowhere: no listing.
+    // The link leads nowhere, so the folder cannot be listed.
     fs::remove_dir(place.path("docs/disk")).unwrap();
     std::os::unix::fs::symlink("disk", place.path("docs/disk")).unwrap();
     let ran = place.run_to(3, &prune);
     assert!(ran.stderr.contains("docs/disk: it cannot be read"), "{}", ran.stderr);
     assert_eq!(files(&place, "base").len(), 3);
-    // The whole folder is not there.
+    // The whole folder is missing.
     fs::rename(place.path("docs"), place.path("away")).unwrap();
     let ran = place.run_to(3, &prune);
     assert!(
@@ -114,14 +114,14 @@ fn only_what_is_certainly_gone_is_pruned() {
     );
     assert!(!ran.stderr.contains("no such file"), "{}", ran.stderr);
     assert_eq!(files(&place, "base").len(), 3);
-    // The folder above shows that it is gone.
+    // A listing of the folder above shows that the file is gone.
     place.write("other.md", "# Other\n\nOther words.\n");
     let ran = place.run_to(3, &["--base", "base", "index", "--prune", "."]);
     assert!(ran.stdout.contains("removed docs/disk/c.md"), "{}", ran.stdout);
 }
 
 #[test]
-fn what_moved_is_not_found_twice() {
+fn moved_files_are_not_found_twice() {
     let place = Place::new();
     for file in ["docs/a.md", "docs/b.md", "docs/c.md"] {
         place.write(file, format!("# Of {file}\n\nSome words of {file}.\n"));
@@ -135,7 +135,7 @@ fn what_moved_is_not_found_twice() {
         "{}",
         ran.stdout
     );
-    // What is gone and stands nowhere else stays, and that is said.
+    // A file that is gone and has no new place stays in the base, and this is reported.
     assert!(ran.stderr.contains("gone from disk: docs/b.md"), "{}", ran.stderr);
     assert!(ran.stderr.contains("still answers from 1 file"), "{}", ran.stderr);
     let there = ["docs/b.md (gone)", "documents/a.md", "documents/b.md", "documents/c.md"];
@@ -147,7 +147,7 @@ fn what_moved_is_not_found_twice() {
 }
 
 #[test]
-fn nothing_to_read_makes_no_base_and_is_said() {
+fn nothing_to_read_makes_no_base_and_is_reported() {
     let place = Place::new();
     fs::create_dir(place.path("empty")).unwrap();
     let ran = place.run_to(3, &["index", "nofolder"]);
@@ -157,7 +157,7 @@ fn nothing_to_read_makes_no_base_and_is_said() {
     assert!(!place.path(".pikerag").exists());
 }
 
-/// One line of JSON and a file whose name looks as if it were that line.
+/// A record of a JSON file, and a file whose name looks like that record.
 #[test]
 fn a_record_and_a_file_do_not_take_each_others_place() {
     let place = Place::new();
@@ -178,9 +178,9 @@ fn a_record_and_a_file_do_not_take_each_others_place() {
     assert_eq!(left.as_array().unwrap().len(), 1);
 }
 
-/// The base of an earlier version called files as they were typed, and remembers no root.
+/// A base of an earlier version names files as they were typed and stores no root.
 #[test]
-fn an_earlier_base_is_met_where_its_files_are() {
+fn files_of_an_earlier_base_are_recognized() {
     let place = Place::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout-3");
     for folder in ["base", "docs"] {
@@ -193,7 +193,7 @@ fn an_earlier_base_is_met_where_its_files_are() {
     place.write("elsewhere/docs/company-guide.md", "# Another\n\nOf another project.\n");
     let toml = fs::read_to_string(fixture.join("pikerag.toml")).unwrap();
     place.write("elsewhere/pikerag.toml", toml.replace("base = \"base\"", "base = \"../base\""));
-    // From another folder, in which a file is called as one of the base.
+    // From another folder, which has a file with a name of the base.
     let report = run_in(
         &place,
         "elsewhere",
@@ -225,9 +225,10 @@ fn an_earlier_base_is_met_where_its_files_are() {
     );
 }
 
-/// Indexed without any model; a model and an embedder are there now, and nothing of theirs was ever begun.
+/// The base was indexed without a model. A model and an embedder are set now, but none of their
+/// work was ever begun.
 #[test]
-fn status_says_all_that_waits_and_what_is_there_twice() {
+fn status_lists_pending_work_and_duplicates() {
     let talker = Talker::start();
     let place = talker.place();
     for file in ["docs/a.md", "docs/b.md"] {
@@ -242,13 +243,13 @@ fn status_says_all_that_waits_and_what_is_there_twice() {
     );
     assert_eq!(status["waiting"][1]["stage"], "vectors", "{status:#}");
     assert_eq!(status["same"], json!([["docs/a.md", "docs/b.md"]]));
-    let told = place.run_to(0, &["status"]).stdout;
+    let shown = place.run_to(0, &["status"]).stdout;
     for part in
         ["talker-embedding makes them", "2 chunks wait for atomic questions", "wait for vectors"]
     {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert!(!told.contains("words alone"), "{told}");
+    assert!(!shown.contains("words alone"), "{shown}");
     place.run_to(0, &["index", "docs"]);
     let status = place.run_to(0, &["--json", "status"]).json();
     assert_eq!((&status["waiting"], &status["gone"]), (&json!([]), &json!([])), "{status:#}");

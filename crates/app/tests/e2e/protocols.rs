@@ -1,4 +1,5 @@
-//! Do the protocols of others say what their documents say? (Their official packages are tried by `bench/clients.py`.)
+//! Tests that the protocols of others behave as documented. (`bench/clients.py` tries their
+//! official packages.)
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, Stdio};
@@ -8,9 +9,10 @@ use serde_json::{Value, json};
 use crate::common::{Place, good_stub};
 use crate::serve::place;
 
-/// Chunks of a stream, each with choices; the events for Open WebUI on some; the answer last; then the usage and the end.
+/// Each chunk of a stream has choices; some carry events for Open WebUI. The answer comes last,
+/// then the usage and the end.
 #[test]
-fn a_stream_is_what_clients_of_openai_read() {
+fn a_stream_is_readable_for_clients_of_openai() {
     let papers = place();
     let serving = papers.serve(&["--offline"]);
     let asked = json!([{"role": "user", "content": [{"type": "text", "text": "What does the crane of Hamburg lift?"}]}]);
@@ -52,7 +54,7 @@ fn a_stream_is_what_clients_of_openai_read() {
         data["source"]["url"].as_str().unwrap().starts_with("http")
             && data["metadata"][0]["name"].is_string()
     );
-    // Open WebUI merges sources of one name, and shows an address in place of the title.
+    // Open WebUI merges sources of one name, and shows an address instead of the title.
     let names: Vec<&str> = sources
         .iter()
         .map(|source| source["data"]["metadata"][0]["source"].as_str().unwrap())
@@ -60,32 +62,32 @@ fn a_stream_is_what_clients_of_openai_read() {
     let different: std::collections::BTreeSet<&&str> = names.iter().collect();
     assert!(different.len() == names.len() && !names[0].starts_with("http"), "{names:?}");
     assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "stop");
-    // What is wrong, as clients of this protocol read it.
+    // Errors have the form of this protocol.
     let wrong =
         serving.post("/v1/chat/completions", "", &json!({"model": "pikerag", "messages": []}));
     assert_eq!(
         (wrong.status, wrong.json()["error"]["type"].clone()),
         (400, json!("invalid_request_error"))
     );
-    // In the background no method runs.
+    // A background task runs no method.
     let task = "### Task:\nGenerate 1-3 broad tags.\n<chat_history>\nUSER: x\n</chat_history>";
     let runs = || serving.get("/api/v1/bases/default/runs", "").json().as_array().unwrap().len();
     let before = runs();
-    let told = serving.post(
+    let answered = serving.post(
         "/v1/chat/completions",
         "",
         &json!({"model": "pikerag", "messages": [{"role": "user", "content": task}]}),
     );
     assert_eq!(
-        (told.json()["choices"][0]["message"]["content"].clone(), runs()),
+        (answered.json()["choices"][0]["message"]["content"].clone(), runs()),
         (json!("{\"tags\": []}"), before)
     );
 }
 
-/// As the documents of Ollama and Dify have it.
-/// Links carry no key: a browser is sent to the page, which asks for one; a program is told that one is lacking.
+/// Links carry no key. A browser is redirected to the page, which asks for one; a program gets an
+/// error.
 #[test]
-fn a_link_to_a_passage_leads_a_person_to_the_page() {
+fn a_link_to_a_passage_opens_the_page_in_a_browser() {
     let papers = place();
     let key = papers.key("reader", &[]);
     let serving = papers.serve(&["--offline"]);
@@ -109,7 +111,7 @@ fn a_link_to_a_passage_leads_a_person_to_the_page() {
 }
 
 #[test]
-fn ollama_and_dify_get_what_they_ask_for() {
+fn ollama_and_dify_get_documented_replies() {
     let papers = place();
     let serving = papers.serve(&["--offline"]);
     assert!(serving.get("/api/version", "").json()["version"].is_string());
@@ -163,9 +165,9 @@ fn ollama_and_dify_get_what_they_ask_for() {
     assert_eq!(find(json!({"knowledge_id": "none"})).json()["error_code"], 2001);
 }
 
-/// Vectors and orders by the models that are set; counters of it all.
+/// Embeddings and rerankings come from the configured models, and metrics count all requests.
 #[test]
-fn the_models_behind_searches_can_be_asked() {
+fn the_embedder_and_the_reranker_are_served() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write("docs/crane.md", "# Crane\n\nThe crane of Hamburg lifts forty tons.\n");
@@ -214,7 +216,7 @@ fn the_models_behind_searches_can_be_asked() {
     ] {
         assert!(counted.contains(line), "{line}: {counted}");
     }
-    // What the dashboard draws is there to be drawn.
+    // The server offers every counter that the dashboard draws.
     let dashboard = include_str!("../../../../examples/grafana.json");
     let counters: std::collections::BTreeSet<&str> = dashboard
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -229,7 +231,7 @@ fn the_models_behind_searches_can_be_asked() {
     assert_eq!(serving.get("/metrics", &key).status, 403);
 }
 
-/// An assistant's program: what it may call, what comes back, and that a key holds there too.
+/// An assistant's program lists and calls tools; keys apply to them, too.
 #[test]
 fn assistants_call_tools() {
     let place = place();
@@ -246,21 +248,21 @@ fn assistants_call_tools() {
         let call = json!({"name": "ask", "arguments": {"question": question}});
         serving.mcp(key, "tools/call", &call)
     };
-    let told = ask("", "What does the crane of Hamburg lift?").json();
-    let answer = &told["result"]["structuredContent"];
-    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{told}");
-    let content = told["result"]["content"].as_array().unwrap();
+    let answered = ask("", "What does the crane of Hamburg lift?").json();
+    let answer = &answered["result"]["structuredContent"];
+    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{answered}");
+    let content = answered["result"]["content"].as_array().unwrap();
     let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
     assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
     let wrong = ask("", "???").json();
     assert_eq!(wrong["result"]["isError"], true, "{wrong}");
-    // A filter under another name would be no filter.
+    // A misspelt filter would be no filter.
     let misspelt =
         json!({"name": "search", "arguments": {"query": "crane", "filters": ["folder=open"]}});
     let refused = serving.mcp("", "tools/call", &misspelt).json();
     assert_eq!(refused["result"]["isError"], true, "{refused}");
     assert!(refused.to_string().contains("unknown field `filters`"), "{refused}");
-    // Over standard streams, with the handshake of the protocol before this one.
+    // Over standard streams, with the handshake of the earlier protocol version.
     let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -293,17 +295,17 @@ fn assistants_call_tools() {
     assert!(child.wait().unwrap().success());
     let key = place.key("ada", &["--filter", "folder=open"]);
     assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
-    let told = ask(&key, "With whom is the crane insured?").text;
-    assert!(!told.contains("Zyx"), "{told}");
+    let answered = ask(&key, "With whom is the crane insured?").text;
+    assert!(!answered.contains("Zyx"), "{answered}");
     let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
     let around = serving.mcp(&key, "tools/call", &around).json();
     let nodes = around["result"]["structuredContent"]["nodes"].as_array().unwrap();
     assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }
 
-/// Bodies are requests of the engine: nobody else's fields get in, and none of those that only programs set.
+/// Bodies are requests of the engine. They refuse unknown fields and fields that only programs set.
 #[test]
-fn bodies_refuse_fields_that_they_do_not_have() {
+fn bodies_with_unknown_fields_are_refused() {
     let papers = place();
     let serving = papers.serve(&["--offline"]);
     let base = "/api/v1/bases/default";
@@ -324,7 +326,7 @@ fn bodies_refuse_fields_that_they_do_not_have() {
     }
     let found = serving.post(&format!("{base}/search"), "", &json!({"query": "crane", "k": null}));
     assert!(found.status == 200 && !found.json()["hits"].as_array().unwrap().is_empty());
-    // Without a model a question stands as it is, whatever was said before.
+    // Without a model, earlier turns do not change a question.
     let question = "What does the crane of Hamburg lift?";
     let asked =
         json!({"question": question, "earlier": [{"by": "person", "text": "Is there a crane?"}]});

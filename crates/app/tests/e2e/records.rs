@@ -1,4 +1,5 @@
-//! Do tables become typed records, and can the graph be looked at? From the command line.
+//! Tests from the command line that tables become typed records and that the graph can be
+//! inspected.
 
 use pikerag_test_support::optional;
 
@@ -43,7 +44,7 @@ fn table(place: &Place, base: &str) -> Vec<std::collections::BTreeMap<String, St
 }
 
 #[test]
-fn a_table_becomes_records_with_their_places() {
+fn a_table_becomes_records_with_their_positions() {
     let place = Place::new();
     place.write("pikerag.toml", SETTINGS);
     place.write("drugs.csv", ROWS);
@@ -71,7 +72,7 @@ fn a_table_becomes_records_with_their_places() {
         { name = "company", type = "text" },
     ]
     "#);
-    // The draft can be put into the settings as it is.
+    // The proposed schema can be used as settings without changes.
     place.write("proposed.toml", &proposed);
     let ran = place.run_to(0, &["--config", "proposed.toml", "index", "drugs.csv"]);
     assert!(ran.stdout.contains("3 records read"), "{}", ran.stdout);
@@ -84,7 +85,7 @@ fn a_table_becomes_records_with_their_places() {
 }
 
 #[test]
-fn the_graph_is_summed_up_shown_and_exported() {
+fn the_graph_is_summarized_shown_and_exported() {
     let place = Place::new();
     place.write("pikerag.toml", SETTINGS);
     place.write("drugs.csv", ROWS);
@@ -124,7 +125,7 @@ fn the_graph_is_summed_up_shown_and_exported() {
     assert!(page.stderr.contains("5 of "), "{}", page.stderr);
 }
 
-/// The real table and the same as a corpus file: 367 records, and as many per year as it lists.
+/// The real table and its corpus file both give 367 records, with the listed number for each year.
 #[test]
 fn the_approvals_are_counted_by_year() {
     let (Some(csv), Some(corpus)) = (
@@ -133,14 +134,15 @@ fn the_approvals_are_counted_by_year() {
     ) else {
         return;
     };
-    // Counted by hand: the corpus file says each date once more, `23-Dec-19` and `12/23/19`.
+    // A plain count. The corpus file gives each date twice, as `23-Dec-19` and `12/23/19`.
     let mut expected = std::collections::BTreeMap::<String, usize>::new();
     for line in std::fs::read_to_string(&corpus).unwrap().lines() {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
         let date = record["approval_date"].as_str().unwrap();
         *expected.entry(format!("20{}", &date[date.len() - 2..])).or_default() += 1;
     }
-    // The table is in an old encoding; its dates are not: each row has exactly one of this shape.
+    // The table has an old encoding, but its dates are plain ASCII: each row has exactly one cell
+    // of this shape.
     let bytes = std::fs::read(&csv).unwrap();
     let in_table = bytes.split(|byte| matches!(byte, b',' | b'\n')).filter(|cell| {
         let cell = String::from_utf8_lossy(cell);

@@ -54,7 +54,7 @@ fn a_hangup_changes_prices_caps_origins_and_bases() {
     let long = json!({"question": "crane ".repeat(400)});
     assert_eq!(serving.post(ASK, "", &long).status, 413);
 
-    // What cannot be read changes nothing.
+    // Settings that cannot be read change nothing.
     place.write("pikerag.toml", "[server]\nquestion_kib = \"many\"\n");
     reload(&place, &serving, "goes on with the settings that it had");
     assert_eq!(serving.post(ASK, "", &long).status, 413);
@@ -66,20 +66,20 @@ fn a_hangup_changes_prices_caps_origins_and_bases() {
     assert_eq!(serving.get("/api/v1/bases", "").json(), json!([{"name": "default"}]));
 }
 
-/// A run goes on with the model that it began with, and the next one has another.
+/// A run continues with its first model, and the next run uses the new one.
 #[test]
-fn a_hangup_leaves_runs_under_way_as_they_are() {
+fn a_hangup_leaves_running_runs_unchanged() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
     let serving = place.serve(&[]);
-    let heard = stub.heard().requests();
-    stub.answer_only(heard);
+    let requests = stub.heard().requests();
+    stub.answer_only(requests);
     let body = json!({"question": "What does crane 1 of Hamburg lift?", "method": "naive-rag"});
     let headers = [("Content-Type", "application/json")];
     let asked = serving.send("POST", ASK, &headers, body.to_string().as_bytes());
     let began = Instant::now();
-    while stub.heard().requests() == heard {
+    while stub.heard().requests() == requests {
         assert!(began.elapsed() < Duration::from_mins(1), "nobody asked the model");
         std::thread::sleep(Duration::from_millis(5));
     }

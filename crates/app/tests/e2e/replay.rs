@@ -1,4 +1,4 @@
-//! Does a replay give the same bytes without any network?
+//! Tests that a replay gives the same bytes without any network.
 
 use std::net::TcpListener;
 
@@ -21,14 +21,14 @@ fn replays_are_the_same_bytes_without_network() {
     let answers = place.read("out/answers.jsonl");
     assert_eq!(answers.lines().count(), 24);
 
-    // Where the stub was, somebody listens who never answers.
+    // A listener that never answers replaces the stub.
     let port = stub.port();
     drop(stub);
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     listener.set_nonblocking(true).unwrap();
 
     let replayed = place.run_to(0, &[&ask[..], &["--replay"]].concat()).stdout;
-    assert_eq!(nameless(&replayed), nameless(&asked));
+    assert_eq!(without_run(&replayed), without_run(&asked));
     place.run_to(0, &[&eval[..], &["--replay", "--fresh"]].concat());
     assert!(place.read("out/answers.jsonl") == answers, "the replayed answers differ");
 
@@ -41,8 +41,8 @@ fn replays_are_the_same_bytes_without_network() {
     assert!(called.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));
 }
 
-/// An answer without the name of its run, which is another each time.
-fn nameless(json: &str) -> String {
+/// An answer without the identifier of its run, which is different each time.
+fn without_run(json: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(json).unwrap();
     assert!(value["run"].is_string());
     value["run"] = serde_json::Value::Null;

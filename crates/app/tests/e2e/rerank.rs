@@ -1,4 +1,5 @@
-//! Is what searches find put in the reranker's order, where one is set; is that said, paid once, and never guessed?
+//! Tests that a configured reranker orders the hits of searches, that this is shown and paid once,
+//! and that scores are never guessed.
 
 use pikerag_test_support::{Fault, Server};
 use serde_json::Value;
@@ -7,7 +8,8 @@ use crate::common::{Place, good_stub};
 
 const QUERY: &str = "crane tons";
 
-/// Three chunks: the words say the first, the stub's reranker (the shorter, the better) the last.
+/// Three chunks. A search by words ranks the first highest, and the stub's reranker (shorter is
+/// better) the last.
 const PAGES: [(&str, &str); 3] = [
     (
         "docs/a.md",
@@ -20,7 +22,7 @@ const PAGES: [(&str, &str); 3] = [
     ("docs/c.md", "# Dock\n\nA crane of nine tons.\n"),
 ];
 
-/// A place with the pages indexed by words alone, and a file of settings that names the stub as reranker.
+/// A place with the pages indexed by words alone, and settings that name the stub as reranker.
 fn place(stub: &Server, more: &str) -> Place {
     let place = Place::new();
     for (path, text) in PAGES {
@@ -45,7 +47,7 @@ fn titles(hits: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn hits_stand_in_the_rerankers_order_and_say_so() {
+fn hits_have_the_order_and_the_scores_of_the_reranker() {
     let stub = good_stub();
     let place = place(&stub, "");
     let plain = search(&place, &["--rerank", "0"]);
@@ -59,16 +61,16 @@ fn hits_stand_in_the_rerankers_order_and_say_so() {
     assert_eq!(first["score"], parts["rerank"]);
     assert_eq!((&parts["search"], &parts["search_rank"]), (&plain[1]["score"], &2.0.into()));
     assert_eq!(parts["bm25"], plain[1]["parts"]["bm25"]);
-    // The best two of all three; and the first two alone.
+    // The best two of all three hits, and a reranking of the first two only.
     assert_eq!(titles(&search(&place, &["-k", "2"])), ["Dock", "Mill"]);
     assert_eq!(titles(&search(&place, &["--rerank", "2"])), ["Dock", "Crane", "Mill"]);
 
-    let told = place.run_to(0, &["--base", "base", "search", "--by", "words", QUERY]).stdout;
-    assert!(told.contains("reranker 0.") && told.contains("search rank 2 ("), "{told}");
+    let shown = place.run_to(0, &["--base", "base", "search", "--by", "words", QUERY]).stdout;
+    assert!(shown.contains("reranker 0.") && shown.contains("search rank 2 ("), "{shown}");
 }
 
 #[test]
-fn nothing_is_reranked_unless_it_is_set() {
+fn nothing_is_reranked_without_a_setting() {
     let stub = good_stub();
     let place = place(&stub, "");
     place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
@@ -78,9 +80,9 @@ fn nothing_is_reranked_unless_it_is_set() {
     assert_eq!(stub.heard().requests(), 0);
 }
 
-/// Methods find what searches find.
+/// Methods use the reranked order of searches.
 #[test]
-fn methods_read_the_best_of_what_was_reranked() {
+fn methods_read_the_best_reranked_passages() {
     let stub = good_stub();
     let place = place(&stub, "");
     for method in ["naive-rag", "hybrid-rag", "layers-rag", "hop-rag"] {
@@ -96,7 +98,7 @@ fn methods_read_the_best_of_what_was_reranked() {
 }
 
 #[test]
-fn an_order_is_paid_once_and_replayed() {
+fn a_reranking_is_paid_once_and_replayed() {
     let stub = good_stub();
     let place = place(&stub, "[prices.stub-reranker]\nprompt = 1.0\n");
     let first = search(&place, &[]);
@@ -112,9 +114,9 @@ fn an_order_is_paid_once_and_replayed() {
     assert!(ran.stderr.contains("`rerank` request"), "{}", ran.stderr);
 }
 
-/// What a document said goes from the record with it.
+/// Forgetting a document removes its rerankings from the ledger; a plain delete keeps them.
 #[test]
-fn what_is_forgotten_is_on_no_record() {
+fn forgotten_documents_leave_no_recorded_reranking() {
     let stub = good_stub();
     let place = place(&stub, "");
     search(&place, &[]);
@@ -128,9 +130,9 @@ fn what_is_forgotten_is_on_no_record() {
     assert!(ran.stderr.contains("never recorded"), "{}", ran.stderr);
 }
 
-/// Offline nobody is asked, and that is told.
+/// Offline, the reranker is not called, and a notice says so.
 #[test]
-fn offline_what_is_found_stays_as_it_is() {
+fn offline_hits_keep_the_order_of_the_search() {
     let stub = good_stub();
     let place = place(&stub, "");
     let ran = place
@@ -140,9 +142,10 @@ fn offline_what_is_found_stays_as_it_is() {
     assert_eq!(stub.heard().requests(), 0);
 }
 
-/// A reply that is none ends the search in words; the order of the search is not passed off as the model's.
+/// An invalid reply ends the search with an error. The order of the search is not presented as the
+/// model's.
 #[test]
-fn a_reranker_that_makes_no_sense_is_an_error() {
+fn an_invalid_reranking_is_an_error() {
     let stub = good_stub();
     let place = place(&stub, "");
     let ask = ["--base", "base", "ask", "--method", "naive-rag", QUERY];
@@ -159,14 +162,14 @@ fn a_reranker_that_makes_no_sense_is_an_error() {
         stub.spoil_rerankings("crane", fault);
         for command in [&search[..], &ask[..]] {
             let ran = place.run_to(1, command);
-            let told = &ran.stderr;
-            assert!(told.contains(says) && told.contains("stub-reranker"), "{fault:?}: {told}");
-            assert!(told.contains("`first = 0` in `[rerank]`"), "{fault:?}: {told}");
-            assert!(!told.contains("panicked") && ran.stdout.is_empty(), "{fault:?}: {told}");
+            let shown = &ran.stderr;
+            assert!(shown.contains(says) && shown.contains("stub-reranker"), "{fault:?}: {shown}");
+            assert!(shown.contains("`first = 0` in `[rerank]`"), "{fault:?}: {shown}");
+            assert!(!shown.contains("panicked") && ran.stdout.is_empty(), "{fault:?}: {shown}");
         }
         stub.mend();
     }
-    // Nothing of it is on record; and what is busy is asked again.
+    // No invalid reply was recorded, so the next search asks again.
     stub.reset();
     place.run_to(0, &search);
     assert_eq!((stub.heard().rerankings, stub.heard().repeated_rerankings), (1, 0));
@@ -183,7 +186,7 @@ fn a_spent_budget_asks_no_reranker() {
     assert_eq!(stub.heard().rerankings, 0);
 }
 
-/// A key goes to the address that it was given with, and is shown nowhere.
+/// A key is sent only to the address that it was given with, and is never shown.
 #[test]
 fn a_key_goes_to_its_own_address_and_is_never_shown() {
     const KEY: &str = "sk-of-the-reranker";
@@ -201,7 +204,7 @@ fn a_key_goes_to_its_own_address_and_is_never_shown() {
         "{}",
         ran.stderr
     );
-    // The chat's key is not the reranker's.
+    // The key of the chat model is not sent to the reranker.
     let other = good_stub();
     let place =
         place.set("OPENAI_API_KEY", "sk-of-the-chat").set("PIKERAG_RERANK_BASE_URL", &other.url());
@@ -210,7 +213,7 @@ fn a_key_goes_to_its_own_address_and_is_never_shown() {
     assert!(!heads.is_empty() && heads.iter().all(|head| !head.contains("sk-")), "{heads:?}");
 }
 
-/// What a run will cost is said before it is paid: a search for each question.
+/// A dry run shows the cost of the reranker in advance: one search for each question.
 #[test]
 fn a_forecast_counts_the_reranker() {
     let stub = good_stub();
@@ -218,12 +221,12 @@ fn a_forecast_counts_the_reranker() {
     place.write_workload();
     let forecast = ["--json", "eval", "--methods", "naive-rag,hop-rag", "--dry-run"];
     let ran = place.run_to(0, &[&forecast[..], &["--questions", "questions.jsonl"]].concat());
-    let told = ran.json();
+    let shown = ran.json();
     let of = |name: &str| {
-        let all = told["expected"].as_array().unwrap().iter();
+        let all = shown["expected"].as_array().unwrap().iter();
         all.clone().find(|forecast| forecast["method"] == name).cloned()
     };
-    let rerank = of("(rerank)").unwrap_or_else(|| panic!("{told:#}"));
+    let rerank = of("(rerank)").unwrap_or_else(|| panic!("{shown:#}"));
     assert_eq!(rerank["forecast"]["typical"]["calls"], 100);
     assert!((rerank["usd"]["typical"].as_f64().unwrap() - 0.2).abs() < 1e-9, "{rerank:#}");
     assert!(of("naive-rag").is_some() && stub.heard().requests() == 0);

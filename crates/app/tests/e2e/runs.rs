@@ -1,4 +1,4 @@
-//! Are runs kept, whatever comes of them; walked again without a call; forked, and compared?
+//! Tests that runs are kept whatever their outcome, replayed without a call, forked and compared.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::talker::Talker;
 
 const QUESTION: &str = "What does Firm 3 make?";
 
-/// A base of some firms, with a question for each, made by the server.
+/// A base of some firms; the server makes a question for each.
 fn firms(talker: &Talker) -> Place {
     let place = talker.place();
     for n in 0..9 {
@@ -56,7 +56,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
         (paid, calls(&first["cost"]["spent"])),
         (talker.heard().chats, talker.heard().chats)
     );
-    // Numbered without gaps, each after an earlier one, and each call named once.
+    // Events are numbered without gaps, each has an earlier parent, and each call is named once.
     let mut named = Vec::new();
     for (number, event) in events(&first).iter().enumerate() {
         assert_eq!(event["seq"], number);
@@ -65,14 +65,15 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     }
     assert_eq!(named.len() as u64, paid);
 
-    // Again: nobody is asked.
+    // A replay asks no model.
     let requests = talker.heard().requests();
     let name = first["id"].as_str().unwrap();
     let replayed = run(&place, 0, &["runs", "replay", &name[..5]]);
     assert_eq!(replayed["answer"], asked["answer"]);
     assert_eq!(talker.heard().requests(), requests);
 
-    // Another choice in the first hop: what was before costs nothing, what comes after is asked for.
+    // A fork with another choice in the first hop: calls before it cost nothing, calls after it are
+    // made.
     let at = events(&first).iter().position(|event| event["event"] == "selected").unwrap();
     let fork = ["runs", "fork", name, "--at", &at.to_string(), "--choose", "2"];
     let forked = run(&place, 0, &fork);
@@ -98,10 +99,11 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     };
     assert_eq!(of("both") + of("first"), events(&first).len());
     assert_eq!(of("both") + of("second"), events(&second).len());
-    let told = place.run_to(0, &["--base", "base", "runs", "diff", name, second_name]).stdout;
-    assert!(told.contains(&format!("alike for {at} events")), "{told}");
+    let shown = place.run_to(0, &["--base", "base", "runs", "diff", name, second_name]).stdout;
+    assert!(shown.contains(&format!("alike for {at} events")), "{shown}");
 
-    // A fork is a run like any other: it is walked again, and forked again, behind its change and before it.
+    // A fork is a run like any other: it can be replayed, and forked again after its change and
+    // before it.
     let requests = talker.heard().requests();
     let replayed = run(&place, 0, &["runs", "replay", second_name]);
     assert_eq!((&replayed["answer"], talker.heard().requests()), (&forked["answer"], requests));
@@ -118,14 +120,14 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     let fourth = run(&place, 0, &["runs", "show", fourth.as_str().unwrap()]);
     assert_eq!(fourth["changes"].as_array().unwrap().len(), 1);
 
-    // The same fork once more replays to its end.
+    // The same fork a second time is a replay to its end.
     let requests = talker.heard().requests();
     let again = run(&place, 0, &fork);
     assert_eq!((&again["answer"], talker.heard().requests()), (&forked["answer"], requests));
 }
 
 #[test]
-fn what_no_fork_can_change_is_told() {
+fn impossible_forks_are_refused_with_a_reason() {
     let talker = Talker::start();
     let place = firms(&talker);
     run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
@@ -150,17 +152,17 @@ fn what_no_fork_can_change_is_told() {
     );
     assert!(fails(&["show", "nobody"]).contains("there is no run `nobody`"));
 
-    // Another base: the way is another, and nothing is asked on it.
+    // The documents have changed, so the fork fails without asking a model.
     place.write("docs/firm-3.txt", "Firm 3 was closed.\n");
     place.run_to(0, &["--base", "base", "index", "docs"]);
     talker.reset();
-    let told = fails(&["fork", name, "--at", &at.to_string(), "--choose", "2"]);
-    assert!(told.contains("have changed since") || told.contains("never recorded"), "{told}");
+    let shown = fails(&["fork", name, "--at", &at.to_string(), "--choose", "2"]);
+    assert!(shown.contains("have changed since") || shown.contains("never recorded"), "{shown}");
     assert_eq!(talker.heard().chats, 0);
     assert_eq!(latest(&place)["state"], "failed");
 }
 
-/// A run that fails in its middle keeps its trace and its bill.
+/// A run that fails in its middle keeps its trace and its cost.
 #[test]
 fn a_failed_run_keeps_its_trace_and_its_cost() {
     let talker = Talker::start();
@@ -178,7 +180,8 @@ fn a_failed_run_keeps_its_trace_and_its_cost() {
     );
 }
 
-/// Ctrl-C while a reply is waited for: no further call, an end, and a run that says so.
+/// Ctrl-C during a wait for a reply: no further call is made, the program ends, and the run is
+/// marked as cancelled.
 #[test]
 fn a_cancelled_run_makes_no_further_call() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
@@ -191,7 +194,7 @@ fn a_cancelled_run_makes_no_further_call() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The fifth request is never answered: it waits there.
+        // The fifth request is never answered, so the program waits there.
         while talker.heard().requests() < 5 {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -206,7 +209,7 @@ fn a_cancelled_run_makes_no_further_call() {
 }
 
 #[test]
-fn old_runs_go() {
+fn old_runs_are_removed() {
     let place = Place::new();
     place.write("docs/a.txt", "Ada Brandt designed the crane.\n");
     place.write("pikerag.toml", "[runs]\nkeep = 2\n");
@@ -228,23 +231,23 @@ fn old_runs_go() {
     assert_eq!(run(&place, 0, &["runs"]), json!([]));
 }
 
-/// What a run was weighed by is kept with it: settings that have changed since do not change its replay.
+/// A run keeps its weights: later settings do not change its replay.
 #[test]
-fn a_replay_goes_by_the_weights_of_its_run() {
+fn a_replay_uses_the_weights_of_its_run() {
     let place = Place::new();
     for n in 0..9 {
         let text = format!("Firm {n} makes cranes of {n} tons in Port {}.\n", n % 3);
         place.write(&format!("docs/firm-{n}.txt"), text);
     }
-    let weighed = |words: f32| {
+    let set_weights = |words: f32| {
         let hops = format!("[methods.hops]\nwords_alone = {words}\nnamed = 0\nshared = {words}\n");
         place.write("pikerag.toml", format!("[embed]\nkind = \"none\"\n{hops}"));
     };
-    weighed(0.5);
+    set_weights(0.5);
     place.run_to(0, &["--base", "base", "index", "docs"]);
     let first = run(&place, 0, &["ask", QUESTION, "--method", "hop-rag"]);
     let name = first["run"].as_str().unwrap();
-    weighed(9.0);
+    set_weights(9.0);
     let again = run(&place, 0, &["runs", "replay", name]);
     assert_eq!(again["answer"], first["answer"]);
     let other = run(&place, 0, &["ask", QUESTION, "--method", "hop-rag"]);
@@ -252,10 +255,10 @@ fn a_replay_goes_by_the_weights_of_its_run() {
     assert_ne!(scores(&other), scores(&first), "the weights make a difference");
 }
 
-/// A reply that nobody could use is asked for again by the next run; the run that had it is walked again as it was,
-/// byte for byte.
+/// The next run requests an unusable reply again; the run that had it replays as it was, byte for
+/// byte.
 #[test]
-fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
+fn unusable_replies_are_requested_again_and_the_old_run_replays_unchanged() {
     let talker = Talker::start();
     let place = firms(&talker);
     talker.spoil_chats("what is known, what is needed next", Fault::Malformed(Malformed::Prose));
@@ -270,18 +273,18 @@ fn what_could_not_be_read_is_asked_anew_and_the_old_run_stays_what_it_was() {
     assert!(0 < talker.heard().chats);
 
     talker.reset();
-    for (name, told) in [(name, &bad), (good["run"].as_str().unwrap(), &good)] {
+    for (name, asked) in [(name, &bad), (good["run"].as_str().unwrap(), &good)] {
         let again = run(&place, 0, &["runs", "replay", name]);
-        assert_eq!(again["answer"].to_string(), told["answer"].to_string());
+        assert_eq!(again["answer"].to_string(), asked["answer"].to_string());
     }
     let once_more = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
     assert_eq!(talker.heard().chats, 0);
 }
 
-/// Documents that have changed since make a replay come otherwise: it says from which event on.
+/// If the documents have changed, a replay may diverge: it names the first different event.
 #[test]
-fn a_replay_that_comes_otherwise_says_from_where() {
+fn a_diverging_replay_names_the_first_different_event() {
     let place = Place::new();
     place.write("docs/crane.md", "# Crane\n\nThe crane lifts forty tons.\n");
     place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
@@ -293,10 +296,14 @@ fn a_replay_that_comes_otherwise_says_from_where() {
     assert_eq!(serving.post(&path, "", &json!({})).status, 200);
     place.write("docs/crane.md", "# Crane\n\nThe crane lifts fifty tons, and no more.\n");
     place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
-    let parted = serving.post(&path, "", &json!({}));
-    let told = parted.json();
-    assert_eq!((parted.status, told["code"].as_str()), (409, Some("run-diverged")), "{parted:?}");
+    let diverged = serving.post(&path, "", &json!({}));
+    let problem = diverged.json();
+    assert_eq!(
+        (diverged.status, problem["code"].as_str()),
+        (409, Some("run-diverged")),
+        "{diverged:?}"
+    );
     let events = serving.get(&path.replace("/replay", ""), "").json()["events"].clone();
-    let at = told["seq"].as_u64().unwrap_or_else(|| panic!("{told:#}"));
-    assert!(events.as_array().unwrap().iter().any(|event| event["seq"] == at), "{told:#}");
+    let at = problem["seq"].as_u64().unwrap_or_else(|| panic!("{problem:#}"));
+    assert!(events.as_array().unwrap().iter().any(|event| event["seq"] == at), "{problem:#}");
 }
