@@ -1,10 +1,12 @@
-//! Does a JSON value fit a schema of the OpenAPI document, and does it hold nothing that the schema does not name?
+//! Checks JSON values against schemas of the OpenAPI document, and finds fields that a schema does
+//! not name.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// What is wrong with a value, and where; nothing where it fits. A field that the schema does not name is wrong too.
+/// Checks a value; the error says where it is wrong and why. A field that the schema does not name
+/// is wrong, too.
 pub(crate) fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     let checked = Walk { document }.whole(schema, value, "");
     checked.map_err(|misfit| format!("{}: {}", misfit.at, misfit.why))
@@ -14,7 +16,7 @@ struct Walk<'a> {
     document: &'a Value,
 }
 
-/// The fields that a schema names; all, where it says nothing of any.
+/// The fields that a schema names; all fields if it mentions none.
 #[derive(Default)]
 struct Named {
     all: bool,
@@ -24,7 +26,7 @@ struct Named {
 struct Misfit {
     at: String,
     why: String,
-    /// It is of another kind altogether: of several schemas that do not fit, this one was not meant.
+    /// The value is of another kind. Of several schemas that do not fit, this one was not meant.
     is_other: bool,
 }
 
@@ -35,7 +37,7 @@ fn misfit<T>(at: &str, why: String) -> Checked<T> {
 }
 
 impl Walk<'_> {
-    /// A value that the schema describes alone.
+    /// Checks a value that this schema alone describes.
     fn whole(&self, schema: &Value, value: &Value, at: &str) -> Checked<()> {
         let named = self.part(schema, value, at)?;
         let unnamed = |name: &&String| !named.all && !named.some.contains(*name);
@@ -45,14 +47,14 @@ impl Walk<'_> {
         }
     }
 
-    /// A value that other schemas may describe too.
+    /// Checks a value that other schemas may describe, too.
     fn part(&self, schema: &Value, value: &Value, at: &str) -> Checked<Named> {
         let Value::Object(rules) = schema else { panic!("{at}: no schema: {schema}") };
         let says = ["$ref", "allOf", "oneOf", "anyOf", "type", "enum"];
         let mut named =
             Named { all: !says.iter().any(|says| rules.contains_key(*says)), ..Named::default() };
         let fields = ["properties", "additionalProperties"];
-        // What is missing comes last: a tag tells which of several schemas is meant.
+        // `required` comes last, because a tag shows which of several schemas is meant.
         let (last, first): (Vec<_>, Vec<_>) =
             rules.iter().partition(|(rule, _)| *rule == "required");
         for (rule, of) in first.into_iter().chain(last) {
@@ -76,15 +78,15 @@ impl Walk<'_> {
                     );
                 }
                 "type" if !is_of(of, value) => {
-                    return misfit(at, format!("is to be {of}, and is {value}"));
+                    return misfit(at, format!("must be {of}, but is {value}"));
                 }
                 "enum" if !of.as_array().unwrap().contains(value) => {
-                    let why = format!("is to be one of {of}, and is {value}");
+                    let why = format!("must be one of {of}, but is {value}");
                     let is_other = of.as_array().unwrap().len() == 1;
                     return Err(Misfit { at: at.to_owned(), why, is_other });
                 }
                 "pattern" => {
-                    assert_eq!(of, "^[0-9a-f]{16}$", "{at}: look for it too");
+                    assert_eq!(of, "^[0-9a-f]{16}$", "{at}: check this pattern, too");
                     let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
                     let fits =
                         value.as_str().is_some_and(|id| id.len() == 16 && id.chars().all(is_digit));
@@ -93,7 +95,7 @@ impl Walk<'_> {
                     }
                 }
                 "minimum" if value.as_f64().is_some_and(|value| value < of.as_f64().unwrap()) => {
-                    return misfit(at, format!("is to be at least {of}, and is {value}"));
+                    return misfit(at, format!("must be at least {of}, but is {value}"));
                 }
                 "required" | "properties" | "additionalProperties" | "propertyNames" => {
                     if let Value::Object(fields) = value {
@@ -107,13 +109,13 @@ impl Walk<'_> {
                 }
                 "type" | "enum" | "minimum" | "description" | "format" | "title" | "default"
                 | "example" => {}
-                other => panic!("{at}: what does `{other}` say?"),
+                other => panic!("{at}: the rule `{other}` is unknown"),
             }
         }
         Ok(named)
     }
 
-    /// One of several schemas has to fit, and no other.
+    /// Exactly one of several schemas must fit.
     fn one_of(&self, schemas: &[Value], value: &Value, at: &str) -> Checked<Named> {
         let (mut fitting, mut failed) = (Vec::new(), Vec::new());
         for schema in schemas {
@@ -126,7 +128,7 @@ impl Walk<'_> {
             (1, Some(named)) => Ok(named),
             (0, _) => {
                 let meant = failed.into_iter().max_by_key(|one| (!one.is_other, one.at.len()));
-                Err(meant.unwrap_or_else(|| panic!("{at}: one of none")))
+                Err(meant.unwrap_or_else(|| panic!("{at}: `oneOf` lists no schema")))
             }
             (several, _) => misfit(at, format!("{several} schemas fit {value}")),
         }
@@ -234,7 +236,7 @@ fn is_of(kind: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn values_that_do_not_fit_are_reported() {
     let document = json!({"components": {"schemas": {
         "Id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         "Event": {"oneOf": [
@@ -252,20 +254,20 @@ fn what_does_not_fit_is_told() {
         ]},
     }}});
     let whole = json!({"$ref": "#/components/schemas/Numbered"});
-    let told = |value: Value| check(&document, &whole, &value).err().unwrap_or_default();
+    let error_of = |value: Value| check(&document, &whole, &value).err().unwrap_or_default();
     let fine =
         json!({"event": "asked", "hop": 1, "seq": 0, "score": null, "parts": {"x": ["y", 1]}});
-    assert_eq!(told(fine.clone()), "");
+    assert_eq!(error_of(fine.clone()), "");
     let with = |name: &str, value: Value| {
         let mut other = fine.clone();
         other[name] = value;
-        told(other)
+        error_of(other)
     };
     assert_eq!(with("more", json!(1)), ": the document does not name `more`");
     assert_eq!(with("event", json!("found")), ": `of` is missing");
     assert_eq!(with("of", json!("0123456789abcdef")), ": the document does not name `of`");
-    assert_eq!(with("hop", json!(-1)), ".hop: is to be at least 0, and is -1");
-    assert_eq!(with("score", json!("x")), ".score: is to be [\"number\",\"null\"], and is \"x\"");
+    assert_eq!(with("hop", json!(-1)), ".hop: must be at least 0, but is -1");
+    assert_eq!(with("score", json!("x")), ".score: must be [\"number\",\"null\"], but is \"x\"");
     assert_eq!(with("parts", json!({"x": ["y"]})), ".parts.x: holds 1 items of 2");
     assert_eq!(with("parts", json!({"x": ["y", 1, 2]})), ".parts.x: holds 3 items, and not 2");
     let any = check(&document, &json!({"type": "object"}), &json!({}));

@@ -1,5 +1,5 @@
-//! Whoever sees a part of a base sees nothing of the rest, whatever lies in it and however it is asked: documents, filters and
-//! questions are drawn, and every route of the table is asked.
+//! Tests that a key with a filter sees nothing beyond it. Documents, filters and questions are
+//! drawn at random, and every route and tool is called.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -7,13 +7,13 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::common::Place;
-use crate::serve::{body_of, table};
+use crate::serve::{body_of, routes};
 use crate::serving::{Reply, Serving};
 
 const FOLDERS: [&str; 3] = ["open", "shut", "attic"];
 const THINGS: [&str; 5] = ["crane", "winch", "制动器", "boiler", "contract"];
 
-/// A document: where it lies, its year, what it is of. A word of its own stands in it, which nothing else holds.
+/// A document with its folder, year, team and topic. It contains a word that no other document has.
 #[derive(Clone, Debug)]
 struct Paper {
     folder: &'static str,
@@ -51,17 +51,17 @@ fn paper() -> impl Strategy<Value = Paper> {
     )
 }
 
-/// A filter, and whether a document fits it.
+/// A filter of a key.
 #[derive(Clone, Debug)]
-enum Seen {
+enum KeyFilter {
     Folder(&'static str),
     Since(u16),
     Team(&'static str),
     Both(&'static str, u16),
 }
 
-impl Seen {
-    fn written(&self) -> Vec<String> {
+impl KeyFilter {
+    fn expressions(&self) -> Vec<String> {
         match self {
             Self::Folder(folder) => vec![format!("folder={folder}")],
             Self::Since(year) => vec![format!("date>={year}-01-01")],
@@ -84,31 +84,33 @@ impl Seen {
     }
 }
 
-fn seen() -> impl Strategy<Value = Seen> {
+fn key_filter() -> impl Strategy<Value = KeyFilter> {
     prop_oneof![
-        select(&FOLDERS[..]).prop_map(Seen::Folder),
-        (2018u16..2024).prop_map(Seen::Since),
-        select(&["red", "blue"][..]).prop_map(Seen::Team),
-        (select(&FOLDERS[..]), 2018u16..2024).prop_map(|(folder, year)| Seen::Both(folder, year)),
+        select(&FOLDERS[..]).prop_map(KeyFilter::Folder),
+        (2018u16..2024).prop_map(KeyFilter::Since),
+        select(&["red", "blue"][..]).prop_map(KeyFilter::Team),
+        (select(&FOLDERS[..]), 2018u16..2024)
+            .prop_map(|(folder, year)| KeyFilter::Both(folder, year)),
     ]
 }
 
 #[test]
-fn nothing_beyond_a_filter_is_told_on_any_route() {
-    let world = (proptest::collection::vec(paper(), 3..8), seen(), any::<Index>(), 0..4usize);
+fn no_route_shows_anything_beyond_a_filter() {
+    let world = (proptest::collection::vec(paper(), 3..8), key_filter(), any::<Index>(), 0..4usize);
     let mut runner =
         TestRunner::new(Config { cases: 6, failure_persistence: None, ..Config::default() });
     runner
-        .run(&world, |(papers, seen, about, way)| {
-            told_beyond(&papers, &seen, about.index(papers.len()), way);
+        .run(&world, |(papers, key_filter, about, wording)| {
+            assert_nothing_beyond(&papers, &key_filter, about.index(papers.len()), wording);
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// A heading without a passage of its own is seen by what stands below it: through a filter too, the way from a document leads down.
+/// A heading without a passage of its own is visible if a passage below it is. Through a filter,
+/// too, the graph of a document leads to its headings.
 #[test]
-fn the_way_from_a_document_leads_down_through_a_filter() {
+fn the_graph_of_a_document_leads_to_its_headings_through_a_filter() {
     let place = Place::new();
     let pages = |word: &str| -> String {
         let sentence = format!("The {word} is looked after by its owner every month. ");
@@ -128,32 +130,32 @@ fn the_way_from_a_document_leads_down_through_a_filter() {
     let kinds = |kind: &str| {
         seen.json()["nodes"].as_array().unwrap().iter().filter(|node| node["node"] == kind).count()
     };
-    // Law, its two parts, two paragraphs.
+    // The sections are Law, its two parts and two paragraphs.
     assert_eq!(kinds("section"), 5, "{:#}", seen.json());
     assert!(
         !seen.text.contains("Zyxwort") && serving.get(&path, &whole).text.contains("Quillwort")
     );
 }
 
-/// A question about a thing, in one of four ways.
-fn question_about(thing: &str, way: usize) -> String {
-    let ways = [
+/// A question about a thing, in one of four wordings.
+fn question_about(thing: &str, wording: usize) -> String {
+    let wordings = [
         "Who keeps the {}?",
         "How many orders are there of the {}?",
         "What is the {}?",
         "谁保管{}？",
     ];
-    ways[way].replace("{}", thing)
+    wordings[wording].replace("{}", thing)
 }
 
-fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
+fn assert_nothing_beyond(papers: &[Paper], key_filter: &KeyFilter, about: usize, wording: usize) {
     let place = Place::new();
     for (number, paper) in papers.iter().enumerate() {
         place.write(&format!("docs/{}/paper{number}.md", paper.folder), paper.text(number));
     }
     place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
     let whole = place.key("whole", &["--scope", "admin"]);
-    let filters = seen.written();
+    let filters = key_filter.expressions();
     let arguments: Vec<&str> = filters
         .iter()
         .flat_map(|filter| ["--filter", filter])
@@ -161,9 +163,9 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
         .collect();
     let key = place.key("part", &arguments);
     let serving = place.serve(&["--offline"]);
-    // What somebody else asks, sees and says right is there to be found out.
+    // The question, the answer and the feedback of another key could leak.
     let thing = papers[about].thing;
-    let question = question_about(thing, way);
+    let question = question_about(thing, wording);
     let run =
         serving.post("/api/v1/bases/default/ask", &whole, &json!({ "question": question })).json();
     let run = run["run"].as_str().unwrap().to_owned();
@@ -174,24 +176,24 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
     );
     let sources = serving.get("/api/v1/bases/default/sources", &whole).json();
     let chunk = |source: &str| {
-        let told = serving.get(&format!("/api/v1/bases/default/sources/{source}"), &whole).json();
-        told["chunks"][0]["id"].as_str().unwrap().to_owned()
+        let shown = serving.get(&format!("/api/v1/bases/default/sources/{source}"), &whole).json();
+        shown["chunks"][0]["id"].as_str().unwrap().to_owned()
     };
-    let of_foreign: Vec<(String, String)> = foreign(&sources, papers, seen)
+    let hidden: Vec<(String, String)> = hidden_sources(&sources, papers, key_filter)
         .into_iter()
         .map(|source| (source.clone(), chunk(&source)))
         .collect();
-    let told = |text: &str| {
+    let leaked_secret = |text: &str| {
         let secrets =
-            (0..papers.len()).filter(|place| !seen.fits(&papers[*place])).map(Paper::secret);
+            (0..papers.len()).filter(|place| !key_filter.fits(&papers[*place])).map(Paper::secret);
         secrets.into_iter().find(|secret| text.contains(secret.as_str()))
     };
-    let (mut looked_at, mut found) = (0, 0);
-    for (method, path, scope) in table(&serving) {
+    let (mut n_checked, mut n_found) = (0, 0);
+    for (method, path, scope) in routes(&serving) {
         if scope.is_none() || method == "PUT" || method == "DELETE" || path == "/metrics" {
             continue;
         }
-        for (source, chunk) in &of_foreign {
+        for (source, chunk) in &hidden {
             let filled = path
                 .replace("{base}", "default")
                 .replace("{chunk}", chunk)
@@ -221,37 +223,38 @@ fn told_beyond(papers: &[Paper], seen: &Seen, about: usize, way: usize) {
                     body.to_string().as_bytes(),
                 );
                 assert_eq!(
-                    told(&reply.text),
+                    leaked_secret(&reply.text),
                     None,
-                    "{method} {filled}{query} with {seen:?}: {reply:?}"
+                    "{method} {filled}{query} with {key_filter:?}: {reply:?}"
                 );
-                looked_at += 1;
-                found += usize::from(reply.text.contains("Zyx"));
+                n_checked += 1;
+                n_found += usize::from(reply.text.contains("Zyx"));
             }
         }
     }
-    for (call, reply) in of_tools(&serving, &key, &of_foreign, &question, thing) {
-        assert_eq!(told(&reply.text), None, "{call} with {seen:?}: {reply:?}");
-        looked_at += 1;
+    for (call, reply) in call_tools(&serving, &key, &hidden, &question, thing) {
+        assert_eq!(leaked_secret(&reply.text), None, "{call} with {key_filter:?}: {reply:?}");
+        n_checked += 1;
     }
-    // The test would see something: what fits is found, and whoever sees all is told of the rest.
-    if !of_foreign.is_empty() {
-        assert!(30 < looked_at, "{looked_at}");
-        assert!(told(&serving.get("/api/v1/bases/default/export", &whole).text).is_some());
+    // Checks that the test can fail: the key finds what fits its filter, and an unfiltered key sees
+    // the rest.
+    if !hidden.is_empty() {
+        assert!(30 < n_checked, "{n_checked}");
+        assert!(leaked_secret(&serving.get("/api/v1/bases/default/export", &whole).text).is_some());
     }
-    if papers.iter().any(|paper| seen.fits(paper)) && !of_foreign.is_empty() {
-        assert!(0 < found, "{seen:?}");
+    if papers.iter().any(|paper| key_filter.fits(paper)) && !hidden.is_empty() {
+        assert!(0 < n_found, "{key_filter:?}");
     }
     let counted = serving.get("/api/v1/bases/default/sources", &key).json();
-    let fitting = papers.iter().filter(|paper| seen.fits(paper)).count();
-    assert_eq!(counted.as_array().map_or(0, Vec::len), fitting, "{seen:?}: {counted}");
+    let fitting = papers.iter().filter(|paper| key_filter.fits(paper)).count();
+    assert_eq!(counted.as_array().map_or(0, Vec::len), fitting, "{key_filter:?}: {counted}");
 }
 
-/// Every tool with every kind of argument, and what it gives.
-fn of_tools(
+/// Calls every tool with every kind of argument; the calls with their replies.
+fn call_tools(
     serving: &Serving,
     key: &str,
-    foreign: &[(String, String)],
+    hidden: &[(String, String)],
     question: &str,
     thing: &str,
 ) -> Vec<(Value, Reply)> {
@@ -277,7 +280,7 @@ fn of_tools(
             }
         }
     }
-    for (source, chunk) in foreign {
+    for (source, chunk) in hidden {
         calls.push(("get_chunk", json!({"chunk": chunk})));
         for of in [chunk.as_str(), source, "Ada", thing] {
             calls.push(("graph_neighbours", json!({"of": of, "depth": 3})));
@@ -293,14 +296,14 @@ fn of_tools(
         .collect()
 }
 
-/// Two of the documents that do not fit.
-fn foreign(sources: &Value, papers: &[Paper], seen: &Seen) -> Vec<String> {
+/// The identifiers of at most two documents that do not fit.
+fn hidden_sources(sources: &Value, papers: &[Paper], key_filter: &KeyFilter) -> Vec<String> {
     let mut found = Vec::new();
     for source in sources.as_array().unwrap() {
         let uri = source["uri"].as_str().unwrap();
         let number = uri.rsplit("paper").next().unwrap().trim_end_matches(".md");
         let number: usize = number.parse().unwrap();
-        if !seen.fits(&papers[number]) && found.len() < 2 {
+        if !key_filter.fits(&papers[number]) && found.len() < 2 {
             found.push(source["id"].as_str().unwrap().to_owned());
         }
     }

@@ -1,5 +1,5 @@
-//! Does the server keep what it promises to those who ask: who may do what, what each sees, what happens when somebody goes
-//! away, when it is told to stop, when it is killed?
+//! Tests the server: access by key, visibility by filter, clients that disconnect, shutdown, and
+//! kills.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::common::{Place, good_stub};
 use crate::serving::{DEADLINE, Serving, read};
 
-/// A document that everybody may see, and one that not everybody may.
+/// A base with a document in the folder `open` and one in `shut`.
 pub(crate) fn place() -> Place {
     with_papers(Place::new())
 }
@@ -34,21 +34,21 @@ fn question() -> Value {
     json!({"question": "What does the crane of Hamburg lift?"})
 }
 
-/// The routes as the document has them: method, path, scope.
-pub(crate) fn table(serving: &Serving) -> Vec<(String, String, Option<String>)> {
+/// The routes of the OpenAPI document: method, path, scope.
+pub(crate) fn routes(serving: &Serving) -> Vec<(String, String, Option<String>)> {
     let document = serving.get("/openapi.json", "").json();
-    let mut table = Vec::new();
+    let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let scope = operation["x-scope"].as_str().map(str::to_owned);
-            table.push((method.to_uppercase(), path.clone(), scope));
+            routes.push((method.to_uppercase(), path.clone(), scope));
         }
     }
-    assert!(35 < table.len(), "{table:?}");
-    table
+    assert!(35 < routes.len(), "{routes:?}");
+    routes
 }
 
-/// A body that the route understands.
+/// A body that the route accepts.
 pub(crate) fn body_of(method: &str, path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
         "search" => json!({"query": "crane"}),
@@ -72,9 +72,9 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
     }
 }
 
-/// Each route with each key: no cell is looked at by hand.
+/// Calls each route with each key.
 #[test]
-fn every_route_asks_for_its_key() {
+fn every_route_requires_a_key_of_its_scope() {
     let place = place();
     let settings = "[server]\nbases = { other = \"elsewhere\" }\nwrong_keys = 1000\n";
     place.write("pikerag.toml", settings);
@@ -93,7 +93,7 @@ fn every_route_asks_for_its_key() {
     let rank =
         |scope: &str| ["", "read", "write", "admin"].iter().position(|own| *own == scope).unwrap();
     let mut cells = 0;
-    for (method, path, scope) in table(&serving) {
+    for (method, path, scope) in routes(&serving) {
         let filled = path
             .replace("{base}", "default")
             .replace("{chunk}", &chunk)
@@ -122,40 +122,41 @@ fn every_route_asks_for_its_key() {
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
             serving.request(&method, &url, &headers, body_of(&method, &path).to_string().as_bytes())
         };
-        let told = |reply: &crate::serving::Reply| format!("{method} {url} {scope:?}: {reply:?}");
+        let describe =
+            |reply: &crate::serving::Reply| format!("{method} {url} {scope:?}: {reply:?}");
         let Some(scope) = &scope else {
             let reply = send(None);
-            assert_eq!(reply.status, 200, "{}", told(&reply));
+            assert_eq!(reply.status, 200, "{}", describe(&reply));
             continue;
         };
         for key in [None, Some("pikerag_00000000_0000"), Some("")] {
             let reply = send(key);
-            assert_eq!(reply.status, 401, "{}", told(&reply));
-            assert!(!reply.text.contains("crane"), "{}", told(&reply));
+            assert_eq!(reply.status, 401, "{}", describe(&reply));
+            assert!(!reply.text.contains("crane"), "{}", describe(&reply));
             cells += 1;
         }
         for (own, own_rank, key) in &keys {
-            // What takes the only document away comes last of all.
+            // Deleting the only document comes last.
             if method == "DELETE" && path.ends_with("/files") {
                 continue;
             }
             let reply = send(Some(key));
             let is_refused = reply.status == 403 && reply.text.contains("scope-too-small");
-            assert_eq!(is_refused, *own_rank < rank(scope), "{own}: {}", told(&reply));
-            assert!(reply.status < 500, "{own}: {}", told(&reply));
-            assert_ne!(reply.status, 401, "{own}: {}", told(&reply));
+            assert_eq!(is_refused, *own_rank < rank(scope), "{own}: {}", describe(&reply));
+            assert!(reply.status < 500, "{own}: {}", describe(&reply));
+            assert_ne!(reply.status, 401, "{own}: {}", describe(&reply));
             cells += 1;
         }
         let reply = send(Some(&elsewhere));
         let is_of_base = path.contains("{base}")
             || ["completions", "chat", "retrieval"].iter().any(|end| path.ends_with(end));
         if is_of_base {
-            assert_eq!(reply.status, 404, "{}", told(&reply));
+            assert_eq!(reply.status, 404, "{}", describe(&reply));
         }
         assert!(
             !reply.text.contains("Hamburg") && !reply.text.contains("\"name\":\"default\""),
             "{}",
-            told(&reply)
+            describe(&reply)
         );
         cells += 1;
     }
@@ -169,14 +170,14 @@ fn every_route_asks_for_its_key() {
     };
     assert_eq!((delete(&keys[0].2, ""), delete(&keys[1].2, "&forget=true")), (403, 403));
     assert_eq!((delete(&keys[2].2, "&forget=true"), delete(&keys[2].2, "")), (200, 404));
-    // A key that is taken back opens nothing from then on, without a new start.
+    // A revoked key gives no access from then on, without a restart.
     let id =
         place.run_to(0, &["--json", "keys", "list"]).json()[0]["id"].as_str().unwrap().to_owned();
     place.run_to(0, &["keys", "revoke", &id]);
     assert_eq!(serving.get("/api/v1/bases", &keys[0].2).status, 401);
 }
 
-/// Whatever a key with a filter asks, nothing of what lies outside is told: no word, no count, no name.
+/// No reply to a key with a filter shows anything from beyond it: no word, no count, no name.
 #[test]
 fn a_key_with_a_filter_never_sees_beyond_it() {
     let place = place();
@@ -187,7 +188,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
         &json!({"question": "With whom is the crane of Hamburg insured?"}),
     );
     assert!(asked.text.contains("Zyxwort"), "{asked:?}");
-    let foreign_run = asked.json()["run"].as_str().unwrap().to_owned();
+    let hidden_run = asked.json()["run"].as_str().unwrap().to_owned();
     let shut = whole
         .post("/api/v1/bases/default/search", "", &json!({"query": "Zyxwort", "by": "words"}))
         .json();
@@ -203,12 +204,12 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
         "How many orders are there?",
         "Zyxwort",
     ];
-    // What the key itself has asked is no news to it.
-    let told = |text: &str| {
+    // The key's own questions may appear in replies.
+    let leaks = |text: &str| {
         let text = questions.iter().fold(text.to_owned(), |text, own| text.replace(own, ""));
         text.to_lowercase().contains("zyx") || text.contains("insured") || text.contains("shut")
     };
-    let mut looked_at = 0;
+    let mut n_checked = 0;
     for question in questions {
         for path in [
             "/api/v1/bases/default/ask",
@@ -227,11 +228,11 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
                 _ => json!({ "question": question }),
             };
             let reply = serving.post(path, &key, &body);
-            assert!(reply.status == 200 && !told(&reply.text), "{path} {question}: {reply:?}");
-            looked_at += 1;
+            assert!(reply.status == 200 && !leaks(&reply.text), "{path} {question}: {reply:?}");
+            n_checked += 1;
         }
     }
-    for (method, path, scope) in table(&serving) {
+    for (method, path, scope) in routes(&serving) {
         if scope.is_none()
             || method == "PUT"
             || !path.starts_with("/api/v1") && !path.starts_with("/passages")
@@ -241,8 +242,8 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
         let filled = path
             .replace("{base}", "default")
             .replace("{chunk}", &chunk)
-            .replace("{run}", &foreign_run)
-            .replace("{other}", &foreign_run)
+            .replace("{run}", &hidden_run)
+            .replace("{other}", &hidden_run)
             .replace("{source}", &source)
             .replace("{job}", "1")
             .replace("{id}", "0");
@@ -254,15 +255,15 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
             let reply =
                 serving.request(&method, &format!("{filled}{query}"), &headers, body.as_bytes());
             assert!(
-                !told(&reply.text.replace("docs/shut/crane.md", "")),
+                !leaks(&reply.text.replace("docs/shut/crane.md", "")),
                 "{method} {filled}{query}: {reply:?}"
             );
             assert!(reply.status < 500, "{method} {filled}{query}: {reply:?}");
-            looked_at += 1;
+            n_checked += 1;
         }
     }
-    assert!(100 < looked_at, "{looked_at}");
-    // What it may see, it sees.
+    assert!(100 < n_checked, "{n_checked}");
+    // The key sees what its filter admits.
     let status = serving.get("/api/v1/bases/default", &key).json();
     assert_eq!(status["summary"]["files"], 1, "{status}");
     let files = serving.get("/api/v1/bases/default/files", &key).json();
@@ -276,9 +277,9 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
     );
 }
 
-/// Of what people said of answers it sees what rests on documents that it may see.
+/// A key with a filter sees the feedback whose documents the filter admits.
 #[test]
-fn a_key_with_a_filter_is_shown_its_part_of_feedback() {
+fn a_key_with_a_filter_sees_its_part_of_feedback() {
     let place = place();
     let whole = place.serve(&["--offline"]);
     let feedback = "/api/v1/bases/default/feedback";
@@ -303,11 +304,12 @@ fn a_key_with_a_filter_is_shown_its_part_of_feedback() {
     assert_eq!(seen(&all).len(), 2);
     let of_part = seen(&part);
     let [verified] = of_part.as_slice() else { panic!("{of_part:?}") };
-    let told = verified.to_string();
-    assert!(told.contains("forty tons") && !told.contains("Zyxwort"), "{told}");
+    let shown = verified.to_string();
+    assert!(shown.contains("forty tons") && !shown.contains("Zyxwort"), "{shown}");
 }
 
-/// A field of a hidden document is as unknown as one that no document has, through each route and tool that takes a filter.
+/// Each route and tool with a filter treats a field of a hidden document like a field that no
+/// document has.
 #[test]
 fn a_key_with_a_filter_learns_no_field_beyond_it() {
     let place = place();
@@ -318,7 +320,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
     drop(whole);
     let key = place.key("ada", &["--scope", "admin", "--filter", "folder=open"]);
     let serving = place.serve(&["--offline"]);
-    let told = |text: &str| text.to_lowercase().contains("zyx") || text.contains("shut");
+    let leaks = |text: &str| text.to_lowercase().contains("zyx") || text.contains("shut");
     let mut replies = Vec::new();
     for field in ["zyxclearance", "nowhere"] {
         let filter = json!([format!("meta:{field}=high")]);
@@ -328,7 +330,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
         ] {
             let reply = serving.post(path, &key, &body);
             let text = reply.text.replace(field, "FIELD");
-            assert!((400..500).contains(&reply.status) && !told(&text), "{path}: {reply:?}");
+            assert!((400..500).contains(&reply.status) && !leaks(&text), "{path}: {reply:?}");
             replies.push((reply.status, text));
         }
         for (tool, arguments) in [
@@ -342,7 +344,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
             let call = json!({"name": tool, "arguments": arguments});
             let reply = serving.mcp(&key, "tools/call", &call);
             let text = reply.text.replace(field, "FIELD").replace("docs/shut/crane.md", "");
-            assert!(text.contains("isError\":true") && !told(&text), "{tool}: {text}");
+            assert!(text.contains("isError\":true") && !leaks(&text), "{tool}: {text}");
             replies.push((reply.status, text));
         }
     }
@@ -352,7 +354,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
 
 /// A client that got no response sends its request again: it gets the response of the first one.
 #[test]
-fn a_post_with_the_same_idempotency_key_is_made_once() {
+fn posts_with_the_same_idempotency_key_run_once() {
     let place = place();
     let serving = place.serve(&["--offline"]);
     let post = |name: &str, body: &Value| {
@@ -376,14 +378,15 @@ fn a_post_with_the_same_idempotency_key_is_made_once() {
     assert_eq!(runs.as_array().unwrap().len(), 2, "{runs}");
 }
 
-/// A model that takes its time.
+/// A model server with this latency.
 fn slow(latency: Duration) -> Server {
     Server::start(oracle, pikerag_test_support::Faults::default(), latency)
 }
 
-/// Whoever goes away stops the run: within a second the model hears nothing more of it, and the run is kept as cancelled.
+/// A client that disconnects stops its run: within a second the model gets no further call, and the
+/// run is kept as cancelled.
 #[test]
-fn who_goes_away_stops_the_run() {
+fn a_client_that_disconnects_stops_its_run() {
     let stub = slow(Duration::from_millis(150));
     let place = Place::with(&stub);
     place.write_workload();
@@ -417,15 +420,16 @@ fn who_goes_away_stops_the_run() {
         let after = stub.heard().chats;
         std::thread::sleep(Duration::from_millis(900));
         assert_eq!(stub.heard().chats, after, "{path}");
-        let runs = serving
-            .until("/api/v1/bases/default/runs?limit=1", "", |runs| runs[0]["state"] != "running");
+        let runs = serving.wait_until("/api/v1/bases/default/runs?limit=1", "", |runs| {
+            runs[0]["state"] != "running"
+        });
         assert_eq!(runs[0]["state"], "cancelled", "{runs}");
     }
 }
 
-/// Told to stop, it takes no further request, and those under way get their answers.
+/// On `SIGTERM` the server takes no further request and answers those under way.
 #[test]
-fn what_is_under_way_when_it_is_told_to_stop_is_answered() {
+fn a_stopping_server_answers_requests_under_way() {
     let stub = slow(Duration::from_millis(100));
     let place = Place::with(&stub);
     place.write_workload();
@@ -488,20 +492,21 @@ pub(crate) fn finds(serving: &Serving, word: &str) -> bool {
         })
 }
 
-/// Files come in whole and in pieces, take the place of older versions, fail with a reason, and go.
+/// Files are uploaded whole and in pieces, replace older versions, fail with a reason, and are
+/// deleted.
 #[test]
-fn files_come_in_and_go() {
+fn files_are_uploaded_replaced_and_deleted() {
     let place = Place::new();
     let serving = place.serve(&["--offline"]);
     let text = b"# Sensor\n\nThe sensor Quillwort is calibrated by Ada.\n";
     let job = |reply: &crate::serving::Reply| {
         let id = reply.json()["job"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
         let path = format!("/api/v1/bases/default/jobs/{id}");
-        serving.until(&path, "", |job| {
+        serving.wait_until(&path, "", |job| {
             !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
         })
     };
-    // Cut off in the middle: the connection ends before the body does.
+    // The connection ends before the body does.
     let length = text.len().to_string();
     let headers = [("Content-Length", length.as_str())];
     let stream = serving.send(
@@ -513,9 +518,9 @@ fn files_come_in_and_go() {
     stream.shutdown(Shutdown::Write).unwrap();
     drop(stream);
     let held = "/api/v1/bases/default/uploads?file=a/sensor.md&upload=ada";
-    let held = serving.until(held, "", |told| told["held"] == 20);
+    let held = serving.wait_until(held, "", |upload| upload["held"] == 20);
     assert_eq!(held["is_whole"], false);
-    // The server may still be about to end the request whose connection broke.
+    // The server may not yet have ended the request whose connection broke.
     let asked = Instant::now();
     let wrong = loop {
         let reply =
@@ -533,7 +538,7 @@ fn files_come_in_and_go() {
     let whole = put(&serving, "files/a/sensor.md?upload=ada", Some(&range), &text[20..]);
     assert_eq!((whole.status, job(&whole)["stand"].as_str()), (200, Some("done")));
     assert!(finds(&serving, "Quillwort"));
-    // In place.
+    // A newer version replaces the file.
     let newer =
         put(&serving, "files/a/sensor.md", None, b"# Sensor\n\nThe sensor Brindlewick is new.\n");
     assert_eq!(job(&newer)["stand"], "done");
@@ -549,7 +554,7 @@ fn files_come_in_and_go() {
         assert!(reply.status == 400 || reply.status == 404, "{name}: {reply:?}");
     }
     assert!(!place.path("x.md").exists());
-    // Held back, counted, and then indexed.
+    // A held file is estimated, then indexed.
     let held = put(
         &serving,
         "files/later.md?hold=true",
@@ -582,15 +587,15 @@ fn files_come_in_and_go() {
         serving.request("DELETE", &format!("/api/v1/bases/default/files?file={name}"), &[], b"");
     assert_eq!((gone.status, gone.json()["was_sent"].clone()), (200, json!(true)));
     let begun = serving.post("/api/v1/bases/default/index", "", &json!({}));
-    serving.until(&format!("/api/v1/bases/default/jobs/{}", begun.json()["id"]), "", |job| {
+    serving.wait_until(&format!("/api/v1/bases/default/jobs/{}", begun.json()["id"]), "", |job| {
         job["stand"] != "running" && job["stand"] != "waiting"
     });
     assert!(!finds(&serving, "Brindlewick") && finds(&serving, "Hollowmere"));
 }
 
-/// Killed while it indexes, it goes on when it comes up again, and pays nothing twice.
+/// A server that is killed while it indexes continues after a restart and pays nothing twice.
 #[test]
-fn a_server_that_is_killed_while_indexing_goes_on() {
+fn a_server_killed_while_indexing_continues_after_a_restart() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let corpus: Vec<String> = (0..12)
@@ -607,13 +612,14 @@ fn a_server_that_is_killed_while_indexing_goes_on() {
     while stub.heard().requests() < 4 && began.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // What was answered is on record a moment later; all else waits.
+    // Answered calls are recorded a moment later; all others wait.
     std::thread::sleep(Duration::from_millis(500));
     serving.child.kill().unwrap();
     serving.child.wait().unwrap();
     stub.answer_all();
     let again = place.serve(&[]);
-    let jobs = again.until("/api/v1/bases/default/jobs", "", |jobs| jobs[0]["stand"] == "done");
+    let jobs =
+        again.wait_until("/api/v1/bases/default/jobs", "", |jobs| jobs[0]["stand"] == "done");
     assert_eq!(jobs.as_array().unwrap().len(), 1);
     let status = again.get("/api/v1/bases/default", "").json();
     assert_eq!(
@@ -621,13 +627,14 @@ fn a_server_that_is_killed_while_indexing_goes_on() {
         (json!(12), json!([])),
         "{status}"
     );
-    // The first four were answered, and are on record; those that waited when it was killed may be asked again.
+    // The first four calls were answered and recorded. Those that waited at the kill may be made
+    // again.
     assert!(stub.heard().repeated_chats <= 12 - 3, "{:?}", stub.heard());
 }
 
-/// What a key may spend is held, over the end of the server.
+/// The cap of a key holds across restarts of the server.
 #[test]
-fn a_keys_cap_is_held() {
+fn the_cap_of_a_key_holds_across_restarts() {
     let stub = good_stub();
     let place = Place::with(&stub);
     place.write_workload();
@@ -664,9 +671,10 @@ fn a_keys_cap_is_held() {
     assert!(0 < refused, "nothing was refused, and {spent} spent");
 }
 
-/// Who calls it by another name, or from a page elsewhere, is turned away; nothing that it says runs in a browser.
+/// The server refuses requests to another host name and from pages of other sites. Documents run no
+/// script in its pages.
 #[test]
-fn strangers_pages_are_turned_away() {
+fn other_hosts_and_origins_are_refused() {
     let place = Place::new();
     place.write(
         "docs/<b>x.md",
@@ -695,7 +703,7 @@ fn strangers_pages_are_turned_away() {
     assert!(!page.text.contains("<script") && !page.text.contains("<img"), "{page:?}");
     assert!(page.head.contains("content-security-policy: default-src 'none'"), "{page:?}");
     assert!(page.head.contains("x-content-type-options: nosniff"));
-    // Too large, no JSON, no such field.
+    // A body is too large, then it has an unknown field.
     let large = vec![b'x'; 5 << 20];
     let reply = serving.request(
         "POST",
@@ -708,7 +716,7 @@ fn strangers_pages_are_turned_away() {
     assert_eq!((reply.status, reply.json()["fault"].clone()), (400, json!("caller")));
 }
 
-/// An address that others reach takes a key.
+/// A public address requires a key.
 #[test]
 fn a_public_address_needs_a_key() {
     let place = place();
@@ -727,16 +735,16 @@ fn a_public_address_needs_a_key() {
     assert!(listed.stdout.contains("ada") && !listed.stdout.contains(&key));
 }
 
-/// The document that clients are generated from is the one that the server gives.
+/// Clients are generated from the document in the repository, so it must be the server's own.
 #[test]
-fn the_document_in_the_repository_is_the_servers() {
+fn the_openapi_document_in_the_repository_is_current() {
     let written = Place::new().run_to(0, &["serve", "--openapi"]).stdout;
     let kept = include_str!("../../../../docs/openapi.json");
-    assert!(written == kept, "write it anew: cargo run -- serve --openapi > docs/openapi.json");
+    assert!(written == kept, "update it: cargo run -- serve --openapi > docs/openapi.json");
 }
 
 #[test]
-fn tags_are_declared_and_budgets_told() {
+fn tags_are_declared_and_budgets_shown() {
     let stub = good_stub();
     let place = with_papers(Place::with(&stub));
     place.write("pikerag.toml", "[budget]\nusd = 5.0\n[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n[prices.stub-embedding]\nprompt = 0.0\n");
@@ -762,7 +770,7 @@ fn tags_are_declared_and_budgets_told() {
     let classes = serving.get("/api/v1/bases/default/tags", &key).json();
     assert_eq!(classes["classes"][0]["class"]["name"], "lifting gear", "{classes}");
     assert_eq!(send("DELETE", "tags/machine", &key, &json!({})).status, 404);
-    // What is called so already is the caller's mistake, and no fault of the server.
+    // A name that is taken is a mistake of the caller, not a fault of the server.
     assert_eq!(send("PUT", "tags/ship", &key, &cranes).status, 204);
     let taken = send("PATCH", "tags/ship", &key, &json!({"name": "Lifting gear"}));
     assert_eq!((taken.status, taken.json()["code"].clone()), (409, json!("tag-class-exists")));

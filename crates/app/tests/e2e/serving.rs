@@ -1,4 +1,4 @@
-//! How do these tests run the program as a server, and speak to it?
+//! Runs the program as a server, and sends it requests.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 
 use crate::common::Place;
 
-/// No request takes longer, even where the machine has other work.
+/// The longest time that a request may take, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
-/// Where a server logs.
+/// The file in the user's own folder to which a server logs.
 pub(crate) const LOG: &str = "server.log";
 
 /// A server on a free port; it is killed when it is dropped.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) address: String,
-    _told: BufReader<ChildStdout>,
+    _stdout: BufReader<ChildStdout>,
 }
 
-/// What a request got.
+/// The reply to a request.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -48,29 +48,29 @@ impl Reply {
 }
 
 impl Place {
-    /// Starts the program as a server, with these arguments besides.
+    /// Starts the program as a server with these further arguments.
     pub(crate) fn serve(&self, arguments: &[&str]) -> Serving {
         let all = [&["--base", "base", "serve", "--port", "0"], arguments].concat();
         self.serve_by(self.command(&all))
     }
 
-    /// The same by a command of the caller's; what it logs goes into a file of the user's own.
+    /// Starts a server by this command; its log goes to `LOG` in the user's own folder.
     pub(crate) fn serve_by(&self, mut command: Command) -> Serving {
         let log = std::fs::File::create(self.own_path(LOG)).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        told.read_line(&mut line).unwrap();
+        stdout.read_line(&mut line).unwrap();
         let address =
             line.strip_prefix("listening on http://").and_then(|rest| rest.split_once(';'));
         let Some((address, _)) = address else {
             let _ = child.kill();
             panic!("it does not listen: {line:?}");
         };
-        Serving { address: address.to_owned(), child, _told: told }
+        Serving { address: address.to_owned(), child, _stdout: stdout }
     }
 
-    /// A key that is good for what the arguments say.
+    /// Makes a key with these arguments.
     pub(crate) fn key(&self, name: &str, arguments: &[&str]) -> String {
         let all = [&["--json", "keys", "make", name], arguments].concat();
         self.run_to(0, &all).json()["key"].as_str().unwrap().to_owned()
@@ -78,7 +78,7 @@ impl Place {
 }
 
 impl Serving {
-    /// Sends a request, without waiting for what comes.
+    /// Sends a request without waiting for the reply.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -99,7 +99,7 @@ impl Serving {
             let _ = write!(head, "{name}: {value}\r\n");
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
-        // A server that turns a body away need not read it.
+        // A server that refuses a body need not read it.
         let _ = stream.write_all(body);
         stream
     }
@@ -137,15 +137,20 @@ impl Serving {
         self.request("POST", "/mcp", &headers, message.to_string().as_bytes())
     }
 
-    /// Asks again until it is so.
-    pub(crate) fn until(&self, path: &str, key: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    /// Gets the JSON of `path` again and again until `is_so` holds for it.
+    pub(crate) fn wait_until(
+        &self,
+        path: &str,
+        key: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Value {
         let began = Instant::now();
         loop {
-            let told = self.get(path, key).json();
-            if is_so(&told) {
-                return told;
+            let body = self.get(path, key).json();
+            if is_so(&body) {
+                return body;
             }
-            assert!(began.elapsed() < DEADLINE, "{path}: {told}");
+            assert!(began.elapsed() < DEADLINE, "{path}: {body}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -164,10 +169,10 @@ impl Drop for Serving {
     }
 }
 
-/// All that comes, until the server closes.
+/// Reads the reply until the server closes the connection.
 pub(crate) fn read(mut stream: TcpStream) -> Reply {
     let mut bytes = Vec::new();
-    // A server that has turned a body away may reset the connection behind its reply.
+    // A server that has refused a body may reset the connection after its reply.
     let _ = stream.read_to_end(&mut bytes);
     let _ = stream.shutdown(Shutdown::Both);
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a reply");

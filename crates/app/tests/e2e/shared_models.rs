@@ -1,4 +1,5 @@
-//! Tests that limits, waits, the circuit and calls under way of a model hold for all requests and protocols of a server together.
+//! Tests that all requests and protocols of a server share a model's limits, waits, circuit and
+//! calls under way.
 
 use std::sync::{Arc, Mutex};
 use std::thread::scope;
@@ -8,21 +9,21 @@ use pikerag_test_support::{Fault, Faults, Server, When, oracle};
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
-use crate::limits::{counter, until};
+use crate::limits::{counter, wait_until};
 use crate::serve::with_papers;
 use crate::serving::{Reply, Serving};
 
 const BASE: &str = "/api/v1/bases/default";
 
-/// A model that takes a while, and when each call reached it.
+/// A model with this latency, and the times at which calls reached it.
 fn timed(faults: Faults, latency: Duration) -> (Server, Arc<Mutex<Vec<Instant>>>) {
     let reached = Arc::new(Mutex::new(Vec::new()));
     let calls = Arc::clone(&reached);
-    let mind = move |prompt: &str| {
+    let model = move |prompt: &str| {
         calls.lock().unwrap().push(Instant::now());
         oracle(prompt)
     };
-    (Server::start(mind, faults, latency), reached)
+    (Server::start(model, faults, latency), reached)
 }
 
 /// An indexed base without vectors, whose settings hold these lines.
@@ -42,7 +43,7 @@ fn papers(stub: &Server, settings: &str) -> Place {
     place
 }
 
-/// Questions about the documents, no two alike.
+/// Different questions about the documents.
 fn about_cranes(n: usize) -> Vec<String> {
     (0..n).map(|n| format!("What does crane {n} of Hamburg lift?")).collect()
 }
@@ -56,7 +57,7 @@ fn questions(place: &Place, n: usize) -> Vec<String> {
     asked.collect()
 }
 
-/// Asks all at once; the answered runs, in order.
+/// Asks all questions at once; the answered runs, in order.
 fn ask_all(serving: &Serving, method: &str, questions: &[String]) -> Vec<Value> {
     scope(|scope| {
         let asking: Vec<_> = questions
@@ -88,12 +89,12 @@ fn calls_in_flight_are_limited_over_requests_and_roles() {
     );
     let serving = place.serve(&[]);
     ask_all(&serving, "kar3", &questions(&place, 6));
-    let heard = stub.heard();
-    assert!(6 < heard.chats, "{heard:?}");
-    assert_eq!(heard.most_at_once, 2, "{heard:?}");
+    let counts = stub.heard();
+    assert!(6 < counts.chats, "{counts:?}");
+    assert_eq!(counts.most_at_once, 2, "{counts:?}");
 }
 
-/// Sixty a minute: six at once, then one each second.
+/// Sixty calls a minute: six at once, then one each second.
 #[test]
 fn calls_a_minute_are_limited_over_requests() {
     let (stub, reached) = timed(Faults::default(), Duration::ZERO);
@@ -106,9 +107,10 @@ fn calls_a_minute_are_limited_over_requests() {
     assert!(Duration::from_millis(2500) <= all, "{reached:?}");
 }
 
-/// The endpoint asks the first call to wait three seconds: no call of another request comes before.
+/// The endpoint asks the first call to wait three seconds: no call of another request comes
+/// earlier.
 #[test]
-fn a_wait_that_one_request_is_told_holds_for_the_others() {
+fn a_retry_after_of_one_request_holds_for_the_others() {
     let faults = Faults { retry_after: Some(3), ..vec![(Fault::Busy, When::FirstTime)].into() };
     let (stub, reached) = timed(faults, Duration::ZERO);
     let place = place(&stub, "[chat]\nin_flight = 1\n");
@@ -170,8 +172,8 @@ impl Protocol {
     }
 }
 
-/// Asks through all protocols at once, each another question where there are several. The model replies once all runs have
-/// begun and so many calls have reached it.
+/// Asks through all protocols at once, with the questions in turn. The model replies after all runs
+/// have begun and this number of calls has reached it.
 fn ask_at_once(serving: &Serving, stub: &Server, questions: &[String], calls: u64) -> Vec<Value> {
     let before = stub.heard().requests();
     stub.answer_only(before);
@@ -180,7 +182,7 @@ fn ask_at_once(serving: &Serving, stub: &Server, questions: &[String], calls: u6
         let asking: Vec<_> = asked
             .map(|(protocol, question)| scope.spawn(move || protocol.ask(serving, question)))
             .collect();
-        until("all runs have begun", || {
+        wait_until("all runs have begun", || {
             counter(serving, "pikerag_runs_underway") == Protocol::ALL.len() as u64
                 && before + calls <= stub.heard().requests()
         });
@@ -200,11 +202,11 @@ fn calls_in_flight_are_limited_over_all_protocols() {
     let place = papers(&stub, "[chat]\nin_flight = 2\n");
     let serving = place.serve(&[]);
     ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
-    let heard = stub.heard();
-    assert_eq!((heard.chats, heard.most_at_once), (6, 2), "{heard:?}");
+    let counts = stub.heard();
+    assert_eq!((counts.chats, counts.most_at_once), (6, 2), "{counts:?}");
 }
 
-/// One model of an endpoint chats and embeds, under one name: both kinds of calls count together.
+/// One model of an endpoint chats and embeds under one name: both kinds of calls share its limit.
 #[test]
 fn chats_and_embeddings_of_one_model_share_its_limit() {
     let stub = Server::start(oracle, Faults::default(), Duration::from_millis(150));
@@ -214,13 +216,13 @@ fn chats_and_embeddings_of_one_model_share_its_limit() {
     stub.reset();
     let serving = place.serve(&[]);
     ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
-    let heard = stub.heard();
-    assert!(heard.most_at_once <= 2 && 0 < heard.embeddings, "{heard:?}");
+    let counts = stub.heard();
+    assert!(counts.most_at_once <= 2 && 0 < counts.embeddings, "{counts:?}");
 }
 
 #[test]
 fn identical_calls_of_all_protocols_cost_one() {
-    // Long enough that a call of its own would be sent before the reply of another is on record.
+    // Long enough that a separate call would be sent before the first reply is recorded.
     let stub = Server::start(oracle, Faults::default(), Duration::from_millis(400));
     let place = papers(&stub, "[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n");
     let serving = place.serve(&[]);
@@ -230,7 +232,7 @@ fn identical_calls_of_all_protocols_cost_one() {
     assert_eq!(runs.iter().filter(paid).count(), 1, "{runs:?}");
 }
 
-/// Whether a reply says that the model cannot be asked now.
+/// Whether a reply says that the model cannot be called now.
 fn names_model(reply: &Reply) -> bool {
     reply.text.contains("is out of reach") || reply.text.contains("is busy or does not answer")
 }
@@ -257,13 +259,14 @@ fn a_retry_after_holds_for_all_protocols() {
     }
 }
 
-/// How many calls an open circuit has let through to try again: after one second, two more, four more.
+/// The number of trial calls that an open circuit has let through: one after one second, the next
+/// after two more, then four more.
 fn tries_since(opened: Instant) -> u64 {
     (1..=5).filter(|n| Duration::from_secs((1 << n) - 1) <= opened.elapsed()).count() as u64
 }
 
 #[test]
-fn the_circuit_that_one_protocol_opens_is_open_for_all() {
+fn a_circuit_that_one_protocol_opens_is_open_for_all() {
     let stub = good_stub();
     let place = papers(&stub, "[chat]\nmax_attempts = 1\n");
     let serving = place.serve(&[]);
@@ -280,21 +283,21 @@ fn the_circuit_that_one_protocol_opens_is_open_for_all() {
     }
     let tried = stub.heard().chats - 3;
     assert!(tried <= tries_since(opened), "{tried} calls in {:?}", opened.elapsed());
-    // The first call that is answered closes it for all.
+    // The first answered call closes the circuit for all protocols.
     stub.mend();
     let question = questions.next().unwrap();
-    until("one call is answered", || {
+    wait_until("one call is answered", || {
         Protocol::Mcp.ask(&serving, &question).text.contains("citations")
     });
-    let heard = stub.heard().chats;
+    let counts = stub.heard().chats;
     for (protocol, question) in Protocol::ALL.into_iter().zip(questions) {
         let reply = protocol.ask(&serving, &question);
         assert!(!names_model(&reply), "{protocol:?}: {reply:?}");
     }
-    assert_eq!(stub.heard().chats, heard + Protocol::ALL.len() as u64);
+    assert_eq!(stub.heard().chats, counts + Protocol::ALL.len() as u64);
 }
 
-/// Searches call the embedding model alone; so does Dify.
+/// Searches and Dify call only the embedding model.
 #[test]
 fn a_retry_after_of_the_embedder_holds_for_all_protocols() {
     let faults = Faults { retry_after: Some(3600), ..Faults::default() };

@@ -1,11 +1,11 @@
-//! Are KAR³ and `adaptive` on the workload as exact and as cheap as the workload was made to be, at any concurrency?
+//! Tests that KAR³ and `adaptive` are exact and cheap on the workload at any concurrency.
 
 use pikerag_test_support::{Sizes, World};
 
 use crate::common::{Place, good_stub, thousandths};
 
 #[test]
-fn all_is_right_and_nothing_is_asked_twice_at_any_concurrency() {
+fn kar3_is_right_and_repeats_no_call_at_any_concurrency() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let hops = place.write_workload().hops();
@@ -19,18 +19,18 @@ fn all_is_right_and_nothing_is_asked_twice_at_any_concurrency() {
                 .chain(["--concurrency", at_once, "--in-flight", at_once, "--out", at_once])
                 .collect();
         let report = place.run_to(0, &eval).json();
-        let heard = stub.heard();
-        println!("{at_once} at once: {heard:?}");
+        let counts = stub.heard();
+        println!("{at_once} at once: {counts:?}");
         assert_eq!(thousandths(&report, "/report/overall/0/em/mean"), 1000);
         assert_eq!(report["report"]["overall"][0]["questions"], 50);
         assert_eq!(report["failed"], 0);
-        assert_eq!(report["spent"]["total"]["calls"], heard.requests());
-        // One call for each paragraph, a proposal and a choice for each hop, the proposal that nothing is
-        // missing, and the answer.
-        let kinds = ["atomize", "propose", "select", "answer"].map(|kind| heard.kind(kind));
+        assert_eq!(report["spent"]["total"]["calls"], counts.requests());
+        // One call for each paragraph, a proposal and a choice for each hop, the proposal that
+        // nothing is missing, and the answer.
+        let kinds = ["atomize", "propose", "select", "answer"].map(|kind| counts.kind(kind));
         assert_eq!(kinds, [500, steps + 50, steps, 50]);
-        assert_eq!((heard.chats, heard.faults.len()), (600 + 2 * steps, 0));
-        assert_eq!((heard.repeated_chats, heard.repeated_texts), (0, 0));
+        assert_eq!((counts.chats, counts.faults.len()), (600 + 2 * steps, 0));
+        assert_eq!((counts.repeated_chats, counts.repeated_texts), (0, 0));
         let answers = place.read(&format!("{at_once}/answers.jsonl"));
         assert_eq!(answers.lines().count(), 50);
         runs.push((answers, place.export(&format!("{at_once}/base"))));
@@ -39,7 +39,8 @@ fn all_is_right_and_nothing_is_asked_twice_at_any_concurrency() {
     assert!(runs.iter().all(|run| run.1 == runs[0].1), "the bases differ");
 }
 
-/// Most questions end after one look; what it costs and says is the same at any concurrency, and right in other worlds.
+/// Most questions end after one reading round. Answers are the same at any concurrency, and right
+/// in other worlds.
 #[test]
 fn adaptive_is_right_in_two_calls_at_any_concurrency() {
     let stub = good_stub();

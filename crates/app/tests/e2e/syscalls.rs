@@ -1,11 +1,11 @@
-//! Is anything lost or paid for twice if the program is killed at a system call, or the disk is full from
-//! there on? A sample of the calls; `cargo xtask bench kills` tries all.
+//! Tests that a kill at a system call, or a disk that is full from there on, loses nothing and pays
+//! nothing twice. It tries a sample of the calls; `cargo xtask bench kills` tries all.
 
 use std::path::Path;
 
 use pikerag_test_support::{Sweep, Trouble};
 
-/// Points of each kind of trouble.
+/// The number of points of each kind of trouble.
 const SAMPLE: u64 = 4;
 
 fn check(sweep: fn(&Path) -> Option<Sweep>, trouble: Trouble) {
@@ -18,26 +18,26 @@ fn check(sweep: fn(&Path) -> Option<Sweep>, trouble: Trouble) {
 }
 
 #[test]
-fn a_base_in_the_making_survives_a_kill_at_any_call() {
+fn a_new_base_survives_a_kill_at_any_call() {
     check(Sweep::fresh, Trouble::Kill);
 }
 
 #[test]
-fn a_base_in_the_making_survives_a_torn_write() {
+fn a_new_base_survives_a_torn_write() {
     check(Sweep::fresh, Trouble::Tear);
 }
 
 #[test]
-fn a_base_in_the_making_survives_a_full_disk() {
+fn a_new_base_survives_a_full_disk() {
     check(Sweep::fresh, Trouble::Full);
 }
 
 #[test]
-fn a_base_that_follows_its_files_survives_a_kill_at_any_call() {
+fn an_updated_base_survives_a_kill_at_any_call() {
     check(Sweep::update, Trouble::Kill);
 }
 
 #[test]
-fn a_base_that_follows_its_files_survives_a_full_disk() {
+fn an_updated_base_survives_a_full_disk() {
     check(Sweep::update, Trouble::Full);
 }

@@ -1,4 +1,5 @@
-//! Do tables of documents become typed tables that can be listed and queried? From the command line.
+//! Tests from the command line that tables of documents become typed tables that can be listed and
+//! queried.
 
 use crate::common::Place;
 
@@ -49,9 +50,9 @@ fn tables_are_listed_and_queried() {
     "#);
 }
 
-/// A row for each month, which leads back to the row of the file.
+/// Columns of months become one row for each month, which cites its row of the file.
 #[test]
-fn columns_of_months_are_rows() {
+fn columns_of_months_become_rows() {
     let place = Place::new();
     place.write("pikerag.toml", SETTINGS);
     let use_2024 =
@@ -91,7 +92,7 @@ fn columns_of_months_are_rows() {
 }
 
 #[test]
-fn records_of_one_file_are_a_table() {
+fn records_of_one_file_become_a_table() {
     let place = Place::new();
     place.write("pikerag.toml", SETTINGS);
     place.write(
@@ -109,7 +110,7 @@ fn records_of_one_file_are_a_table() {
 
 /// Lines of plain data, without a text and without titles.
 #[test]
-fn lines_of_data_are_a_table() {
+fn lines_of_data_become_a_table() {
     let place = Place::new();
     place.write("pikerag.toml", SETTINGS);
     place.write(
@@ -122,7 +123,7 @@ fn lines_of_data_are_a_table() {
         "[{\"name\": \"Ada\", \"born\": 1815}, {\"name\": \"Bob\", \"born\": 1820}]",
     );
     place.run_to(0, &["index", "recent_quakes.jsonl", "staff.json"]);
-    // The name is no title besides.
+    // The column `name` is not used as a title as well.
     insta::assert_snapshot!(place.run_to(0, &["sql", "SELECT * FROM staff"]).stdout, @r"
     born  name
     1815  Ada

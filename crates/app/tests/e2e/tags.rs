@@ -1,4 +1,4 @@
-//! Do tags do what a person says, on the command line and without a model?
+//! Tests that declared tags work on the command line without a model.
 
 use crate::common::Place;
 
@@ -19,10 +19,10 @@ fn classes_and_pairs_are_declared_listed_used_and_dropped() {
         "刑罚 (declared): 0 tags, mentioned nowhere; 判处的刑罚\n1 pair; see `pikerag tags pairs`\n"
     );
     assert_eq!(run(&["pairs"]), "坐牢 → 有期徒刑 [刑罚] (declared, 0 samples)\n");
-    let told = place.run_to(0, &["ask", "--trace", "--method", "naive-rag", "会坐牢吗？"]).stdout;
-    assert!(told.contains("├─ tag: 坐牢 (刑罚) → 有期徒刑"), "{told}");
-    assert!(told.contains("├─ searches for: 会坐牢吗？ (有期徒刑)"), "{told}");
-    assert!(told.contains("第二百六十四条"), "{told}");
+    let shown = place.run_to(0, &["ask", "--trace", "--method", "naive-rag", "会坐牢吗？"]).stdout;
+    assert!(shown.contains("├─ tag: 坐牢 (刑罚) → 有期徒刑"), "{shown}");
+    assert!(shown.contains("├─ searches for: 会坐牢吗？ (有期徒刑)"), "{shown}");
+    assert!(shown.contains("第二百六十四条"), "{shown}");
     run(&["rename", "刑罚", "处罚"]);
     let listed = place.run_to(0, &["--json", "tags"]).json();
     assert_eq!(listed["classes"][0]["class"]["name"], "处罚");

@@ -1,4 +1,5 @@
-//! A model server for what the world of `test-support` does not know: any document, and all that indexing asks of it.
+//! Provides a model server for documents outside the world of `test-support`, with a reply to every
+//! prompt of indexing.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
@@ -10,30 +11,30 @@ use serde_json::json;
 use crate::common::Place;
 use crate::repeating;
 
-/// How long it thinks before it replies.
+/// The delay before a reply.
 const LATENCY: Duration = Duration::from_millis(2);
 const DIMENSIONS: usize = 16;
 
-/// Serves as long as the test runs.
+/// A model server that runs until it is dropped.
 pub(crate) struct Talker {
     server: Server,
-    /// What it says in every answer to a question.
-    besides: Arc<Mutex<String>>,
+    /// The text that it adds to every answer.
+    addition: Arc<Mutex<String>>,
 }
 
 impl Talker {
     pub(crate) fn start() -> Self {
-        let besides: Arc<Mutex<String>> = Arc::default();
-        let said = besides.clone();
-        let mind = move |prompt: &str| {
-            let reply = asking(prompt, &said.lock().unwrap());
+        let addition: Arc<Mutex<String>> = Arc::default();
+        let shared = addition.clone();
+        let model = move |prompt: &str| {
+            let reply = kar3_reply(prompt, &shared.lock().unwrap());
             Said { kind: "any", text: reply.unwrap_or_else(|| repeating::reply(prompt)) }
         };
-        let server = Server::with_dimensions(mind, Faults::default(), LATENCY, DIMENSIONS);
-        Self { server, besides }
+        let server = Server::with_dimensions(model, Faults::default(), LATENCY, DIMENSIONS);
+        Self { server, addition }
     }
 
-    /// A folder whose settings name this server, chat and embeddings.
+    /// A folder whose settings name this server for chat and embeddings.
     pub(crate) fn place(&self) -> Place {
         Place::new()
             .set("OPENAI_BASE_URL", &self.url())
@@ -41,9 +42,9 @@ impl Talker {
             .set("PIKERAG_EMBED_MODEL", "talker-embedding")
     }
 
-    /// What it is to say from now on in every thought, sub-question and answer.
-    pub(crate) fn say(&self, besides: &str) {
-        besides.clone_into(&mut self.besides.lock().unwrap());
+    /// Sets the text that it adds from now on to every thought, sub-question and answer.
+    pub(crate) fn set_addition(&self, addition: &str) {
+        addition.clone_into(&mut self.addition.lock().unwrap());
     }
 }
 
@@ -55,21 +56,21 @@ impl Deref for Talker {
     }
 }
 
-/// The reply to a prompt of KAR³: another sub-question as long as there are fewer than three passages, the first
-/// candidate, and the last passage's words.
-fn asking(prompt: &str, besides: &str) -> Option<String> {
+/// The reply to a prompt of KAR³: a further sub-question while there are fewer than three passages,
+/// the first candidate, or the last three words of the passages.
+fn kar3_reply(prompt: &str, addition: &str) -> Option<String> {
     let reply = if prompt.contains("{\"thinking\": \"one or two short sentences: what is known") {
         let passages = repeating::below(prompt, "Context").matches("\n\n").count();
         let asked = repeating::below(prompt, "Question");
-        let more = [format!("{asked} ({passages})"), format!("What else{besides}, {passages}?")];
-        json!({"thinking": besides, "sub_questions": if passages < 2 { more.as_slice() } else { &[] }})
+        let more = [format!("{asked} ({passages})"), format!("What else{addition}, {passages}?")];
+        json!({"thinking": addition, "sub_questions": if passages < 2 { more.as_slice() } else { &[] }})
     } else if prompt.contains("\"question_idx\"") {
         json!({"thinking": "", "question_idx": 1})
     } else if prompt.contains("\"citations\"") {
         let words = repeating::below(prompt, "Context").split_whitespace().rev().take(3);
         let words: Vec<&str> = words.collect();
-        let answer = format!("{}{besides}", words.join(" "));
-        json!({"answer": answer, "rationale": besides, "citations": []})
+        let answer = format!("{}{addition}", words.join(" "));
+        json!({"answer": answer, "rationale": addition, "citations": []})
     } else {
         return None;
     };

@@ -1,45 +1,45 @@
-//! Does anything that a stranger wrote reach the terminal as a command? Documents, names of files, replies of
-//! models, words of the command line.
+//! Tests that no control sequence of a stranger reaches the terminal: from documents, names of
+//! files, replies of models or words of the command line.
 
 use serde_json::Value;
 
 use crate::common::{Place, Ran};
 use crate::talker::Talker;
 
-/// What each would do, if it got through.
+/// Control sequences, each with its effect on a terminal.
 const SEQUENCES: [(&str, &str); 20] = [
     ("clears the screen", "\x1b[2J"),
     ("goes to the first line", "\x1b[H"),
-    ("writes over what stands above", "\x1b[3A\x1b[K"),
+    ("overwrites the lines above", "\x1b[3A\x1b[K"),
     ("hides what follows", "\x1b[8m"),
     ("colours", "\x1b[31;1m"),
     ("sets the window's title", "\x1b]0;owned\x07"),
     ("makes a link of another address", "\x1b]8;;http:evil\x1b\\"),
     ("fills the clipboard", "\x1b]52;c;cm0gLXJm\x07"),
-    ("asks the terminal to type its status", "\x1b[6n"),
-    ("asks for its name", "\x1bZ"),
-    ("resets it", "\x1bc"),
+    ("makes the terminal type its status", "\x1b[6n"),
+    ("makes the terminal type its name", "\x1bZ"),
+    ("resets the terminal", "\x1bc"),
     ("draws lines instead of letters", "\x1b(0"),
     ("sends a device a string", "\x1bPq#0\x1b\\"),
     ("begins a command in one byte", "\u{9b}2J"),
     ("begins a title in one byte", "\u{9d}0;owned\u{9c}"),
     ("begins the line again", "\rerror: none"),
-    ("rubs out", "good\x08\x08\x08\x08evil"),
+    ("erases characters", "good\x08\x08\x08\x08evil"),
     ("rings, and deletes", "\x07\x7f"),
     ("turns a line around", "\u{202e}gnp.exe\u{202c}"),
     ("isolates what it turns around", "\u{2067}abc\u{2069}\u{200f}"),
 ];
 
-fn steers(c: char) -> bool {
+fn steers_terminal(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Nothing of it steers; what it was is still to be seen.
-fn told(ran: &Ran, what: &str) -> String {
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    if let Some(at) = told.find(steers) {
-        let (before, after) = told.split_at(at);
+/// The output of a run, which must contain nothing that steers the terminal.
+fn checked_output(ran: &Ran, what: &str) -> String {
+    let output = format!("{}{}", ran.stdout, ran.stderr);
+    if let Some(at) = output.find(steers_terminal) {
+        let (before, after) = output.split_at(at);
         let before: String =
             before.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
         panic!(
@@ -47,15 +47,15 @@ fn told(ran: &Ran, what: &str) -> String {
             after.chars().take(8).collect::<String>()
         );
     }
-    told
+    output
 }
 
 #[test]
 fn no_escape_sequence_reaches_the_terminal() {
     let talker = Talker::start();
     let all: String = SEQUENCES.iter().map(|(_, sequence)| *sequence).collect();
-    talker.say(&all);
-    // Also what cannot be read, and is told of by name.
+    talker.set_addition(&all);
+    // Some of the files cannot be read and are reported by name.
     let place = talker.place();
     for (number, (_, sequence)) in SEQUENCES.iter().enumerate() {
         let text = format!(
@@ -69,7 +69,10 @@ fn no_escape_sequence_reaches_the_terminal() {
     }
     let mut shown = String::new();
     let run = |arguments: &[&str]| {
-        told(&place.run(&[&["--base", "base"], arguments].concat()), &format!("{arguments:?}"))
+        checked_output(
+            &place.run(&[&["--base", "base"], arguments].concat()),
+            &format!("{arguments:?}"),
+        )
     };
     shown += &run(&["-vv", "estimate", "docs"]);
     shown += &run(&["-vv", "index", "docs"]);
@@ -90,17 +93,17 @@ fn no_escape_sequence_reaches_the_terminal() {
         shown += &run(&["runs", "show", &format!("x{sequence}")]);
         shown += &run(&[&format!("--{sequence}"), "status"]);
         shown += &run(&["tags", "rename", &format!("x{sequence}"), "y"]);
-        shown += &told(&place.run(&["--base", &format!("b{sequence}"), "status"]), does);
+        shown += &checked_output(&place.run(&["--base", &format!("b{sequence}"), "status"]), does);
     }
     shown += &run(&["index", "--prune", "elsewhere"]);
     shown += &run(&["delete", "docs"]);
-    // Shown, not dropped in silence.
+    // The sequences are shown as symbols, not dropped silently.
     for picture in ["␛[2J", "␛]52;c;", "\\u{9b}2J", "␍", "␈", "\\u{202e}gnp.exe"] {
-        assert!(shown.contains(picture), "{picture} is not to be seen");
+        assert!(shown.contains(picture), "{picture} is not shown");
     }
 }
 
-/// `--json` is for programs: it says exactly what there is, and steers no terminal either.
+/// The output of `--json` is exact and steers no terminal either.
 #[test]
 fn json_is_exact() {
     let place = Place::new();
@@ -108,15 +111,15 @@ fn json_is_exact() {
         let name = format!("docs/{number}{sequence}.txt");
         place.write(&name, format!("Firm {number} makes cranes.\n"));
         let ran = place.run_to(0, &["--json", "index", &name]);
-        told(&ran, does);
+        checked_output(&ran, does);
         let report: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(report["report"]["files"][0][0], name, "{does}");
     }
 }
 
-/// A name with a line break makes no line that reads as one of ours.
+/// A name with a line break cannot imitate a line of the program.
 #[test]
-fn a_name_makes_no_line_of_its_own() {
+fn a_file_name_cannot_forge_a_line() {
     const FORGED: &str = "\nerror: forged";
     let place = Place::new();
     for name in ["a", "b"] {
@@ -126,14 +129,14 @@ fn a_name_makes_no_line_of_its_own() {
     place.write(&format!("in{FORGED}/d.md"), "Firm Eve makes cranes.");
     let run = |arguments: &[&str]| {
         let ran = place.run(&[&["--offline", "--base", "base"], arguments].concat());
-        let told = format!("{}{}", ran.stdout, ran.stderr);
+        let output = format!("{}{}", ran.stdout, ran.stderr);
         assert!(
-            !told.lines().any(|line| line.starts_with("error: forged")),
-            "{arguments:?}: {told}"
+            !output.lines().any(|line| line.starts_with("error: forged")),
+            "{arguments:?}: {output}"
         );
-        told
+        output
     };
-    let mut told = run(&["index", "."]);
+    let mut output = run(&["index", "."]);
     std::fs::remove_file(place.path(&format!("docs/b{FORGED}.md"))).unwrap();
     std::fs::remove_dir_all(place.path(&format!("in{FORGED}"))).unwrap();
     std::fs::create_dir(place.path(&format!("in{FORGED}"))).unwrap();
@@ -145,7 +148,7 @@ fn a_name_makes_no_line_of_its_own() {
         &["index", "--prune", "docs"],
         &["delete", &format!("docs/a{FORGED}.md")],
     ] {
-        told += &run(arguments);
+        output += &run(arguments);
     }
-    assert!(told.contains("forged"), "it is shown all the same: {told}");
+    assert!(output.contains("forged"), "the name must be shown: {output}");
 }

@@ -1,4 +1,4 @@
-//! Do two processes on one base make each call once?
+//! Tests that two processes on one base make each call once.
 
 use std::fmt::Write as _;
 use std::process::{Child, Stdio};
@@ -29,8 +29,8 @@ fn indexing(place: &Place) -> Child {
     place.command(&INDEX).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Waits until so many requests have come, all of which wait for their replies.
-fn until(talker: &Talker, requests: u64) {
+/// Waits until this number of requests has reached the server, which answers none of them.
+fn wait_for_requests(talker: &Talker, requests: u64) {
     let began = Instant::now();
     while talker.heard().requests() < requests {
         assert!(began.elapsed() < Duration::from_mins(5), "{} requests", talker.heard().requests());
@@ -49,8 +49,8 @@ fn two_processes_on_one_base_make_each_call_once() {
 
     talker.answer_only(0);
     let mut children = [indexing(&place), indexing(&place)];
-    until(&talker, IN_FLIGHT);
-    // Long enough for the second to ask the same, if it were to.
+    wait_for_requests(&talker, IN_FLIGHT);
+    // Long enough for the second process to make the same calls, if it did so.
     std::thread::sleep(Duration::from_secs(2));
     talker.answer_all();
     for child in &mut children {
@@ -61,21 +61,21 @@ fn two_processes_on_one_base_make_each_call_once() {
     assert!(place.export("base") == alone, "another base");
 }
 
-/// Who waits for the calls of a process that is killed makes them itself.
+/// A process that waits for the calls of a killed process makes them itself.
 #[test]
-fn who_waits_for_a_process_that_is_gone_takes_over() {
+fn a_waiting_process_takes_over_the_calls_of_a_killed_one() {
     let talker = Talker::start();
     let place = firms(&talker);
     talker.answer_only(0);
     let mut first = indexing(&place);
-    until(&talker, IN_FLIGHT);
+    wait_for_requests(&talker, IN_FLIGHT);
     let mut second = indexing(&place);
     std::thread::sleep(Duration::from_millis(500));
     first.kill().unwrap();
     first.wait().unwrap();
     talker.answer_all();
     assert_eq!(second.wait().unwrap().code(), Some(0));
-    // The replies to what was under way are lost, and no others.
+    // Only the replies to calls in flight are lost.
     assert!(talker.heard().repeated_chats <= IN_FLIGHT, "{}", talker.heard().repeated_chats);
     assert_eq!(talker.heard().chats - talker.heard().repeated_chats, FIRMS);
 }

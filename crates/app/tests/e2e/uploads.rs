@@ -1,4 +1,4 @@
-//! What comes over the wire besides single files: archives, and folders that are watched; and how pages of it look.
+//! Tests uploads of archives, pending files, watched folders, pages as pictures, and corrections.
 
 use std::io::{Cursor, Write};
 
@@ -22,16 +22,16 @@ pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// The job of a reply, once it is over.
-fn job(serving: &Serving, reply: &Reply) -> Value {
+/// Waits until the job of a reply has ended and returns it.
+fn wait_for_job(serving: &Serving, reply: &Reply) -> Value {
     let id = reply.json()["job"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
-    serving.until(&format!("{BASE}/jobs/{id}"), "", |job| {
+    serving.wait_until(&format!("{BASE}/jobs/{id}"), "", |job| {
         !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
     })
 }
 
 #[test]
-fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
+fn files_of_an_archive_are_uploaded_like_single_files() {
     let place = Place::new();
     let serving = place.serve(&["--offline"]);
     let mut zip = archive(&[
@@ -41,20 +41,20 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
         ("__MACOSX/._a", b"x"),
         ("QQQQ.md", "# 合同\n\n制动器由布林德尔检修。\n".as_bytes()),
     ]);
-    // As Windows in China writes names: GBK, and nothing says so.
+    // Windows in China writes names in GBK without declaring it.
     let gbk = [0xba, 0xcf, 0xcd, 0xac];
     while let Some(at) = zip.windows(4).position(|bytes| bytes == b"QQQQ") {
         zip[at..at + 4].copy_from_slice(&gbk);
     }
     let (half, whole) = (zip.len() / 2, zip.len());
-    // In two pieces, as any other file.
+    // The archive comes in two pieces, like any other file.
     let first = format!("bytes 0-{}/{whole}", half - 1);
     let begun = put(&serving, "files/law.zip?unpack=true", Some(&first), &zip[..half]);
     let upload = begun.json()["upload"].as_str().unwrap_or_else(|| panic!("{begun:?}")).to_owned();
     assert_eq!(begun.status, 202);
     let parts = serving.get(&format!("{BASE}/parts"), "").json();
     assert_eq!((&parts[0]["file"], &parts[0]["bytes"]), (&json!("law.zip"), &json!(half)));
-    // Somebody else sends a file of that name: each gets what that one sent.
+    // Another sender uses the same name: the pieces of the two are not joined.
     let other = put(&serving, "files/law.zip?hold=true", Some(&first), &vec![b'x'; half]);
     assert_eq!(other.status, 202);
     let other = other.json()["upload"].as_str().unwrap().to_owned();
@@ -72,23 +72,23 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
     for expected in [".hidden.md", "__MACOSX/._a", "paths outside the archive"] {
         assert!(left_out.contains(expected), "{expected}: {left_out}");
     }
-    assert_eq!(job(&serving, &reply)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &reply)["stand"], "done");
     assert!(
         finds(&serving, "Quillwort") && finds(&serving, "布林德尔") && !finds(&serving, "Zyxwort")
     );
     assert!(!place.path("out.md").exists() && !place.path("base.uploads/law.zip").exists());
     let parts: Vec<_> = std::fs::read_dir(place.path("base.uploads/.parts")).unwrap().collect();
     assert!(parts.is_empty(), "{parts:?}");
-    // A newer archive replaces what it holds, and leaves the rest.
+    // A newer archive replaces the files that it contains, and leaves the rest.
     let newer = archive(&[("a/crane.md", b"# Crane\n\nThe crane Brindlewick lifts fifty.\n")]);
     let reply = put(&serving, "files/law.zip?unpack=true", None, &newer);
-    assert_eq!(job(&serving, &reply)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &reply)["stand"], "done");
     assert!(
         finds(&serving, "Brindlewick")
             && !finds(&serving, "Quillwort")
             && finds(&serving, "布林德尔")
     );
-    // What is no archive, or one made to do harm, is refused; nothing of it is left.
+    // A file that is no archive and a harmful archive are refused, and nothing of them is left.
     for (name, bytes) in [("no.zip", b"no archive".to_vec()), ("bomb.zip", bomb())] {
         let reply = put(&serving, &format!("files/{name}?unpack=true"), None, &bytes);
         assert_eq!(
@@ -100,10 +100,10 @@ fn the_files_of_an_archive_come_as_if_each_had_come_alone() {
     assert!(!place.path("base.uploads/bomb").exists());
 }
 
-/// Forty megabytes of zeros in forty kilobytes.
-/// What was sent and is not in the base is listed, indexed later or thrown away; what lay on the disk is read again by its name.
+/// Pending files are listed, indexed later or discarded. Files of the disk are read again by their
+/// names.
 #[test]
-fn what_waits_is_listed_and_taken_or_thrown_away() {
+fn pending_files_are_listed_indexed_or_discarded() {
     let place = Place::new();
     place.write("docs/here.md", "# Here\n\nThe winch Hollowmere stands here.\n");
     place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
@@ -115,7 +115,7 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
         let reply = put(&serving, &format!("files/{name}{hold}"), None, bytes);
         assert_eq!(reply.status, 200, "{reply:?}");
         if hold.is_empty() {
-            let failed = job(&serving, &reply)["failed"].clone();
+            let failed = wait_for_job(&serving, &reply)["failed"].clone();
             assert_eq!(failed[0]["sent_as"], "bad.pdf", "{failed:#}");
         }
     }
@@ -130,11 +130,11 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
     assert_eq!(discard("../docs/here.md").status, 400);
     assert!(place.path("docs/here.md").exists() && !place.path("base.uploads/b.md").exists());
     let index = |body: &Value| serving.post(&format!("{BASE}/index"), "", body);
-    let until = |reply: &Reply| {
+    let wait_for = |reply: &Reply| {
         let id = reply.json()["id"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
-        serving.until(&format!("{BASE}/jobs/{id}"), "", |job| job["stand"] == "done")
+        serving.wait_until(&format!("{BASE}/jobs/{id}"), "", |job| job["stand"] == "done")
     };
-    until(&index(&json!({"files": ["a/crane.md"]})));
+    wait_for(&index(&json!({"files": ["a/crane.md"]})));
     assert_eq!(sent()[0], line("a/crane.md", text.len(), true));
     let refused = discard("a/crane.md");
     assert_eq!((refused.status, refused.json()["code"].as_str()), (409, Some("in-base")));
@@ -146,7 +146,7 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
         .map(|file| (file["name"].as_str().unwrap(), file["sent_as"].as_str()))
         .collect();
     assert_eq!(called, [("base.uploads/a/crane.md", Some("a/crane.md")), ("docs/here.md", None)]);
-    // All that waits, at once; what is in the base stays.
+    // Discards all pending files at once; files of the base stay.
     assert_eq!(put(&serving, "files/c.md?hold=true", None, text).status, 200);
     let all = serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").json();
     assert_eq!(all, json!([line("bad.pdf", 11, false), line("c.md", text.len(), false)]));
@@ -154,26 +154,27 @@ fn what_waits_is_listed_and_taken_or_thrown_away() {
     // A folder has that name.
     let taken = put(&serving, "files/a?hold=true", None, text);
     assert_eq!((taken.status, taken.json()["code"].as_str()), (409, Some("name-taken")));
-    // It lay on the disk, and changed there.
+    // A file of the disk has changed.
     place.write("docs/here.md", "# Here\n\nThe winch Varnsund stands here.\n");
     assert_eq!(index(&json!({"known": ["docs/nothing.md"]})).status, 404);
-    until(&index(&json!({"known": ["docs/here.md"]})));
+    wait_for(&index(&json!({"known": ["docs/here.md"]})));
     assert!(finds(&serving, "Varnsund") && !finds(&serving, "Hollowmere"));
 }
 
+/// Forty megabytes of zeros in forty kilobytes.
 fn bomb() -> Vec<u8> {
     archive(&[("zeros.txt", &vec![0; 40 << 20])])
 }
 
-/// Jobs and searches share connections to models: those that a job opened must not die with it.
+/// Jobs and searches share connections to models: those that a job opened must not close with it.
 #[test]
-fn searches_are_answered_while_and_after_files_come() {
+fn searches_are_answered_during_and_after_uploads() {
     let stub = good_stub();
     let place = Place::with(&stub);
     let serving = place.serve(&[]);
-    let came =
+    let upload =
         put(&serving, "files/0.md", None, b"# Crane\n\nThe crane Quillwort lifts forty tons.\n");
-    assert_eq!(job(&serving, &came)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &upload)["stand"], "done");
     for round in 1..6 {
         let began = std::time::Instant::now();
         std::thread::scope(|threads| {
@@ -189,8 +190,8 @@ fn searches_are_answered_while_and_after_files_come() {
                 });
             }
             let text = format!("# Winch {round}\n\nThe winch {round} pulls {round} tons.\n");
-            let came = put(&serving, &format!("files/{round}.md"), None, text.as_bytes());
-            assert_eq!(job(&serving, &came)["stand"], "done");
+            let upload = put(&serving, &format!("files/{round}.md"), None, text.as_bytes());
+            assert_eq!(wait_for_job(&serving, &upload)["stand"], "done");
         });
         let took = began.elapsed();
         assert!(took < std::time::Duration::from_secs(30), "round {round} took {took:?}");
@@ -206,7 +207,7 @@ fn two_unicode_forms_of_a_name_are_two_files() {
     let send = |name: &str, word: &str| {
         let text = format!("# Crane\n\nThe crane {word} lifts.\n");
         let reply = put(&serving, &format!("files/{name}"), None, text.as_bytes());
-        assert_eq!(job(&serving, &reply)["stand"], "done", "{reply:?}");
+        assert_eq!(wait_for_job(&serving, &reply)["stand"], "done", "{reply:?}");
     };
     let delete = |name: &str, more: &str| {
         let path = format!("{BASE}/files?file=base.uploads/{name}{more}");
@@ -230,7 +231,7 @@ fn two_unicode_forms_of_a_name_are_two_files() {
     let base = std::fs::read(place.path("base/base.sqlite")).unwrap();
     let holds = |word: &str| base.windows(word.len()).any(|bytes| bytes == word.as_bytes());
     assert!(holds("Quillwort") && !holds("Brindlewick"));
-    // A newer version takes the place of the file with exactly its name.
+    // A newer version replaces the file with exactly its name.
     send(decomposed, "Brindlewick");
     send(composed, "Hollowmere");
     assert_eq!((names().len(), found()), (2, [false, true]));
@@ -238,35 +239,35 @@ fn two_unicode_forms_of_a_name_are_two_files() {
 }
 
 #[test]
-fn what_changes_in_a_watched_folder_is_found() {
+fn changes_in_a_watched_folder_are_found() {
     let place = Place::new();
     place.write("pikerag.toml", "[server]\nwatch = { default = [\"docs\", \"later\"] }\n");
     place.write("docs/crane.md", "# Crane\n\nThe crane Quillwort lifts forty tons.\n");
     let serving = place.serve(&["--offline"]);
-    let until = |word: &str, is_there: bool| {
+    let wait_for = |word: &str, is_there: bool| {
         let began = std::time::Instant::now();
         while finds(&serving, word) != is_there {
             assert!(began.elapsed() < std::time::Duration::from_mins(1), "{word} {is_there}");
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
     };
-    until("Quillwort", true);
+    wait_for("Quillwort", true);
     place.write("docs/new/winch.md", "# Winch\n\nThe winch Hollowmere pulls.\n");
-    until("Hollowmere", true);
-    // An empty folder may be a disk that is not there.
+    wait_for("Hollowmere", true);
+    // An empty folder may be a disk that is not mounted.
     place.write("docs/new/stays.md", "# Stays\n\nIt stays.\n");
     place.write("docs/crane.md", "# Crane\n\nThe crane Brindlewick lifts fifty tons.\n");
-    until("Brindlewick", true);
-    until("Quillwort", false);
+    wait_for("Brindlewick", true);
+    wait_for("Quillwort", false);
     std::fs::remove_file(place.path("docs/new/winch.md")).unwrap();
-    until("Hollowmere", false);
-    // A folder that was not there when the server came up.
+    wait_for("Hollowmere", false);
+    // A folder that did not exist when the server started.
     place.write("later/hoist.md", "# Hoist\n\nThe hoist Emberfold rises.\n");
-    until("Emberfold", true);
-    // A folder that is gone as a whole may be on a disk that is not there: nothing is taken out.
+    wait_for("Emberfold", true);
+    // A folder that is gone as a whole may be on a disk that is not mounted: nothing is removed.
     std::fs::rename(place.path("docs"), place.path("away")).unwrap();
     place.write("later/rope.md", "# Rope\n\nThe rope Larkspur holds.\n");
-    until("Larkspur", true);
+    wait_for("Larkspur", true);
     assert!(finds(&serving, "Brindlewick"));
     drop(serving);
     place.write("pikerag.toml", "[server]\nwatch = { nowhere = [\"docs\"] }\n");
@@ -274,7 +275,7 @@ fn what_changes_in_a_watched_folder_is_found() {
 }
 
 #[test]
-fn a_page_is_shown_as_people_see_it() {
+fn a_page_is_shown_as_a_picture() {
     let place = Place::new();
     place.write(
         "docs/open/manual.pdf",
@@ -323,7 +324,7 @@ fn a_page_is_shown_as_people_see_it() {
 }
 
 #[test]
-fn what_was_read_wrongly_is_mended_and_stays_so() {
+fn corrections_of_a_reading_are_applied_and_kept() {
     let place = Place::new();
     let pages: [&[&str]; 2] = [
         &["The crane Quillw0rt lifts forty tons."],
@@ -348,10 +349,10 @@ fn what_was_read_wrongly_is_mended_and_stays_so() {
             "{old}"
         );
     }
-    let mended = correct(&serving, "Quillw0rt lifts", "Quillwort hardly lifts");
-    assert_eq!(job(&serving, &mended)["stand"], "done");
+    let corrected = correct(&serving, "Quillw0rt lifts", "Quillwort hardly lifts");
+    assert_eq!(wait_for_job(&serving, &corrected)["stand"], "done");
     assert!(finds(&serving, "Quillwort") && !finds(&serving, "Quillw0rt"));
-    // What stands behind it keeps its page and its place.
+    // Text after the correction keeps its page and its position.
     let hits = serving.post(&format!("{BASE}/search"), "", &json!({"query": "Varnsund"})).json();
     let boxes = hits["hits"][0]["chunk"]["boxes"].as_array().unwrap().clone();
     let last = boxes.last().unwrap();
@@ -362,7 +363,7 @@ fn what_was_read_wrongly_is_mended_and_stays_so() {
     assert_eq!((under.as_str(), last["page"].as_u64()), (pages[1][0], Some(2)), "{boxes:?}");
     assert_eq!(text["corrections"][0]["old"], "Quillw0rt lifts");
     drop(serving);
-    // Whoever reads it again, the correction is made; also where the file moved.
+    // Each later reading applies the correction, even if the file has moved.
     std::fs::rename(place.path("docs/manual.pdf"), place.path("docs/moved.pdf")).unwrap();
     place.run_to(0, &["--offline", "--base", "base", "index", "--prune", "docs"]);
     let serving = place.serve(&["--offline"]);
@@ -370,7 +371,7 @@ fn what_was_read_wrongly_is_mended_and_stays_so() {
     let again = serving.post(&format!("{BASE}/index"), "", &json!({"files": [], "reread": true}));
     assert_eq!(again.status, 202);
     drop(serving);
-    // A newer version that says something else there: told, and read as it is.
+    // A newer version has other text there: this is reported, and the file is read as it is.
     place.write("docs/moved.pdf", pdf(&[&["The crane Brindlewick lifts fifty tons."]]));
     let newer = place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
     assert!(
@@ -380,17 +381,17 @@ fn what_was_read_wrongly_is_mended_and_stays_so() {
     );
     let serving = place.serve(&["--offline"]);
     assert!(finds(&serving, "Brindlewick"));
-    // Taken back, and read as the file has it.
+    // A removed correction is undone, and the text is that of the file.
     let path = format!("{BASE}/sources/{}/corrections", of(&serving));
     assert_eq!(serving.request("DELETE", &format!("{path}/2"), &[], b"").status, 404);
     let back = serving.request("DELETE", &format!("{path}/1"), &[], b"");
     assert_eq!(
-        (job(&serving, &back)["stand"].clone(), back.json()["corrections"].clone()),
+        (wait_for_job(&serving, &back)["stand"].clone(), back.json()["corrections"].clone()),
         (json!("done"), json!([]))
     );
-    // Forgotten with its file, to the last byte.
+    // A correction is forgotten with its file, to the last byte.
     let secret = correct(&serving, "fifty", "Zyxwortcanary");
-    assert_eq!(job(&serving, &secret)["stand"], "done");
+    assert_eq!(wait_for_job(&serving, &secret)["stand"], "done");
     drop(serving);
     place.run_to(0, &["--offline", "--base", "base", "delete", "--forget", "docs/moved.pdf"]);
     for entry in walkdir::WalkDir::new(place.path("base")) {
