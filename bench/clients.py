@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Do real clients understand the server? Their official packages speak to the real program over the example of `examples/maintenance`, without a model.
+"""Tests that real clients understand the server: their official packages call the real program over `examples/maintenance`, without a model.
 
     python3 bench/clients.py --program target/release/pikerag [--cache DIR] [--only NAME,…]
 
-Each client lives in an environment of its own below the cache, made once with pip. Exit code 0: all understood; 77: packages are not to be had.
+Each client has an environment of its own in the cache, which pip makes once. Exit code 0: all checks pass; 1: some fail; 77: packages are not available.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ROOT = HERE.parent.parent
 QUESTION = "How many repairs were due to brake wear?"
 FACT = "How thin may a brake lining be before it is replaced?"
 
-# By check: the packages of its environment.
+# The packages of each check's environment.
 PACKAGES = {
     "openai": ["openai==3.54.0"],
     "ollama": ["ollama==0.6.3"],
@@ -29,7 +29,7 @@ PACKAGES = {
     "llamaindex": ["llama-index-core==0.14.25"],
     "mcp": ["mcp==2.3.0"],
     "mcp-previous": ["mcp<2"],
-    # Without what its middleware does not use, which is most of it.
+    # Without the packages that its middleware does not use, which are most of them.
     "openwebui": ["--no-deps", "-r", str(ROOT / "bench/openwebui.txt")],
     "schemathesis": ["schemathesis==4.32.5"],
 }
@@ -58,7 +58,7 @@ def openai(url, _program):
     assert text == message.content and "quantitative" in thoughts and sources == 20 and usage is not None, (text, thoughts, sources)
     try:
         client.chat.completions.create(model="pikerag/no-such", messages=messages)
-        raise AssertionError("a method that there is not answered")
+        raise AssertionError("a method that does not exist answered")
     except APIStatusError as error:
         assert error.status_code == 400 and error.code == "no-such-method", error
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
@@ -83,9 +83,9 @@ def langchain(url, _program):
     from pikerag_langchain import PikeragRetriever
 
     model = ChatOpenAI(base_url=f"{url}/v1", api_key="none", model="pikerag")
-    told = model.invoke(QUESTION).content
+    whole = model.invoke(QUESTION).content
     streamed = "".join(str(chunk.content) for chunk in model.stream(QUESTION))
-    assert told.startswith("20 [1]") and streamed.startswith("20 [1]"), (told, streamed)
+    assert whole.startswith("20 [1]") and streamed.startswith("20 [1]"), (whole, streamed)
     documents = PikeragRetriever(url=url, k=3).invoke(FACT)
     assert any("6 mm" in document.page_content for document in documents), documents
     assert all(0 <= document.metadata["score"] <= 1 for document in documents)
@@ -106,7 +106,7 @@ def mcp(url, program):
 
     from mcp import StdioServerParameters
 
-    async def use(session, told):
+    async def use(session, counts):
         listed = await session.list_tools()
         tools = {tool.name for tool in listed.tools}
         assert tools == {"ask", "search", "get_chunk", "list_sources", "graph_neighbours"}, tools
@@ -126,22 +126,22 @@ def mcp(url, program):
         assert field(around, "structured_content", "structuredContent")["nodes"]
         wrong = await session.call_tool("ask", {"question": "???"})
         assert field(wrong, "is_error", "isError"), wrong
-        told.append(len(tools))
+        counts.append(len(tools))
 
     def field(value, *names):
         return next(getattr(value, name) for name in names if hasattr(value, name))
 
     async def everything():
-        told = []
+        counts = []
         stdio = StdioServerParameters(command=program, args=["--offline", "--base", os.environ["BASE"], "mcp"], env=dict(os.environ), cwd=os.environ["PLACE"])
         try:
             from mcp import Client
             from mcp.client.stdio import stdio_client
 
             async with Client(f"{url}/mcp") as client:
-                await use(client, told)
+                await use(client, counts)
             async with Client(stdio_client(stdio)) as client:
-                await use(client, told)
+                await use(client, counts)
         except ImportError:
             from mcp import ClientSession
             from mcp.client.stdio import stdio_client
@@ -150,21 +150,21 @@ def mcp(url, program):
             async with streamablehttp_client(f"{url}/mcp") as (read, write, _):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, told)
+                    await use(session, counts)
             async with stdio_client(stdio) as (read, write):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, told)
-        return told
+                    await use(session, counts)
+        return counts
 
     from importlib.metadata import version
 
-    told = asyncio.run(everything())
-    return f"mcp {version('mcp')}: {told[0]} tools over HTTP, {told[1]} over standard streams"
+    counts = asyncio.run(everything())
+    return f"mcp {version('mcp')}: {counts[0]} tools over HTTP, {counts[1]} over standard streams"
 
 
 def openwebui(_url, program):
-    """A process of its own: Open WebUI has its settings and its database from the environment."""
+    """Runs in a process of its own, because Open WebUI reads its settings and its database from the environment."""
     command = [sys.executable, ROOT / "bench/openwebui.py", "--program", program]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -172,7 +172,7 @@ def openwebui(_url, program):
 
 
 def schemathesis(url, _program):
-    """Whatever is sent, as the document allows it or not: no answer is the server's fault, and each is as the document says."""
+    """Sends requests that the document allows and others: no reply is an error of the server, and each fits the document."""
     import urllib.request
 
     def get(route, body=None):
@@ -194,7 +194,7 @@ def schemathesis(url, _program):
         config.write_text("[parameters]\n" + "".join(f'"{name}" = {json.dumps(values)}\n' for name, values in known.items()))
         command = [pathlib.Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run", f"{url}/openapi.json", "--url", url]
         command += ["--checks", "not_a_server_error,response_schema_conformance", "--max-examples", os.environ.get("EXAMPLES", "15"), "--workers", "1", "--seed", os.environ.get("SEED", "1"), "--no-color"]
-        # From the first key on every other request would need one.
+        # After the first key exists, every other request would need one.
         command += ["--exclude-operation-id", "post_api_v1_keys"]
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-6000:]
@@ -205,7 +205,7 @@ CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamainde
 
 
 def environment(cache, name):
-    """The Python of an environment with the packages of a check; `None` where they are not to be had."""
+    """The Python of an environment with the packages of a check; `None` if they are not available."""
     folder = cache / name
     python = folder / "bin/python"
     done = folder / "done"
@@ -258,7 +258,7 @@ def main():
                 python = environment(cache, name)
                 if python is None:
                     absent.append(name)
-                    print(f"{name}: not to be had", flush=True)
+                    print(f"{name}: packages are not available", flush=True)
                     continue
                 command = [python, HERE, "--program", program, "--check", name, "--url", url]
                 ran = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=180)

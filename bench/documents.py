@@ -1,33 +1,32 @@
 #!/usr/bin/env python3
-"""How well are real documents read? Compares `pikerag parse` with expected texts and other readers.
+"""Compares `pikerag parse` with expected texts and with other readers, on real documents.
 
     python3 bench/documents.py BINARY DATA [--json OUT] [--only TEXT] [--config FILE]
 
-BINARY is pikerag, DATA the folder with MANIFEST.tsv, the files, and what is expected of them in
-`expected/`. Standard library only; `pdftotext` and `soffice` are used where they are installed.
+BINARY is pikerag. DATA is the folder with MANIFEST.tsv, the files, and their expected texts in
+`expected/`. Standard library only; `pdftotext` and `soffice` are used if they are installed.
 
-What is measured, per file and as the median per format:
+Figures for each file, and the median for each format:
 
 * words: the share of the expected words that we find, counted with repetitions. A word is a run of
-  letters and digits after Unicode normalisation (NFKC) and case folding; Chinese, Japanese and Korean
-  characters count one by one. Marks of Markdown and HTML are taken off the expected text, words
-  that are divided at the end of a line are joined on both sides. `extra` is the share of our words
-  that are not expected (boilerplate, invented text). Where strings are expected instead of a text
-  (`*.contains.json`), it is the share of their words that lie in strings we hold whole.
-* words beside pdftotext (`-layout`) and LibreOffice (`--convert-to txt`): what they find of the
-  expected words; and, as `of theirs`, what we find of their words. Where nothing is expected, theirs
-  is the reference.
-* tables: the share of cells recovered. Of each expected table with at least two rows and columns,
-  each cell that is not empty counts as recovered if one table of ours has a cell of the same words
-  that stands in one row with the same row neighbour and in one column with the same column
-  neighbour. The row neighbour is the nearest filled cell to the left, or to the right for the
-  first; the column neighbour the nearest above, or below for the first. Where a cell has no
-  neighbour, that side is not asked.
-* order: three words in a row that occur once in both texts are marks; of all pairs of marks the
-  share that stand in the expected order (1 is the same order, 0.5 chance). Repeated for the files
-  with two columns, which are named in TWO_COLUMNS.
+  letters and digits after Unicode normalisation (NFKC) and case folding; each Chinese, Japanese or
+  Korean character counts as a word. Markdown and HTML marks are removed from the expected text;
+  words divided at the end of a line are joined on both sides. `extra` is the share of our words
+  that are not expected (boilerplate, invented text). If strings are expected instead of a text
+  (`*.contains.json`), the figure is the share of their words that lie in strings we find whole.
+* words beside pdftotext (`-layout`) and LibreOffice (`--convert-to txt`): the share of the expected
+  words that they find; and, as `of theirs`, the share of their words that we find. If nothing is
+  expected, their text is the reference.
+* tables: the share of cells recovered. It covers the filled cells of each expected table with at
+  least two rows and columns. A cell counts as recovered if one of our tables has a cell with the
+  same words, with the same row neighbour in its row and the same column neighbour in its column.
+  The row neighbour is the nearest filled cell to the left, or to the right for the first; the
+  column neighbour the nearest above, or below for the first. A missing neighbour is not checked.
+* order: three words in a row that occur once in both texts are marks. The figure is the share of
+  all pairs of marks in the expected order (1 is the same order, 0.5 chance). It is repeated for the
+  files with two columns, which TWO_COLUMNS names.
 
-Ends with 0 unless pikerag crashed on a file; the figures are the report.
+The exit code is 0 unless pikerag crashed on a file; the figures are the report.
 """
 import argparse, bisect, collections, csv, html, json, os, re, shutil, statistics, subprocess, sys
 import tempfile, unicodedata
@@ -45,7 +44,7 @@ def words(text):
 
 
 def unmarked(text):
-    """Markdown without its marks: comments, pictures, targets of links, tags, entities."""
+    """Markdown without comments, pictures, targets of links, tags and entities."""
     text = NO_WORDS.sub(" ", text)
     text = re.sub(r"\]\((?:[^()\s]|\([^()]*\))*\)", "] ", text)
     text = re.sub(r"</?[a-zA-Z][^<>\n]*>", " ", text)
@@ -100,7 +99,7 @@ def keyed(table):
 
 
 def cells(expected, ours):
-    """Cells expected, and cells recovered in the right row and column."""
+    """The number of expected cells, and of those recovered in the right row and column."""
     ours = [keyed(table) for table in ours]
     places = collections.defaultdict(list)
     for number, table in enumerate(ours):
@@ -146,10 +145,10 @@ def ours(binary, path, config, folder):
     command = [binary, "--json"] + (["--config", config] if config else []) + ["parse", path]
     done = run(command, cwd=folder)
     try:
-        said = json.loads(done.stdout)
+        parsed = json.loads(done.stdout)
     except ValueError:
         return None, (done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}")
-    return (None, said["refused"]) if "refused" in said else (said, None)
+    return (None, parsed["refused"]) if "refused" in parsed else (parsed, None)
 
 
 def pdftotext(path):
@@ -185,8 +184,8 @@ def judge(row, parsed, expected_path, file):
     if expected_path:
         raw = open(expected_path, encoding="utf-8-sig", errors="replace").read()
         if expected_path.endswith(".contains.json"):
-            said = json.loads(raw)
-            strings = [s for key in ("content_contains_all", "must_include") for s in said.get(key) or []]
+            rules = json.loads(raw)
+            strings = [s for key in ("content_contains_all", "must_include") for s in rules.get(key) or []]
             joined = " ".join(found)
             if strings:
                 lost = [s for s in strings if " ".join(words(unmarked(s))) not in joined]

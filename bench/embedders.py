@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""What does it cost to embed a paragraph, beside onnxruntime and sentence-transformers?
+"""Measures the cost of embedding a paragraph, beside onnxruntime and sentence-transformers.
 
     python3 bench/embedders.py BINARY WEIGHTS CORPUS [-n 150] [--rounds 3] [--python PYTHON] [--onnx FILE]
 
 BINARY is a release build of pikerag, WEIGHTS the folder of all-MiniLM-L6-v2, CORPUS a file of JSON lines with
-`title` and `text`, of which the first -n are embedded. PYTHON is an interpreter that has
-`pip install onnxruntime onnx tokenizers sentence-transformers`; what is absent is skipped, with a word. FILE keeps
-the weights as eight-bit ONNX (torch writes them, once); without it they are made for each run.
+`title` and `text`, of which the first -n are embedded. PYTHON is an interpreter with
+`pip install onnxruntime onnx tokenizers sentence-transformers`; absent packages are skipped, and the output names
+them. FILE keeps the weights as eight-bit ONNX (torch writes them once); without it they are made for each run.
 
 All embed the same texts, which pikerag makes of the corpus: first the paragraphs below their titles, and the titles;
-then the sentences, too. pikerag takes a sentence's vector from its paragraph's own pass, the others embed it by itself.
-First on one processor, then on all that this process may use; texts are cut at 256 tokens; by turns in one run.
-pikerag is timed as its users run it: `pikerag --offline index` into a fresh base, less the same with words alone. That
-holds reading the weights and storing the vectors. The others are warm: theirs are times of tokenizing and embedding,
-32 texts at a time, sorted by length. Their threads sleep while they wait: by default they spin, which doubled their
-processor time and more on a machine that others used, too. Each cell is the least and the median of the rounds.
+then the sentences, too. pikerag takes a sentence's vector from the pass of its paragraph; the others embed it separately.
+They run first on one processor, then on all that this process may use, in turn in one run. Texts are cut at 256 tokens.
+
+pikerag is timed as its users run it: `pikerag --offline index` into a fresh base, minus the same with words only. This
+includes reading the weights and storing the vectors. The others are warm: their times are of tokenizing and embedding, 32
+texts at a time, sorted by length. Their threads sleep while they wait. By default they spin, which more than doubled their
+processor time on a machine with other work. Each cell is the least and the median of the rounds.
 """
 import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 
 PARAGRAPHS, SENTENCES = "paragraphs and titles", "with sentences"
 PACKAGES = {"onnxruntime": "onnxruntime onnx tokenizers torch transformers", "sentence_transformers": "sentence-transformers"}
-# Says its name, then answers each name of a list of texts with the seconds that embedding them took.
+# Prints its name, then replies to the name of each list of texts with the seconds for embedding them.
 WORKER = r'''
 import json, os, sys, time
 kind, weights, onnx, lists = sys.argv[1:]
@@ -30,7 +31,7 @@ def export():
     class States(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            # Attention that is written out: it exports to plain products.
+            # Eager attention, because it exports to plain products.
             self.model = transformers.AutoModel.from_pretrained(weights, attn_implementation="eager")
         def forward(self, ids, mask, types):
             return self.model(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
@@ -80,7 +81,7 @@ for line in sys.stdin:
 
 
 class Pikerag:
-    """The product: a corpus into a fresh base."""
+    """The product: indexes a corpus into a fresh base."""
     def __init__(self, given, corpus, folder):
         self.binary, self.corpus, self.folder = os.path.abspath(given.binary), corpus, folder
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("PIKERAG_")}
@@ -92,15 +93,15 @@ class Pikerag:
         return done.stdout if done.returncode == 0 else sys.exit(f"pikerag ended with {done.returncode}: {done.stderr}")
 
     def index(self, base, what, embed):
-        """How many vectors it made, and the seconds: processor time, wall."""
+        """The number of new vectors, and the seconds: processor time, wall."""
         settings = os.path.join(self.folder, "settings.toml")
         with open(settings, "w", encoding="utf-8") as file:
             file.write(f"[index]\natoms = {['sentences'] if what == SENTENCES else []}\n[embed]\nkind = '{embed}'\n")
         before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        told = self.run("--offline", "--json", "--config", settings, "--base", base, "index", self.corpus)
+        output = self.run("--offline", "--json", "--config", settings, "--base", base, "index", self.corpus)
         wall, after = time.perf_counter() - wall, resource.getrusage(resource.RUSAGE_CHILDREN)
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return json.loads(told)["report"]["vectors"], [processor, wall]
+        return json.loads(output)["report"]["vectors"], [processor, wall]
 
     def timed(self, what, n_texts):
         with tempfile.TemporaryDirectory(dir=self.folder) as bases:
@@ -111,7 +112,7 @@ class Pikerag:
         return [both - without for both, without in zip(meaning, words)]
 
     def texts(self):
-        """What it embeds: lists of texts by name."""
+        """The texts that it embeds: lists by name."""
         base = os.path.join(self.folder, "texts")
         self.index(base, SENTENCES, "none")
         nodes = [json.loads(line) for line in self.run("--base", base, "export").splitlines()]
@@ -121,16 +122,16 @@ class Pikerag:
 
 
 class Worker:
-    """A Python package in a process of its own, loaded and warm; without a name where it is absent."""
+    """A Python package in a process of its own, loaded and warm; without a name if it is absent."""
     def __init__(self, given, kind, onnx, lists):
         n = str(len(os.sched_getaffinity(0)))
         env = os.environ | {"OMP_NUM_THREADS": n, "RAYON_NUM_THREADS": n, "OMP_WAIT_POLICY": "passive", "HF_HUB_OFFLINE": "1"}
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([given.python, "-c", WORKER, kind, os.path.abspath(given.weights), onnx, lists], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env)
-        self.name = self.heard("name")
+        self.name = self.receive("name")
 
-    def heard(self, key):
+    def receive(self, key):
         # Packages print lines of their own.
         lines = (line for line in self.process.stdout if line.startswith(f'{{"{key}"'))
         return next((json.loads(line)[key] for line in lines), None)
@@ -138,11 +139,11 @@ class Worker:
     def why(self):
         self.process.wait()
         self.errors.seek(0)
-        return (self.errors.read().strip().splitlines() or ["it gave no reason"])[-1]
+        return (self.errors.read().strip().splitlines() or ["no reason given"])[-1]
 
     def timed(self, what, n_texts):
         print(what, file=self.process.stdin, flush=True)
-        return self.heard("took") or sys.exit(f"{self.name}: {self.why()}")
+        return self.receive("took") or sys.exit(f"{self.name}: {self.why()}")
 
 
 def by_turns(n_rounds, runners, texts):
@@ -174,7 +175,7 @@ def main():
         with open(lists, "w", encoding="utf-8") as file:
             json.dump(texts, file)
         print(f"{n_paragraphs} paragraphs, {given.rounds} rounds; ms for a paragraph, least / median")
-        for processors in [every[-1:], every][-len(every):]:  # Once where there is one.
+        for processors in [every[-1:], every][-len(every):]:  # Once if there is only one.
             os.sched_setaffinity(0, processors)  # Children inherit it.
             workers = {kind: Worker(given, kind, onnx, lists) for kind in list(packages)}
             for kind in [kind for kind, worker in workers.items() if not worker.name]:

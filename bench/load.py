@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How does the server bear load? Cold start, memory, searches by several at once, the same while files come, and hundreds of streams.
+"""Measures a server under load: cold start, memory, parallel searches, the same while files are uploaded, and hundreds of streams.
 
     cargo bench -p pikerag-store --bench base -- busy      # makes the base: 100,000 chunks, 1,000,000 atoms, all with vectors
     python3 bench/load.py --program target/release/pikerag --large target/tmp/store-bench-v1-100000x10 --oha ~/.cargo/bin/oha
 
-Models are this script's: an embedder that answers at once, and a chat model that says the same to everybody after two seconds. Prints Markdown, or JSON.
+This script plays the models: an embedder that answers at once, and a chat model that gives everybody the same answer after two seconds. Prints Markdown, or JSON.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import threading
 import time
 import urllib.request
 
-# The embedder of the base, and the numbers of its vectors.
+# The embedder of the base, and the dimensions of its vectors.
 EMBEDDER, DIMENSIONS = "synthetic", 384
 SECONDS = 15
 BASE = "/api/v1/bases/default"
@@ -38,7 +38,7 @@ VECTORS = [unit(random.Random(seed)) for seed in range(64)]
 
 
 def word(draw):
-    """Five syllables, the n-th most frequent 1/n times as often as the first: as the texts of the base have them."""
+    """Five syllables. The n-th most frequent word is 1/n times as frequent as the first, as in the texts of the base."""
     rank, text = int(100_000 ** draw.random()) - 1, ""
     for _ in range(4):
         text += "bdfgklmnprtvwzjh"[rank % 16] + "aiou"[rank // 16 % 4]
@@ -51,7 +51,7 @@ def words(draw, n):
 
 
 class Server:
-    """The program as a server; `began` seconds after its start it answered."""
+    """The program as a server. It answered `began` seconds after its start."""
 
     def __init__(self, program, place):
         variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": str(place / "pikerag.toml")}
@@ -68,9 +68,9 @@ class Server:
         return json.load(urllib.request.urlopen(request, timeout=timeout))
 
     def memory(self, what="VmRSS"):
-        """MiB."""
-        told = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(told.split(what + ":")[1].split()[0]) // 1024
+        """Memory in MiB."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split(what + ":")[1].split()[0]) // 1024
 
     def __enter__(self):
         return self
@@ -81,13 +81,13 @@ class Server:
 
 
 def loaded(oha, url, bodies, concurrency):
-    """What oha saw: requests a second, milliseconds, and how many were not answered with 200."""
+    """The figures of oha: requests a second, milliseconds, and the number of replies other than 200."""
     command = [oha, "-z", f"{SECONDS}s", "-c", str(concurrency), "--no-tui", "--output-format", "json", "-m", "POST", "-T", "application/json", "-Z", bodies]
     ran = subprocess.run([*command, url], capture_output=True, text=True, timeout=SECONDS * 10, check=True)
-    told = json.loads(ran.stdout)
-    codes, ms = told["statusCodeDistribution"], told["latencyPercentiles"]
+    report = json.loads(ran.stdout)
+    codes, ms = report["statusCodeDistribution"], report["latencyPercentiles"]
     wrong = sum(count for code, count in codes.items() if code != "200")
-    return {"concurrency": concurrency, "a_second": told["summary"]["requestsPerSec"], "p50_ms": ms["p50"] * 1000, "p99_ms": ms["p99"] * 1000, "wrong": wrong}
+    return {"concurrency": concurrency, "a_second": report["summary"]["requestsPerSec"], "p50_ms": ms["p50"] * 1000, "p99_ms": ms["p99"] * 1000, "wrong": wrong}
 
 
 def searches(oha, server, place, by):
@@ -98,7 +98,7 @@ def searches(oha, server, place, by):
 
 
 def while_indexing(oha, server, place, by):
-    """Searches of sixteen while files of fifty passages come one after the other."""
+    """Searches of sixteen clients while files of fifty passages are uploaded one after the other."""
     stop, came, draw = threading.Event(), [], random.Random(8)
 
     def send():
@@ -117,30 +117,30 @@ def while_indexing(oha, server, place, by):
 
 
 def embedded(n):
-    """So many vectors, of a few that were drawn beforehand."""
+    """A reply with `n` vectors, of a few that were drawn beforehand."""
     data = [{"index": at, "embedding": random.choice(VECTORS)} for at in range(n)]
     return {"data": data, "usage": {"prompt_tokens": n}}
 
 
 async def model(reader, writer):
-    """A chat model that says the same to everybody after two seconds, and an embedder."""
+    """A chat model that gives everybody the same answer after two seconds, and an embedder."""
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         while head := await reader.readuntil(b"\r\n\r\n"):
             length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
             body = json.loads(await reader.readexactly(length))
             if "input" in body:
-                told = embedded(len(body["input"]))
+                content = embedded(len(body["input"]))
             else:
                 await asyncio.sleep(2)
-                said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
-                told = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
-            reply = json.dumps(told).encode()
+                answer = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
+                content = {"choices": [{"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+            reply = json.dumps(content).encode()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(reply), reply))
             await writer.drain()
 
 
 def models():
-    """The address of both, on a thread of their own."""
+    """Runs both models on a thread of their own; their address."""
     loop, found = asyncio.new_event_loop(), queue.Queue()
 
     async def serve():
@@ -153,15 +153,15 @@ def models():
 
 
 async def stream(url, question):
-    """Seconds to the end of one stream; it fails unless that is an answer."""
+    """Seconds to the end of one stream; fails unless the stream ends with an answer."""
     host, port = url.split("//")[1].split(":")
     began = time.perf_counter()
     reader, writer = await asyncio.open_connection(host, int(port))
     body = json.dumps({"model": "pikerag/naive-rag", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
     writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (host.encode(), len(body), body))
-    told = await asyncio.wait_for(reader.read(), 300)
+    reply = await asyncio.wait_for(reader.read(), 300)
     writer.close()
-    assert b" 200 OK" in told[:20] and b"forty tons" in told and b"[DONE]" in told and b'"error"' not in told, told[-2000:]
+    assert b" 200 OK" in reply[:20] and b"forty tons" in reply and b"[DONE]" in reply and b'"error"' not in reply, reply[-2000:]
     return time.perf_counter() - began
 
 
@@ -175,7 +175,7 @@ async def streams(server, n):
 
 
 def caught_up(server):
-    """Seconds for what the base leaves to indexing, a sentence and a title for each chunk: once, so that files that come are all there is to do."""
+    """Seconds for the work that the base leaves to indexing, a sentence and a title for each chunk. Done once, so that later only new files are left."""
     began = time.perf_counter()
     finished(server, server.get(f"{BASE}/files/first.md", b"# First\n\nThe first.\n", "PUT")["job"])
     return time.perf_counter() - began
@@ -207,28 +207,28 @@ def main():
         place = pathlib.Path(folder)
         prepared(given.large, place, given.streams)
         with Server(program, place) as server:
-            told = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.memory()}
+            figures = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.memory()}
             began = time.perf_counter()
             server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
-            told |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.memory()}
-            told["caught_up_s"] = caught_up(server)
-            told["peak_mib"] = server.memory("VmHWM")
+            figures |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.memory()}
+            figures["caught_up_s"] = caught_up(server)
+            figures["peak_mib"] = server.memory("VmHWM")
         with Server(program, place) as server:
             server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
-            ways = ("words", "meaning", "hybrid", "auto")
-            told["searches"] = [line for by in ways for line in searches(given.oha, server, place, by)]
-            told["searches"] += [while_indexing(given.oha, server, place, by) for by in ("hybrid", "auto")]
-            told["loaded_mib"] = server.memory("VmHWM")
+            strategies = ("words", "meaning", "hybrid", "auto")
+            figures["searches"] = [line for by in strategies for line in searches(given.oha, server, place, by)]
+            figures["searches"] += [while_indexing(given.oha, server, place, by) for by in ("hybrid", "auto")]
+            figures["loaded_mib"] = server.memory("VmHWM")
         with Server(program, place) as server:
-            told["streams"] = asyncio.run(streams(server, given.streams))
-    print(json.dumps(told, indent=2) if given.json else markdown(told))
+            figures["streams"] = asyncio.run(streams(server, given.streams))
+    print(json.dumps(figures, indent=2) if given.json else markdown(figures))
 
 
-def markdown(told):
-    lines = [f"binary {told['binary_mib']} MiB; first byte after {told['start_s'] * 1000:.0f} ms, with {told['idle_mib']} MiB; first search {told['first_search_s']:.1f} s, then {told['searched_mib']} MiB; under all searches below at most {told['loaded_mib']} MiB; indexing 100,000 sentences and titles took {told['caught_up_s']:.0f} s and at most {told['peak_mib']} MiB", ""]
+def markdown(figures):
+    lines = [f"binary {figures['binary_mib']} MiB; first byte after {figures['start_s'] * 1000:.0f} ms, with {figures['idle_mib']} MiB; first search {figures['first_search_s']:.1f} s, then {figures['searched_mib']} MiB; under all searches below at most {figures['loaded_mib']} MiB; indexing 100,000 sentences and titles took {figures['caught_up_s']:.0f} s and at most {figures['peak_mib']} MiB", ""]
     lines += ["| search | at once | meanwhile | a second | p50 ms | p99 ms | not 200 |", "| --- | ---: | --- | ---: | ---: | ---: | ---: |"]
-    lines += [f"| {one['by']} | {one['concurrency']} | {one['meanwhile']} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |" for one in told["searches"]]
-    streams = told["streams"]
+    lines += [f"| {one['by']} | {one['concurrency']} | {one['meanwhile']} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |" for one in figures["searches"]]
+    streams = figures["streams"]
     lines += ["", f"{streams['streams']} streams at once: all answered in {streams['seconds']:.1f} s, the slowest in {streams['slowest']:.1f} s; {streams['idle_mib']} MiB before, {streams['peak_mib']} MiB at most"]
     return "\n".join(lines)
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""How good are answers without a language model? Asks the questions of sets over documents of a company.
+"""Measures answers without a language model: asks the questions of sets over the documents of a company.
 
     python3 bench/offline.py BINARY SET… [--by SEARCH] [--words] [--json OUT] [--show]
 
 BINARY is pikerag; a SET is a folder with `docs/` and `questions.jsonl`, such as `examples/vellmarsh`.
 Each line of the questions has `question`, `answers`, `answerable`, `supporting` (the last one holds the
-answer) and `quote`, the passage that bears it. --words goes without an embedder, --by takes another search
-for the chunks, --show prints what was said to each question that went wrong. Standard library only.
+answer) and `quote`, the passage that supports it. --words uses no embedder, --by takes another search for
+the chunks, --show prints the reply to each question that went wrong. Standard library only.
 
-Of the questions that the documents answer: the share whose needed chunk is the first that the search finds,
-or among the first 5; whose first quote is right, or any quote is; and that are told wrongly that nothing was
-found. Of the others: the share that is told so. A quote is right if it lies in the passage that bears the
-answer or holds it, or if it is of the right document and holds an accepted answer of more than one character
-(but yes and no). Even and odd lines of a set are told apart, too.
+Figures for the answerable questions: the share whose needed chunk is the first hit of the search, or among the
+first 5; the share with a right first quote, or any right quote; and the share that wrongly gets "nothing found".
+For the others: the share that gets "nothing found". A quote is right if it lies in the supporting passage or
+contains it, or if it is from the right document and contains an accepted answer of more than one character
+(other than yes and no). Even and odd lines of a set also get figures of their own.
 """
 import argparse, json, os, re, subprocess, sys, tempfile
 
@@ -24,8 +24,8 @@ def plain(text):
     return MARKS.sub(" ", text).strip().lower()
 
 
-def bears(text, question):
-    """Whether these words bear the answer of a question."""
+def supports(text, question):
+    """Whether this text supports the answer of a question."""
     text, quote = plain(text), plain(question["quote"])
     if quote and (quote in text or (text in quote and 0.3 * len(quote) < len(text))):
         return True
@@ -51,11 +51,11 @@ def ask(binary, base, question, by):
     _, hits = run(search, base)
     places = [
         place for place, hit in enumerate(hits)
-        if is_of(hit["chunk"]["uri"], question) and bears(hit["chunk"]["text"], question)
+        if is_of(hit["chunk"]["uri"], question) and supports(hit["chunk"]["text"], question)
     ]
-    code, told = run(begin + ["ask", question["question"]], base)
-    citations = told["answer"]["citations"]
-    right = [is_of(it["uri"], question) and bears(it["quote"], question) for it in citations]
+    code, reply = run(begin + ["ask", question["question"]], base)
+    citations = reply["answer"]["citations"]
+    right = [is_of(it["uri"], question) and supports(it["quote"], question) for it in citations]
     return {
         "id": question["id"], "answerable": question["answerable"], "question": question["question"],
         "place": places[0] + 1 if places else None, "right": right, "not_found": code == NOT_FOUND,
@@ -67,15 +67,15 @@ def share(rows, holds):
     return f"{sum(bool(holds(row)) for row in rows):3} of {len(rows):2}"
 
 
-def tell(name, rows):
+def print_figures(name, rows):
     there, absent = [row for row in rows if row["answerable"]], [row for row in rows if not row["answerable"]]
     quoted = lambda row: not row["not_found"]
     print(
         f"{name:28} chunk@1 {share(there, lambda row: row['place'] == 1)}, @5 {share(there, lambda row: row['place'])};"
         f" first quote {share(there, lambda row: quoted(row) and row['right'][:1] == [True])},"
         f" any {share(there, lambda row: quoted(row) and any(row['right']))},"
-        f" told nothing {share(there, lambda row: row['not_found'])};"
-        f" not there and told so {share(absent, lambda row: row['not_found'])};"
+        f" wrongly nothing found {share(there, lambda row: row['not_found'])};"
+        f" rightly nothing found {share(absent, lambda row: row['not_found'])};"
         f" quotes {sum(len(row['quotes']) for row in there) / max(1, len(there)):.1f}"
     )
 
@@ -104,9 +104,9 @@ def main():
             rows = [ask(binary, base, question, given.by) for question in questions]
         name = os.path.basename(folder)
         everything[name] = rows
-        tell(name, rows)
-        tell("  even lines", rows[0::2])
-        tell("  odd lines", rows[1::2])
+        print_figures(name, rows)
+        print_figures("  even lines", rows[0::2])
+        print_figures("  odd lines", rows[1::2])
         for row in rows if given.show else []:
             is_right = row["not_found"] if not row["answerable"] else not row["not_found"] and row["right"][:1] == [True]
             if not is_right:

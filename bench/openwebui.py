@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Does Open WebUI understand the server? Its own middleware, with its own database, asks the real program over a small base, without a model; a list of events stands for the browser.
+"""Tests that Open WebUI understands the server: its own middleware and database call the real program over a small base, without a model. A list of events stands in for the browser.
 
     pip install --no-deps -r bench/openwebui.txt
     python3 bench/openwebui.py --program target/release/pikerag
 
-Exit code 0: all understood; 1: something is not; 77: Open WebUI is not to be had here.
+Exit code 0: all checks pass; 1: some fail; 77: Open WebUI is not available here.
 """
 
 import argparse
@@ -22,12 +22,12 @@ import tempfile
 import urllib.request
 from unittest.mock import MagicMock
 
-# Imported at the head of its modules, used by nothing that runs here.
+# Its modules import these packages, but nothing that runs here uses them.
 STUBS = "boto3 botocore httpx2 jsonschema langchain_classic langchain_text_splitters mcp numpy pycrdt re2 referencing tiktoken".split()
 ROWS = "order,date,fault\nMR-1,2024-01-05,brake wear\nMR-2,2024-02-03,hoist rope\nMR-3,2024-02-18,brake wear\nMR-4,2024-03-12,brake wear\n"
 SETTINGS = 'records = [{ name = "repair", description = "a repair", key = ["order"], fields = [{ name = "order" }, { name = "fault" }], model = false }]'
 PAGES = ["This manual names its authors.", "The counterweight of the Ostermoor crane weighs forty two tonnes."]
-# By question: the pages of its citations, counted from zero.
+# The pages of the citations of each question, counted from zero.
 QUESTIONS = {"How many repairs were due to brake wear?": [None] * 3, "How heavy is the counterweight of the Ostermoor crane?": [1]}
 
 
@@ -67,7 +67,7 @@ def fetched(url, body=None):
 
 
 async def checks(url):
-    """Each check's name, and what is wrong."""
+    """The name of each check, and its fault."""
 
     async def emit(_name, sent, room, **_):
         events.extend([sent["data"]] if room == "user:u" else [])
@@ -99,7 +99,7 @@ async def checks(url):
     await models.get_all_models(request, user=user)
     beside = dict.fromkeys([TASKS.TITLE_GENERATION, TASKS.TAGS_GENERATION, TASKS.FOLLOW_UP_GENERATION], True)
     for question, pages in QUESTIONS.items():
-        # A question in a chat of its own, as `process_chat` in Open WebUI's `main.py` has it.
+        # Each question has a chat of its own, as in `process_chat` of Open WebUI's `main.py`.
         asked = {"id": "q", "parentId": None, "role": "user", "content": question}
         history = {"messages": {"q": asked, "a": {"id": "a", "parentId": "q", "role": "assistant", "content": "", "model": "pikerag"}}, "currentId": "a"}
         await Chats.insert_new_chat(question, "u", ChatForm(chat={"title": "New Chat", "history": history}))
@@ -111,13 +111,13 @@ async def checks(url):
         await middleware.process_chat_response(await chat.generate_chat_completion(request, form, user), context)
         ran, kept = runs() - before, await Chats.get_message_by_id_and_message_id(question, "a")
         whole = fetched(f"{url}/v1/chat/completions", {"model": "pikerag", "messages": [{"role": "user", "content": question}]})
-        thoughts, told, sources, text = kept["output"][0], kept["output"][-1], of("source"), whole["choices"][0]["message"]["content"]
-        found.append(("answer", {told["content"][0]["text"], kept["content"]} != {text} and kept))
+        thoughts, answer, sources, text = kept["output"][0], kept["output"][-1], of("source"), whole["choices"][0]["message"]["content"]
+        found.append(("answer", {answer["content"][0]["text"], kept["content"]} != {text} and kept))
         found.append(("reasoning", (thoughts["type"], thoughts["status"]) != ("reasoning", "completed") or not thoughts["content"][0]["text"].count("\n") > 1))
         found.append(("usage", (kept.get("usage") or {}).get("total_tokens") != whole["usage"]["total_tokens"]))
         found.append(("sources", (sources != kept.get("sources") or not all(map(fits, sources)) or len(sources) != text.count("[")) and repr(sources)))
         found.append(("pages", [data["metadata"][0].get("page") for data in sources] != pages and repr(sources)))
-        # Citations.svelte makes one entry of sources with the same `metadata.source`: [n] opens the n-th. Where it is an address, that stands for the title, and google.com is asked for its icon.
+        # Citations.svelte makes one entry of sources with the same `metadata.source`: [n] opens the n-th. If it is an address, it replaces the title, and google.com is asked for its icon.
         entries = list(dict.fromkeys(names := [data["metadata"][0]["source"] for data in sources]))
         found.append(("numbers", [f"[{at}] opens another passage or none" for at, name in enumerate(names, 1) if entries[at - 1 : at] != [name]]))
         found.append(("titles", [name for name, data in zip(names, sources) if name.startswith("http") and not data["metadata"][0].get("external")]))
@@ -135,7 +135,7 @@ def main():
     arguments.add_argument("--program", default="target/debug/pikerag")
     program = pathlib.Path(arguments.parse_args().program).resolve()
     with tempfile.TemporaryDirectory() as folder:
-        # As its slim image, which needs no vector store, and as its own command line starts it.
+        # As in its slim image, which needs no vector store, and as its own command line starts it.
         os.environ |= {"DATA_DIR": folder, "USE_SLIM_DOCKER": "true", "FROM_INIT_PY": "true", "WEBUI_SECRET_KEY": "check"}
         logging.disable(logging.CRITICAL)
         sys.meta_path.insert(0, Stubs())
@@ -143,7 +143,7 @@ def main():
             with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
                 import open_webui.utils.middleware  # noqa: F401
         except ImportError as error:
-            return print(f"Open WebUI is not to be had: {error}") or 77
+            return print(f"Open WebUI is not available: {error}") or 77
         server, url = serve(program, pathlib.Path(folder))
         try:
             found = asyncio.run(asyncio.wait_for(checks(url), 300))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How does the retrieval endpoint of a peer bear the same load? Chroma's server, which searches vectors alone, over as many made-up passages as `bench/load.py` asks.
+"""Puts the same load as `bench/load.py` on the retrieval endpoint of a peer: Chroma's server, which searches vectors only, over as many made-up passages.
 
     python3 -m venv peer && peer/bin/pip install chromadb==1.5.9
     peer/bin/python bench/peer.py --oha ~/.cargo/bin/oha
 
-Its index is approximate (HNSW); queries come as vectors, nothing is embedded. Prints Markdown.
+Its index is approximate (HNSW). Queries come as vectors, so nothing is embedded. Prints Markdown.
 """
 
 import argparse
@@ -27,7 +27,7 @@ BATCH = 1000
 
 
 def server(folder):
-    """The server, once it answers, and the seconds that took."""
+    """Starts the server and waits until it answers; the process, a client, and the seconds."""
     program = pathlib.Path(sys.executable).with_name("chroma")
     began = time.perf_counter()
     process = subprocess.Popen([program, "run", "--path", folder, "--port", str(PORT)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Holds the end of public series back, asks what will be, and compares the forecasts with what came.
+"""Holds back the end of public series, asks for forecasts, and compares them with the real values.
 
     cargo build --release
     python3 bench/series.py --program target/release/pikerag
 
-Each series is cut at several origins; the file up to the origin is indexed with all other files of its set, and a question in
-English or Chinese (by turns) asks for the next periods. No model is used. Prints a Markdown table: questions with a forecast of
-the right series, the share of what came that lies within the 80 % interval, and the mean absolute error in multiples of that of
-a naive forecast on the same points: the value of the same season a year before, or the last value where there are no seasons.
+Each series is cut at several origins. The file up to the origin is indexed with all other files of its set, and a question in
+English or Chinese (in turn) asks for the next periods. No model is used. The output is a Markdown table: the questions with a
+forecast of the right series, the share of real values within the 80 % interval, and the mean absolute error as a multiple of the
+error of a naive forecast on the same points. The naive forecast is the value of the same season a year before, or the last value
+if there are no seasons.
 
-The truth is worked out from the file with the standard library. A forecast is of the right series where its past is that of the
-file, period by period. Needs nothing but Python.
+The true values are computed from the file with the standard library. A forecast is of the right series if its past equals that of
+the file, period by period. Needs nothing but Python.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from tables import EXAMPLES, run
 
 
 class Series:
-    """A column of a file by period, its questions, and how many periods are held back."""
+    """A column of a file by period, its questions, and the number of periods that are held back."""
 
     def __init__(self, file, time, value, step, function, ahead, origins, questions, where=None):
         self.file, self.time, self.value, self.step, self.function = file, time, value, step, function
@@ -79,7 +80,7 @@ def number(cell, separator):
 
 
 def period(cells, step):
-    """A period as answers name it: `2013`, `2013-Q3`, `2013-07`."""
+    """The name of a period in answers: `2013`, `2013-Q3`, `2013-07`."""
     if len(cells) == 2:
         year, part = int(cells[0]), int(cells[1])
         month = 3 * part if step != "month" else part
@@ -113,7 +114,7 @@ def read(series, path):
 
 
 def naive(known, at, season):
-    """The value of the same season a year before the period `at` steps ahead; else the last one."""
+    """The value of the same season a year before the period `at` steps ahead, or the last value."""
     back = season - (at - 1) % season
     return known[-back] if back <= len(known) else known[-1]
 
@@ -152,9 +153,9 @@ def main():
                 if indexed.returncode:
                     raise SystemExit(indexed.stderr)
                 question = series.questions[turn % 2]
-                told = json.loads(run(program, place, "--json", "ask", question).stdout or "{}")
+                reply = json.loads(run(program, place, "--json", "ask", question).stdout or "{}")
             asked += 1
-            answer = told.get("answer") or {}
+            answer = reply.get("answer") or {}
             forecast = (answer.get("worked") or {}).get("forecast")
             past = {one["period"]: one["value"] for one in (forecast or {}).get("past", [])}
             is_right = bool(past) and list(past)[-1] == known[-1] and all(
@@ -164,7 +165,7 @@ def main():
             )
             if not is_right:
                 if not given.quiet:
-                    print(f"<!-- {question}: {answer.get('text', told)!s:.200} -->")
+                    print(f"<!-- {question}: {answer.get('text', reply)!s:.200} -->")
                 continue
             right += 1
             values = [truth[label] for label in known]

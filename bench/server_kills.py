@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Kills the server at random moments amid uploads, deletes, jobs, questions and changes of keys, and checks what it acknowledged.
+"""Kills the server at random moments during uploads, deletes, jobs, questions and changes of keys, and checks what it acknowledged.
 
     cargo build --release && python3 bench/server_kills.py --program target/release/pikerag --kills 1000
 
-After each kill the server is started again, and once it is idle: every acknowledged file is found, no text that was
-forgotten is found or lies in any file of the base, no revoked key opens anything, every key that was made does, each key
-was charged at least what its calls cost, and no key with a cap paid more. The models are a stub within this script that
-counts what it is owed. `--after-kill COMMAND` runs a shell command between each kill and the next start, such as one that
-loses the power of the file system in which `--place FOLDER` lies. Prints one line of JSON; the exit code is 1 where
-anything was lost.
+After each kill the server starts again. Once it is idle, the script checks: every acknowledged file is found; no forgotten
+text is found or lies in any file of the base; no revoked key works, and every key that was made does; each key was charged
+at least the cost of its calls, and no key with a cap paid more. A stub within this script plays the models and counts what
+it is owed. `--after-kill COMMAND` runs a shell command between each kill and the next start, for example one that
+simulates a loss of power for the file system of `--place FOLDER`. Prints one line of JSON; the exit code is 1 if anything was lost.
 """
 
 import argparse
@@ -53,7 +52,7 @@ class Models(ThreadingHTTPServer):
 
 
 class Model(BaseHTTPRequestHandler):
-    """Replies to all calls, and counts what each key owes for them: a question names its key's word."""
+    """Replies to all calls, and counts what each key owes for them: a question contains the word of its key."""
 
     protocol_version = "HTTP/1.1"
     lock, owed, embedding_tokens = threading.Lock(), {}, 5
@@ -68,9 +67,9 @@ class Model(BaseHTTPRequestHandler):
             reply = {"data": data, "model": "stub-embedding", "usage": usage}
         else:
             time.sleep(random.uniform(0, 0.05))
-            said = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": [], "questions": ["What does the crane lift?"]})
+            answer = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": [], "questions": ["What does the crane lift?"]})
             usage = {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}
-            reply = {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}], "usage": usage}
+            reply = {"choices": [{"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}], "usage": usage}
         sent = json.dumps(reply).encode()
         try:
             self.send_response(200)
@@ -131,7 +130,7 @@ class State:
         self.lock = threading.Lock()
         self.files, self.forgotten, self.forgetting = {}, set(), set()
         self.keys, self.revoked = {}, {}
-        # Identifiers of keys that ask, by the words that their questions hold; the last one asks.
+        # Identifiers of keys for questions, by the words of their questions; the last key is in use.
         self.askers, self.asker, self.questions = {}, None, iter(range(10**9))
         self.statuses = {}
 
@@ -143,7 +142,7 @@ class State:
 
 
 def word(number):
-    """Six syllables that no other number has."""
+    """A word of six syllables that belongs to this number only."""
     text = ""
     for _ in range(6):
         text += "bdfgklmnprtvwzjh"[number % 16] + "aiou"[number // 16 % 4]
@@ -174,7 +173,7 @@ def forget(server, state, admin, draw):
         if status == 200:
             state.forgotten.add(text)
         elif 0 < status < 500:
-            # It was not in the base yet. After an error of the server nobody knows how far it came.
+            # It was not in the base yet. After an error of the server it is unknown how far the deletion came.
             state.files[name] = text
         if 0 < status < 500:
             state.forgetting.discard(text)
@@ -241,7 +240,7 @@ def idle(server, admin):
         if status == 200 and not any(job["stand"] in ("waiting", "running") for job in jobs):
             return
         time.sleep(0.1)
-    raise SystemExit(f"jobs do not end: {body[:500]}")
+    raise SystemExit(f"the jobs do not end: {body[:500]}")
 
 
 def finds(server, admin, text):
@@ -267,10 +266,10 @@ def check(server, state, admin, place, faults, draw):
     for name, key in some(state.revoked.items()):
         # Many wrong keys in a minute get 429 instead of 401.
         if server.call("GET", "/api/v1/bases", key)[0] == 200:
-            faults.setdefault("revoked and good", name)
+            faults.setdefault("a revoked key works", name)
     for name, key in some(state.keys.items()):
         if server.call("GET", "/api/v1/bases", key)[0] != 200:
-            faults.setdefault("made and no good", name)
+            faults.setdefault("a key does not work", name)
     charges(server, state, admin, faults)
 
 
@@ -299,10 +298,10 @@ def main():
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=1.5, help="until a kill, at most")
-    parser.add_argument("--embedding-tokens", type=int, default=5, help="what an embedding costs")
+    parser.add_argument("--seconds", type=float, default=1.5, help="the longest time until a kill")
+    parser.add_argument("--embedding-tokens", type=int, default=5, help="tokens of an embedding")
     parser.add_argument("--place", help="an empty folder for the base and the keys")
-    parser.add_argument("--log", help="a file for what the servers say; else one in that folder")
+    parser.add_argument("--log", help="a file for the output of the servers; by default one in that folder")
     parser.add_argument("--after-kill", help="a shell command to run after each kill")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
@@ -322,10 +321,10 @@ def main():
         make = [program, "--json", "keys", "make", "admin", "--scope", "admin"]
         made = subprocess.run(make, cwd=place, env=variables(place), stdout=subprocess.PIPE, text=True, check=True)
         admin = json.loads(made.stdout)["key"]
-        numbers, told = iter(range(1, 10**9)), set()
+        numbers, reported = iter(range(1, 10**9)), set()
         for kill in range(options.kills):
             server, stop = Server(program, place, log), threading.Event()
-            # Questions alone, forgetting alone, and both.
+            # Only questions, only forgetting, or both.
             kinds, uploads = draw.choice([(True, False), (False, True), (True, True)]), iter(range(10**9))
             threads = [
                 threading.Thread(target=work, args=(server, state, admin, stop, draw.random(), numbers, uploads, *kinds))
@@ -333,9 +332,9 @@ def main():
             ]
             for thread in threads:
                 thread.start()
-            # Forgetting writes the whole base again, which takes longer than all else.
+            # Forgetting rewrites the whole base, which takes longer than anything else.
             time.sleep(draw.uniform(0.05, options.seconds * (1 if kinds[0] else 4)))
-            # First, so that nobody asks a dead server to forget files, which then count as neither kept nor forgotten.
+            # Stops the clients first: files that a dead server is asked to forget would count as neither kept nor forgotten.
             stop.set()
             server.kill()
             for thread in threads:
@@ -347,9 +346,9 @@ def main():
                 check(server, state, admin, place, faults, draw)
             finally:
                 server.kill()
-            for fault in set(faults) - told:
+            for fault in set(faults) - reported:
                 print(f"after kill {kill + 1}: {fault}: {faults[fault]}", file=sys.stderr)
-            told |= set(faults)
+            reported |= set(faults)
             if len(faults) >= 20:
                 break
             if kill % 20 == 19:

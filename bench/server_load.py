@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Puts load on two servers in turn and compares them: searches and questions by 1 to 256 clients; then small searches while all else goes on.
+"""Puts load on two servers in turn and compares them: searches and questions of 1 to 256 clients, then small searches during all other work.
 
     cargo build --release
     python3 bench/server_load.py --program target/release/pikerag --before OLD/target/release/pikerag
 
-Each program has a base of its own with the same documents, indexed by itself. For each line of the table the two programs
-take turns, so that other work on the machine meets both. The model is a stub in a process of its own; processor time is
-counted apart for the server and for the clients (this process). Every request must end in 200, or in 429 or 503 with
-`Retry-After`; anything else counts as wrong. The mixed case measures small searches of 4 clients while 8 exports are open
-and unread, 50 files are uploaded, 60 pages are drawn and another process holds the writer's lock for 25 s. Needs nothing
-but Python, and Linux for the figures. Prints Markdown, or JSON; the exit code is 1 if a request of `--program` went wrong.
+Each program has a base of its own with the same documents, which it indexes itself. The two programs take turns for each
+line of the table, so that other work on the machine affects both. The model is a stub in a process of its own. Processor
+time is counted separately for the server and for the clients (this process). Every request must end in 200, or in 429 or
+503 with `Retry-After`; anything else counts as wrong. The mixed case measures small searches of 4 clients while 8 exports
+are open and unread, 50 files are uploaded, 60 pages are drawn and another process holds the writer's lock for 25 s. Needs
+nothing but Python, and Linux for the figures. Prints Markdown, or JSON; the exit code is 1 if a request of `--program`
+went wrong.
 """
 
 import argparse
@@ -129,7 +130,7 @@ class Client:
         self.server, self.tally, self.reader, self.writer = server, tally, None, None
 
     async def send(self, method, path, body, patience=120):
-        """Sends one request; a refused client pauses as it is told, for a second at most."""
+        """Sends one request; a refused client pauses as `Retry-After` says, for a second at most."""
         began = time.perf_counter()
         try:
             status, pause = await asyncio.wait_for(self.exchange(method, path, body), patience)
@@ -165,7 +166,7 @@ class Client:
 
 
 def summed(tally, seconds):
-    """Throughput, percentiles of what was answered, and how often each status came."""
+    """Throughput, percentiles of the answered requests, and the number of each status."""
     took = sorted(spent * 1000 for status, spent, _ in tally if status == 200) or [float("nan")]
     statuses = {}
     for status, _, _ in tally:
@@ -193,7 +194,7 @@ async def clients(server, kind, count, until, tally, unique=False):
 
 
 async def measure(server, kind, count, seconds):
-    # From here on VmHWM counts again.
+    # Resets VmHWM, so that it counts from here on.
     pathlib.Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
     spent, own, began, tally, handles = server.figures()[0], time.process_time(), time.perf_counter(), [], 0
     load = asyncio.ensure_future(clients(server, kind, count, began + seconds, tally))
@@ -223,7 +224,7 @@ async def export_unread(server, seconds):
 
 
 async def mixed(server, parts, seconds=30):
-    """Small searches of 4 clients while the `parts` go on, and alone: before that and after it."""
+    """Small searches of 4 clients during the `parts`, and alone, before and after them."""
     idle, busy, others, tasks, holder = [], [], {"upload": [], "page": []}, [], None
     await clients(server, "search", 4, time.perf_counter() + 10, idle, unique=True)
     source = next(one["id"] for one in server.get(f"{BASE}/sources") if one["uri"].endswith("manual.pdf"))
@@ -248,9 +249,9 @@ async def mixed(server, parts, seconds=30):
         await asyncio.to_thread(holder.join)
     await asyncio.to_thread(server.idle)
     await clients(server, "search", 4, time.perf_counter() + 10, idle, unique=True)
-    told = {"idle": summed(idle, 20), "busy": summed(busy, whole)} | {name: summed(tally, whole) for name, tally in others.items() if tally}
-    ratio, wrong = round(told["busy"]["p99_ms"] / told["idle"]["p99_ms"], 2), sum(one["wrong"] for one in told.values())
-    return {"program": server.name, "parts": parts, **told, "exports": [task.result() for task in exports], "ratio": ratio, "wrong": wrong}
+    sums = {"idle": summed(idle, 20), "busy": summed(busy, whole)} | {name: summed(tally, whole) for name, tally in others.items() if tally}
+    ratio, wrong = round(sums["busy"]["p99_ms"] / sums["idle"]["p99_ms"], 2), sum(one["wrong"] for one in sums.values())
+    return {"program": server.name, "parts": parts, **sums, "exports": [task.result() for task in exports], "ratio": ratio, "wrong": wrong}
 
 
 async def run(given, servers):
@@ -272,16 +273,16 @@ async def run(given, servers):
     return {"seconds": given.seconds, "lines": lines, "mixed": mixes}
 
 
-def markdown(told):
+def markdown(figures):
     rows = ["| what | clients | program | a second | p50 ms | p99 ms | 429/503 | wrong | server s | clients s | peak MiB | handles |", "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     names = ("kind", "clients", "program", "a_second", "p50_ms", "p99_ms", "refused", "wrong", "server_s", "client_s", "peak_mib", "handles")
-    rows += ["| " + " | ".join(str(line[name]) for name in names) + " |" for line in told["lines"]]
+    rows += ["| " + " | ".join(str(line[name]) for name in names) + " |" for line in figures["lines"]]
     rows += ["", "| mixed: small searches of 4 clients | program | p50 idle | p99 idle | p50 then | p99 then | longest | p99 ratio | uploads | pages | exports | wrong |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | ---: |"]
-    for one in told["mixed"]:
+    for one in figures["mixed"]:
         counted = lambda name: ", ".join(f"{count} × {status}" for status, count in one[name]["statuses"].items()) if name in one else "–"
         exports = ", ".join(f"{one['exports'].count(status)} × {status}" for status in sorted(set(one["exports"]))) or "–"
-        figures = (one["idle"]["p50_ms"], one["idle"]["p99_ms"], one["busy"]["p50_ms"], one["busy"]["p99_ms"], one["busy"]["max_ms"], one["ratio"])
-        rows.append(f"| {', '.join(one['parts'])} | {one['program']} | " + " | ".join(map(str, figures)) + f" | {counted('upload')} | {counted('page')} | {exports} | {one['wrong']} |")
+        columns = (one["idle"]["p50_ms"], one["idle"]["p99_ms"], one["busy"]["p50_ms"], one["busy"]["p99_ms"], one["busy"]["max_ms"], one["ratio"])
+        rows.append(f"| {', '.join(one['parts'])} | {one['program']} | " + " | ".join(map(str, columns)) + f" | {counted('upload')} | {counted('page')} | {exports} | {one['wrong']} |")
     return "\n".join(rows)
 
 
@@ -292,8 +293,8 @@ def main():
     arguments.add_argument("--seconds", type=float, default=10, help="for each line")
     arguments.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64, 256])
     arguments.add_argument("--documents", type=int, default=400)
-    arguments.add_argument("--apart", action="store_true", help="each part of the mixed case alone, too")
-    arguments.add_argument("--mixed-before", action="store_true", help="the mixed case for both programs")
+    arguments.add_argument("--apart", action="store_true", help="also run each part of the mixed case alone")
+    arguments.add_argument("--mixed-before", action="store_true", help="run the mixed case for both programs")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
     receiver, sender = multiprocessing.Pipe(False)
@@ -306,9 +307,9 @@ def main():
             servers.append(Server(name, str(pathlib.Path(program).resolve()), pathlib.Path(folder, name), given.documents, address))
             stack.callback(servers[-1].process.wait, 90)
             stack.callback(servers[-1].process.terminate)
-        told = asyncio.run(run(given, servers))
-    print(json.dumps(told, indent=1) if given.json else markdown(told))
-    wrong = [line for line in told["lines"] + told["mixed"] if line["program"] == "new" and line["wrong"]]
+        figures = asyncio.run(run(given, servers))
+    print(json.dumps(figures, indent=1) if given.json else markdown(figures))
+    wrong = [line for line in figures["lines"] + figures["mixed"] if line["program"] == "new" and line["wrong"]]
     return 1 if wrong else 0
 
 

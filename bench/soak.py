@@ -5,8 +5,9 @@ time, as JSON.
     cargo build --release
     python3 bench/soak.py --program target/release/pikerag --minutes 60 > soak.json
 
-Models are played by the stub of the tests where `--stub` names it (`cargo build --release -p pikerag-test-support --example stub`,
-then `--stub target/release/examples/stub`), else by a small server within this script. Needs nothing but Python, and Linux for the figures.
+The stub of the tests plays the models if `--stub` names it (`cargo build --release -p pikerag-test-support --example stub`,
+then `--stub target/release/examples/stub`); otherwise a small server within this script does. Needs nothing but Python, and
+Linux for the figures.
 """
 
 import argparse
@@ -26,7 +27,7 @@ PORTS = ["Hamburg", "Rotterdam", "Shanghai", "Genoa", "Gdansk"]
 
 
 class Model(BaseHTTPRequestHandler):
-    """Replies as OpenAI's servers do: vectors by the words of a text, and an answer that is always the same."""
+    """Replies as OpenAI's servers do: with vectors that depend on the text, and always the same answer."""
 
     protocol_version = "HTTP/1.1"
 
@@ -74,7 +75,7 @@ def figures(process, folder):
 
 
 class Load:
-    """Clients that ask, search, look, upload and go away, until they are told to stop."""
+    """Clients that ask, search, export, upload and disconnect, until `stopped` is set."""
 
     def __init__(self, address, clients):
         self.address, self.stopped = address, threading.Event()
@@ -126,7 +127,7 @@ class Load:
         return response.status
 
     def took(self):
-        """Statuses and times since the last look."""
+        """Statuses and times since the last call."""
         with self.lock:
             statuses, seconds = self.statuses, sorted(self.seconds)
             self.statuses, self.seconds = {}, []
@@ -139,7 +140,7 @@ def main():
     parser.add_argument("--program", default="target/release/pikerag")
     parser.add_argument("--stub", help="target/release/examples/stub")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--every", type=float, default=10, help="seconds between two looks")
+    parser.add_argument("--every", type=float, default=10, help="seconds between two measurements")
     parser.add_argument("--clients", type=int, default=16)
     arguments = parser.parse_args()
     program = str(pathlib.Path(arguments.program).resolve())
@@ -182,7 +183,7 @@ def main():
             load.stopped.set()
             for thread in load.threads:
                 thread.join(10)
-            # What was taken for the load is given back.
+            # The server gives back what it took for the load.
             time.sleep(15)
             looks.append({"at_s": round(time.monotonic() - began), "idle": True, **figures(serving.pid, folder), **load.took()})
             json.dump({"clients": arguments.clients, "looks": looks}, sys.stdout, indent=1)

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""How fast are documents read, beside `pdftotext` and one Python reader per format?
+"""Measures how fast documents are read, beside `pdftotext` and one Python reader for each format.
 
     python3 bench/speed.py BINARY DATA [--python PYTHON] [--repeat 3]
 
 BINARY is a release build of pikerag, DATA the folder with MANIFEST.tsv. All files of a format are
-read one after the other, `--repeat` times each; the fastest time of each file counts. pikerag is
-timed as its users run it: `pikerag --json parse FILE`, with the start of the program and of its
-limited child, and again with the time that a file of one line takes taken off. `pdftotext` is timed with its start too. The Python readers run in one process with
-their modules loaded beforehand, so their times are of reading alone. Pages are those that `pdfinfo`
-or the reader itself counts. PYTHON is an interpreter that has some of pypdf, python-docx,
-python-pptx, openpyxl, beautifulsoup4, striprtf, odfpy; one that is absent is skipped, with a word.
+read one after the other, `--repeat` times each; the fastest time of each file counts.
+
+pikerag is timed as its users run it: `pikerag --json parse FILE`, with the start of the program and
+of its limited child. A second line subtracts the time for a file of one line. `pdftotext` is timed
+with its start, too. The Python readers run in one process with their modules loaded beforehand, so
+their times are of reading alone. `pdfinfo` counts the pages. PYTHON is an interpreter with some of
+pypdf, python-docx, python-pptx, openpyxl, beautifulsoup4, striprtf, odfpy; absent ones are skipped,
+and the output names them.
 """
 import argparse, collections, csv, json, os, shutil, subprocess, sys, tempfile, time
 
@@ -95,7 +97,7 @@ def pages_of(path):
 
 
 def python_times(python, name, repeat, files):
-    # In a file of no module's name: `csv.py` here would hide the real one.
+    # The file must not have the name of a module: `csv.py` here would hide the real one.
     with tempfile.TemporaryDirectory() as folder:
         script = os.path.join(folder, "reader_of_documents.py")
         open(script, "w").write(READER)
@@ -145,7 +147,7 @@ def main():
         pages = {path: pages_of(path) for path in paths}
         own = {path: timed([binary, "--json", "parse", path], options.repeat, cwd=start.name) for path in paths}
         print(line(name, "pikerag", own, sizes, pages), flush=True)
-        # What reading alone takes, to set beside readers that are loaded already.
+        # The time of reading alone, for the comparison with readers that are loaded already.
         alone = {path: took and max(took - (floor or 0), 1e-4) for path, took in own.items()}
         if name != "pdf":
             print(line(name, "pikerag, start taken off", alone, sizes, pages), flush=True)

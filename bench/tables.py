@@ -5,8 +5,8 @@
     python3 bench/tables.py --program target/release/pikerag --set main
     python3 bench/tables.py --program target/release/pikerag --set apart --quiet
 
-Prints a Markdown table by language, and the answers that are not right unless `--quiet`. What counts as right is said in
-examples/tables/README.md. Needs nothing but Python.
+Prints a Markdown table by language, and all answers that are not right unless `--quiet` is given. examples/tables/README.md says
+what counts as right. Needs nothing but Python.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import tempfile
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples" / "tables"
 NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-# Cells that a lead may have before it is a list and no answer to a question for one thing.
+# The largest number of cells in an answer to a question for one thing; more cells are a list.
 CELLS = 4
 
 
@@ -35,9 +35,9 @@ def numbers(text):
 
 
 def lead(text):
-    """What stands before the last bracket, which says what was understood."""
+    """The text before the last bracket, which contains the interpretation."""
     cut = [at for at in (text.rfind(" ("), text.rfind("（")) if 0 < at]
-    # Brackets within brackets belong to what was understood.
+    # Brackets within brackets belong to the interpretation.
     depth, start = 0, len(text)
     for at in range(len(text) - 1, -1, -1):
         depth += text[at] in ")）"
@@ -49,9 +49,9 @@ def lead(text):
     return text[:start].strip() if cut and text.rstrip().endswith((")", "）")) else text
 
 
-def verdict(question, told):
+def verdict(question, reply):
     """`right`, `wrong` or `none`."""
-    answer = told.get("answer") or {}
+    answer = reply.get("answer") or {}
     text = answer.get("text", "")
     is_given = bool(text) and not answer.get("refused") and answer.get("written_by", {}).get("kind") == "reckoning"
     if question["kind"] == "none":
@@ -63,7 +63,7 @@ def verdict(question, told):
         gold, tolerance = float(accepted[0].replace(",", "")), question.get("tolerance", 1e-6)
         found = numbers(given)[:3]
         is_right = any(abs(abs(one) - abs(gold)) <= abs(gold) * tolerance + 1e-9 for one in found)
-        # The direction of a change is told in words or by a sign.
+        # Words or a sign show the direction of a change.
     elif question["kind"] == "text":
         is_right = any(one in given for one in accepted) and len(re.split("[;；]", given)) <= CELLS
     else:
@@ -89,19 +89,19 @@ def main():
         def asked(question):
             ran = run(program, place, "--json", "ask", question["question"])
             try:
-                told = json.loads(ran.stdout)
+                reply = json.loads(ran.stdout)
             except ValueError:
                 raise SystemExit(f"{question['id']}: {ran.stderr}") from None
-            return question, told, verdict(question, told)
+            return question, reply, verdict(question, reply)
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(asked, questions))
     counts = {language: {"right": 0, "wrong": 0, "none": 0} for language in ("en", "zh", "all")}
-    for question, told, came in results:
+    for question, reply, came in results:
         for language in (question["language"], "all"):
             counts[language][came] += 1
         if came != "right" and not given.quiet:
-            text = (told.get("answer") or {}).get("text", "")
+            text = (reply.get("answer") or {}).get("text", "")
             print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:3]}: {text[:200]!r}")
     if given.json:
         print(json.dumps({"set": given.set, **counts}))

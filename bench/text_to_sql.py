@@ -6,17 +6,17 @@
 
 Prints a Markdown table: how many answers of each strategy are right, wrong or withheld. examples/tables/README.md says what counts as right.
 
-- `pikerag ask`: the model at `--base-url` is set by environment. Any answer counts, computed or written by the model; quotes alone count as none.
+- `pikerag ask`: the environment sets the model at `--base-url`. Any answer counts, computed or written by the model; mere quotes count as none.
 - `pikerag --offline ask`: the same base, no model.
-- text-to-SQL: the model gets `CREATE TABLE` and three rows of each table, and writes one query for SQLite. A query that fails gets one second try
-  with the error message. The result, at most 20 rows, is scored by the same rules. An error, no rows, or empty cells alone count as none.
+- text-to-SQL: the model gets `CREATE TABLE` and three rows of each table, and writes one query for SQLite. A query that fails gets a second try
+  with the error message. The result, at most 20 rows, is scored by the same rules. An error, no rows, or only empty cells count as none.
   **This baseline gets the files that hold the answer; pikerag has to find them among all files of the set.**
 
-Calls, tokens and seconds are means of one question. An answer that fails, since the server or the program does, counts as failed.
+Calls, tokens and seconds are means per question. A question counts as failed if the server or the program fails.
 
 The sample is fixed by a seed, half English, half Chinese, among the questions whose files are all CSV or TSV: the standard library reads no others.
-The head line of a file is its first line with two filled cells; its separator is the most frequent one there. A column is a number where all its
-filled cells are plain numbers. The temperature is 0. Needs nothing but Python and a server that speaks the protocol of OpenAI.
+The head line of a file is its first line with two filled cells; its separator is the most frequent one there. A column is a number if all its
+filled cells are plain numbers. The temperature is 0. Needs nothing but Python and a server with the OpenAI protocol.
 """
 
 import argparse
@@ -44,7 +44,7 @@ ROWS_SHOWN, ROWS_RESULT = 3, 20
 QUERY_SECONDS, CALL_SECONDS = 5, 600
 INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 REAL = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d+)?(?:[eE][-+]?\d+)?")
-# What a query may do; all else is refused.
+# The actions that a query may take; all others are refused.
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, getattr(sqlite3, "SQLITE_RECURSIVE", 33)}
 INSTRUCTION = (
     "You write one SQLite query that answers the user's question over the given tables. "
@@ -63,7 +63,7 @@ def identifier(stem):
 
 
 def column_names(head):
-    """Filled and unique, as SQLite compares them."""
+    """Makes the names of columns filled and unique, as SQLite compares them."""
     names, seen = [], set()
     for at, cell in enumerate(head, 1):
         base = name = cell.strip() or f"column_{at}"
@@ -103,7 +103,7 @@ def read_table(path):
 def loaded(paths):
     """A database with one table for each file, and its description for the model."""
     base = sqlite3.connect(":memory:")
-    told = []
+    tables = []
     for path in paths:
         name, columns, rows = read_table(path)
         fields = ",\n  ".join(f"{quoted(column)} {kind}" for column, kind in columns)
@@ -111,14 +111,14 @@ def loaded(paths):
         base.execute(create)
         base.executemany(f"INSERT INTO {quoted(name)} VALUES ({', '.join('?' * len(columns))})", rows)
         sample = "\n".join(" | ".join("NULL" if cell is None else str(cell) for cell in row) for row in rows[:ROWS_SHOWN])
-        told.append(f"{create}\n/* The first of {len(rows)} rows:\n{sample}\n*/")
+        tables.append(f"{create}\n/* The first of {len(rows)} rows:\n{sample}\n*/")
     base.commit()
     base.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY)
-    return base, "\n\n".join(told)
+    return base, "\n\n".join(tables)
 
 
 def first_statement(reply):
-    """The first SQL statement of a reply, without fences and what is said around it."""
+    """The first SQL statement of a reply, without fences and surrounding text."""
     fenced = re.search(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|\Z)", reply, re.DOTALL)
     text = fenced.group(1) if fenced else reply
     begins = re.search(r"\b(?:SELECT|WITH)\b", text, re.IGNORECASE)
@@ -144,7 +144,7 @@ def in_words(rows):
     if all(cell is None or cell == "" for row in rows for cell in row):
         return ""
     text = "; ".join(", ".join("" if cell is None else str(cell) for cell in row) for row in rows)
-    # `verdict` drops a last bracket, which is part of a cell here.
+    # `verdict` drops a last bracket, which here is part of a cell.
     return text + "." if text.endswith((")", "）")) else text
 
 
@@ -159,9 +159,9 @@ class Model:
         body = {"model": self.name, "messages": messages, "temperature": 0, "max_tokens": 400}
         headers = {"content-type": "application/json", "authorization": f"Bearer {self.key}"}
         sent = urllib.request.Request(self.address, json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(sent, timeout=CALL_SECONDS) as came:
-            told = json.load(came)
-        return told["choices"][0]["message"]["content"] or "", told.get("usage") or {}
+        with urllib.request.urlopen(sent, timeout=CALL_SECONDS) as response:
+            reply = json.load(response)
+        return reply["choices"][0]["message"]["content"] or "", reply.get("usage") or {}
 
 
 def by_sql(model, question, docs):
@@ -187,20 +187,20 @@ def by_sql(model, question, docs):
             {"role": "user", "content": f"The query failed: {error}. Reply with a corrected query alone, with names from the tables above."},
         ]
     base.close()
-    told = {"answer": {"text": text, "written_by": {"kind": "reckoning"}}}
-    return {"came": verdict(question, told), "text": text, "error": error, "sql": statements, "calls": len(statements), "tokens": tokens}
+    answered = {"answer": {"text": text, "written_by": {"kind": "reckoning"}}}
+    return {"came": verdict(question, answered), "text": text, "error": error, "sql": statements, "calls": len(statements), "tokens": tokens}
 
 
 def by_pikerag(ran, question):
     """The outcome of `pikerag --json ask`, with calls and tokens."""
     try:
-        told = json.loads(ran.stdout)
+        reply = json.loads(ran.stdout)
     except ValueError:
         error = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
         return {"came": "failed", "text": "", "error": error, "calls": 0, "tokens": 0}
-    answer = told.get("answer") or {}
+    answer = reply.get("answer") or {}
     writer = (answer.get("written_by") or {}).get("kind")
-    # `verdict` counts computed answers; an answer of the model's counts as much here.
+    # `verdict` counts computed answers; here an answer of the model counts, too.
     scored = answer | {"written_by": {"kind": "reckoning" if writer == "language_model" else writer}}
     spent = [(calls, *usage.values()) for calls, usage in ((answer.get("spent") or {}).get("by_role") or {}).values()]
     came = {"came": verdict(question, {"answer": scored}), "text": answer.get("text", ""), "error": None, "by": writer}
@@ -266,8 +266,8 @@ def main():
             except (OSError, ValueError, KeyError, urllib.error.URLError, subprocess.TimeoutExpired) as failed:
                 came = {"came": "failed", "text": "", "error": str(failed), "calls": 0, "tokens": 0}
             came["seconds"] = round(time.monotonic() - began, 1)
-            said = came["text"] or came["error"] or ""
-            print(f"{name} {came['came']}: {question['id']} {question['answers'][:3]}: {said[:120]!r}", file=sys.stderr, flush=True)
+            shown = came["text"] or came["error"] or ""
+            print(f"{name} {came['came']}: {question['id']} {question['answers'][:3]}: {shown[:120]!r}", file=sys.stderr, flush=True)
             return came
 
         with concurrent.futures.ThreadPoolExecutor(given.parallel) as pool:

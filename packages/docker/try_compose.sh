@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Do the services of compose.yaml come up, in their order, and reach each other? docker-compose tells podman, with no Docker engine;
-# a language model of one reply stands in for Ollama, and for Open WebUI a script that asks as it would, with the key that it is given.
+# Tests that the services of compose.yaml start in order and reach each other. docker-compose drives podman, without a Docker engine.
+# A language model with one reply stands in for Ollama. A script that asks with the given key stands in for Open WebUI.
 #
 #   packages/docker/try_images.sh PROGRAM FOLDER && packages/docker/try_compose.sh FOLDER
 #
-# Wants what try_images.sh wants, and of Debian's packages docker-compose. Ports 8686 and 3000 have to be free.
+# Needs the requirements of try_images.sh and Debian's package docker-compose. Ports 8686 and 3000 must be free.
 set -euo pipefail
 here="$(cd "$(dirname "$0")/../.." && pwd)"
 folder="$(realpath "$1")"
@@ -31,7 +31,7 @@ wants() {
     fi
 }
 
-# A name for the project is of the specification, and later than Debian's docker-compose.
+# Debian's docker-compose is older than the specification's name for the project.
 grep -v '^name:' "$here/compose.yaml" >"$work/compose.yaml"
 install -D -m 644 "$here/packages/docker/compose.toml" "$work/packages/docker/compose.toml"
 cp -r "$here/examples/maintenance/docs" "$work/documents"
@@ -69,7 +69,7 @@ PYTHON
 exec python3 -m http.server 8080
 SHELL
 chmod 755 "$work/ollama"
-stand_in() { # IMAGE FILE PLACE, then what is configured
+stand_in() { # IMAGE FILE PLACE, then options of `buildah config`
     local container
     container="$(buildah "${store[@]}" from --pull-never docker.io/library/python:3-slim-bookworm)"
     buildah "${store[@]}" copy --quiet "$container" "$work/$2" "$3" >/dev/null
@@ -81,7 +81,7 @@ stand_in ghcr.io/open-webui/open-webui:main start.sh /app/backend/start.sh --wor
 
 podman "${store[@]}" system service --time 0 "$DOCKER_HOST" >"$work/service.log" 2>&1 &
 service=$!
-# What systemd would do: asks each container after its health.
+# Checks the health of each container, as systemd would do.
 while sleep 1; do for container in $(run ps --quiet); do run healthcheck run "$container" >/dev/null 2>&1 || true; done; done &
 health=$!
 for _ in $(seq 100); do [ -S "$work/socket" ] && break || sleep 0.1; done
@@ -94,19 +94,19 @@ for _ in $(seq 50); do
     sleep 0.2
 done
 run logs tried_open-webui_1 2>&1 | awk 'NF && !n++'
-wants "the chat page has its answer" 1 "$(run logs tried_open-webui_1 2>&1 | grep -c Theodora)"
+wants "the chat page gets its answer" 1 "$(run logs tried_open-webui_1 2>&1 | grep -c Theodora)"
 key="$(compose exec -T pikerag pikerag keys make me --scope admin 2>/dev/null)"
 listed() {
     curl --silent --fail -H "Authorization: Bearer $key" http://localhost:8686/api/v1/bases/default/sources >"$work/sources" || echo "no answer"
     grep -c cranes.csv "$work/sources" || true
 }
-wants "what lies in the folder is indexed" 1 "$(listed)"
+wants "files in the folder are indexed" 1 "$(listed)"
 rm "$work/documents/cranes.csv"
 for _ in $(seq 50); do
     [ "$(listed)" = 0 ] && break
     sleep 0.2
 done
-wants "what is taken away is taken out" 0 "$(listed)"
+wants "a removed file is removed from the base" 0 "$(listed)"
 compose stop pikerag >/dev/null 2>&1
 wants "pikerag ends by itself" 0 "$(run inspect --format '{{.State.ExitCode}}' tried_pikerag_1)"
 echo "all good"
