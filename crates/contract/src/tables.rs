@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::{
-    Aggregate, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, PlanRows,
-    TableFilter, TableGroup, TableMeasure, TablePlan, TableTest,
+    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, OrderBy,
+    PlanRows, TableFilter, TableGroup, TableMeasure, TablePlan, TableTerm, TableTest,
 };
 
 /// A table with its rows in order.
@@ -39,7 +39,7 @@ pub fn evaluate(tables: &[NaiveTable], plan: &TablePlan) -> NaiveRows {
     let joined = plan.joins.iter().map(|join| &join.to.table);
     let names: Vec<&String> = std::iter::once(&plan.table).chain(joined).collect();
     let of = |name: &String| tables.iter().find(|table| table.table.name == *name).unwrap();
-    let naive = Naive { tables: names.into_iter().map(of).collect() };
+    let naive = Naive { tables: names.into_iter().map(of).collect(), all: tables };
     let mut matching: Vec<(usize, Joined<'_>)> = Vec::new();
     for (place, row) in naive.tables[0].rows.iter().enumerate() {
         let mut row: Joined<'_> = vec![Some(row)];
@@ -55,6 +55,9 @@ pub fn evaluate(tables: &[NaiveTable], plan: &TablePlan) -> NaiveRows {
         if plan.filters.iter().all(|filter| naive.holds(&row, filter)) {
             matching.push((place, row));
         }
+    }
+    if !plan.measures.is_empty() {
+        matching = naive.in_groups(plan, matching);
     }
     let matched = matching.len() as u64;
     if plan.measures.is_empty() {
@@ -75,6 +78,7 @@ pub fn evaluate(tables: &[NaiveTable], plan: &TablePlan) -> NaiveRows {
 
 struct Naive<'a> {
     tables: Vec<&'a NaiveTable>,
+    all: &'a [NaiveTable],
 }
 
 impl Naive<'_> {
@@ -102,6 +106,9 @@ impl Naive<'_> {
     fn holds(&self, row: &Joined<'_>, filter: &TableFilter) -> bool {
         let (kind, value) = (self.column(&filter.column).kind, self.value(row, &filter.column));
         let read = self.read(row, &filter.column);
+        if let TableTest::AnyOf(filters) = &filter.test {
+            return filters.iter().any(|filter| self.holds(row, filter));
+        }
         if value == DataValue::Empty {
             return filter.test == TableTest::IsEmpty;
         }
@@ -143,6 +150,20 @@ impl Naive<'_> {
                 let than = self.read(row, other);
                 than != DataValue::Empty && compare(kind, &read, &than) == Some(Ordering::Greater)
             }
+            TableTest::Combined { with, range } => self
+                .combined(row, &filter.column, with)
+                .is_some_and(|number| range.contains(number)),
+            TableTest::AnyOf(_) => unreachable!("decided above"),
+            TableTest::Among { column, filters, is_in } => {
+                let plan = TablePlan {
+                    table: column.table.clone(),
+                    filters: filters.clone(),
+                    show: vec![column.clone()],
+                    ..TablePlan::default()
+                };
+                let others = evaluate(self.all, &plan).rows;
+                others.iter().any(|(cells, _)| order(&cells[0], &value).is_eq()) == *is_in
+            }
             TableTest::BesideMean { above } => {
                 let (table, place) = self.place(&filter.column);
                 let numbers: Vec<f64> =
@@ -175,7 +196,74 @@ impl Naive<'_> {
         cut(plan, rows.into_iter().map(show).collect(), plan.order.is_some())
     }
 
+    /// The number that two columns of a row make together.
+    fn combined(&self, row: &Joined<'_>, column: &ColumnRef, with: &TableTerm) -> Option<f64> {
+        let (one, other) = (self.read(row, column), self.read(row, &with.column));
+        if with.by == Arithmetic::DaysSince {
+            return Some(day(&one)? - day(&other)?);
+        }
+        let (one, other) = (number(&one)?, number(&other)?);
+        match with.by {
+            Arithmetic::Plus => Some(one + other),
+            Arithmetic::Minus | Arithmetic::DaysSince => Some(one - other),
+            Arithmetic::Times => Some(one * other),
+            Arithmetic::Over => (other != 0.0).then_some(one / other),
+        }
+    }
+
+    /// The rows of the groups whose figures fulfil the plan's conditions.
+    fn in_groups<'b>(
+        &self,
+        plan: &TablePlan,
+        mut matching: Vec<(usize, Joined<'b>)>,
+    ) -> Vec<(usize, Joined<'b>)> {
+        if plan.over.is_some() {
+            matching.retain(|(_, row)| !self.keys(plan, row).contains(&DataValue::Empty));
+        }
+        if plan.group.is_empty() {
+            return matching;
+        }
+        for filter in &plan.having {
+            let figures: Vec<f64> = matching
+                .iter()
+                .map(|(_, row)| {
+                    let keys = self.keys(plan, row);
+                    let same = matching.iter().filter(|(_, other)| self.keys(plan, other) == keys);
+                    let values = same.map(|(_, row)| self.value_of(&filter.measure, row)).collect();
+                    number(&figure(filter.measure.function, values)).unwrap_or(f64::NAN)
+                })
+                .collect();
+            let mut figures = figures.into_iter();
+            matching.retain(|_| {
+                figures.next().is_some_and(|it| !it.is_nan() && filter.range.contains(it))
+            });
+        }
+        matching
+    }
+
+    fn keys(&self, plan: &TablePlan, row: &Joined<'_>) -> Vec<DataValue> {
+        let key_of = |group: &TableGroup| {
+            let kind = self.column(&group.column).kind;
+            match group.by {
+                By::Value => self.value(row, &group.column),
+                by => key(by, kind, &self.read(row, &group.column)),
+            }
+        };
+        plan.group.iter().map(key_of).collect()
+    }
+
+    /// What a measure counts or computes of a row.
+    fn value_of(&self, measure: &TableMeasure, row: &Joined<'_>) -> DataValue {
+        match &measure.column {
+            None => DataValue::Integer(1),
+            Some(column) => self.measured(measure, column, row),
+        }
+    }
+
     fn measured(&self, measure: &TableMeasure, column: &ColumnRef, row: &Joined<'_>) -> DataValue {
+        if let Some(with) = &measure.with {
+            return self.combined(row, column, with).map_or(DataValue::Empty, DataValue::Real);
+        }
         match measure.function {
             Aggregate::Count | Aggregate::Distinct => self.value(row, column),
             _ => self.read(row, column),
@@ -187,17 +275,9 @@ impl Naive<'_> {
         plan: &TablePlan,
         matching: &[(usize, Joined<'_>)],
     ) -> Vec<(Vec<DataValue>, Vec<usize>)> {
-        let key_of = |row: &Joined<'_>, group: &TableGroup| {
-            let kind = self.column(&group.column).kind;
-            match group.by {
-                By::Value => self.value(row, &group.column),
-                by => key(by, kind, &self.read(row, &group.column)),
-            }
-        };
         let mut groups: Vec<Group<'_, '_>> = Vec::new();
         for row in matching {
-            let keys: Vec<DataValue> =
-                plan.group.iter().map(|group| key_of(&row.1, group)).collect();
+            let keys = self.keys(plan, &row.1);
             match groups.iter_mut().find(|(known, _)| *known == keys) {
                 Some((_, rows)) => rows.push(row),
                 None => groups.push((keys, vec![row])),
@@ -209,12 +289,7 @@ impl Naive<'_> {
         let mut found = Vec::new();
         for (mut cells, rows) in groups {
             for measure in &plan.measures {
-                let values: Vec<DataValue> = match &measure.column {
-                    None => rows.iter().map(|_| DataValue::Integer(1)).collect(),
-                    Some(column) => {
-                        rows.iter().map(|(_, row)| self.measured(measure, column, row)).collect()
-                    }
-                };
+                let values = rows.iter().map(|(_, row)| self.value_of(measure, row)).collect();
                 cells.push(figure(measure.function, values));
             }
             found.push((cells, rows.iter().map(|(place, _)| *place).collect::<Vec<usize>>()));
@@ -234,6 +309,15 @@ impl Naive<'_> {
             let by_key = keys.map(|(a, b)| ranked(false, a, b)).find(|found| found.is_ne());
             ranked(is_descending, &by(a), &by(b)).then(by_key.unwrap_or(Ordering::Equal))
         });
+        if let Some(function) = plan.over {
+            let figures = found.iter().map(|(cells, _)| cells[width].clone());
+            let cell = match function {
+                Aggregate::Count => DataValue::Real(found.len() as f64),
+                function => figure(function, figures.collect()),
+            };
+            let places = found.iter().flat_map(|(_, places)| places.clone());
+            return vec![(vec![cell], places.collect())];
+        }
         let is_ordered = plan.order.is_some() && !plan.group.is_empty();
         let rows = found.into_iter().map(|(cells, rows)| {
             let by = by(&cells);
@@ -290,6 +374,18 @@ fn figure(function: Aggregate, values: Vec<DataValue>) -> DataValue {
         Aggregate::Least => values.remove(0),
         Aggregate::Greatest => values.pop().unwrap(),
     }
+}
+
+/// The days since 1 March of the year 0, with the time as a part of a day; `None` where the value has no day.
+fn day(date: &DataValue) -> Option<f64> {
+    let text = date.to_string();
+    let part = |from: usize, to: usize| text.get(from..to)?.parse::<f64>().ok();
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (year, month) = if month < 3.0 { (year - 1.0, month + 9.0) } else { (year, month - 3.0) };
+    let leap_days = (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor();
+    let days = 365.0 * year + leap_days + ((153.0 * month + 2.0) / 5.0).floor() + day;
+    let time = |at: usize, of: f64| part(at, at + 2).unwrap_or_default() / of;
+    Some(days + time(11, 24.0) + time(14, 1_440.0) + time(17, 86_400.0))
 }
 
 fn number(value: &DataValue) -> Option<f64> {

@@ -13,8 +13,8 @@ use crate::id::{ChunkId, SourceId};
 
 pub use misuse::DataError;
 pub use plan::{
-    Aggregate, Arithmetic, OrderBy, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder,
-    TablePlan, TableTerm, TableTest,
+    Aggregate, Arithmetic, GroupFilter, NumberRange, OrderBy, TableFilter, TableGroup, TableJoin,
+    TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 
 /// The tables of one shape in a base, as one typed table: each row is a row of a document, or a period of one.

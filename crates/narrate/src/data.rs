@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::data::{
-    Aggregate, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, TableFilter, TableOrder,
-    TablePlan, TableTerm, TableTest,
+    Aggregate, Arithmetic, ColumnRef, DataColumn, DataTable, DataValue, GroupFilter, NumberRange,
+    OrderBy, TableFilter, TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 use pikerag_knowledge::tables::By;
 
@@ -38,22 +38,11 @@ fn figure(value: f64) -> String {
 
 /// The computation of a plan in words: `mean of wind in seattle-weather; date in 2014`.
 pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) -> String {
-    let measured: Vec<String> = plan
-        .measures
-        .iter()
-        .map(|measure| {
-            let column = measure.column.as_ref().map(|column| {
-                let own = name(column, tables);
-                match &measure.with {
-                    Some(TableTerm { by, column }) => {
-                        format!("{own} {} {}", by.sign(), name(column, tables))
-                    }
-                    None => own,
-                }
-            });
-            aggregate(measure.function, column.as_deref(), language)
-        })
-        .collect();
+    let mut measured: Vec<String> =
+        plan.measures.iter().map(|measure| measure_words(measure, tables, language)).collect();
+    if let (Some(function), Some(first)) = (plan.over, measured.first()) {
+        measured = vec![over_groups(function, first, language)];
+    }
     let shown: Vec<String> = plan.show.iter().map(|column| name(column, tables)).collect();
     let what = if measured.is_empty() { shown.join(", ") } else { measured.join(", ") };
     let title = |table: &str| {
@@ -92,12 +81,72 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
             Language::Chinese => write!(text, "；按 {groups} 分组"),
         };
     }
+    for filter in &plan.having {
+        told.push_str(language.either("; only groups with ", "；只取组："));
+        told.push_str(&having_words(filter, tables, language));
+    }
     if let Some(order) = &plan.order
         && plan.limit.is_some()
     {
         text.push_str(&order_words(order, tables, language));
     }
     text
+}
+
+fn measure_words(measure: &TableMeasure, tables: &[DataTable], language: Language) -> String {
+    let column = measure.column.as_ref().map(|column| match &measure.with {
+        Some(with) => combined(column, with, tables, language),
+        None => name(column, tables),
+    });
+    aggregate(measure.function, column.as_deref(), language)
+}
+
+/// Two values of a row that make one.
+fn combined(
+    column: &ColumnRef,
+    with: &TableTerm,
+    tables: &[DataTable],
+    language: Language,
+) -> String {
+    let (own, other) = (name(column, tables), name(&with.column, tables));
+    match (with.by, language) {
+        (Arithmetic::DaysSince, Language::English) => format!("days from {other} to {own}"),
+        (Arithmetic::DaysSince, Language::Chinese) => format!("从 {other} 到 {own} 的天数"),
+        (by, _) => format!("{own} {} {other}", by.sign()),
+    }
+}
+
+/// One figure of the figures of all groups.
+fn over_groups(function: Aggregate, of_group: &str, language: Language) -> String {
+    let (english, chinese) = match function {
+        Aggregate::Count => return language.either("number of groups", "组数").to_owned(),
+        Aggregate::Distinct => ("number of different values", "不同取值的个数"),
+        Aggregate::Sum => ("sum", "总和"),
+        Aggregate::Mean => ("mean", "平均值"),
+        Aggregate::Median => ("median", "中位数"),
+        Aggregate::Least => ("least", "最小值"),
+        Aggregate::Greatest => ("greatest", "最大值"),
+    };
+    match language {
+        Language::English => format!("{english} over the groups of ({of_group})"),
+        Language::Chinese => format!("各组（{of_group}）的{chinese}"),
+    }
+}
+
+fn having_words(filter: &GroupFilter, tables: &[DataTable], language: Language) -> String {
+    let measure = measure_words(&filter.measure, tables, language);
+    range_words(&measure, &filter.range, language)
+}
+
+fn range_words(what: &str, range: &NumberRange, language: Language) -> String {
+    let from = range.from.map(|from| {
+        format!("{what} {} {}", if range.from_included { "≥" } else { ">" }, exact(from))
+    });
+    let to = range
+        .to
+        .map(|to| format!("{what} {} {}", if range.to_included { "≤" } else { "<" }, exact(to)));
+    let both: Vec<String> = from.into_iter().chain(to).collect();
+    both.join(language.either(" and ", " 且 "))
 }
 
 /// The order, and its column unless that is the measure, which is already named.
@@ -152,6 +201,10 @@ fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) 
     let column = name(&filter.column, tables);
     let unit = find(&filter.column, tables).and_then(|column| column.unit.as_deref());
     let value = |value: &DataValue| data_value(value, unit, language);
+    let title = |column: &ColumnRef| {
+        let table = tables.iter().find(|table| table.name == column.table);
+        table.map_or_else(|| column.table.clone(), |table| table.title.clone())
+    };
     let any = |values: &[DataValue]| {
         let named: Vec<String> = values.iter().take(NAMED).map(value).collect();
         let more = values.len().saturating_sub(NAMED);
@@ -190,6 +243,27 @@ fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) 
             }
         }
         TableTest::MoreThan(other) => format!("{column} > {}", name(other, tables)),
+        TableTest::Combined { with, range } => {
+            range_words(&combined(&filter.column, with, tables, language), range, language)
+        }
+        TableTest::AnyOf(filters) => {
+            let each: Vec<String> =
+                filters.iter().map(|filter| filter_words(filter, tables, language)).collect();
+            each.join(language.either(" or ", " 或 "))
+        }
+        TableTest::Among { column: other, filters, is_in } => {
+            let mut words = match (is_in, language) {
+                (true, Language::English) => format!("{column} occurs in {}", title(other)),
+                (false, Language::English) => format!("{column} does not occur in {}", title(other)),
+                (true, Language::Chinese) => format!("{column} 出现在 {}", title(other)),
+                (false, Language::Chinese) => format!("{column} 未出现在 {}", title(other)),
+            };
+            for filter in filters {
+                words.push_str(language.either(" with ", "，且 "));
+                words.push_str(&filter_words(filter, tables, language));
+            }
+            words
+        }
         TableTest::BesideMean { above } => match (above, language) {
             (true, Language::English) => format!("{column} above its mean"),
             (false, Language::English) => format!("{column} below its mean"),

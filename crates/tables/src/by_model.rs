@@ -7,6 +7,7 @@ mod conditions;
 mod expressions;
 mod fault;
 mod figures;
+mod groups;
 mod names;
 mod query;
 mod shown;
@@ -108,7 +109,7 @@ impl Statement<'_> {
         let mut tables: Vec<usize> = Vec::new();
         for plan in &plans {
             let joined = plan.joins.iter().map(|join| &join.to.table);
-            for name in std::iter::once(&plan.table).chain(joined) {
+            for name in std::iter::once(&plan.table).chain(joined).chain(plan.looked_up()) {
                 let found = self.seen.iter().find(|seen| seen.view.table.name == *name);
                 tables.extend(found.map(|seen| seen.at).filter(|at| !tables.contains(at)));
             }

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use crate::{Catalog, Form, Reading, Reckoning, TableView, joins, readings};
 use pikerag_knowledge::data::{
-    Aggregate, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, OrderBy, TablePlan,
-    TableTest,
+    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, NumberRange,
+    OrderBy, TableFilter, TableMeasure, TablePlan, TableTerm, TableTest,
 };
 use pikerag_knowledge::tables::By;
 
@@ -157,27 +157,13 @@ fn plan_over(plan: &TablePlan, catalog: &Catalog) -> String {
     let name = |column: &ColumnRef| name_in(column, catalog);
     let mut parts = vec![plan.table.clone()];
     parts.extend(plan.joins.iter().map(|join| format!("+ {}", name(&join.to))));
-    for filter in &plan.filters {
-        let test = match &filter.test {
-            TableTest::MoreThan(other) => format!("> {}", name(other)),
-            test => condition(test),
-        };
-        parts.push(format!("[{} {test}]", name(&filter.column)));
-    }
-    for measure in &plan.measures {
-        let function = match measure.function {
-            Aggregate::Count => "count",
-            Aggregate::Distinct => "distinct",
-            Aggregate::Sum => "sum",
-            Aggregate::Mean => "mean",
-            Aggregate::Median => "median",
-            Aggregate::Least => "least",
-            Aggregate::Greatest => "greatest",
-        };
-        let column = measure.column.as_ref().map(name).unwrap_or_default();
-        let with = measure.with.as_ref();
-        let with = with.map(|with| format!(" {} {}", with.by.sign(), name(&with.column)));
-        parts.push(format!("{function}({column}{})", with.unwrap_or_default()));
+    parts.extend(plan.filters.iter().map(|filter| format!("[{}]", filter_in(filter, catalog))));
+    let measures = plan.measures.iter().map(|measure| measure_in(measure, catalog));
+    match plan.over {
+        Some(over) => {
+            parts.push(format!("{}({})", function(over), measures.collect::<Vec<_>>().join(" ")));
+        }
+        None => parts.extend(measures),
     }
     if !plan.show.is_empty() {
         parts.push(plan.show.iter().map(name).collect::<Vec<_>>().join(", "));
@@ -185,6 +171,10 @@ fn plan_over(plan: &TablePlan, catalog: &Catalog) -> String {
     for group in &plan.group {
         let by = if group.by == By::Value { "" } else { " by period" };
         parts.push(format!("per {}{by}", name(&group.column)));
+    }
+    for filter in &plan.having {
+        let measure = measure_in(&filter.measure, catalog);
+        parts.push(format!("having {measure} {}", range(&filter.range)));
     }
     if let Some(order) = &plan.order {
         let arrow = if order.descending { '↓' } else { '↑' };
@@ -196,6 +186,55 @@ fn plan_over(plan: &TablePlan, catalog: &Catalog) -> String {
     }
     parts.extend(plan.limit.map(|limit| format!("limit {limit}")));
     parts.join(" ")
+}
+
+fn function(function: Aggregate) -> &'static str {
+    match function {
+        Aggregate::Count => "count",
+        Aggregate::Distinct => "distinct",
+        Aggregate::Sum => "sum",
+        Aggregate::Mean => "mean",
+        Aggregate::Median => "median",
+        Aggregate::Least => "least",
+        Aggregate::Greatest => "greatest",
+    }
+}
+
+fn measure_in(measure: &TableMeasure, catalog: &Catalog) -> String {
+    let column = measure.column.as_ref().map(|it| name_in(it, catalog)).unwrap_or_default();
+    let with = measure.with.as_ref().map(|with| term_in(with, catalog)).unwrap_or_default();
+    format!("{}({column}{with})", function(measure.function))
+}
+
+fn term_in(term: &TableTerm, catalog: &Catalog) -> String {
+    let sign = if term.by == Arithmetic::DaysSince { "days since" } else { term.by.sign() };
+    format!(" {sign} {}", name_in(&term.column, catalog))
+}
+
+fn filter_in(filter: &TableFilter, catalog: &Catalog) -> String {
+    let column = name_in(&filter.column, catalog);
+    let all = |filters: &[TableFilter]| -> Vec<String> {
+        filters.iter().map(|filter| filter_in(filter, catalog)).collect()
+    };
+    match &filter.test {
+        TableTest::MoreThan(other) => format!("{column} > {}", name_in(other, catalog)),
+        TableTest::Combined { with, range: within } => {
+            format!("{column}{} {}", term_in(with, catalog), range(within))
+        }
+        TableTest::AnyOf(filters) => all(filters).join(" or "),
+        TableTest::Among { column: other, filters, is_in } => {
+            let sign = if *is_in { "in" } else { "not in" };
+            let held = std::iter::once(name_in(other, catalog)).chain(all(filters));
+            format!("{column} {sign} {}.{}", other.table, held.collect::<Vec<_>>().join(" with "))
+        }
+        test => format!("{column} {}", condition(test)),
+    }
+}
+
+fn range(range: &NumberRange) -> String {
+    let from = range.from.map(|it| format!("{} {it}", if range.from_included { "≥" } else { ">" }));
+    let to = range.to.map(|it| format!("{} {it}", if range.to_included { "≤" } else { "<" }));
+    from.into_iter().chain(to).collect::<Vec<_>>().join(" ")
 }
 
 /// A column by its name in the header; one of another catalog by its table and its name in SQL.

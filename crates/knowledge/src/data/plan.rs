@@ -19,6 +19,13 @@ pub struct TablePlan {
     pub group: Vec<TableGroup>,
     /// The measures of each group, or of all rows; without any, rows are shown.
     pub measures: Vec<TableMeasure>,
+    /// The conditions on the figures of a group; all must hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub having: Vec<GroupFilter>,
+    /// One figure of the first measures of all groups, such as their mean, in place of the groups.
+    /// Groups without a key have no part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Aggregate>,
     /// The columns to show, if there is no measure.
     pub show: Vec<ColumnRef>,
     /// The order; without one, by groups or as in the documents.
@@ -72,6 +79,26 @@ pub enum TableTest {
     InMonths(Vec<u8>),
     /// It is greater than another column of the same row.
     MoreThan(ColumnRef),
+    /// Together with another value of the same row it lies in a range, such as the days between two
+    /// dates.
+    Combined {
+        /// The other value, and the operation.
+        with: TableTerm,
+        /// The range.
+        range: NumberRange,
+    },
+    /// At least one of these holds; the first is of the same column as the test.
+    AnyOf(Vec<TableFilter>),
+    /// It is a value that a column of another table has, or does not have, in the rows that pass
+    /// these filters.
+    Among {
+        /// The column of the other table.
+        column: ColumnRef,
+        /// The filters on its rows; their columns are of that table.
+        filters: Vec<TableFilter>,
+        /// Whether the value is one of these, or none of them.
+        is_in: bool,
+    },
     /// It is above or below the mean of its column.
     BesideMean {
         /// Above the mean.
@@ -81,6 +108,37 @@ pub enum TableTest {
     IsEmpty,
     /// It has a value.
     IsFilled,
+}
+
+/// A condition on a figure of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GroupFilter {
+    /// The figure.
+    pub measure: TableMeasure,
+    /// The range in which it lies. A group without the figure is not in it.
+    pub range: NumberRange,
+}
+
+/// A range of numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NumberRange {
+    /// The lower end; `None` for no such end.
+    pub from: Option<f64>,
+    /// Whether the lower end is included.
+    pub from_included: bool,
+    /// The upper end; `None` for no such end.
+    pub to: Option<f64>,
+    /// Whether the upper end is included.
+    pub to_included: bool,
+}
+
+impl NumberRange {
+    /// Whether the number lies in the range.
+    pub fn contains(&self, number: f64) -> bool {
+        let is_above = |end: f64| end < number || (self.from_included && end == number);
+        let is_below = |end: f64| number < end || (self.to_included && end == number);
+        self.from.is_none_or(is_above) && self.to.is_none_or(is_below)
+    }
 }
 
 /// A key of groups.
@@ -126,6 +184,8 @@ pub enum Arithmetic {
     Times,
     /// The first divided by the second; no value if the second is 0.
     Over,
+    /// The days from the second date to the first; no value if one of them has no day.
+    DaysSince,
 }
 
 impl Arithmetic {
@@ -133,7 +193,7 @@ impl Arithmetic {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Plus => "+",
-            Self::Minus => "−",
+            Self::Minus | Self::DaysSince => "−",
             Self::Times => "×",
             Self::Over => "/",
         }
@@ -181,24 +241,48 @@ pub enum OrderBy {
 }
 
 impl TablePlan {
-    /// All columns that it names, without those of its joins.
+    /// All columns that it names, without those of its joins and of other tables that it looks
+    /// values up in.
     pub fn columns(&self) -> impl Iterator<Item = &ColumnRef> {
-        let filters = self.filters.iter().flat_map(|filter| {
-            let other = match &filter.test {
-                TableTest::MoreThan(column) => Some(column),
-                _ => None,
-            };
-            [Some(&filter.column), other].into_iter().flatten()
-        });
+        let filters = self.filters.iter().flat_map(TableFilter::columns);
         let order = self.order.iter().filter_map(|order| match &order.by {
             OrderBy::Column(column) => Some(column),
             OrderBy::Measure => None,
         });
         filters
             .chain(self.group.iter().map(|group| &group.column))
-            .chain(self.measures.iter().filter_map(|measure| measure.column.as_ref()))
-            .chain(self.measures.iter().filter_map(|measure| Some(&measure.with.as_ref()?.column)))
+            .chain(self.measures.iter().flat_map(TableMeasure::columns))
+            .chain(self.having.iter().flat_map(|filter| filter.measure.columns()))
             .chain(&self.show)
             .chain(order)
+    }
+}
+
+impl TablePlan {
+    /// The tables that its filters look values up in.
+    pub fn looked_up(&self) -> impl Iterator<Item = &String> {
+        self.filters.iter().filter_map(|filter| match &filter.test {
+            TableTest::Among { column, .. } => Some(&column.table),
+            _ => None,
+        })
+    }
+}
+
+impl TableFilter {
+    /// The columns of its own table that it names.
+    pub fn columns(&self) -> Vec<&ColumnRef> {
+        match &self.test {
+            TableTest::MoreThan(other) => vec![&self.column, other],
+            TableTest::Combined { with, .. } => vec![&self.column, &with.column],
+            TableTest::AnyOf(filters) => filters.iter().flat_map(Self::columns).collect(),
+            _ => vec![&self.column],
+        }
+    }
+}
+
+impl TableMeasure {
+    /// The columns of its values.
+    pub fn columns(&self) -> impl Iterator<Item = &ColumnRef> {
+        self.column.iter().chain(self.with.iter().map(|term| &term.column))
     }
 }

@@ -4,9 +4,9 @@
 use pikerag_contract::tables::{NaiveTable, evaluate};
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::{
-    Aggregate, ChunkId, ColumnRef, DataTable, DataTables, DataValue, Filter, OrderBy, PlanRow,
-    Snapshots, SqlLimits, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder, TablePlan,
-    TableTest,
+    Aggregate, Arithmetic, ChunkId, ColumnRef, DataTable, DataTables, DataValue, Filter,
+    GroupFilter, NumberRange, OrderBy, PlanRow, Snapshots, SqlLimits, TableFilter, TableGroup,
+    TableJoin, TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 use proptest::prelude::*;
 
@@ -87,6 +87,56 @@ fn text(text: &str) -> DataValue {
 }
 
 fn condition() -> impl Strategy<Value = TableFilter> {
+    let of = |column: ColumnRef, test: TableTest| TableFilter { column, test };
+    let any_of = prop::collection::vec(simple_condition(), 1..4).prop_map(move |filters| {
+        let column = filters[0].column.clone();
+        of(column, TableTest::AnyOf(filters))
+    });
+    let combined = (term(), range())
+        .prop_map(move |((column, with), range)| of(column, TableTest::Combined { with, range }));
+    let their_filters = prop_oneof![
+        Just(Vec::new()),
+        prop::sample::select(vec!["Rome", "Oslo"]).prop_map(move |city| {
+            let column = ColumnRef { table: "customers".to_owned(), column: "city".to_owned() };
+            vec![of(column, TableTest::Is(vec![text(city)]))]
+        }),
+    ];
+    let among = (
+        prop::sample::select([("customer", "customer"), ("price", "credit")].to_vec()),
+        their_filters,
+        any::<bool>(),
+    )
+        .prop_map(move |((ours, theirs), filters, is_in)| {
+            let column = ColumnRef { table: "customers".to_owned(), column: theirs.to_owned() };
+            of(own(ours), TableTest::Among { column, filters, is_in })
+        });
+    prop_oneof![6 => simple_condition(), 1 => any_of, 1 => combined, 1 => among]
+}
+
+/// Two columns of a row that make a number together.
+fn term() -> impl Strategy<Value = (ColumnRef, TableTerm)> {
+    use Arithmetic::{DaysSince, Minus, Over, Plus, Times};
+    let days = prop::sample::select(vec![("day", "due"), ("due", "day"), ("day", "day")]);
+    prop_oneof![
+        (numeric(), prop::sample::select(vec![Plus, Minus, Times, Over]), numeric())
+            .prop_map(|(one, by, column)| (one, TableTerm { by, column })),
+        days.prop_map(|(one, other)| (own(one), TableTerm { by: DaysSince, column: own(other) })),
+    ]
+}
+
+fn range() -> impl Strategy<Value = NumberRange> {
+    let end = || prop::option::of(prop::sample::select(vec![-1.0, 0.0, 1.0, 2.25, 4.0, 365.0]));
+    (end(), any::<bool>(), end(), any::<bool>()).prop_map(
+        |(from, from_included, to, to_included)| NumberRange {
+            from,
+            from_included,
+            to,
+            to_included,
+        },
+    )
+}
+
+fn simple_condition() -> impl Strategy<Value = TableFilter> {
     let values = || {
         let words = ["north", "South", "c1", "n/a", "2013-07", "Rome"].map(text);
         let numbers = [DataValue::Integer(1), DataValue::Integer(2013), DataValue::Real(2.25)];
@@ -161,6 +211,13 @@ fn measure() -> impl Strategy<Value = TableMeasure> {
             prop::sample::select(["day", "due"].map(own).to_vec())
         )
             .prop_map(move |(function, column)| of(function, Some(column))),
+        (prop::sample::select(vec![Count, Sum, Mean, Median, Least, Greatest]), term()).prop_map(
+            |(function, (column, with))| TableMeasure {
+                function,
+                column: Some(column),
+                with: Some(with)
+            }
+        ),
     ]
 }
 
@@ -182,8 +239,15 @@ fn plan() -> impl Strategy<Value = TablePlan> {
         prop::collection::vec(any_column(), 1..4),
         prop::option::of((any::<prop::sample::Index>(), any::<bool>())),
         prop::option::of(0..4_usize),
+        prop::collection::vec((measure(), range()), 0..2),
+        prop::option::weighted(0.2, any_function()),
     )
-        .prop_map(|(filters, group, measures, show, order, limit)| {
+        .prop_map(|(filters, group, measures, show, order, limit, having, over)| {
+            let over = over.filter(|_| !measures.is_empty());
+            let having =
+                having.into_iter().map(|(measure, range)| GroupFilter { measure, range });
+            // The figure of all groups has no order.
+            let (order, limit) = if over.is_some() { (None, None) } else { (order, limit) };
             let group = if measures.is_empty() { Vec::new() } else { group };
             let mut choices = Vec::new();
             match measures.is_empty() {
@@ -205,11 +269,18 @@ fn plan() -> impl Strategy<Value = TablePlan> {
                 filters,
                 group,
                 measures,
+                having: having.collect(),
+                over,
                 show,
                 order,
                 limit,
             }
         })
+}
+
+fn any_function() -> impl Strategy<Value = Aggregate> {
+    use Aggregate::{Count, Distinct, Greatest, Least, Mean, Median, Sum};
+    prop::sample::select(vec![Count, Distinct, Sum, Mean, Median, Least, Greatest])
 }
 
 fn is_like(a: &DataValue, b: &DataValue) -> bool {

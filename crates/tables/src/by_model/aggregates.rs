@@ -40,8 +40,7 @@ pub(super) fn measured(
     expression: &Expr,
 ) -> Result<Option<Measured>, PlanFault> {
     let Some(call) = Call::of(expression) else { return Ok(None) };
-    let function = MEASURES.iter().find(|it| it.0 == call.name).map(|it| it.1);
-    let Some(mut function) = function else { return Ok(None) };
+    let Some(mut function) = function_of(&call.name) else { return Ok(None) };
     let mut filters = reader.filters(call.filter)?;
     let input = match call.inputs.as_slice() {
         [] => None,
@@ -101,7 +100,7 @@ pub(super) fn measured(
     Ok(Some(Measured { measure: TableMeasure { function, column, with }, filters, is_share }))
 }
 
-/// Whether figures are worked out of rows by a function of this name.
-pub(super) fn is_aggregate(name: &str) -> bool {
-    MEASURES.iter().any(|it| it.0 == name)
+/// The function by which figures are worked out of rows, by its name in lower case.
+pub(super) fn function_of(name: &str) -> Option<Aggregate> {
+    MEASURES.iter().find(|it| it.0 == name).map(|it| it.1)
 }

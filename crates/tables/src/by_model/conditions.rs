@@ -1,16 +1,17 @@
 //! Reads the conditions of a statement as filters. All of them hold together; what plans cannot hold is a fault.
 
-use pikerag_knowledge::data::{ColumnRef, DataValue, TableFilter, TableTest};
+use pikerag_knowledge::data::{ColumnRef, DataValue, NumberRange, TableFilter, TableTest};
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
 
-use super::expressions::{date_part, literal};
+use super::expressions::{date_part, literal, term};
 use super::fault::{PlanFault, unsupported};
+use super::groups::range_of;
 use super::names::{Column, Scope, Seen};
-use super::syntax::{Call, DatePart, Parts, bare, only, peeled};
+use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
 use super::value::{months, test};
 
 const HINT: &str = "a condition compares one column with values, by = != > >= < <= BETWEEN IN LIKE IS NULL; conditions are joined by AND";
-const NO_OR: &str = "OR joins values of one column only";
+const NO_OR: &str = "OR joins single conditions";
 
 /// What `WHERE` says.
 #[derive(Default)]
@@ -105,6 +106,9 @@ impl Reader<'_, '_> {
                     literal(self.scope, pattern).ok_or_else(|| unsupported(expression, HINT))?;
                 self.like(expr, &pattern, *negated)?
             }
+            Expr::In { expr, target: InTarget::Subquery(query), negated, .. } => {
+                self.among(expr, query, !*negated)?
+            }
             Expr::BinaryOp { left, op: BinaryOperator::Or, right } => self.either(left, right)?,
             Expr::BinaryOp { left, op, right } => {
                 return self.compared(expression, left, op, right);
@@ -136,6 +140,14 @@ impl Reader<'_, '_> {
             BinaryOperator::LtEq => ("<=", ">="),
             _ => return Err(unsupported(whole, HINT)),
         };
+        for (side, end, is_turned) in [(left, right, false), (right, left, true)] {
+            if let (Some((column, with)), Some(end)) = (term(self.scope, side), number(end))
+                && let Some(range) = range_of(op, end, is_turned)
+            {
+                let test = TableTest::Combined { with, range };
+                return Ok(Condition::Filter(TableFilter { column: column.reference(), test }));
+            }
+        }
         match (literal(self.scope, left), literal(self.scope, right)) {
             (Some(one), Some(other)) if one == other && sign == "=" => Ok(Condition::Nothing),
             (None, Some(value)) => Ok(Condition::Filter(self.filter(left, sign, &[&value])?)),
@@ -192,28 +204,55 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Two conditions of which one has to hold: values of one column.
+    /// A value that a column of some rows has, or has not.
+    fn among(&self, of: &Expr, query: &Query, is_in: bool) -> Result<TableFilter, PlanFault> {
+        let no = || unsupported(query, "IN takes one column: x IN (SELECT y FROM t WHERE …)");
+        let column = self.scope.column(bare(of))?;
+        let parts = Parts::of(query)?;
+        let is_plain = parts.is_whole()
+            && parts.with.is_none()
+            && parts.having.is_none()
+            && parts.groups()?.is_empty();
+        let inner = Scope::of(self.seen, &parts.select.from)?;
+        if !is_plain || inner.tables.len() != 1 {
+            return Err(no());
+        }
+        let reader = Reader { seen: self.seen, scope: &inner };
+        let of = inner.column(bare(only(&parts.select.projection).ok_or_else(no)?))?;
+        let filters = reader.filters(parts.select.selection.as_ref())?;
+        let test = TableTest::Among { column: of.reference(), filters, is_in };
+        Ok(TableFilter { column: column.reference(), test })
+    }
+
+    /// Conditions of which one has to hold; values of one column are one condition.
     fn either(&self, one: &Expr, other: &Expr) -> Result<TableFilter, PlanFault> {
         let no = || unsupported(one, NO_OR);
-        let mut values = Vec::new();
-        let mut column = None;
+        let mut filters: Vec<TableFilter> = Vec::new();
         let mut left = vec![other, one];
         while let Some(next) = left.pop() {
             if let Expr::BinaryOp { left: one, op: BinaryOperator::Or, right } = peeled(next) {
                 left.extend([right.as_ref(), one.as_ref()]);
                 continue;
             }
-            match self.condition(peeled(next))? {
-                Condition::Filter(TableFilter { column: of, test: TableTest::Is(more) })
-                    if column.as_ref().is_none_or(|it| *it == of) =>
-                {
-                    values.extend(more);
-                    column = Some(of);
-                }
-                _ => return Err(no()),
+            let Condition::Filter(filter) = self.condition(peeled(next))? else {
+                return Err(no());
+            };
+            match (filters.last_mut(), filter) {
+                (
+                    Some(TableFilter { column, test: TableTest::Is(values) }),
+                    TableFilter { column: of, test: TableTest::Is(more) },
+                ) if *column == of => values.extend(more),
+                (_, filter) => filters.push(filter),
             }
         }
-        Ok(TableFilter { column: column.ok_or_else(no)?, test: TableTest::Is(values) })
+        match filters.as_slice() {
+            [one] => Ok(one.clone()),
+            [first, ..] => Ok(TableFilter {
+                column: first.column.clone(),
+                test: TableTest::AnyOf(filters),
+            }),
+            [] => Err(no()),
+        }
     }
 
     fn negated(&self, expression: &Expr) -> Result<TableFilter, PlanFault> {
@@ -229,6 +268,9 @@ impl Reader<'_, '_> {
             TableTest::IsNot(values) => TableTest::Is(values),
             TableTest::IsEmpty => TableTest::IsFilled,
             TableTest::IsFilled => TableTest::IsEmpty,
+            TableTest::Among { column, filters, is_in } => {
+                TableTest::Among { column, filters, is_in: !is_in }
+            }
             _ => return Err(no()),
         };
         Ok(TableFilter { column, test })
@@ -236,6 +278,13 @@ impl Reader<'_, '_> {
 
     /// A test of a column, or of a part of its dates.
     fn filter(&self, of: &Expr, is: &str, values: &[&str]) -> Result<TableFilter, PlanFault> {
+        if let (Some((column, with)), [end]) = (term(self.scope, of), values)
+            && let (Ok(end), Some(op)) = (end.parse::<f64>(), operator(is))
+            && let Some(range) = range_of(&op, end, false)
+        {
+            let test = TableTest::Combined { with, range };
+            return Ok(TableFilter { column: column.reference(), test });
+        }
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
         let (column, part) = match date_part(self.scope, of)? {
             Some((column, part)) => (column, Some(part)),
@@ -272,6 +321,15 @@ impl Reader<'_, '_> {
             _ => return Err(unsupported(of, "this column is searched by LIKE '%words%' only")),
         };
         Ok(TableFilter { column: reference, test })
+    }
+}
+
+/// The operator that ends of ranges are compared by.
+fn operator(sign: &str) -> Option<BinaryOperator> {
+    match sign {
+        ">=" => Some(BinaryOperator::GtEq),
+        "<=" => Some(BinaryOperator::LtEq),
+        _ => None,
     }
 }
 
@@ -335,6 +393,14 @@ fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
             TableTest::Between { from, from_included, .. },
             TableTest::Between { to, to_included, .. },
         ) => TableTest::Between { from, from_included, to, to_included },
+        (
+            TableTest::Combined { with, range: above },
+            TableTest::Combined { with: other, range: below },
+        ) if with == other => {
+            let range =
+                NumberRange { to: below.to, to_included: below.to_included, ..above };
+            TableTest::Combined { with, range }
+        }
         (TableTest::InMonths(mut months), TableTest::InMonths(more)) => {
             months.retain(|month| more.contains(month));
             TableTest::InMonths(months)

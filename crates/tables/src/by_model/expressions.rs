@@ -28,7 +28,7 @@ pub(super) fn literal(scope: &Scope<'_>, expression: &Expr) -> Option<String> {
     }
 }
 
-/// Two columns of numbers that are put together: `price * quantity`.
+/// Two columns that are put together: `price * quantity`, `julianday(end) - julianday(start)`.
 pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'a>, TableTerm)> {
     let Expr::BinaryOp { left, op, right } = bare(expression) else { return None };
     let by = match op {
@@ -38,10 +38,24 @@ pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'
         BinaryOperator::Divide => Arithmetic::Over,
         _ => return None,
     };
+    if by == Arithmetic::Minus
+        && let (Some(one), Some(other)) = (day(scope, left), day(scope, right))
+    {
+        return Some((one, TableTerm { by: Arithmetic::DaysSince, column: other.reference() }));
+    }
     let number =
         |side: &Expr| scope.column(bare(side)).ok().filter(|column| column.told.kind.is_numeric());
     let (one, other) = (number(left)?, number(right)?);
     Some((one, TableTerm { by, column: other.reference() }))
+}
+
+/// The column of dates whose day an expression is.
+fn day<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<Column<'a>> {
+    let inner = match Call::of(bare(expression)) {
+        Some(Call { name, inputs, .. }) if name == "julianday" => bare(inputs.first()?),
+        _ => bare(expression),
+    };
+    scope.column(inner).ok().filter(Column::is_date)
 }
 
 /// The part of a date column that an expression takes; `None` where it takes none.

@@ -3,7 +3,7 @@
 use pikerag_knowledge::data::TablePlan;
 use sqlparser::ast::{BinaryOperator, Expr, Query};
 
-use super::aggregates::{HINT, Measured, is_aggregate, measured};
+use super::aggregates::{HINT, Measured, function_of, measured};
 use super::conditions::Reader;
 use super::expressions::term;
 use super::fault::{PlanFault, unsupported};
@@ -63,6 +63,12 @@ impl Statement<'_> {
         }
         if parts.select.from.is_empty() {
             return self.figure(None, expression);
+        }
+        if let Some(plan) = self.over_groups(parts)? {
+            return Ok(Some(Figure { times: 1.0, made: Made::Plan(Box::new(plan)) }));
+        }
+        if parts.with.is_some() || parts.having.is_some() {
+            return Ok(None);
         }
         let scope = Scope::of(&self.seen, &parts.select.from)?;
         let reader = Reader { seen: &self.seen, scope: &scope };
@@ -149,7 +155,7 @@ fn holds_aggregate(expression: &Expr) -> bool {
     match unrounded(expression) {
         Expr::BinaryOp { left, right, .. } => holds_aggregate(left) || holds_aggregate(right),
         call @ Expr::Function(_) => Call::of(call).is_some_and(|call| {
-            is_aggregate(&call.name) || call.inputs.iter().any(|input| holds_aggregate(input))
+            function_of(&call.name).is_some() || call.inputs.iter().any(|input| holds_aggregate(input))
         }),
         _ => false,
     }

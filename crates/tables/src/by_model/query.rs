@@ -10,6 +10,7 @@ use super::aggregates::{Measured, measured};
 use super::conditions::{Conditions, Extreme, Reader};
 use super::expressions::{date_part, term};
 use super::fault::{PlanFault, unsupported};
+use super::groups::having;
 use super::names::{Scope, Seen};
 use super::syntax::{Call, ONE_SELECT, Parts, bare, unrounded};
 use crate::reading::Form;
@@ -39,6 +40,9 @@ impl Statement<'_> {
         &self,
         parts: &Parts<'_>,
     ) -> Result<(TablePlan, Option<usize>, Form), PlanFault> {
+        if parts.with.is_some() {
+            return Err(unsupported(parts.select, ONE_SELECT));
+        }
         let scope = Scope::of(&self.seen, &parts.select.from)?;
         let reader = Reader { seen: &self.seen, scope: &scope };
         let Conditions { filters, extreme } = reader.conditions(parts.select.selection.as_ref())?;
@@ -47,6 +51,9 @@ impl Statement<'_> {
         let mut plan = TablePlan { filters, ..scope.plan() };
         scope.require(&mut plan);
         let (mut plan, form) = match (groups.is_empty(), columns.measures.as_slice()) {
+            (true, _) if parts.having.is_some() => {
+                return Err(unsupported(parts.select, "HAVING needs GROUP BY"));
+            }
             (true, []) => {
                 let plan = shown(plan, parts, &reader, columns, extreme)?;
                 let form = if plan.measures.is_empty() { Form::Things } else { Form::Groups };
@@ -252,6 +259,13 @@ fn grouped(
         order = Some(TableOrder { by, descending });
     }
     let limit = parts.limit;
+    let having = having(parts, reader)?;
+    if measures.is_empty() && !having.is_empty() {
+        // What groups are chosen by is shown with them.
+        let figures = having.iter().map(|filter| filter.measure.clone());
+        let measures = figures.collect();
+        return Ok(TablePlan { group, measures, having, order, limit, ..plan });
+    }
     if measures.is_empty() {
         // The groups alone are what differs in these columns.
         let show = group.into_iter().map(|key| key.column).collect();
@@ -259,8 +273,9 @@ fn grouped(
     }
     if let [one] = measures.as_mut_slice()
         && !one.is_share
+        && having.is_empty()
     {
         plan.filters.append(&mut one.filters);
     }
-    Ok(TablePlan { group, order, limit, ..of_all_rows(plan, measures, parts)? })
+    Ok(TablePlan { group, having, order, limit, ..of_all_rows(plan, measures, parts)? })
 }

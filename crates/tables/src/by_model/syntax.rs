@@ -5,16 +5,20 @@ use pikerag_language::fold::fold;
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, LimitClause, OrderByKind, Query,
-    Select, SelectItem, SetExpr, UnaryOperator, Value,
+    Select, SelectItem, SetExpr, UnaryOperator, Value, With,
 };
 
 use super::fault::{PlanFault, unsupported};
 
-pub(super) const ONE_SELECT: &str = "write one SELECT over the tables, without WITH, UNION, HAVING, window functions or a subquery in FROM";
+pub(super) const ONE_SELECT: &str = "write one SELECT over the tables, without UNION or window functions; a subquery in FROM, or a WITH, only for one figure over groups";
 
 /// The parts of a query that plans have.
 pub(super) struct Parts<'q> {
     pub(super) select: &'q Select,
+    /// Subqueries with a name.
+    pub(super) with: Option<&'q With>,
+    /// The condition on groups.
+    pub(super) having: Option<&'q Expr>,
     /// What it is ordered by first, and whether the greatest comes first.
     pub(super) order: Option<(&'q Expr, bool)>,
     pub(super) limit: Option<usize>,
@@ -45,9 +49,7 @@ impl<'q> Parts<'q> {
             }
             _ => return Err(no()),
         };
-        let has_more = query.with.is_some()
-            || query.fetch.is_some()
-            || select.having.is_some()
+        let has_more = query.fetch.is_some()
             || select.qualify.is_some()
             || select.top.is_some()
             || select.into.is_some();
@@ -72,6 +74,8 @@ impl<'q> Parts<'q> {
         };
         Ok(Self {
             select,
+            with: query.with.as_ref(),
+            having: select.having.as_ref(),
             order: order.map(|key| {
                 let written = key.options.to_string();
                 (&key.expr, written.to_uppercase().contains("DESC"))

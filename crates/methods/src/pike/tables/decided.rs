@@ -2,7 +2,7 @@
 //! values, that is the answer. Where they differ, the model chooses between the worded readings, in both
 //! orders; a model that contradicts itself is ignored.
 
-use pikerag_knowledge::data::{DataValue, TablePlan, TableTest};
+use pikerag_knowledge::data::{DataValue, NumberRange, TableFilter, TablePlan, TableTest};
 use pikerag_knowledge::{
     Answer, ClassifiedBy, Event, Note, Question, Reason, Role, Schema, TaskClass,
 };
@@ -188,28 +188,45 @@ fn numbers(text: &str) -> Vec<String> {
 /// The values that a plan compares with, the number of rows that it takes, and the names of its columns.
 fn values_of(plan: &TablePlan) -> Vec<String> {
     let mut values: Vec<String> = plan.limit.iter().map(usize::to_string).collect();
-    let mut add = |value: &DataValue| values.push(value.to_string());
     for filter in &plan.filters {
-        match &filter.test {
-            TableTest::Is(all) | TableTest::IsNot(all) => all.iter().for_each(&mut add),
-            TableTest::Between { from, to, .. } => from.iter().chain(to).for_each(&mut add),
-            TableTest::Contains(text) | TableTest::Within(text) => {
-                add(&DataValue::Text(text.clone()));
-            }
-            TableTest::InMonths(months) => {
-                for month in months {
-                    add(&DataValue::Integer((*month).into()));
-                }
-            }
-            TableTest::MoreThan(_)
-            | TableTest::BesideMean { .. }
-            | TableTest::IsEmpty
-            | TableTest::IsFilled => {}
-        }
+        add_values(filter, &mut values);
+    }
+    for filter in &plan.having {
+        add_ends(&filter.range, &mut values);
     }
     let columns = plan.columns().map(|column| column.column.clone());
     values.extend(columns);
     values
+}
+
+fn add_ends(range: &NumberRange, values: &mut Vec<String>) {
+    values.extend([range.from, range.to].into_iter().flatten().map(|end| end.to_string()));
+}
+
+fn add_values(filter: &TableFilter, values: &mut Vec<String>) {
+    let mut add = |value: &DataValue| values.push(value.to_string());
+    match &filter.test {
+        TableTest::Is(all) | TableTest::IsNot(all) => all.iter().for_each(&mut add),
+        TableTest::Between { from, to, .. } => from.iter().chain(to).for_each(&mut add),
+        TableTest::Contains(text) | TableTest::Within(text) => {
+            add(&DataValue::Text(text.clone()));
+        }
+        TableTest::InMonths(months) => {
+            for month in months {
+                add(&DataValue::Integer((*month).into()));
+            }
+        }
+        TableTest::Combined { range, .. } => add_ends(range, values),
+        TableTest::AnyOf(filters) | TableTest::Among { filters, .. } => {
+            for filter in filters {
+                add_values(filter, values);
+            }
+        }
+        TableTest::MoreThan(_)
+        | TableTest::BesideMean { .. }
+        | TableTest::IsEmpty
+        | TableTest::IsFilled => {}
+    }
 }
 
 /// The choice of a reply.

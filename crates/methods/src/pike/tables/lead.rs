@@ -171,9 +171,11 @@ fn units(plan: &TablePlan, tables: &[DataTable]) -> Vec<Option<String>> {
         let table = tables.iter().find(|table| table.name == column.table)?;
         table.column(&column.column)?.unit.clone()
     };
-    let groups = plan.group.iter().map(|group| unit(&group.column));
+    let n_keys = if plan.over.is_some() { 0 } else { plan.group.len() };
+    let groups = plan.group.iter().take(n_keys).map(|group| unit(&group.column));
     let measures = plan.measures.iter().map(|measure| {
-        let counts = matches!(measure.function, Aggregate::Count | Aggregate::Distinct);
+        let is_number = |function| matches!(function, Aggregate::Count | Aggregate::Distinct);
+        let counts = is_number(measure.function) || plan.over.is_some_and(is_number);
         let own = measure.column.as_ref().filter(|_| !counts).and_then(&unit);
         match &measure.with {
             None => own,

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use pikerag_knowledge::{
-    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure,
-    TablePlan, TableTerm,
+    Aggregate, ColumnKind, ColumnRef, DataError, OrderBy, PlanRows, TableMeasure, TablePlan,
 };
 
 use super::expressions::{Notation, Writer, number, ordered, sortable};
@@ -29,6 +28,7 @@ struct Clauses {
     holds: Vec<String>,
     keys: Vec<String>,
     measures: Vec<String>,
+    having: Vec<String>,
     show: Vec<String>,
     /// The value that must be present for the first measure to count a row.
     counted_by: String,
@@ -39,8 +39,10 @@ struct Clauses {
 /// The statement to run; afterwards `writer` holds the values that it binds.
 pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Statement, DataError> {
     let by = by_place(plan)?;
-    let Clauses { from, holds, keys, measures, show, counted_by, order, is_descending } =
-        clauses(writer, plan)?;
+    let clauses = clauses(writer, plan)?;
+    let group_by = clauses.group_by();
+    let Clauses { from, holds, keys, measures, show, counted_by, order, is_descending, .. } =
+        clauses;
     let holds = holds.join(" AND ");
     let count = format!("SELECT count(*) FROM {from} WHERE {holds}");
     let direction = if is_descending { "DESC " } else { "" };
@@ -61,28 +63,41 @@ pub(super) fn statement(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Sta
         "SELECT {list}, count(*), count({counted_by}), first_rows(t0.row) FROM {from} WHERE {holds}"
     );
     if !keys.is_empty() {
-        let numbers: Vec<String> = (1..=keys.len()).map(|key| key.to_string()).collect();
         let by_key = keys.iter().map(|key| format!("{key} NULLS LAST")).collect::<Vec<_>>();
         let order =
             order.map(|order| format!("{order} {direction}NULLS LAST, ")).unwrap_or_default();
-        let _ =
-            write!(rows, " GROUP BY {} ORDER BY {order}{}", numbers.join(", "), by_key.join(", "));
+        let _ = write!(rows, "{group_by} ORDER BY {order}{}", by_key.join(", "));
     }
     Ok(Statement { rows, count, width, by })
 }
 
 /// The statement for people. It gives the same, except for rows that equal the last one.
 pub(super) fn for_people(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
-    let Clauses { from, mut holds, keys, measures, show, order, is_descending, .. } =
-        clauses(writer, plan)?;
+    let clauses = clauses(writer, plan)?;
+    let group_by = clauses.group_by();
+    let Clauses { from, mut holds, keys, measures, show, order, is_descending, .. } = clauses;
     holds.retain(|condition| condition != "TRUE");
+    if let (Some(function), Some(measure)) = (plan.over, measures.first()) {
+        let holds = match holds.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", holds.join(" AND ")),
+        };
+        let figure = match function {
+            Aggregate::Count => "count(*)".to_owned(),
+            Aggregate::Distinct => "count(DISTINCT figure)".to_owned(),
+            _ => format!("{}(figure)", name_of(function)),
+        };
+        return Ok(format!(
+            "SELECT {figure} FROM (SELECT {measure} AS figure FROM {from}{holds}{group_by})"
+        ));
+    }
     let list = if plan.measures.is_empty() { show } else { [keys.clone(), measures].concat() };
     let mut sql = format!("SELECT {} FROM {from}", list.join(", "));
     if !holds.is_empty() {
         let _ = write!(sql, " WHERE {}", holds.join(" AND "));
     }
-    if !keys.is_empty() && !plan.measures.is_empty() {
-        let _ = write!(sql, " GROUP BY {}", keys.join(", "));
+    if !plan.measures.is_empty() {
+        sql.push_str(&group_by);
     }
     match order {
         Some(order) if plan.measures.is_empty() || !keys.is_empty() => {
@@ -124,6 +139,9 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
     }
     let keys =
         plan.group.iter().map(|group| writer.key(group)).collect::<Result<Vec<String>, _>>()?;
+    if plan.over.is_some() {
+        holds.extend(keys.iter().map(|key| format!("({key}) IS NOT NULL")));
+    }
     let mut measures = Vec::with_capacity(plan.measures.len());
     let mut counted_by = "*".to_owned();
     for (place, measure) in plan.measures.iter().enumerate() {
@@ -132,6 +150,11 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
         if place == 0 {
             counted_by = counted;
         }
+    }
+    let mut having = Vec::with_capacity(plan.having.len());
+    for filter in &plan.having {
+        let (figure, _) = figure(writer, &filter.measure)?;
+        having.push(writer.in_range(&figure, &filter.range));
     }
     let mut show = Vec::new();
     if plan.measures.is_empty() {
@@ -152,7 +175,21 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
         },
     };
     let is_descending = plan.order.as_ref().is_some_and(|order| order.descending);
-    Ok(Clauses { from, holds, keys, measures, show, counted_by, order, is_descending })
+    Ok(Clauses { from, holds, keys, measures, having, show, counted_by, order, is_descending })
+}
+
+impl Clauses {
+    /// ` GROUP BY … HAVING …`; nothing without keys.
+    fn group_by(&self) -> String {
+        if self.keys.is_empty() {
+            return String::new();
+        }
+        let mut written = format!(" GROUP BY {}", self.keys.join(", "));
+        if !self.having.is_empty() {
+            let _ = write!(written, " HAVING {}", self.having.join(" AND "));
+        }
+        written
+    }
 }
 
 /// The columns of shown rows: those of the plan, else all of its first table.
@@ -206,30 +243,28 @@ fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String
     let column = writer.column(column)?;
     let wanted = "worked out as a figure";
     let value = match (&measure.with, measure.function) {
-        (Some(TableTerm { by, column: other }), _) => {
-            let (one, other) = (number(&column, wanted)?, number(&writer.column(other)?, wanted)?);
-            match by {
-                Arithmetic::Plus => format!("({one} + {other})"),
-                Arithmetic::Minus => format!("({one} - {other})"),
-                Arithmetic::Times => format!("({one} * {other})"),
-                Arithmetic::Over => format!("(1.0 * {one} / nullif({other}, 0))"),
-            }
-        }
+        (Some(with), _) => writer.combined(&column, with)?,
         (None, Aggregate::Count | Aggregate::Distinct) => column.sql.clone(),
         (None, Aggregate::Sum | Aggregate::Mean | Aggregate::Median) => number(&column, wanted)?,
         (None, Aggregate::Least | Aggregate::Greatest) => ordered(&column, wanted)?,
     };
     let function = match measure.function {
-        Aggregate::Count | Aggregate::Distinct => "count",
         Aggregate::Sum if measure.with.is_some() || is_large(&column) => "total",
+        other => name_of(other),
+    };
+    let distinct = if measure.function == Aggregate::Distinct { "DISTINCT " } else { "" };
+    Ok((format!("{function}({distinct}{value})"), value))
+}
+
+fn name_of(function: Aggregate) -> &'static str {
+    match function {
+        Aggregate::Count | Aggregate::Distinct => "count",
         Aggregate::Sum => "sum",
         Aggregate::Mean => "avg",
         Aggregate::Median => "median",
         Aggregate::Least => "min",
         Aggregate::Greatest => "max",
-    };
-    let distinct = if measure.function == Aggregate::Distinct { "DISTINCT " } else { "" };
-    Ok((format!("{function}({distinct}{value})"), value))
+    }
 }
 
 /// Whether a sum of whole numbers may go beyond 64 bits, which SQLite refuses.

@@ -4,7 +4,8 @@
 
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::{
-    ColumnKind, ColumnRef, DataColumn, DataError, DataValue, TableFilter, TableGroup, TableTest,
+    Arithmetic, ColumnKind, ColumnRef, DataColumn, DataError, DataValue, NumberRange, TableFilter,
+    TableGroup, TableTerm, TableTest,
 };
 
 use super::catalogue::{Entry, visible_rows};
@@ -22,6 +23,8 @@ pub(super) enum Notation {
 /// A plan's tables, and the values bound so far.
 pub(super) struct Writer<'a> {
     pub(super) tables: Vec<&'a Entry>,
+    /// All tables, of which a condition may look values up.
+    pub(super) entries: &'a [Entry],
     pub(super) notation: Notation,
     /// Whether a filter limits the visible rows.
     pub(super) is_filtered: bool,
@@ -129,12 +132,113 @@ impl<'a> Writer<'a> {
                 _ => return Err(wrong(&column, "compared with a month")),
             },
             TableTest::MoreThan(other) => more(&column, &self.column(other)?)?,
+            TableTest::Combined { with, range } => {
+                let value = self.combined(&column, with)?;
+                self.in_range(&value, range)
+            }
+            TableTest::AnyOf(filters) => {
+                let mut any = Vec::with_capacity(filters.len());
+                for filter in filters {
+                    any.push(format!("({})", self.condition(filter)?));
+                }
+                if any.is_empty() { "FALSE".to_owned() } else { any.join(" OR ") }
+            }
+            TableTest::Among { column: other, filters, is_in } => {
+                let sign = if *is_in { "IN" } else { "NOT IN" };
+                let values = self.values_of(other, filters)?;
+                format!("{sql} IS NOT NULL AND {sql} {sign} ({values})")
+            }
             TableTest::BesideMean { above } => {
                 let sign = if *above { ">" } else { "<" };
                 let mean = self.mean(&column);
                 format!("{} {sign} ({mean})", number(&column, "compared with a mean")?)
             }
         })
+    }
+
+    /// A number of a row that two of its columns make together.
+    pub(super) fn combined(
+        &self,
+        column: &Column<'_>,
+        with: &TableTerm,
+    ) -> Result<String, DataError> {
+        let other = self.column(&with.column)?;
+        if with.by == Arithmetic::DaysSince {
+            for date in [column, &other] {
+                if date.told.kind != ColumnKind::Date {
+                    return Err(wrong(date, "taken as a day"));
+                }
+            }
+            return Ok(format!("(julianday({}) - julianday({}))", date(column), date(&other)));
+        }
+        let wanted = "worked out as a figure";
+        let (one, other) = (number(column, wanted)?, number(&other, wanted)?);
+        Ok(match with.by {
+            Arithmetic::Plus => format!("({one} + {other})"),
+            Arithmetic::Minus | Arithmetic::DaysSince => format!("({one} - {other})"),
+            Arithmetic::Times => format!("({one} * {other})"),
+            Arithmetic::Over => format!("(1.0 * {one} / nullif({other}, 0))"),
+        })
+    }
+
+    /// Whether a number lies in a range; null where there is none.
+    pub(super) fn in_range(&mut self, value: &str, range: &NumberRange) -> String {
+        let signs = [
+            (range.from, if range.from_included { ">=" } else { ">" }),
+            (range.to, if range.to_included { "<=" } else { "<" }),
+        ];
+        let mut ends = vec![format!("{value} IS NOT NULL")];
+        for (end, sign) in signs {
+            if let Some(end) = end {
+                let is_whole = end.fract() == 0.0 && end.abs() < 1e15;
+                let end =
+                    if is_whole { DataValue::Integer(end as i64) } else { DataValue::Real(end) };
+                ends.push(format!("{value} {sign} {}", self.bind(end)));
+            }
+        }
+        ends.join(" AND ")
+    }
+
+    /// The values of a column of any table in the rows that pass the filters.
+    fn values_of(
+        &mut self,
+        column: &ColumnRef,
+        filters: &[TableFilter],
+    ) -> Result<String, DataError> {
+        let found = self.entries.iter().find(|entry| entry.table.name == column.table);
+        let entry = found.ok_or_else(|| DataError::NoTable {
+            table: column.table.clone(),
+            known: self.entries.iter().map(|entry| entry.table.name.clone()).collect(),
+        })?;
+        let mut inner = Writer {
+            tables: vec![entry],
+            entries: self.entries,
+            dress: self.dress,
+            is_filtered: self.is_filtered,
+            bound: std::mem::take(&mut self.bound),
+        };
+        let written = inner.values(entry, column, filters);
+        self.bound = inner.bound;
+        written
+    }
+
+    fn values(
+        &mut self,
+        entry: &Entry,
+        column: &ColumnRef,
+        filters: &[TableFilter],
+    ) -> Result<String, DataError> {
+        let column = self.column(column)?.sql;
+        let mut holds = vec![format!("{column} IS NOT NULL")];
+        if self.dress == Dress::Numbers {
+            holds.push(self.seen("t0"));
+        }
+        for filter in filters {
+            holds.push(format!("({})", self.condition(filter)?));
+        }
+        let alias = if self.dress == Dress::Numbers { " AS t0" } else { "" };
+        let (rows, holds) = (self.rows(entry), holds.join(" AND "));
+        Ok(format!("SELECT {column} FROM {rows}{alias} WHERE {holds}"))
     }
 
     fn list(&mut self, column: &Column<'_>, values: &[DataValue]) -> String {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{
-    ChunkId, ColumnRef, DataError, DataValue, OrderBy, PlanRow, PlanRows, RowOrigin, Span,
+    Aggregate, ChunkId, ColumnRef, DataError, DataValue, OrderBy, PlanRow, PlanRows, RowOrigin, Span,
     StoreError, TablePlan,
 };
 use rusqlite::{Connection, ErrorCode, Row, params, params_from_iter};
@@ -30,7 +30,13 @@ pub(in crate::sqlite) fn run_plan(
     let entries = entries(connection, is_filtered).context(DOING)?;
     let tables = tables(&entries, plan)?;
     let write =
-        |notation| Writer { tables: tables.clone(), notation, is_filtered, bound: Vec::new() };
+        |notation| Writer {
+        tables: tables.clone(),
+        entries: &entries,
+        notation,
+        is_filtered,
+        bound: Vec::new(),
+    };
     let mut writer = write(Notation::Numbers);
     let statement = statement(&mut writer, plan)?;
     let sql = for_people(&mut write(Notation::Names), plan)?;
@@ -60,7 +66,8 @@ pub(in crate::sqlite) fn distinct(
     let plan = TablePlan { table: column.table.clone(), ..TablePlan::default() };
     let tables = tables(&entries, &plan)?;
     let table = tables.first().map_or(0, |entry| entry.id);
-    let writer = Writer { tables, notation: Notation::Numbers, is_filtered, bound: Vec::new() };
+    let (entries, dress) = (entries.as_slice(), Dress::Numbers);
+    let writer = Writer { tables, entries, notation: Notation::Numbers, is_filtered, bound: Vec::new() };
     let column = writer.column(column)?.sql;
     let sql = format!(
         "SELECT {column}, count(*) FROM main.data_{table} AS t0 WHERE {} AND {column} IS NOT NULL
@@ -125,18 +132,84 @@ fn group(
     let mut cut = Cut::of(plan, statement);
     let mut prepared = connection.prepare(&statement.rows)?;
     let mut groups = prepared.query(params_from_iter(bound.iter().map(Bound)))?;
+    let mut over = plan.over.map(Over::of);
     while let Some(row) = groups.next()? {
         let (all, measured) =
             (rows::id(row, statement.width)?, rows::id(row, statement.width + 1)?);
         found.matched += all;
         found.unmeasured += all - measured;
-        if cut.takes(row, found.rows.len())? {
-            let first = row.get_ref(statement.width + 2)?.as_blob_or_null()?.unwrap_or_default();
-            let numbers = first.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
-            found.rows.push((cells(row, statement.width)?, numbers.collect()));
+        if let Some(over) = &mut over {
+            over.add(row, (plan.group.len(), statement.width + 2))?;
+        } else if cut.takes(row, found.rows.len())? {
+            found
+                .rows
+                .push((cells(row, statement.width)?, first_rows(row, statement.width + 2)?));
         }
     }
+    if let Some(over) = over {
+        found.rows.push(over.finish());
+    }
     Ok(found)
+}
+
+/// The numbers of the first rows of a group.
+fn first_rows(row: &Row<'_>, place: usize) -> rusqlite::Result<Vec<i64>> {
+    let first = row.get_ref(place)?.as_blob_or_null()?.unwrap_or_default();
+    let numbers = first.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
+    Ok(numbers.collect())
+}
+
+/// One figure of the figures of all groups: 8 bytes for each group.
+struct Over {
+    function: Aggregate,
+    n_groups: i64,
+    numbers: Vec<f64>,
+    first_rows: Vec<i64>,
+}
+
+impl Over {
+    fn of(function: Aggregate) -> Self {
+        Self { function, n_groups: 0, numbers: Vec::new(), first_rows: Vec::new() }
+    }
+
+    /// Adds a group, by the places of its figure and of its first rows.
+    fn add(&mut self, row: &Row<'_>, (figure, first): (usize, usize)) -> rusqlite::Result<()> {
+        self.n_groups += 1;
+        match value(row.get_ref(figure)?) {
+            DataValue::Integer(number) => self.numbers.push(number as f64),
+            DataValue::Real(number) => self.numbers.push(number),
+            DataValue::Empty | DataValue::Text(_) => {}
+        }
+        if self.first_rows.len() < PlanRow::MOST_ORIGINS {
+            self.first_rows.extend(first_rows(row, first)?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> (Vec<DataValue>, Vec<i64>) {
+        self.numbers.sort_by(f64::total_cmp);
+        let numbers = &self.numbers;
+        let middle = |at: usize| numbers.get(at).copied();
+        let sum = numbers.iter().sum::<f64>();
+        let figure = match self.function {
+            Aggregate::Count => Some(self.n_groups as f64),
+            Aggregate::Distinct => {
+                let mut different = numbers.clone();
+                different.dedup();
+                Some(different.len() as f64)
+            }
+            _ if numbers.is_empty() => None,
+            Aggregate::Sum => Some(sum),
+            Aggregate::Mean => Some(sum / numbers.len() as f64),
+            Aggregate::Median => middle((numbers.len() - 1) / 2)
+                .zip(middle(numbers.len() / 2))
+                .map(|(below, above)| f64::midpoint(below, above)),
+            Aggregate::Least => middle(0),
+            Aggregate::Greatest => numbers.last().copied(),
+        };
+        let figure = figure.map_or(DataValue::Empty, DataValue::Real);
+        (vec![figure], self.first_rows)
+    }
 }
 
 fn show(
