@@ -103,9 +103,9 @@ pub async fn build(
     let (sender, new_atoms) = fresh::channel();
     let sending = Job { new_atoms: Some(sender), ..job };
     let atomizing = atomize(sending, &mut report);
-    let (atomized, embedded) = join(atomizing, embed::embed_new_atoms(&job, new_atoms)).await;
+    let (atomized, vectors) = join(atomizing, embed::embed_new_atoms(&job, new_atoms)).await;
     atomized?;
-    report.join_vectors(embedded?);
+    report.join_vectors(vectors?);
     // Makes the missing vectors, even if the budget is spent: local vectors cost nothing, and remote
     // embedders respect the budget.
     let _ = run(&job, Part::Vectors, &mut report).await?;
@@ -118,8 +118,8 @@ pub async fn build(
     }
     let is_part = tools.base.pending_files().is_some();
     for Wanted { structure, stamp: built } in structures.into_iter().filter(|_| !is_part) {
-        let embedder = tools.embedder.as_deref().map(Embedder::name);
-        let stamp = stamp(job.base(), &plan, embedder, structure).await?;
+        let embedder_name = tools.embedder.as_deref().map(Embedder::name);
+        let stamp = stamp(job.base(), &plan, embedder_name, structure).await?;
         if built == stamp || report.stopped.is_some() {
             continue;
         }

@@ -32,7 +32,9 @@ pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Que
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};
 pub use data::{
-    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataError, DataPart, DataTable, DataValue, GroupFilter, NumberRange, OrderBy, PlanRow, PlanRows, RowOrigin, SqlRows, TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
+    Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataError, DataPart, DataTable,
+    DataValue, GroupFilter, NumberRange, OrderBy, PlanRow, PlanRows, RowOrigin, SqlRows,
+    TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 pub use distilled::{
     Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,

@@ -82,8 +82,8 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
         };
     }
     for filter in &plan.having {
-        told.push_str(language.either("; only groups with ", "；只取组："));
-        told.push_str(&having_words(filter, tables, language));
+        text.push_str(language.either("; only groups with ", "；只取组："));
+        text.push_str(&having_words(filter, tables, language));
     }
     if let Some(order) = &plan.order
         && plan.limit.is_some()
@@ -254,7 +254,9 @@ fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) 
         TableTest::Among { column: other, filters, is_in } => {
             let mut words = match (is_in, language) {
                 (true, Language::English) => format!("{column} occurs in {}", title(other)),
-                (false, Language::English) => format!("{column} does not occur in {}", title(other)),
+                (false, Language::English) => {
+                    format!("{column} does not occur in {}", title(other))
+                }
                 (true, Language::Chinese) => format!("{column} 出现在 {}", title(other)),
                 (false, Language::Chinese) => format!("{column} 未出现在 {}", title(other)),
             };

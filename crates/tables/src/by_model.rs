@@ -9,7 +9,10 @@ mod fault;
 mod figures;
 mod groups;
 mod names;
+mod over;
+mod patterns;
 mod query;
+mod ranges;
 mod shown;
 mod syntax;
 #[cfg(test)]

@@ -51,8 +51,8 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
 /// Removes the string from `invalid type: string "sk-…", expected u64`: its kind and the expected
 /// type say enough.
 fn without_value(message: &str) -> String {
-    let shows = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "];
-    let Some(begins) = shows.iter().find(|begins| message.starts_with(**begins)) else {
+    let prefixes = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "];
+    let Some(begins) = prefixes.iter().find(|begins| message.starts_with(**begins)) else {
         return message.to_owned();
     };
     let rest = message.get(begins.len()..).unwrap_or_default();

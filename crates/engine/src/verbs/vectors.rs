@@ -61,18 +61,18 @@ pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<
     let base = session.base_in_part().await?;
     let reranker = session.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;
     let reranking = reranker.rerank(query, texts);
-    let reranked = session
+    let ranking = session
         .unless_cancelled(async { Ok(reranking.await.map_err(RetrieveError::Model)?) })
         .await?;
     // Some models give probabilities, others logits; the mapping keeps the order of both.
-    let is_share = reranked.scores.iter().all(|score| (0.0..=1.0).contains(score));
+    let is_share = ranking.scores.iter().all(|score| (0.0..=1.0).contains(score));
     let share = |score: &f32| match is_share {
         true => f64::from(*score),
         false => 1.0 / (1.0 + (-f64::from(*score)).exp()),
     };
     Ok(RerankResponse {
         model: reranker.name().to_owned(),
-        scores: reranked.scores.iter().map(share).collect(),
+        scores: ranking.scores.iter().map(share).collect(),
     })
 }
 

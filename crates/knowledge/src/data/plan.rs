@@ -19,7 +19,8 @@ pub struct TablePlan {
     pub group: Vec<TableGroup>,
     /// The measures of each group, or of all rows; without any, rows are shown.
     pub measures: Vec<TableMeasure>,
-    /// The conditions on the figures of a group; all must hold.
+    /// The conditions on the figures of a group; all must hold. Without groups and measures there
+    /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub having: Vec<GroupFilter>,
     /// One figure of the first measures of all groups, such as their mean, in place of the groups.
@@ -135,8 +136,8 @@ pub struct NumberRange {
 impl NumberRange {
     /// Whether the number lies in the range.
     pub fn contains(&self, number: f64) -> bool {
-        let is_above = |end: f64| end < number || (self.from_included && end == number);
-        let is_below = |end: f64| number < end || (self.to_included && end == number);
+        let is_above = |end: f64| end < number || (self.from_included && end <= number);
+        let is_below = |end: f64| number < end || (self.to_included && number <= end);
         self.from.is_none_or(is_above) && self.to.is_none_or(is_below)
     }
 }

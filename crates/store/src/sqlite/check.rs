@@ -70,8 +70,7 @@ impl Base {
     /// of the database, full text, codes. It never touches documents or paid replies.
     ///
     /// # Errors
-    /// A part cannot be checked or rebuilt; [`crate::BaseProblem::Busy`] if another process holds
-    /// it.
+    /// A part cannot be checked or rebuilt; [`crate::BaseProblem::Busy`] if another process has it.
     pub async fn check(&self, repair: Repair) -> Result<Vec<Finding>, StoreError> {
         let inner = self.inner.clone();
         tokio::task::spawn_blocking(move || inner.check(repair))

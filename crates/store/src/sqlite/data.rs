@@ -1,6 +1,7 @@
 //! Keeps the typed tables of a base: a catalogue, and a table of SQLite for the rows of each shape.
 
 mod catalogue;
+mod combined;
 mod compile;
 mod expressions;
 pub(super) mod functions;

@@ -244,8 +244,7 @@ fn plan() -> impl Strategy<Value = TablePlan> {
     )
         .prop_map(|(filters, group, measures, show, order, limit, having, over)| {
             let over = over.filter(|_| !measures.is_empty());
-            let having =
-                having.into_iter().map(|(measure, range)| GroupFilter { measure, range });
+            let having = having.into_iter().map(|(measure, range)| GroupFilter { measure, range });
             // The figure of all groups has no order.
             let (order, limit) = if over.is_some() { (None, None) } else { (order, limit) };
             let group = if measures.is_empty() { Vec::new() } else { group };

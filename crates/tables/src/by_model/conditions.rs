@@ -1,12 +1,13 @@
 //! Reads the conditions of a statement as filters. All of them hold together; what plans cannot hold is a fault.
 
-use pikerag_knowledge::data::{ColumnRef, DataValue, NumberRange, TableFilter, TableTest};
+use pikerag_knowledge::data::{ColumnRef, NumberRange, TableFilter, TableTest};
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
 
 use super::expressions::{date_part, literal, term};
 use super::fault::{PlanFault, unsupported};
-use super::groups::range_of;
-use super::names::{Column, Scope, Seen};
+use super::names::{Scope, Seen};
+use super::patterns::fitting;
+use super::ranges::range_of;
 use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
 use super::value::{months, test};
 
@@ -247,10 +248,9 @@ impl Reader<'_, '_> {
         }
         match filters.as_slice() {
             [one] => Ok(one.clone()),
-            [first, ..] => Ok(TableFilter {
-                column: first.column.clone(),
-                test: TableTest::AnyOf(filters),
-            }),
+            [first, ..] => {
+                Ok(TableFilter { column: first.column.clone(), test: TableTest::AnyOf(filters) })
+            }
             [] => Err(no()),
         }
     }
@@ -333,45 +333,6 @@ fn operator(sign: &str) -> Option<BinaryOperator> {
     }
 }
 
-/// The values of a column that a pattern fits; `None` where none does, or where not all values are known.
-fn fitting(column: &Column<'_>, pattern: &str) -> Option<Vec<DataValue>> {
-    let known = column.table.view.values(column.place);
-    if column.told.kind.is_numeric() || (known.len() as u64) < column.told.distinct {
-        return None;
-    }
-    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
-    let fits =
-        |value: &&String| is_like(&pattern, &value.to_lowercase().chars().collect::<Vec<_>>());
-    let values: Vec<DataValue> =
-        known.iter().filter(fits).map(|value| DataValue::Text(value.clone())).collect();
-    (!values.is_empty()).then_some(values)
-}
-
-/// Whether a text fits a pattern of `LIKE`: `%` stands for any characters, `_` for one. In time proportional to both lengths.
-fn is_like(pattern: &[char], text: &[char]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    // Where the last `%` was, and how much of the text it took.
-    let mut last: Option<(usize, usize)> = None;
-    while place < text.len() {
-        match pattern.get(at) {
-            Some('%') => {
-                last = Some((at, place));
-                at += 1;
-            }
-            Some(c) if *c == '_' || text.get(place) == Some(c) => {
-                at += 1;
-                place += 1;
-            }
-            _ => {
-                let Some((percent, taken)) = last else { return false };
-                last = Some((percent, taken + 1));
-                (at, place) = (percent + 1, taken + 1);
-            }
-        }
-    }
-    pattern.get(at..).unwrap_or_default().iter().all(|c| *c == '%')
-}
-
 /// Adds a condition to those that hold. Of months, those that are in both are left.
 fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
     let of_column = filters.iter_mut().filter(|other| other.column == filter.column);
@@ -397,8 +358,7 @@ fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
             TableTest::Combined { with, range: above },
             TableTest::Combined { with: other, range: below },
         ) if with == other => {
-            let range =
-                NumberRange { to: below.to, to_included: below.to_included, ..above };
+            let range = NumberRange { to: below.to, to_included: below.to_included, ..above };
             TableTest::Combined { with, range }
         }
         (TableTest::InMonths(mut months), TableTest::InMonths(more)) => {

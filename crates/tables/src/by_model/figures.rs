@@ -155,7 +155,8 @@ fn holds_aggregate(expression: &Expr) -> bool {
     match unrounded(expression) {
         Expr::BinaryOp { left, right, .. } => holds_aggregate(left) || holds_aggregate(right),
         call @ Expr::Function(_) => Call::of(call).is_some_and(|call| {
-            function_of(&call.name).is_some() || call.inputs.iter().any(|input| holds_aggregate(input))
+            function_of(&call.name).is_some()
+                || call.inputs.iter().any(|input| holds_aggregate(input))
         }),
         _ => false,
     }

@@ -1,128 +1,15 @@
-//! Reads conditions on groups (`HAVING`), and one figure over all groups: `SELECT avg(n) FROM (SELECT …, count(*) AS n … GROUP BY …)`.
+//! Reads conditions on groups (`HAVING`).
 
-use pikerag_knowledge::data::{
-    Aggregate, GroupFilter, NumberRange, TableGroup, TableMeasure, TablePlan,
-};
-use pikerag_knowledge::tables::By;
-use pikerag_language::fold::fold;
-use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, SelectItem, TableFactor};
+use pikerag_knowledge::data::{GroupFilter, NumberRange, TableMeasure};
+use sqlparser::ast::{BinaryOperator, Expr};
 
-use super::aggregates::{function_of, measured};
+use super::aggregates::measured;
 use super::conditions::Reader;
 use super::fault::{PlanFault, unsupported};
-use super::query::Statement;
-use super::syntax::{Call, Parts, bare, number, only, peeled, unrounded};
+use super::ranges::range_of;
+use super::syntax::{Parts, number, peeled, unrounded};
 
 const HAVING: &str = "HAVING compares aggregates with numbers, joined by AND";
-const OVER: &str =
-    "one figure over groups is written SELECT avg(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x)";
-
-impl Statement<'_> {
-    /// The plan of one figure over the groups of a subquery in `FROM`, or of a `WITH`; `None` where there is neither.
-    ///
-    /// # Errors
-    /// The subquery or the figure is more than plans hold.
-    pub(super) fn over_groups(&self, parts: &Parts<'_>) -> Result<Option<TablePlan>, PlanFault> {
-        let Some(query) = inner_query(parts) else { return Ok(None) };
-        let no = || unsupported(parts.select, OVER);
-        let call = only(&parts.select.projection).map(unrounded).and_then(Call::of);
-        let call = call.ok_or_else(no)?;
-        let function = function_of(&call.name).ok_or_else(no)?;
-        let is_plain = parts.is_whole()
-            && parts.groups()?.is_empty()
-            && parts.having.is_none()
-            && call.filter.is_none();
-        if !is_plain {
-            return Err(no());
-        }
-        let inner = Parts::of(query)?;
-        let (mut plan, nth, _) = self.plan(&inner)?;
-        if nth.is_some() || plan.limit.is_some() {
-            return Err(no());
-        }
-        plan.order = None;
-        if plan.measures.is_empty() {
-            // `SELECT DISTINCT x`: the groups alone.
-            let by_value = |column| TableGroup { column, by: By::Value };
-            plan.group = std::mem::take(&mut plan.show).into_iter().map(by_value).collect();
-            plan.measures = vec![TableMeasure::default()];
-        }
-        let names = Names::of(&inner);
-        if let Some(condition) = &parts.select.selection {
-            let of_name = |expression: &Expr| {
-                let place = names.measure(bare(expression))?;
-                plan.measures.get(place).cloned()
-            };
-            let filters = group_filters(condition, &mut { of_name })?;
-            plan.having.extend(filters);
-        }
-        let input = call.inputs.first().map(|input| bare(input));
-        let (measure, function) = match input {
-            None => (None, function),
-            Some(input) => match names.measure(input) {
-                Some(place) => (Some(place), function),
-                // Each group has one value of its key.
-                None if function == Aggregate::Count => (None, function),
-                None => return Err(no()),
-            },
-        };
-        if call.is_distinct && measure.is_some() {
-            return Err(no());
-        }
-        let measure = plan.measures.get(measure.unwrap_or_default()).cloned().ok_or_else(no)?;
-        if plan.group.is_empty() {
-            return Err(no());
-        }
-        Ok(Some(TablePlan { measures: vec![measure], over: Some(function), ..plan }))
-    }
-}
-
-/// The subquery that rows are taken from.
-fn inner_query<'q>(parts: &Parts<'q>) -> Option<&'q Query> {
-    let [from] = parts.select.from.as_slice() else { return None };
-    if !from.joins.is_empty() {
-        return None;
-    }
-    match &from.relation {
-        TableFactor::Derived { subquery, .. } => Some(subquery),
-        TableFactor::Table { name, .. } => {
-            let name = name.0.last()?.as_ident()?;
-            let tables = &parts.with?.cte_tables;
-            let found = tables.iter().find(|it| fold(&it.alias.name.value) == fold(&name.value));
-            found.map(|found| found.query.as_ref())
-        }
-        _ => None,
-    }
-}
-
-/// The names of the measures of a subquery, in their order.
-struct Names(Vec<Option<String>>);
-
-impl Names {
-    fn of(parts: &Parts<'_>) -> Self {
-        let items = parts.select.projection.iter().filter_map(|item| {
-            let (expression, name) = match item {
-                SelectItem::UnnamedExpr(expression) => (expression, None),
-                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(&alias.value))),
-                _ => return None,
-            };
-            let is_measure = Call::of(unrounded(expression))
-                .is_some_and(|call| function_of(&call.name).is_some());
-            is_measure.then_some(name)
-        });
-        Self(items.collect())
-    }
-
-    /// The place of the measure that an expression names.
-    fn measure(&self, expression: &Expr) -> Option<usize> {
-        let name = match expression {
-            Expr::Identifier(Ident { value, .. }) => value,
-            Expr::CompoundIdentifier(names) => &names.last()?.value,
-            _ => return None,
-        };
-        self.0.iter().position(|known| known.as_ref() == Some(&fold(name)))
-    }
-}
 
 /// The conditions of a `HAVING`.
 ///
@@ -134,15 +21,16 @@ pub(super) fn having(
 ) -> Result<Vec<GroupFilter>, PlanFault> {
     let Some(condition) = parts.having else { return Ok(Vec::new()) };
     let mut fault = None;
-    let filters = group_filters(condition, &mut |expression: &Expr| {
-        match measured(reader, unrounded(parts.resolved(expression))) {
-            Ok(found) => found
-                .filter(|found| found.filters.is_empty() && !found.is_share)
-                .map(|found| found.measure),
-            Err(error) => {
-                fault = Some(error);
-                None
-            }
+    let filters = group_filters(condition, &mut |expression: &Expr| match measured(
+        reader,
+        unrounded(parts.resolved(expression)),
+    ) {
+        Ok(found) => found
+            .filter(|found| found.filters.is_empty() && !found.is_share)
+            .map(|found| found.measure),
+        Err(error) => {
+            fault = Some(error);
+            None
         }
     });
     match fault {
@@ -152,7 +40,7 @@ pub(super) fn having(
 }
 
 /// Comparisons of figures with numbers, which all have to hold.
-fn group_filters(
+pub(super) fn group_filters(
     condition: &Expr,
     figure: &mut dyn FnMut(&Expr) -> Option<TableMeasure>,
 ) -> Result<Vec<GroupFilter>, PlanFault> {
@@ -186,25 +74,4 @@ fn group_filters(
         }
         _ => Err(no()),
     }
-}
-
-/// The range of numbers that are so to `end`; turned, the range of those that `end` is so to. `None` for another operator.
-pub(super) fn range_of(op: &BinaryOperator, end: f64, is_turned: bool) -> Option<NumberRange> {
-    let above = |from_included| NumberRange {
-        from: Some(end),
-        from_included,
-        ..NumberRange::default()
-    };
-    let below =
-        |to_included| NumberRange { to: Some(end), to_included, ..NumberRange::default() };
-    Some(match (op, is_turned) {
-        (BinaryOperator::Eq, _) => {
-            NumberRange { to: Some(end), to_included: true, ..above(true) }
-        }
-        (BinaryOperator::Gt, false) | (BinaryOperator::Lt, true) => above(false),
-        (BinaryOperator::GtEq, false) | (BinaryOperator::LtEq, true) => above(true),
-        (BinaryOperator::Lt, false) | (BinaryOperator::Gt, true) => below(false),
-        (BinaryOperator::LtEq, false) | (BinaryOperator::GtEq, true) => below(true),
-        _ => return None,
-    })
 }

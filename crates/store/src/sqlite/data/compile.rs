@@ -151,8 +151,9 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
             counted_by = counted;
         }
     }
-    let mut having = Vec::with_capacity(plan.having.len());
-    for filter in &plan.having {
+    let mut having = Vec::new();
+    let has_groups = !keys.is_empty() && !plan.measures.is_empty();
+    for filter in plan.having.iter().filter(|_| has_groups) {
         let (figure, _) = figure(writer, &filter.measure)?;
         having.push(writer.in_range(&figure, &filter.range));
     }

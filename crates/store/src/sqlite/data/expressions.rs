@@ -4,8 +4,7 @@
 
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::{
-    Arithmetic, ColumnKind, ColumnRef, DataColumn, DataError, DataValue, NumberRange, TableFilter,
-    TableGroup, TableTerm, TableTest,
+    ColumnKind, ColumnRef, DataColumn, DataError, DataValue, TableFilter, TableGroup, TableTest,
 };
 
 use super::catalogue::{Entry, visible_rows};
@@ -156,91 +155,6 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A number of a row that two of its columns make together.
-    pub(super) fn combined(
-        &self,
-        column: &Column<'_>,
-        with: &TableTerm,
-    ) -> Result<String, DataError> {
-        let other = self.column(&with.column)?;
-        if with.by == Arithmetic::DaysSince {
-            for date in [column, &other] {
-                if date.told.kind != ColumnKind::Date {
-                    return Err(wrong(date, "taken as a day"));
-                }
-            }
-            return Ok(format!("(julianday({}) - julianday({}))", date(column), date(&other)));
-        }
-        let wanted = "worked out as a figure";
-        let (one, other) = (number(column, wanted)?, number(&other, wanted)?);
-        Ok(match with.by {
-            Arithmetic::Plus => format!("({one} + {other})"),
-            Arithmetic::Minus | Arithmetic::DaysSince => format!("({one} - {other})"),
-            Arithmetic::Times => format!("({one} * {other})"),
-            Arithmetic::Over => format!("(1.0 * {one} / nullif({other}, 0))"),
-        })
-    }
-
-    /// Whether a number lies in a range; null where there is none.
-    pub(super) fn in_range(&mut self, value: &str, range: &NumberRange) -> String {
-        let signs = [
-            (range.from, if range.from_included { ">=" } else { ">" }),
-            (range.to, if range.to_included { "<=" } else { "<" }),
-        ];
-        let mut ends = vec![format!("{value} IS NOT NULL")];
-        for (end, sign) in signs {
-            if let Some(end) = end {
-                let is_whole = end.fract() == 0.0 && end.abs() < 1e15;
-                let end =
-                    if is_whole { DataValue::Integer(end as i64) } else { DataValue::Real(end) };
-                ends.push(format!("{value} {sign} {}", self.bind(end)));
-            }
-        }
-        ends.join(" AND ")
-    }
-
-    /// The values of a column of any table in the rows that pass the filters.
-    fn values_of(
-        &mut self,
-        column: &ColumnRef,
-        filters: &[TableFilter],
-    ) -> Result<String, DataError> {
-        let found = self.entries.iter().find(|entry| entry.table.name == column.table);
-        let entry = found.ok_or_else(|| DataError::NoTable {
-            table: column.table.clone(),
-            known: self.entries.iter().map(|entry| entry.table.name.clone()).collect(),
-        })?;
-        let mut inner = Writer {
-            tables: vec![entry],
-            entries: self.entries,
-            dress: self.dress,
-            is_filtered: self.is_filtered,
-            bound: std::mem::take(&mut self.bound),
-        };
-        let written = inner.values(entry, column, filters);
-        self.bound = inner.bound;
-        written
-    }
-
-    fn values(
-        &mut self,
-        entry: &Entry,
-        column: &ColumnRef,
-        filters: &[TableFilter],
-    ) -> Result<String, DataError> {
-        let column = self.column(column)?.sql;
-        let mut holds = vec![format!("{column} IS NOT NULL")];
-        if self.dress == Dress::Numbers {
-            holds.push(self.seen("t0"));
-        }
-        for filter in filters {
-            holds.push(format!("({})", self.condition(filter)?));
-        }
-        let alias = if self.dress == Dress::Numbers { " AS t0" } else { "" };
-        let (rows, holds) = (self.rows(entry), holds.join(" AND "));
-        Ok(format!("SELECT {column} FROM {rows}{alias} WHERE {holds}"))
-    }
-
     fn list(&mut self, column: &Column<'_>, values: &[DataValue]) -> String {
         let mut list = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| **value != DataValue::Empty) {
@@ -371,7 +285,7 @@ fn column_of<'a>(entry: &'a Entry, name: &str) -> Result<(usize, &'a DataColumn)
     })
 }
 
-fn wrong(column: &Column<'_>, wanted: &'static str) -> DataError {
+pub(super) fn wrong(column: &Column<'_>, wanted: &'static str) -> DataError {
     DataError::WrongKind { column: column.info.sql.clone(), kind: column.info.kind, wanted }
 }
 
@@ -396,7 +310,7 @@ pub(super) fn sortable(column: &Column<'_>) -> String {
     guarded(&column.sql, column.info)
 }
 
-fn date(column: &Column<'_>) -> String {
+pub(super) fn date(column: &Column<'_>) -> String {
     guarded(&column.sql, column.info)
 }
 

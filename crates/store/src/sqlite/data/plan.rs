@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{
-    Aggregate, ChunkId, ColumnRef, DataError, DataValue, OrderBy, PlanRow, PlanRows, RowOrigin, Span,
-    StoreError, TablePlan,
+    Aggregate, ChunkId, ColumnRef, DataError, DataValue, OrderBy, PlanRow, PlanRows, RowOrigin,
+    Span, StoreError, TablePlan,
 };
 use rusqlite::{Connection, ErrorCode, Row, params, params_from_iter};
 
@@ -29,8 +29,7 @@ pub(in crate::sqlite) fn run_plan(
 ) -> Result<PlanRows, StoreError> {
     let entries = entries(connection, is_filtered).context(DOING)?;
     let tables = tables(&entries, plan)?;
-    let write =
-        |notation| Writer {
+    let write = |notation| Writer {
         tables: tables.clone(),
         entries: &entries,
         notation,
@@ -66,8 +65,8 @@ pub(in crate::sqlite) fn distinct(
     let plan = TablePlan { table: column.table.clone(), ..TablePlan::default() };
     let tables = tables(&entries, &plan)?;
     let table = tables.first().map_or(0, |entry| entry.id);
-    let (entries, dress) = (entries.as_slice(), Dress::Numbers);
-    let writer = Writer { tables, entries, notation: Notation::Numbers, is_filtered, bound: Vec::new() };
+    let (entries, notation) = (entries.as_slice(), Notation::Numbers);
+    let writer = Writer { tables, entries, notation, is_filtered, bound: Vec::new() };
     let column = writer.column(column)?.sql;
     let sql = format!(
         "SELECT {column}, count(*) FROM main.data_{table} AS t0 WHERE {} AND {column} IS NOT NULL
@@ -141,9 +140,7 @@ fn group(
         if let Some(over) = &mut over {
             over.add(row, (plan.group.len(), statement.width + 2))?;
         } else if cut.takes(row, found.rows.len())? {
-            found
-                .rows
-                .push((cells(row, statement.width)?, first_rows(row, statement.width + 2)?));
+            found.rows.push((cells(row, statement.width)?, first_rows(row, statement.width + 2)?));
         }
     }
     if let Some(over) = over {
