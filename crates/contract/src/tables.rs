@@ -266,7 +266,9 @@ impl Naive<'_> {
 
     fn measured(&self, measure: &TableMeasure, column: &ColumnRef, row: &Joined<'_>) -> DataValue {
         if let Some(with) = &measure.with {
-            return self.combined(row, column, with).map_or(DataValue::Empty, DataValue::Real);
+            let number = self.combined(row, column, with);
+            // -0 is 0 for SQLite.
+            return number.map_or(DataValue::Empty, |number| DataValue::Real(number + 0.0));
         }
         match measure.function {
             Aggregate::Count | Aggregate::Distinct => self.value(row, column),
@@ -315,6 +317,7 @@ impl Naive<'_> {
         });
         if let Some(function) = plan.over {
             let figures = found.iter().map(|(cells, _)| cells[width].clone());
+            let figures = figures.filter(|cell| number(cell).is_some());
             let cell = match function {
                 Aggregate::Count => DataValue::Real(found.len() as f64),
                 function => figure(function, figures.collect()),

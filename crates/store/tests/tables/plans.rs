@@ -244,7 +244,14 @@ fn plan() -> impl Strategy<Value = TablePlan> {
     )
         .prop_map(|(filters, group, measures, show, order, limit, having, over)| {
             let over = over.filter(|_| !measures.is_empty());
-            let having = having.into_iter().map(|(measure, range)| GroupFilter { measure, range });
+            // The least and the greatest date are compared with no number.
+            let is_date = |measure: &TableMeasure| {
+                let column = measure.column.as_ref().filter(|_| measure.with.is_none());
+                matches!(measure.function, Aggregate::Least | Aggregate::Greatest)
+                    && column.is_some_and(|it| matches!(it.column.as_str(), "day" | "due"))
+            };
+            let having = having.into_iter().filter(|(measure, _)| !is_date(measure));
+            let having = having.map(|(measure, range)| GroupFilter { measure, range });
             // The figure of all groups has no order.
             let (order, limit) = if over.is_some() { (None, None) } else { (order, limit) };
             let group = if measures.is_empty() { Vec::new() } else { group };

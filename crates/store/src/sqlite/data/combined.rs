@@ -21,7 +21,7 @@ impl Writer<'_> {
                     return Err(wrong(date, "taken as a day"));
                 }
             }
-            return Ok(format!("(julianday({}) - julianday({}))", date(column), date(&other)));
+            return Ok(format!("({} - {})", day(&date(column)), day(&date(&other))));
         }
         let wanted = "worked out as a figure";
         let (one, other) = (number(column, wanted)?, number(&other, wanted)?);
@@ -92,4 +92,10 @@ impl Writer<'_> {
         let (rows, holds) = (self.rows(entry), holds.join(" AND "));
         Ok(format!("SELECT {column} FROM {rows}{alias} WHERE {holds}"))
     }
+}
+
+/// The day of a date as a number, with the time as a part of it; null for a month or a year, which SQLite would take for
+/// the number of a day.
+fn day(date: &str) -> String {
+    format!("CASE WHEN 10 <= length({date}) THEN julianday({date}) END")
 }

@@ -154,6 +154,7 @@ fn clauses(writer: &mut Writer<'_>, plan: &TablePlan) -> Result<Clauses, DataErr
     let mut having = Vec::new();
     let has_groups = !keys.is_empty() && !plan.measures.is_empty();
     for filter in plan.having.iter().filter(|_| has_groups) {
+        refuse_dates(writer, &filter.measure)?;
         let (figure, _) = figure(writer, &filter.measure)?;
         having.push(writer.in_range(&figure, &filter.range));
     }
@@ -249,12 +250,13 @@ fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String
         (None, Aggregate::Sum | Aggregate::Mean | Aggregate::Median) => number(&column, wanted)?,
         (None, Aggregate::Least | Aggregate::Greatest) => ordered(&column, wanted)?,
     };
-    let function = match measure.function {
-        Aggregate::Sum if measure.with.is_some() || is_large(&column) => "total",
-        other => name_of(other),
+    let input = match measure.function {
+        Aggregate::Distinct => format!("DISTINCT {value}"),
+        // As a sum of real numbers it cannot go beyond 64 bits. `total` would give 0 for no value.
+        Aggregate::Sum if measure.with.is_some() || is_large(&column) => format!("1.0 * {value}"),
+        _ => value.clone(),
     };
-    let distinct = if measure.function == Aggregate::Distinct { "DISTINCT " } else { "" };
-    Ok((format!("{function}({distinct}{value})"), value))
+    Ok((format!("{}({input})", name_of(measure.function)), value))
 }
 
 fn name_of(function: Aggregate) -> &'static str {
@@ -266,6 +268,16 @@ fn name_of(function: Aggregate) -> &'static str {
         Aggregate::Least => "min",
         Aggregate::Greatest => "max",
     }
+}
+
+/// The least or greatest date is no number, and a text is above every number for SQLite.
+fn refuse_dates(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(), DataError> {
+    let (Aggregate::Least | Aggregate::Greatest, Some(column), None) =
+        (measure.function, &measure.column, &measure.with)
+    else {
+        return Ok(());
+    };
+    number(&writer.column(column)?, "compared with a number").map(|_| ())
 }
 
 /// Whether a sum of whole numbers may go beyond 64 bits, which SQLite refuses.
