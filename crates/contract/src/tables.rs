@@ -233,8 +233,8 @@ impl Naive<'_> {
                 .map(|(_, row)| {
                     let keys = self.keys(plan, row);
                     let same = matching.iter().filter(|(_, other)| self.keys(plan, other) == keys);
-                    let values = same.map(|(_, row)| self.value_of(&filter.measure, row)).collect();
-                    number(&figure(filter.measure.function, values)).unwrap_or(f64::NAN)
+                    let rows: Vec<&Joined<'_>> = same.map(|(_, row)| row).collect();
+                    number(&self.figure(&filter.measure, &rows)).unwrap_or(f64::NAN)
                 })
                 .collect();
             let mut figures = figures.into_iter();
@@ -254,6 +254,24 @@ impl Naive<'_> {
             }
         };
         plan.group.iter().map(key_of).collect()
+    }
+
+    /// The figure of some rows.
+    fn figure(&self, measure: &TableMeasure, rows: &[&Joined<'_>]) -> DataValue {
+        let of = |rows: &[&Joined<'_>]| {
+            figure(measure.function, rows.iter().map(|row| self.value_of(measure, row)).collect())
+        };
+        let is_in = |row: &&&Joined<'_>| measure.only.iter().all(|filter| self.holds(row, filter));
+        let part = of(&rows.iter().filter(is_in).copied().collect::<Vec<_>>());
+        if !measure.is_share || measure.only.is_empty() {
+            return part;
+        }
+        match (number(&part), number(&of(rows))) {
+            (Some(part), Some(whole)) if whole != 0.0 => {
+                DataValue::Real(100.0 * part / whole + 0.0)
+            }
+            _ => DataValue::Empty,
+        }
     }
 
     /// What a measure counts or computes of a row.
@@ -295,8 +313,8 @@ impl Naive<'_> {
         let mut found = Vec::new();
         for (mut cells, rows) in groups {
             for measure in &plan.measures {
-                let values = rows.iter().map(|(_, row)| self.value_of(measure, row)).collect();
-                cells.push(figure(measure.function, values));
+                let rows: Vec<&Joined<'_>> = rows.iter().map(|(_, row)| row).collect();
+                cells.push(self.figure(measure, &rows));
             }
             found.push((cells, rows.iter().map(|(place, _)| *place).collect::<Vec<usize>>()));
         }

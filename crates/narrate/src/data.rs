@@ -98,7 +98,19 @@ fn measure_words(measure: &TableMeasure, tables: &[DataTable], language: Languag
         Some(with) => combined(column, with, tables, language),
         None => name(column, tables),
     });
-    aggregate(measure.function, column.as_deref(), language)
+    let figure = aggregate(measure.function, column.as_deref(), language);
+    if measure.only.is_empty() {
+        return figure;
+    }
+    let only: Vec<String> =
+        measure.only.iter().map(|filter| filter_words(filter, tables, language)).collect();
+    let only = only.join(language.either(" and ", " 且 "));
+    match (measure.is_share, language) {
+        (false, Language::English) => format!("{figure} where {only}"),
+        (false, Language::Chinese) => format!("{figure}（其中 {only}）"),
+        (true, Language::English) => format!("percent of the {figure} where {only}"),
+        (true, Language::Chinese) => format!("百分比：{figure}（其中 {only}）"),
+    }
 }
 
 /// Two values of a row that make one.
@@ -397,7 +409,7 @@ mod tests {
             measures: vec![TableMeasure {
                 function: Aggregate::Sum,
                 column: Some(of("cost")),
-                with: None,
+                ..TableMeasure::default()
             }],
             order: Some(TableOrder { by: OrderBy::Measure, descending: true }),
             limit: Some(1),

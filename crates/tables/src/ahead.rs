@@ -48,7 +48,7 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
         [] => {
             let column = places.iter().find(|place| scope.is_measure(**place))?;
             let column = Some(scope.reference(*column));
-            TableMeasure { function: Aggregate::Mean, column, with: None }
+            TableMeasure { function: Aggregate::Mean, column, ..TableMeasure::default() }
         }
         _ => return None,
     };

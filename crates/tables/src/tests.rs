@@ -203,7 +203,10 @@ fn function(function: Aggregate) -> &'static str {
 fn measure_in(measure: &TableMeasure, catalog: &Catalog) -> String {
     let column = measure.column.as_ref().map(|it| name_in(it, catalog)).unwrap_or_default();
     let with = measure.with.as_ref().map(|with| term_in(with, catalog)).unwrap_or_default();
-    format!("{}({column}{with})", function(measure.function))
+    let only: Vec<String> =
+        measure.only.iter().map(|filter| format!(" [{}]", filter_in(filter, catalog))).collect();
+    let share = if measure.is_share { " %" } else { "" };
+    format!("{}({column}{with}{}){share}", function(measure.function), only.join(""))
 }
 
 fn term_in(term: &TableTerm, catalog: &Catalog) -> String {

@@ -152,7 +152,7 @@ pub struct TableGroup {
 }
 
 /// A figure to compute.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TableMeasure {
     /// The function.
     pub function: Aggregate,
@@ -161,6 +161,12 @@ pub struct TableMeasure {
     /// The operation on each value before, such as a price times a quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<TableTerm>,
+    /// The filters on the rows that it is computed from, beside those of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<TableFilter>,
+    /// Whether it is given in percent of the same figure without `only`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_share: bool,
 }
 
 /// A second value of the same row that is combined with the first. A row without one of them has no
@@ -284,6 +290,7 @@ impl TableFilter {
 impl TableMeasure {
     /// The columns of its values.
     pub fn columns(&self) -> impl Iterator<Item = &ColumnRef> {
-        self.column.iter().chain(self.with.iter().map(|term| &term.column))
+        let only = self.only.iter().flat_map(TableFilter::columns);
+        self.column.iter().chain(self.with.iter().map(|term| &term.column)).chain(only)
     }
 }

@@ -98,7 +98,7 @@ async fn a_filter_shows_the_rows_that_it_admits() {
         measures: vec![TableMeasure {
             function: Aggregate::Sum,
             column: Some(ColumnRef { table: table.to_owned(), column: "amount".to_owned() }),
-            with: None,
+            ..TableMeasure::default()
         }],
         ..TablePlan::default()
     };

@@ -198,8 +198,27 @@ fn simple_condition() -> impl Strategy<Value = TableFilter> {
 }
 
 fn measure() -> impl Strategy<Value = TableMeasure> {
+    let only = prop::collection::vec(condition(), 1..3);
+    prop_oneof![
+        4 => plain_measure(),
+        1 => (plain_measure(), only, any::<bool>()).prop_map(|(measure, only, is_share)| {
+            // A share is one of numbers.
+            let is_share = is_share && !is_date(&measure);
+            TableMeasure { only, is_share, ..measure }
+        }),
+    ]
+}
+
+/// Whether a measure gives a date.
+fn is_date(measure: &TableMeasure) -> bool {
+    let column = measure.column.as_ref().filter(|_| measure.with.is_none());
+    matches!(measure.function, Aggregate::Least | Aggregate::Greatest)
+        && column.is_some_and(|it| matches!(it.column.as_str(), "day" | "due"))
+}
+
+fn plain_measure() -> impl Strategy<Value = TableMeasure> {
     use Aggregate::{Count, Distinct, Greatest, Least, Mean, Median, Sum};
-    let of = |function, column| TableMeasure { function, column, with: None };
+    let of = |function, column| TableMeasure { function, column, ..TableMeasure::default() };
     prop_oneof![
         Just(of(Count, None)),
         (prop::sample::select(vec![Count, Distinct]), any_column())
@@ -215,7 +234,8 @@ fn measure() -> impl Strategy<Value = TableMeasure> {
             |(function, (column, with))| TableMeasure {
                 function,
                 column: Some(column),
-                with: Some(with)
+                with: Some(with),
+                ..TableMeasure::default()
             }
         ),
     ]
@@ -245,11 +265,6 @@ fn plan() -> impl Strategy<Value = TablePlan> {
         .prop_map(|(filters, group, measures, show, order, limit, having, over)| {
             let over = over.filter(|_| !measures.is_empty());
             // The least and the greatest date are compared with no number.
-            let is_date = |measure: &TableMeasure| {
-                let column = measure.column.as_ref().filter(|_| measure.with.is_none());
-                matches!(measure.function, Aggregate::Least | Aggregate::Greatest)
-                    && column.is_some_and(|it| matches!(it.column.as_str(), "day" | "due"))
-            };
             let having = having.into_iter().filter(|(measure, _)| !is_date(measure));
             let having = having.map(|(measure, range)| GroupFilter { measure, range });
             // The figure of all groups has no order.

@@ -1,12 +1,12 @@
 //! Reads aggregates: what is worked out, of which column, and of which rows.
 
 use pikerag_knowledge::data::{Aggregate, TableFilter, TableMeasure};
-use sqlparser::ast::{CaseWhen, Expr};
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr};
 
 use super::conditions::{Reader, is_condition};
 use super::expressions::term;
 use super::fault::{PlanFault, unsupported};
-use super::syntax::{Call, bare, number, peeled};
+use super::syntax::{Call, bare, number, peeled, unrounded};
 
 const MEASURES: [(&str, Aggregate); 9] = [
     ("count", Aggregate::Count),
@@ -29,6 +29,8 @@ pub(super) struct Measured {
     pub(super) filters: Vec<TableFilter>,
     /// It is the share of these rows, not their number.
     pub(super) is_share: bool,
+    /// The statement gives the share in percent, not as a part of 1.
+    pub(super) is_percent: bool,
 }
 
 /// The aggregate that an expression is; `None` where it is none.
@@ -97,7 +99,89 @@ pub(super) fn measured(
     if column.is_none() && function != Aggregate::Count {
         return Err(unsupported(expression, HINT));
     }
-    Ok(Some(Measured { measure: TableMeasure { function, column, with }, filters, is_share }))
+    let measure = TableMeasure { function, column, with, ..TableMeasure::default() };
+    Ok(Some(Measured { measure, filters, is_share, is_percent: false }))
+}
+
+/// The figure that an expression makes of the rows of a group: an aggregate, or the share of some rows in percent; `None`
+/// where it is none.
+///
+/// # Errors
+/// As [`measured`].
+pub(super) fn figure_of_rows(
+    reader: &Reader<'_, '_>,
+    expression: &Expr,
+) -> Result<Option<Measured>, PlanFault> {
+    let expression = unrounded(expression);
+    if let Some(measured) = measured(reader, expression)? {
+        return Ok(Some(measured));
+    }
+    let mut factors = Factors { times: 1.0, above: Vec::new(), below: Vec::new() };
+    if !factors.add(expression, false) {
+        return Ok(None);
+    }
+    let is = |number: f64| (factors.times - number).abs() < 1e-9;
+    let [part] = factors.above.as_slice() else { return Ok(None) };
+    let Some(part) = measured(reader, part)?.filter(|_| is(1.0) || is(100.0)) else {
+        return Ok(None);
+    };
+    let whole = match factors.below.as_slice() {
+        [] => {
+            let is_percent = is(100.0);
+            return Ok(part.is_share.then_some(Measured { is_percent, ..part }));
+        }
+        [whole] => measured(reader, whole)?,
+        _ => None,
+    };
+    let is_whole = |whole: &Measured| {
+        part.measure == whole.measure && whole.filters.is_empty() && !part.is_share
+    };
+    let is_share = !part.filters.is_empty() && whole.as_ref().is_some_and(is_whole);
+    Ok(is_share.then_some(Measured { is_share, is_percent: is(100.0), ..part }))
+}
+
+/// A product: its numbers, and the calls that it is multiplied and divided by beside them.
+struct Factors<'e> {
+    times: f64,
+    above: Vec<&'e Expr>,
+    below: Vec<&'e Expr>,
+}
+
+impl<'e> Factors<'e> {
+    /// Adds an expression; whether it is a product.
+    fn add(&mut self, expression: &'e Expr, is_below: bool) -> bool {
+        let expression = unrounded(expression);
+        if let Some(number) = number(expression).filter(|number| *number != 0.0) {
+            self.times *= if is_below { 1.0 / number } else { number };
+            return true;
+        }
+        match expression {
+            Expr::BinaryOp { left, op: BinaryOperator::Multiply, right } => {
+                self.add(left, is_below) && self.add(right, is_below)
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Divide, right } => {
+                self.add(left, is_below) && self.add(right, !is_below)
+            }
+            call @ Expr::Function(_) => {
+                // `nullif(count(*), 0)`
+                let inner = Call::of(call).filter(|call| call.name == "nullif");
+                match inner.and_then(|call| call.inputs.first().copied()) {
+                    Some(inner) => return self.add(inner, is_below),
+                    None if is_below => self.below.push(call),
+                    None => self.above.push(call),
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Measured {
+    /// The measure with its own conditions.
+    pub(super) fn measure(self) -> TableMeasure {
+        TableMeasure { only: self.filters, is_share: self.is_share, ..self.measure }
+    }
 }
 
 /// The function by which figures are worked out of rows, by its name in lower case.

@@ -151,7 +151,7 @@ impl Statement<'_> {
 }
 
 /// Whether a figure is worked out of rows somewhere in an expression.
-fn holds_aggregate(expression: &Expr) -> bool {
+pub(super) fn holds_aggregate(expression: &Expr) -> bool {
     match unrounded(expression) {
         Expr::BinaryOp { left, right, .. } => holds_aggregate(left) || holds_aggregate(right),
         call @ Expr::Function(_) => Call::of(call).is_some_and(|call| {
@@ -164,7 +164,7 @@ fn holds_aggregate(expression: &Expr) -> bool {
 
 /// An aggregate over the rows of a plan.
 fn over_rows(plan: &TablePlan, measured: Measured) -> Figure {
-    let Measured { measure, filters, is_share } = measured;
+    let Measured { measure, filters, is_share, .. } = measured;
     let whole = TablePlan { measures: vec![measure], ..plan.clone() };
     let mut part = whole.clone();
     part.filters.extend(filters);

@@ -3,11 +3,11 @@
 use pikerag_knowledge::data::{GroupFilter, NumberRange, TableMeasure};
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use super::aggregates::measured;
+use super::aggregates::{Measured, figure_of_rows};
 use super::conditions::Reader;
 use super::fault::{PlanFault, unsupported};
 use super::ranges::range_of;
-use super::syntax::{Parts, number, peeled, unrounded};
+use super::syntax::{Parts, number, peeled};
 
 const HAVING: &str = "HAVING compares aggregates with numbers, joined by AND";
 
@@ -21,16 +21,14 @@ pub(super) fn having(
 ) -> Result<Vec<GroupFilter>, PlanFault> {
     let Some(condition) = parts.having else { return Ok(Vec::new()) };
     let mut fault = None;
-    let filters = group_filters(condition, &mut |expression: &Expr| match measured(
-        reader,
-        unrounded(parts.resolved(expression)),
-    ) {
-        Ok(found) => found
-            .filter(|found| found.filters.is_empty() && !found.is_share)
-            .map(|found| found.measure),
-        Err(error) => {
-            fault = Some(error);
-            None
+    let filters = group_filters(condition, &mut |expression: &Expr| {
+        match figure_of_rows(reader, parts.resolved(expression)) {
+            // A plan holds shares in percent.
+            Ok(found) => found.filter(|it| !it.is_share || it.is_percent).map(Measured::measure),
+            Err(error) => {
+                fault = Some(error);
+                None
+            }
         }
     });
     match fault {

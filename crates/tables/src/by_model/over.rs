@@ -7,6 +7,7 @@ use sqlparser::ast::{Expr, Ident, Query, SelectItem, TableFactor};
 
 use super::aggregates::function_of;
 use super::fault::{PlanFault, unsupported};
+use super::figures::holds_aggregate;
 use super::groups::group_filters;
 use super::query::Statement;
 use super::syntax::{Call, Parts, bare, only, unrounded};
@@ -47,7 +48,7 @@ impl Statement<'_> {
         if let Some(condition) = &parts.select.selection {
             let of_name = |expression: &Expr| {
                 let place = names.measure(bare(expression))?;
-                plan.measures.get(place).cloned()
+                plan.measures.get(place).filter(|measure| !measure.is_share).cloned()
             };
             let filters = group_filters(condition, &mut { of_name })?;
             plan.having.extend(filters);
@@ -102,8 +103,7 @@ impl Names {
                 SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(&alias.value))),
                 _ => return None,
             };
-            let is_measure = Call::of(unrounded(expression))
-                .is_some_and(|call| function_of(&call.name).is_some());
+            let is_measure = holds_aggregate(expression);
             is_measure.then_some(name)
         });
         Self(items.collect())

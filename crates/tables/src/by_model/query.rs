@@ -6,13 +6,13 @@ use pikerag_knowledge::data::{
 use pikerag_knowledge::tables::By;
 use sqlparser::ast::{Expr, SelectItem};
 
-use super::aggregates::{Measured, measured};
+use super::aggregates::{Measured, figure_of_rows};
 use super::conditions::{Conditions, Extreme, Reader};
 use super::expressions::{date_part, term};
 use super::fault::{PlanFault, unsupported};
 use super::groups::having;
 use super::names::{Scope, Seen};
-use super::syntax::{Call, ONE_SELECT, Parts, bare, unrounded};
+use super::syntax::{Call, ONE_SELECT, Parts, bare};
 use crate::reading::Form;
 
 const ONE_MEASURE: &str = "each column is an aggregate, or one that GROUP BY names";
@@ -66,7 +66,7 @@ impl Statement<'_> {
             }
             (true, _) if columns.keys.is_empty() => {
                 let form = if columns.measures.len() == 1 { Form::Figure } else { Form::Groups };
-                (of_all_rows(plan, columns.measures, parts)?, form)
+                (of_all_rows(plan, columns.measures), form)
             }
             (true, _) => return Err(unsupported(parts.select, ONE_MEASURE)),
             (false, _) => {
@@ -95,7 +95,7 @@ fn columns(parts: &Parts<'_>, reader: &Reader<'_, '_>) -> Result<Columns, PlanFa
             columns.keys.extend(all.map(|column| TableGroup { column, by: By::Value }));
             continue;
         };
-        match measured(reader, unrounded(expression))? {
+        match figure_of_rows(reader, expression)? {
             Some(measured) => columns.measures.push(measured),
             None => match row_term(reader, expression) {
                 Some(term) => columns.terms.push(term),
@@ -110,7 +110,8 @@ fn columns(parts: &Parts<'_>, reader: &Reader<'_, '_>) -> Result<Columns, PlanFa
 fn row_term(reader: &Reader<'_, '_>, expression: &Expr) -> Option<TableMeasure> {
     let (column, with) = term(reader.scope, expression)?;
     let column = Some(column.reference());
-    Some(TableMeasure { function: Aggregate::Greatest, column, with: Some(with) })
+    let (function, with) = (Aggregate::Greatest, Some(with));
+    Some(TableMeasure { function, column, with, ..TableMeasure::default() })
 }
 
 /// A column, or a period of its dates.
@@ -191,7 +192,7 @@ fn row_of_extreme(
     keys: &[TableGroup],
     parts: &Parts<'_>,
 ) -> Result<TablePlan, PlanFault> {
-    let TableMeasure { function, column, with } = &measured.measure;
+    let TableMeasure { function, column, with, .. } = &measured.measure;
     let (Aggregate::Greatest | Aggregate::Least, Some(column), None, true) =
         (function, column, with, measured.filters.is_empty())
     else {
@@ -204,19 +205,9 @@ fn row_of_extreme(
 }
 
 /// Figures of all rows.
-fn of_all_rows(
-    plan: TablePlan,
-    measures: Vec<Measured>,
-    parts: &Parts<'_>,
-) -> Result<TablePlan, PlanFault> {
-    let is_plain = |it: &Measured| it.filters.is_empty() && !it.is_share;
-    match measures.iter().all(is_plain) {
-        true => {
-            let measures = measures.into_iter().map(|it| it.measure).collect();
-            Ok(TablePlan { measures, ..plan })
-        }
-        false => Err(unsupported(parts.select, "a figure with its own condition stands alone")),
-    }
+fn of_all_rows(plan: TablePlan, measures: Vec<Measured>) -> TablePlan {
+    let measures = measures.into_iter().map(Measured::measure).collect();
+    TablePlan { measures, ..plan }
 }
 
 /// Figures of groups.
@@ -244,7 +235,7 @@ fn grouped(
     let mut order = None;
     if let Some((by, descending)) = parts.order {
         let by = parts.resolved(by);
-        let by = match measured(reader, unrounded(by))? {
+        let by = match figure_of_rows(reader, by)? {
             Some(first) => {
                 // What the order goes by is the first measure.
                 measures.retain(|it| it.measure != first.measure || it.filters != first.filters);
@@ -277,5 +268,5 @@ fn grouped(
     {
         plan.filters.append(&mut one.filters);
     }
-    Ok(TablePlan { group, having, order, limit, ..of_all_rows(plan, measures, parts)? })
+    Ok(TablePlan { group, having, order, limit, ..of_all_rows(plan, measures) })
 }

@@ -109,6 +109,21 @@ fn conditions_on_groups_and_figures_over_them_are_read() {
 }
 
 #[test]
+fn figures_with_conditions_of_their_own_are_read() {
+    let told = all_told(&[
+        "SELECT machine, 100.0 * SUM(CASE WHEN cost > 500 THEN 1 ELSE 0 END) / COUNT(*) AS share FROM repairs GROUP BY machine ORDER BY share DESC LIMIT 1",
+        "SELECT machine, ROUND(AVG(CASE WHEN cost > 500 THEN 1.0 ELSE 0 END) * 100, 1) FROM repairs GROUP BY machine",
+        "SELECT machine, COUNT(*), COUNT(CASE WHEN engineer IS NULL THEN 1 END) FROM repairs GROUP BY machine",
+        "SELECT COUNT(*) FILTER (WHERE cost > 500), SUM(cost) FROM repairs",
+        "SELECT machine FROM repairs GROUP BY machine HAVING 100.0 * COUNT(CASE WHEN cost > 500 THEN 1 END) / NULLIF(COUNT(*), 0) > 50",
+        "SELECT machine FROM repairs GROUP BY machine HAVING 1.0 * COUNT(CASE WHEN cost > 500 THEN 1 END) / NULLIF(COUNT(*), 0) > 0.5",
+        "SELECT machine, SUM(cost) / COUNT(*) FROM repairs GROUP BY machine",
+        "SELECT AVG(share) FROM (SELECT machine, AVG(cost > 500) AS share FROM repairs GROUP BY machine)",
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
 fn conditions_over_two_columns_and_two_tables_are_read() {
     let told = all_told(&[
         "SELECT AVG(julianday(date) - julianday(date)) FROM repairs",

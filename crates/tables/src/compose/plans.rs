@@ -64,7 +64,7 @@ impl Composer<'_> {
         place: ColumnPlace,
     ) -> TablePlan {
         let column = Some(self.scope.reference(place));
-        let measure = TableMeasure { function, column, with: None };
+        let measure = TableMeasure { function, column, ..TableMeasure::default() };
         TablePlan { measures: vec![measure], ..plan }
     }
 

@@ -194,6 +194,10 @@ fn values_of(plan: &TablePlan) -> Vec<String> {
     for filter in &plan.having {
         add_ends(&filter.range, &mut values);
     }
+    let measures = plan.measures.iter().chain(plan.having.iter().map(|filter| &filter.measure));
+    for filter in measures.flat_map(|measure| &measure.only) {
+        add_values(filter, &mut values);
+    }
     let columns = plan.columns().map(|column| column.column.clone());
     values.extend(columns);
     values

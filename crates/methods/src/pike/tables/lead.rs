@@ -178,6 +178,7 @@ fn units(plan: &TablePlan, tables: &[DataTable]) -> Vec<Option<String>> {
         let counts = is_number(measure.function) || plan.over.is_some_and(is_number);
         let own = measure.column.as_ref().filter(|_| !counts).and_then(&unit);
         match &measure.with {
+            _ if measure.is_share => Some("%".to_owned()),
             None => own,
             Some(TableTerm { by: Arithmetic::Plus | Arithmetic::Minus, column }) => {
                 own.filter(|own| unit(column).as_ref() == Some(own))

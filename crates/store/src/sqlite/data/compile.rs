@@ -235,7 +235,28 @@ fn from(writer: &Writer<'_>, plan: &TablePlan) -> Result<String, DataError> {
 }
 
 /// A measure, and the value that must be present for a row to count.
-fn figure(writer: &Writer<'_>, measure: &TableMeasure) -> Result<(String, String), DataError> {
+fn figure(writer: &mut Writer<'_>, measure: &TableMeasure) -> Result<(String, String), DataError> {
+    let (whole, counted) = figure_of_all(writer, measure)?;
+    if measure.only.is_empty() {
+        return Ok((whole, counted));
+    }
+    let mut only = Vec::with_capacity(measure.only.len());
+    for filter in &measure.only {
+        only.push(format!("({})", writer.condition(filter)?));
+    }
+    let part = format!("{whole} FILTER (WHERE {})", only.join(" AND "));
+    let figure = match measure.is_share {
+        true => format!("(100.0 * {part} / nullif({whole}, 0))"),
+        false => part,
+    };
+    Ok((figure, counted))
+}
+
+/// The same without the measure's own conditions.
+fn figure_of_all(
+    writer: &Writer<'_>,
+    measure: &TableMeasure,
+) -> Result<(String, String), DataError> {
     let Some(column) = &measure.column else {
         return match measure.function {
             Aggregate::Count => Ok(("count(*)".to_owned(), "*".to_owned())),
