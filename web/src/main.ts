@@ -1,4 +1,4 @@
-// Where does the page begin?
+// Starts the page.
 import { mount } from "svelte";
 
 import App from "./App.svelte";

@@ -1,15 +1,16 @@
-// From what cost on does somebody want to be asked before a question goes out? Kept by this browser.
+// Keeps the cost from which the page asks before a question, in this browser.
 import type { Forecast } from "./methods";
 
 export type Limits = { usd: number; calls: number };
 
+// The name of earlier versions: it keeps what people set.
 const PLACE = "pikerag.dear";
 const USUAL: Limits = { usd: 0.1, calls: 20 };
 
 export const limits: Limits = $state(kept());
 
-/** Methods that need no word any more while the page is open. */
-const quiet = new Set<string>();
+/** Methods that need no confirmation while the page is open. */
+const skipped = new Set<string>();
 
 export function setLimits(changed: Partial<Limits>): void {
   for (const name of ["usd", "calls"] as const) {
@@ -21,15 +22,15 @@ export function setLimits(changed: Partial<Limits>): void {
   globalThis.localStorage?.setItem(PLACE, JSON.stringify(limits));
 }
 
-export function beQuietAbout(methods: string[]): void {
-  methods.forEach((method) => quiet.add(method));
+export function skipConfirmation(methods: string[]): void {
+  methods.forEach((method) => skipped.add(method));
 }
 
-/** Whether to ask before these methods are used, both for one question: by what it usually takes, for the most that it may take is far from that. */
-export function isDear(forecasts: Forecast[], now: Limits = limits): boolean {
-  const loud = forecasts.filter((one) => !quiet.has(one.method));
-  const usd = loud.reduce((sum, one) => sum + (one.usd.typical ?? 0), 0);
-  const calls = loud.reduce((sum, one) => sum + one.forecast.typical.calls, 0);
+/** Whether to ask before these methods answer one question: by their usual cost, because the most is far above it. */
+export function isExpensive(forecasts: Forecast[], now: Limits = limits): boolean {
+  const counted = forecasts.filter((one) => !skipped.has(one.method));
+  const usd = counted.reduce((sum, one) => sum + (one.usd.typical ?? 0), 0);
+  const calls = counted.reduce((sum, one) => sum + one.forecast.typical.calls, 0);
   return now.usd < usd || now.calls < calls;
 }
 

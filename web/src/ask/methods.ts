@@ -1,11 +1,11 @@
-// Which methods are there, how are they grouped, and what would a question cost by each?
+// Loads the methods and their forecasts, and groups the methods.
 import { type Schemas, call } from "../lib/api";
 
 export type Method = Schemas["MethodDescription"];
 export type Forecast = Schemas["QuestionForecast"];
 export type MethodGroup = "usual" | "search" | "structure" | "model" | "papers" | "variants";
 
-/** The method that answers where none is named. */
+/** The default method. */
 export const USUAL = "pike";
 
 const USUALS = [USUAL, "adaptive", "kar3"];
@@ -29,7 +29,7 @@ export function groupOf(method: Method): MethodGroup {
 const forecasts = new Map<string, Promise<Forecast>>();
 let methods: Promise<Method[]> | null = null;
 
-/** Asked once; again where it failed. */
+/** One request serves the page; a failed one is repeated. */
 export function allMethods(): Promise<Method[]> {
   methods ??= call("get", "/api/v1/methods").catch((error: unknown) => {
     methods = null;
@@ -38,7 +38,7 @@ export function allMethods(): Promise<Method[]> {
   return methods;
 }
 
-/** What a question would cost by a method; kept until something was asked, for forecasts learn. */
+/** The forecast of a question by a method; kept until a question is asked, because forecasts learn. */
 export function forecastOf(base: string, method: string): Promise<Forecast> {
   const key = `${base}\n${method}`;
   const known = forecasts.get(key);

@@ -1,15 +1,15 @@
-// What has come of a question so far? A run that is followed event by event, or one that is kept and looked up.
+// Follows a run event by event, or loads one that the base keeps.
 import { type Schemas, ProblemError, asProblem, call, isAbort, problemOf } from "../lib/api";
 import { events } from "../lib/events";
 import type { Answer, Change, Notice, RunEvent } from "../run/types";
 
 export type AskBody = Schemas["AskRequest"];
-type Told = Schemas["AskEvent"];
+type AskEvent = Schemas["AskEvent"];
 
-/** How it stands; `kept`: it is in the base and was not looked up yet. */
-export type Stand = "kept" | "under-way" | "answered" | "failed" | "stopped" | "gone";
+/** The state of a run; `kept`: it is in the base and not loaded yet, or it runs elsewhere. */
+export type State = "kept" | "running" | "answered" | "failed" | "stopped" | "gone";
 
-/** Events are shown so many milliseconds after they came at the latest: many at once cost one drawing. */
+/** Events are shown after at most this time, in milliseconds, so that many at once cost one drawing. */
 const GATHER_MS = 50;
 
 /** One run as it is shown. */
@@ -17,25 +17,25 @@ export class Run {
   readonly base: string;
   /** As it was asked. */
   question = $state("");
-  /** As it was written to stand alone; null where that is the same. */
+  /** The question rewritten to be clear without the conversation; null if it is the same. */
   rewritten = $state<string | null>(null);
   method = $state("");
   filter = $state.raw<string[]>([]);
   id = $state<string | null>(null);
-  stand = $state<Stand>("under-way");
+  state = $state<State>("running");
   events = $state.raw<RunEvent[]>([]);
   answer = $state.raw<Answer | null>(null);
   spent = $state.raw<Schemas["Spent"] | null>(null);
-  /** US dollars that were paid; null where a price is not known, or it goes on. */
+  /** The paid US dollars; null if a price is unknown, or while the run goes on. */
   paid = $state<number | null>(null);
   notices = $state.raw<Notice[]>([]);
   problem = $state.raw<ProblemError | null>(null);
   isKept = $state(true);
   began = $state(Date.now());
   ended = $state<number | null>(null);
-  /** What was decided otherwise, if it is a fork. */
+  /** The changed decision, if it is a fork. */
   fork = $state.raw<Schemas["ForkPoint"] | null>(null);
-  /** What was sent, to be sent again. */
+  /** The request, to repeat it. */
   body: AskBody | null = null;
   #stop: AbortController | null = null;
   #waiting: RunEvent[] = [];
@@ -45,42 +45,42 @@ export class Run {
     this.base = base;
   }
 
-  /** Asks. Comes back when it has ended, whichever way. */
+  /** Asks; resolves when the run has ended in any way. */
   async ask(body: AskBody): Promise<void> {
     this.body = body;
     this.question = body.question;
     this.method = body.method ?? "pike";
     this.filter = body.filter ?? [];
     const sent = { path: { base: this.base }, body };
-    await this.#follow((signal) => events<Told>("post", "/api/v1/bases/{base}/ask", { ...sent, signal }));
+    await this.#follow((signal) => events<AskEvent>("post", "/api/v1/bases/{base}/ask", { ...sent, signal }));
   }
 
-  /** Walks `run` up to the event `at`, and goes on otherwise; `of` is asked the same. */
+  /** Repeats `run` up to the event `at` and decides that event differently; `of` has the question. */
   async forkOf(run: string, of: Run, at: number, change: Change): Promise<void> {
     [this.question, this.rewritten, this.method, this.filter] = [of.question, of.rewritten, of.method, of.filter];
     this.fork = { run, seq: at, change };
     const sent = { path: { base: this.base, run }, body: { at, change } };
-    await this.#follow((signal) => events<Told>("post", "/api/v1/bases/{base}/runs/{run}/fork", { ...sent, signal }));
+    await this.#follow((signal) => events<AskEvent>("post", "/api/v1/bases/{base}/runs/{run}/fork", { ...sent, signal }));
   }
 
-  /** Looks a kept run up. */
-  async look(id: string): Promise<void> {
+  /** Loads a kept run. */
+  async load(id: string): Promise<void> {
     this.id = id;
     this.problem = null;
     try {
       this.#take(await call("get", "/api/v1/bases/{base}/runs/{run}", { path: { base: this.base, run: id } }));
     } catch (error) {
       this.problem = asProblem(error);
-      this.stand = this.problem.status === 404 ? "gone" : "failed";
+      this.state = this.problem.status === 404 ? "gone" : "failed";
     }
   }
 
-  /** Nothing more is asked of a model. */
+  /** Stops the run: no further model call is made. */
   stop(): void {
     this.#stop?.abort();
   }
 
-  /** How many calls of models there were so far. */
+  /** The number of model calls so far. */
   get calls(): number {
     if (this.spent === null) {
       return this.events.reduce((sum, event) => sum + (event.calls?.length ?? 0), 0);
@@ -88,7 +88,7 @@ export class Run {
     return Object.values(this.spent.by_role).reduce((sum, [calls]) => sum + calls, 0);
   }
 
-  /** Tokens of prompts and replies; known at the end. */
+  /** Tokens of prompts and replies; null before the end. */
   get tokens(): number | null {
     const parts = this.spent && Object.values(this.spent.by_role);
     return parts && parts.reduce((sum, [, usage]) => sum + usage.prompt_tokens + usage.completion_tokens, 0);
@@ -100,46 +100,46 @@ export class Run {
     [this.method, this.filter, this.fork] = [kept.method, kept.filter ?? [], kept.forked];
     [this.events, this.answer, this.spent, this.paid] = [kept.events, kept.answer, kept.cost.spent, kept.usd.paid];
     [this.began, this.ended] = [kept.started, kept.ended];
-    this.stand = kept.state === "answered" ? "answered" : kept.state === "failed" ? "failed" : kept.state === "running" && !kept.interrupted ? "kept" : "stopped";
+    this.state = kept.state === "answered" ? "answered" : kept.state === "failed" ? "failed" : kept.state === "running" && !kept.interrupted ? "kept" : "stopped";
     if (kept.state === "failed") {
       this.problem = new ProblemError({ code: "run-failed", detail: kept.error ?? "", fault: "model" });
     }
   }
 
-  async #follow(begin: (signal: AbortSignal) => AsyncGenerator<Told, void, void>): Promise<void> {
+  async #follow(begin: (signal: AbortSignal) => AsyncGenerator<AskEvent, void, void>): Promise<void> {
     this.#stop = new AbortController();
-    [this.stand, this.problem, this.began] = ["under-way", null, Date.now()];
+    [this.state, this.problem, this.began] = ["running", null, Date.now()];
     try {
-      for await (const told of begin(this.#stop.signal)) {
-        this.#hear(told);
+      for await (const event of begin(this.#stop.signal)) {
+        this.#receive(event);
       }
-      if (this.stand === "under-way") {
+      if (this.state === "running") {
         throw new ProblemError({ code: "cut-off" });
       }
     } catch (error) {
-      this.stand = isAbort(error) ? "stopped" : "failed";
+      this.state = isAbort(error) ? "stopped" : "failed";
       this.problem = isAbort(error) ? null : asProblem(error);
     }
     this.#flush();
     this.ended = Date.now();
   }
 
-  #hear(told: Told): void {
-    if (told.event === "run") {
-      [this.id, this.method] = [told.data.run, told.data.method];
-      this.#rewrite(told.data.question);
-    } else if (told.event === "event") {
-      this.#waiting.push(told.data);
+  #receive(event: AskEvent): void {
+    if (event.event === "run") {
+      [this.id, this.method] = [event.data.run, event.data.method];
+      this.#rewrite(event.data.question);
+    } else if (event.event === "event") {
+      this.#waiting.push(event.data);
       this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
-    } else if (told.event === "answer") {
-      const { answer, is_kept, notices, question, method, usd } = told.data;
+    } else if (event.event === "answer") {
+      const { answer, is_kept, notices, question, method, usd } = event.data;
       [this.answer, this.spent, this.paid] = [answer, answer.spent, usd.paid];
       [this.notices, this.isKept, this.method] = [notices, is_kept, method];
       this.#rewrite(question);
-      this.stand = "answered";
+      this.state = "answered";
     } else {
-      this.problem = problemOf(told.data.status, told.data);
-      this.stand = "failed";
+      this.problem = problemOf(event.data.status, event.data);
+      this.state = "failed";
     }
   }
 

@@ -1,4 +1,4 @@
-// Which conversations were there, and what is said in the one of now? The texts are short notes; runs are in the base.
+// Keeps the conversations of a base in this browser, as short notes; the runs are in the base.
 import { type Schemas } from "../lib/api";
 import { ownsStored } from "../lib/key.svelte";
 import type { Change } from "../run/types";
@@ -10,11 +10,11 @@ type KeptExchange = { question: string; answer: string; runs: { id: string; meth
 export type Kept = { id: string; title: string; at: number; exchanges: KeptExchange[] };
 
 const MOST_KEPT = 60;
-/** So many exchanges go with a question that may point back, and so many letters of each answer. */
+/** The exchanges that go with a follow-up question, and the letters of each answer. */
 const EARLIER = 6;
 const EARLIER_LETTERS = 2000;
 
-/** What is asked about a base. It lives on while another tab is looked at. */
+/** The questions about a base; they go on while another tab is open. */
 export class Session {
   readonly base: string;
   id = $state(newId());
@@ -27,7 +27,7 @@ export class Session {
     this.kept = readKept(base);
   }
 
-  /** What was said so far, for a question that points back. */
+  /** The conversation so far, for a follow-up question. */
   get earlier(): Schemas["Turn"][] {
     return this.exchanges.slice(-EARLIER).flatMap(({ question, runs }) => {
       const text = runs.find((run) => run.answer)?.answer?.text;
@@ -37,7 +37,7 @@ export class Session {
   }
 
   get isBusy(): boolean {
-    return this.exchanges.some(({ runs }) => runs.some((run) => run.stand === "under-way"));
+    return this.exchanges.some(({ runs }) => runs.some((run) => run.state === "running"));
   }
 
   /** Asks by each of the methods, all at once. */
@@ -50,7 +50,7 @@ export class Session {
     this.#keep();
   }
 
-  /** Decides otherwise at an event: a run of its own, the next one in the conversation. */
+  /** Decides an event differently: a new run, the next one in the conversation. */
   async fork(of: Run, at: number, change: Change): Promise<void> {
     const run = new Run(this.base);
     const forked = run.forkOf(of.id ?? "", of, at, change);
@@ -59,12 +59,12 @@ export class Session {
     this.#keep();
   }
 
-  /** Asks once more what failed. */
-  async again(exchange: Exchange, run: Run): Promise<void> {
+  /** Repeats a failed question. */
+  async retry(exchange: Exchange, run: Run): Promise<void> {
     const other = new Run(this.base);
     const runs = exchange.runs.map((one) => (one === run ? other : one));
     this.exchanges = this.exchanges.map((one) => (one === exchange ? { ...exchange, runs } : one));
-    if (run.fork && run.stand === "failed") {
+    if (run.fork && run.state === "failed") {
       await other.forkOf(run.fork.run, run, run.fork.seq, run.fork.change);
     } else {
       await other.ask(run.body ?? { question: run.question, method: run.method, filter: run.filter });
@@ -74,45 +74,45 @@ export class Session {
 
   stop(): void {
     for (const { runs } of this.exchanges) {
-      runs.filter((run) => run.stand === "under-way").forEach((run) => run.stop());
+      runs.filter((run) => run.state === "running").forEach((run) => run.stop());
     }
   }
 
   /** A new conversation. */
-  begin(): void {
+  start(): void {
     this.stop();
     this.id = newId();
     this.exchanges = [];
   }
 
-  /** Goes on with a kept conversation. */
+  /** Continues a kept conversation. */
   open(kept: Kept): void {
-    this.begin();
+    this.start();
     this.id = kept.id;
-    this.exchanges = kept.exchanges.map(({ question, runs }) => ({ key: ++this.#last, question, runs: runs.map((one) => this.#look(one.id, question, one.method)) }));
+    this.exchanges = kept.exchanges.map(({ question, runs }) => ({ key: ++this.#last, question, runs: runs.map((one) => this.#load(one.id, question, one.method)) }));
   }
 
-  /** Shows a run that somebody names: in the conversation that it is of, else alone. */
+  /** Shows the run with this identifier: in its conversation, else alone. */
   openRun(id: string): void {
     if (this.exchanges.some(({ runs }) => runs.some((run) => run.id === id))) {
       return;
     }
-    this.begin();
-    const run = this.#look(id, "", "");
+    this.start();
+    const run = this.#load(id, "", "");
     this.exchanges = [{ key: ++this.#last, question: "", runs: [run] }];
   }
 
   drop(id: string): void {
     this.#write(readKept(this.base).filter((one) => one.id !== id));
     if (id === this.id) {
-      this.begin();
+      this.start();
     }
   }
 
-  #look(id: string, question: string, method: string): Run {
+  #load(id: string, question: string, method: string): Run {
     const run = new Run(this.base);
-    [run.stand, run.question, run.method] = ["kept", question, method];
-    void run.look(id);
+    [run.state, run.question, run.method] = ["kept", question, method];
+    void run.load(id);
     return run;
   }
 
@@ -138,14 +138,14 @@ export class Session {
     try {
       localStorage.setItem(placeOf(this.base), JSON.stringify(kept));
     } catch {
-      // Full, or forbidden: the list lives as long as the page.
+      // The storage is full or forbidden: the list lasts as long as the page.
     }
   }
 }
 
 const sessions = new Map<string, Session>();
 
-/** The session of a base; the same whenever the tab is looked at. */
+/** The session of a base; the same each time the tab opens. */
 export function sessionOf(base: string): Session {
   const session = sessions.get(base) ?? new Session(base);
   sessions.set(base, session);

@@ -1,4 +1,4 @@
-// Does a key show what it may do?
+// Tests the access of a key.
 import { expect, test } from "vitest";
 
 import { accessOf } from "./access";

@@ -1,4 +1,4 @@
-// What may be done here with the key of now? What it may not is hidden or explained, not refused after a click.
+// Tells what the current key can do. Other actions are hidden or explained, not refused after a click.
 import { call } from "../lib/api";
 import type { ProblemError } from "../lib/problem";
 
@@ -9,7 +9,7 @@ export const FULL: Access = { mayWrite: true, mayForget: true, sees: "all" };
 
 type OfKey = { scope: string; filter: string } | null;
 
-/** What a key may do; without keys whoever reaches the server may do all. */
+/** The access of a key; without keys, anyone who can reach the server can do everything. */
 export function accessOf(key: OfKey): Access {
   if (key === null) {
     return FULL;
@@ -22,12 +22,12 @@ export async function askAccess(signal?: AbortSignal): Promise<Access> {
   return accessOf((await call("get", "/api/v1/budget", { signal })).key);
 }
 
-/** Whether a problem says that the base was never written to: to be shown as an empty one. */
+/** Whether the problem is that the base does not exist yet: it is shown as an empty one. */
 export function isNoBaseYet(problem: ProblemError): boolean {
   return problem.status === 404 && problem.code === "no-base";
 }
 
-/** Whether a problem is of the key, not of the request. */
+/** Whether the key, not the request, causes the problem. */
 export function isOfKey(problem: ProblemError): boolean {
   return problem.status === 403 && ["only-part", "scope-too-small"].includes(problem.code);
 }

@@ -1,4 +1,4 @@
-// What does the base hold just now? Its documents, files and counts, for all views of the tab.
+// Loads the documents, files and counts of a base, for all views of the tab.
 import { type Schemas, call } from "../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../lib/problem";
 import { type Access, FULL, askAccess, isNoBaseYet, isOfKey } from "./access";
@@ -8,9 +8,9 @@ type Status = Schemas["StatusResponse"];
 
 export class Holdings {
   access: Access = $state.raw(FULL);
-  /** Null until they are there. */
+  /** Null until they are loaded. */
   sources: Schemas["Source"][] | null = $state.raw(null);
-  /** Null as well where the key does not see all of the base. */
+  /** Also null if the key does not see all of the base. */
   files: Schemas["FileLine"][] | null = $state.raw(null);
   status: Status | null = $state.raw(null);
   problem: ProblemError | null = $state.raw(null);
@@ -40,12 +40,12 @@ export class Holdings {
     }
   }
 
-  /** What a file of the base, or a document in it, is shown as. */
+  /** The shown name of a file of the base, or of a document in it. */
   shownAs(place: string): string {
     return shownAs(place, this.byName);
   }
 
-  /** Whether the base knows a file by that name. */
+  /** Whether the base has a file with that name. */
   has(file: string): boolean {
     return this.byName.has(file);
   }
@@ -65,7 +65,7 @@ export class Holdings {
     }
   }
 
-  /** Counts and files are for whoever sees the whole base; without them the documents are shown all the same. */
+  /** Only keys that see the whole base get counts and files; other keys still see the documents. */
   private async loadCounts(signal: AbortSignal): Promise<void> {
     const path = { base: this.base };
     try {

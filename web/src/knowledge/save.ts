@@ -1,6 +1,6 @@
-// How does something of the page become a file of whoever reads it?
+// Saves data of the page as a file.
 
-/** Gives `blob` to the browser to be kept as `name`. */
+/** Lets the browser save `blob` as `name`. */
 export function saveAs(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

@@ -1,4 +1,4 @@
-// How does the page speak with the server? Typed by docs/openapi.json; every failure is a `ProblemError`.
+// Calls the server, typed by docs/openapi.json; every failure is a `ProblemError`.
 import type { components, paths } from "../api/schema";
 import { askForKey, key } from "./key.svelte";
 import { ProblemError, isAbort, problemOf } from "./problem";
@@ -15,12 +15,12 @@ type Json<Response> = Response extends { content: { "application/json": infer Bo
 type Responses<O> = O extends { responses: infer R } ? R : never;
 type Status<O> = Extract<keyof Responses<O>, 200 | 201 | 202 | 204>;
 
-/** What a request answers with. */
+/** The body of a successful response. */
 export type Answer<P extends Path, M extends Method> = Json<Responses<Operation<P, M>>[Status<Operation<P, M>>]>;
 type Parameters<O, Where extends string> = O extends { parameters: { [K in Where]?: infer Found } } ? Found : never;
 type Body<O> = O extends { requestBody?: { content: { "application/json": infer Sent } } } ? Sent : never;
 
-/** What goes with a request. */
+/** The parts of a request. */
 export type Sent<P extends Path, M extends Method> = {
   path?: Parameters<Operation<P, M>, "path">;
   query?: Parameters<Operation<P, M>, "query">;
@@ -34,7 +34,7 @@ export async function call<P extends Path, M extends Method>(method: M, path: P,
   return (response.status === 204 ? undefined : await jsonOf(response)) as Answer<P, M>;
 }
 
-/** The bytes of a picture or file with the head they came with. Who shows them takes `Picture.svelte`. */
+/** The bytes of a picture or file, with the headers. `Picture.svelte` shows pictures. */
 export async function blob<P extends Path>(path: P, sent: Sent<P, "get"> = {}): Promise<{ blob: Blob; headers: Headers }> {
   const response = await request("get", addressOf(path, sent), sent);
   return { blob: await response.blob(), headers: response.headers };
@@ -45,7 +45,7 @@ export function addressOf(path: string, sent: { path?: unknown; query?: unknown 
   const parts = (sent.path ?? {}) as Record<string, string | number>;
   const address = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const part = String(parts[name] ?? "");
-    // The name of a file is the one part that holds folders.
+    // Only the name of a file may contain folders.
     return name === "file" ? part.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(part);
   });
   const query = new URLSearchParams();
@@ -59,17 +59,17 @@ export function addressOf(path: string, sent: { path?: unknown; query?: unknown 
   return `.${address}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** A response that is fine. Asks for a key and goes on with it where one is missing; `accept` is what is wanted. */
+/** A successful response. Asks for a missing key and repeats the request with it; `accept` is the wanted media type. */
 export async function request(
   method: Method,
   address: string,
   { body, signal, accept = "application/json" }: { body?: unknown; signal?: AbortSignal; accept?: string } = {},
 ): Promise<Response> {
   for (;;) {
-    const borne = key.current;
+    const sentKey = key.current;
     const headers = new Headers({ accept });
-    if (borne !== null) {
-      headers.set("authorization", `Bearer ${borne}`);
+    if (sentKey !== null) {
+      headers.set("authorization", `Bearer ${sentKey}`);
     }
     if (body !== undefined) {
       headers.set("content-type", "application/json");
@@ -79,15 +79,15 @@ export async function request(
       return response;
     }
     const problem = await problemIn(response);
-    if (response.status !== 401 || !(await hasOtherKey(borne))) {
+    if (response.status !== 401 || !(await hasOtherKey(sentKey))) {
       throw problem;
     }
   }
 }
 
-/** Whether there is a key now that a request has not borne yet; asks for one if need be. */
-export async function hasOtherKey(borne: string | null): Promise<boolean> {
-  return key.current !== borne || askForKey();
+/** Whether there is another key than the one of a request; asks for one if needed. */
+export async function hasOtherKey(sentKey: string | null): Promise<boolean> {
+  return key.current !== sentKey || askForKey();
 }
 
 async function fetched(address: string, init: RequestInit): Promise<Response> {

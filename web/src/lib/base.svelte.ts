@@ -1,4 +1,4 @@
-// Which bases are there, and which one is looked at?
+// Holds the bases of the server and the current one.
 import { call } from "./api";
 import { type ProblemError, asProblem } from "./problem";
 import { route } from "./route.svelte";
@@ -7,10 +7,10 @@ const PLACE = "pikerag.base";
 
 type Bases = { names: string[] | null; chosen: string | null; problem: ProblemError | null };
 
-/** `names` is null until they are there. */
+/** `names` is null until they are loaded. */
 export const bases: Bases = $state({ names: null, chosen: globalThis.localStorage?.getItem(PLACE) ?? null, problem: null });
 
-/** The base of now: of the address, else the one chosen last, else the first. Null while there is none. */
+/** The current base: that of the address, else the one chosen last, else the first. Null if there is none. */
 export function currentBase(): string | null {
   const names = bases.names ?? [];
   const wanted = route.current.base;
@@ -26,7 +26,7 @@ export function rememberBase(name: string): void {
   globalThis.localStorage?.setItem(PLACE, name);
 }
 
-/** Asks the server which there are. */
+/** Loads the bases of the server. */
 export async function loadBases(): Promise<void> {
   bases.problem = null;
   try {

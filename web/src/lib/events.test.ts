@@ -1,4 +1,4 @@
-// Are events read as they were sent, wherever the bytes are cut?
+// Tests that events are read completely, wherever the bytes are cut.
 import { expect, test } from "vitest";
 
 import { type RawEvent, parseEvents } from "./events";

@@ -1,4 +1,4 @@
-// What does the server tell while it happens? Server-sent events over `fetch`, which can POST and bear a key.
+// Reads server-sent events over `fetch`, which can POST and send a key.
 import { type Method, type Path, addressOf, request } from "./api";
 import { ProblemError, isAbort } from "./problem";
 

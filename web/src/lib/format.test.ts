@@ -1,4 +1,4 @@
-// Are figures written as people write them, in both languages?
+// Tests numbers, money, bytes and durations in both languages.
 import { afterEach, expect, test } from "vitest";
 
 import { formatAgo, formatBytes, formatDuration, formatMoney, formatNumber, formatPercent } from "./format";

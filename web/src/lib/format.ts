@@ -1,4 +1,4 @@
-// How are numbers, money, dates, bytes and durations written in the language of now?
+// Writes numbers, money, dates, bytes and durations in the language of the page.
 import { preferences } from "./preferences.svelte";
 
 function locale(): string {

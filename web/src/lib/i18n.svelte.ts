@@ -1,4 +1,4 @@
-// In which language is this said? `common().retry`; numbers, money, dates, bytes and durations come from `format.ts`.
+// Gives words in the language of the page: `common().retry`. Numbers, money, dates, bytes and durations come from `format.ts`.
 import { type Language, preferences } from "./preferences.svelte";
 
 /**

@@ -1,6 +1,6 @@
-// Which key do requests bear, and who is asked for one?
+// Keeps the key of this browser tab, and asks for one.
 const PLACE = "pikerag.key";
-/** Whose questions, answers and uploads this browser keeps: the public part of a key; nothing without keys. */
+/** The owner of the questions, answers and uploads that this browser keeps: the public part of a key; empty without keys. */
 const OWNER = "pikerag.owner";
 const OWNED = ["pikerag.conversations/", "pikerag.held/", "pikerag.upload/"];
 
@@ -11,7 +11,7 @@ function kept(): string | null {
 let answer: ((hasKey: boolean) => void) | null = null;
 let asked: Promise<boolean> | null = null;
 
-/** The key of this browser tab; gone with it. `isAsked`: a request waits until one is entered. */
+/** The key of this browser tab, which forgets it when it closes. `isAsked`: a request waits for a key. */
 export const key = $state({ current: kept(), isAsked: false, wasRefused: false });
 
 function ownerOf(one: string | null): string {
@@ -35,7 +35,7 @@ function take(next: string | null): void {
   stored.setItem(OWNER, owner);
 }
 
-/** Keeps a key for this browser tab; none takes it back. Another key than before begins with an empty page. */
+/** Keeps a key for this browser tab; null removes it. Another key starts with an empty page. */
 export function keepKey(entered: string | null): void {
   const clean = entered?.trim() || null;
   const isOther = key.current !== null && ownerOf(key.current) !== ownerOf(clean);
@@ -51,12 +51,12 @@ export function keepKey(entered: string | null): void {
   }
 }
 
-/** Whether it can stand in the head of a request at all. */
+/** Whether a header can contain it. */
 export function isPossibleKey(entered: string): boolean {
   return /^[\x21-\x7e]+$/.test(entered.trim());
 }
 
-/** Opens the dialog and waits for it; all that wait share one. Whether there is a key now. */
+/** Opens the dialog and waits; all requests share one dialog. Returns whether there is a key now. */
 export function askForKey(): Promise<boolean> {
   asked ??= new Promise((resolve) => {
     answer = resolve;
@@ -66,7 +66,7 @@ export function askForKey(): Promise<boolean> {
   return asked;
 }
 
-/** What came of the dialog: a key, or none. */
+/** The result of the dialog: a key, or none. */
 export function answerKey(entered: string | null): void {
   if (entered !== null) {
     keepKey(entered);

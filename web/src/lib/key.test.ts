@@ -1,4 +1,4 @@
-// Does another key find anything that was stored under the one before?
+// Tests that another key finds nothing of the key before.
 import { beforeEach, expect, test, vi } from "vitest";
 import { keepKey, key, ownsStored } from "./key.svelte";
 

@@ -1,11 +1,11 @@
-// What may a text of a model or a document show? Loaded late; `Markdown.svelte` alone takes it. No pictures, no HTML of its
-// own, links to http and https only.
+// Renders text of models and documents safely: no pictures, no HTML, links only to http and https. Loaded late, only by
+// `Markdown.svelte`.
 import createPurifier from "dompurify";
 import { Marked } from "marked";
 
 const TAGS = ["p", "br", "hr", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a", "h3", "h4", "h5", "h6"];
 const TABLES = ["table", "thead", "tbody", "tr", "th", "td"];
-/** Above this a text is shown as it is: a parser of hostile text is not given all the time it wants. */
+/** A longer text is shown as it is, because parsing hostile text may take long. */
 const MOST = 200_000;
 
 function escaped(text: string): string {
@@ -39,7 +39,7 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   node.setAttribute("rel", "noopener noreferrer");
 });
 
-/** The text as nodes that are safe to show. `[1]` to `[citations]` become buttons that bear `data-citation`. */
+/** The text as nodes that are safe to show. `[1]` to `[citations]` become buttons with `data-citation`. */
 export function render(text: string, citations: number, citationLabel: (number: number) => string): DocumentFragment {
   if (MOST < text.length) {
     const fragment = document.createDocumentFragment();

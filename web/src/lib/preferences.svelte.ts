@@ -1,14 +1,14 @@
-// What does whoever looks at the page like?
+// Keeps the preferences of this browser: language, theme, shortcuts.
 export type Language = "en" | "zh";
 export type Theme = "system" | "light" | "dark";
 export type Preferences = { language: Language; theme: Theme; shortcuts: boolean };
 
 const PLACE = "pikerag.preferences";
 
-/** Language, theme, and whether single letters do something. Kept by this browser. */
+/** Language, theme, and whether single-key shortcuts work. This browser keeps them. */
 export const preferences: Preferences = $state(kept());
 
-/** Changes some of them, and keeps them. */
+/** Changes and keeps some preferences. */
 export function prefer(changed: Partial<Preferences>): void {
   Object.assign(preferences, changed);
   globalThis.localStorage?.setItem(PLACE, JSON.stringify(preferences));

@@ -1,16 +1,16 @@
-// Which tab, base and thing does the address name? `#/TAB/BASE/REST…?QUERY`; without a base the one chosen last.
+// Reads and writes the address of a place: `#/TAB/BASE/REST…?QUERY`; without a base, the one chosen last.
 export const TABS = ["ask", "knowledge", "runs", "settings"] as const;
 export type Tab = (typeof TABS)[number];
 
 export type Route = { tab: Tab; base: string | null; rest: string[]; query: URLSearchParams };
 
-/** What each tab is given. It is mounted anew when the base changes. */
+/** The props of each tab. Another base mounts it again. */
 export type TabProps = { base: string; rest: string[]; query: URLSearchParams };
 
-/** What the address names now. */
+/** The place of the current address. */
 export const route: { current: Route } = $state({ current: parseRoute(globalThis.location?.hash ?? "") });
 
-/** What stands before the tab's name in the title of the window; a tab sets it, and each change of tab empties it. */
+/** The text before the tab's name in the title of the window; a tab sets it, and each change of the tab empties it. */
 export const pageTitle = $state({ detail: "" });
 
 globalThis.addEventListener?.("hashchange", () => {
@@ -34,7 +34,7 @@ export function go(href: string, { replace = false } = {}): void {
   }
 }
 
-/** What an address names; one that cannot be read names the first tab. */
+/** The place of an address; an unreadable one gives the first tab. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split(/\?(.*)/s);
   const [tab, base, ...rest] = path.split("/").map(decoded);

@@ -1,4 +1,4 @@
-// Does an address name again what it was made of?
+// Tests that an address gives back its parts.
 import { expect, test } from "vitest";
 
 import { hrefOf, parseRoute } from "./route.svelte";

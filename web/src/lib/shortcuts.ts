@@ -1,4 +1,4 @@
-// Which keys do something everywhere? `/` the main input, `?` help, `g` then a letter a tab, `1` to `9` a choice.
+// Handles single-key shortcuts: `/` the main input, `?` help, `g` then a letter a tab, `1` to `9` a choice.
 import { preferences } from "./preferences.svelte";
 import { type Tab, go, hrefOf } from "./route.svelte";
 
@@ -7,7 +7,7 @@ export const CHOICE_KEYS = [..."123456789"];
 const WAIT_MS = 1200;
 let sinceG = -Infinity;
 
-/** Does what a key stands for, unless somebody types or a dialog is open. The main input bears `data-main-input`. */
+/** Performs the action of a key, unless a person types or a dialog is open. The main input has `data-main-input`. */
 export function onShortcut(event: KeyboardEvent, base: string | null, openHelp: () => void): void {
   if (!preferences.shortcuts || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) {
     return;

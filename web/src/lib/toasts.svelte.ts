@@ -1,4 +1,4 @@
-// What is told in passing, and for how long?
+// Holds short notices, which disappear by themselves.
 export type ToastKind = "info" | "good" | "bad";
 export type Toast = { id: number; text: string; kind: ToastKind };
 
@@ -7,7 +7,7 @@ let last = 0;
 
 export const toasts: Toast[] = $state([]);
 
-/** Tells something that needs no answer. Nothing that has to be read: that belongs into the page. */
+/** Shows a notice that needs no answer. Important texts belong into the page. */
 export function toast(text: string, kind: ToastKind = "info"): void {
   const id = ++last;
   toasts.push({ id, text, kind });

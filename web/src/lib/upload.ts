@@ -1,4 +1,4 @@
-// How does a file reach the server, though it is large and the connection breaks?
+// Uploads a file in pieces, so that large files survive a broken connection.
 import { type Schemas, addressOf, call, hasOtherKey } from "./api";
 import { key } from "./key.svelte";
 import { ProblemError, problemOf } from "./problem";
@@ -55,7 +55,7 @@ function isWorthATry(problem: ProblemError): boolean {
   return ["unreachable", "out-of-order", "under-way"].includes(problem.code) || [429, 502, 503, 504].includes(problem.status);
 }
 
-/** Also where the page came over plain HTTP, where `crypto.randomUUID` is not. */
+/** A random identifier. It works over plain HTTP too, where `crypto.randomUUID` does not exist. */
 function randomId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -71,21 +71,21 @@ async function sendPiece(base: string, name: string, id: string, file: File, fro
   const to = Math.min(from + PIECE, file.size);
   const range = from === to ? `bytes */${file.size}` : `bytes ${from}-${to - 1}/${file.size}`;
   for (;;) {
-    const borne = key.current;
-    const piece = { body: file.slice(from, to), range: file.size === 0 ? null : range, borne };
+    const sentKey = key.current;
+    const piece = { body: file.slice(from, to), range: file.size === 0 ? null : range, sentKey };
     const { status, body } = await put(address, piece, options.signal, (loaded) => options.onprogress?.(from + loaded, file.size));
     if (200 <= status && status < 300) {
       return body as Uploaded;
     }
-    if (status !== 401 || !(await hasOtherKey(borne))) {
+    if (status !== 401 || !(await hasOtherKey(sentKey))) {
       throw problemOf(status, body);
     }
   }
 }
 
-type Piece = { body: Blob; range: string | null; borne: string | null };
+type Piece = { body: Blob; range: string | null; sentKey: string | null };
 
-/** `fetch` does not tell how much was sent; this does. */
+/** `XMLHttpRequest` reports the progress of an upload; `fetch` does not. */
 function put(address: string, piece: Piece, signal: AbortSignal | undefined, onprogress: (loaded: number) => void) {
   return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
     const sending = new XMLHttpRequest();
@@ -100,8 +100,8 @@ function put(address: string, piece: Piece, signal: AbortSignal | undefined, onp
     if (piece.range !== null) {
       sending.setRequestHeader("content-range", piece.range);
     }
-    if (piece.borne !== null) {
-      sending.setRequestHeader("authorization", `Bearer ${piece.borne}`);
+    if (piece.sentKey !== null) {
+      sending.setRequestHeader("authorization", `Bearer ${piece.sentKey}`);
     }
     sending.responseType = "json";
     sending.upload.onprogress = (event) => onprogress(event.loaded);

@@ -5,7 +5,7 @@ import type { Citation } from "./types";
 
 type Words = { checks: Record<Citation["check"], string>; citation: (number: number, title: string, check: string) => string };
 
-/** For what is around `Markdown`: marks its buttons, now and when it draws anew; tells `show` of the one that is pointed at. */
+/** For the element around `Markdown`: marks its buttons, now and after each drawing; calls `show` with the one under the pointer. */
 export function decorated(citations: Citation[], words: Words, show: (number: number | null, element: HTMLElement) => void): Attachment<HTMLElement> {
   return (element) => {
     const mark = () => {
@@ -34,14 +34,14 @@ export function decorated(citations: Citation[], words: Words, show: (number: nu
     const observer = new MutationObserver(mark);
     observer.observe(element, { childList: true, subtree: true });
     mark();
-    const heard = new AbortController();
-    const options = { signal: heard.signal };
+    const listening = new AbortController();
+    const options = { signal: listening.signal };
     for (const [name, listener] of [["pointerover", enter], ["focusin", enter], ["pointerout", leave], ["focusout", leave], ["click", leave]] as const) {
       element.addEventListener(name, listener, options);
     }
     element.addEventListener("keydown", escape, options);
     return () => {
-      heard.abort();
+      listening.abort();
       observer.disconnect();
     };
   };

@@ -1,10 +1,10 @@
-// Places the citation numbers in an answer: where the model put them, else behind the words that they quote, else at the end.
+// Places the citation numbers in an answer: at the places of the model, else after the quoted words, else at the end.
 import type { Citation } from "./types";
 
-/** At the end of a text so many numbers; the others stand in the list. */
+/** The numbers at the end of a text; the others are only in the list. */
 const MOST_AT_END = 8;
 
-/** The text with `[1]` for its citations, and how many of them are not in it. */
+/** The text with `[1]` for its citations, and the number of citations that it does not show. */
 export function withMarks(text: string, citations: Citation[], isQuotation: boolean): { text: string; hidden: number } {
   const known = new Set(citations.map((one) => one.number));
   const written = new Set([...text.matchAll(/\[(\d+)\]/g)].map((match) => Number(match[1])).filter((number) => known.has(number)));
@@ -21,7 +21,7 @@ export function withMarks(text: string, citations: Citation[], isQuotation: bool
   const left = citations.filter((one) => !written.has(one.number)).map((one) => one.number);
   const shown = left.slice(0, MOST_AT_END);
   const end = shown.length === 0 ? "" : ` ${shown.map((number) => `[${number}]`).join("")}`;
-  // Quotes stand each on a line of its own.
+  // Each quote has its own line.
   const lines = isQuotation ? marked.replace(/\n+/g, "\n\n") : marked;
   return { text: lines.trimEnd() + end, hidden: left.length - shown.length };
 }

@@ -9,7 +9,7 @@ export type NamedPlot = PlotData & { ticks: string[] };
 const MOST_BARS = 40;
 const PERIOD = /^\d{4}(-Q\d|-\d{2})?$/;
 
-/** The figures; the shares where kinds are expected. */
+/** The figures, or the expected shares of kinds. */
 export function plotOf({ figures, outlook }: Schemas["Worked"]): NamedPlot {
   const shares = outlook ?? [];
   if (0 < shares.length) {
@@ -20,7 +20,7 @@ export function plotOf({ figures, outlook }: Schemas["Worked"]): NamedPlot {
   return timeOrBars(rows.map((row) => [row.key.join(" · "), row.value]), [], rows[0]?.unit);
 }
 
-/** A series with what is expected of it: its own, or the figures of a run of an earlier version. */
+/** A series with its forecast: its own past, or the figures of a run of an earlier version. */
 export function plotOfForecast(forecast: Forecast, figures: Schemas["Figures"] | undefined): NamedPlot {
   const own: Known[] = (forecast.past ?? []).map((known) => [known.period, known.value]);
   const past = 0 < own.length ? own : (figures?.rows ?? []).map((row): Known => [row.key.join(" · "), row.value]);

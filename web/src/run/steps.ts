@@ -2,6 +2,7 @@
 import { formatNumber, formatPercent } from "../lib/format";
 import type { IconName } from "../lib/components/icons";
 import { ask } from "../lib/words/ask";
+import { common, roleName } from "../lib/words/common";
 import { fault, leftOut, note, planStep, reason, reasons, recollection, row } from "../lib/words/facts";
 import type { Kind, RunEvent } from "./types";
 
@@ -11,12 +12,12 @@ export const ICON_OF: Record<Kind, IconName> = {
   tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", queried: "settings", foretold: "clock", organized: "filter", answered: "check", noted: "info",
 };
 
-/** What came of a step, in a line. */
+/** The result of a step, in a line. */
 export function lineOf(event: RunEvent): string {
   const words = ask().tree;
   switch (event.event) {
     case "began":
-      return `${event.method}: ${event.question}`;
+      return `${event.method}${common().colon}${event.question}`;
     case "classified":
       return ask().worked.classes[event.class] ?? event.class;
     case "planned":
@@ -32,7 +33,7 @@ export function lineOf(event: RunEvent): string {
     case "stopped":
       return words.stops[event.reason] ?? event.reason;
     case "unreadable":
-      return `${event.role}: ${fault(event.reason)}`;
+      return `${roleName(event.role)}${common().colon}${fault(event.reason)}`;
     case "looked":
       return event.answer ? words.wouldAnswer(event.answer) : words.facts(event.facts.length);
     case "thought":
@@ -45,17 +46,17 @@ export function lineOf(event: RunEvent): string {
     case "answered":
       return event.answer;
     case "judged":
-      return `${words.criteria[event.criterion] ?? event.criterion} ${event.holds ? words.yes : words.no}${event.score === null ? "" : ` (${formatNumber(event.score, 2)})`}`;
+      return `${words.criteria[event.criterion] ?? event.criterion} ${event.holds ? words.yes : words.no}${event.score === null ? "" : `${common().inBrackets(formatNumber(event.score, 2))}`}`;
     case "merged":
       return words.merged(event.steps.length, event.into);
     case "path":
-      return `${event.nodes.map((node) => node + 1).join(" → ")}: ${event.answer}`;
+      return `${event.nodes.map((node) => node + 1).join(" → ")}${common().colon}${event.answer}`;
     case "consulted":
       return event.nodes.map((node) => node.title).join(" · ");
     case "tagged":
       return event.tags.map((tag) => tag.tag).join(" · ") || words.searches(event.query);
     case "recalled":
-      return `${event.by}: ${recollection(event.because)}`;
+      return `${event.by}${common().colon}${recollection(event.because)}`;
     case "structured":
       return words.records(formatNumber(event.coverage.records), event.schema);
     case "tabulated":
@@ -69,12 +70,12 @@ export function lineOf(event: RunEvent): string {
     case "noted":
       return note(event.note);
     default:
-      // A kind that this page does not know yet.
+      // A kind of event that this page does not know.
       return "";
   }
 }
 
-/** What else there is to say of it, as lines; the larger ones are drawn by `StepDetail.svelte`. */
+/** The details of a step, as lines; `StepDetail.svelte` draws the larger ones. */
 export function detailsOf(event: RunEvent): string[] {
   const words = ask().tree;
   switch (event.event) {
@@ -94,14 +95,14 @@ export function detailsOf(event: RunEvent): string[] {
     case "merged":
       return event.steps;
     case "node":
-      return event.after.length === 0 ? [] : [words.after(event.after.map((node) => node + 1).join(", "))];
+      return event.after.length === 0 ? [] : [words.after(event.after.map((node) => node + 1).join(common().comma))];
     case "consulted":
       return event.nodes.map((node) => `${formatNumber(node.score, 3)}  ${node.title}`);
     case "tagged":
       return [
-        ...event.tags.map((tag) => `${tag.tag}${tag.class ? ` (${tag.class})` : ""} → ${tag.to.join("; ") || "?"}`),
+        ...event.tags.map((tag) => `${tag.tag}${tag.class ? common().inBrackets(tag.class) : ""} → ${tag.to.join(common().semicolon) || "?"}`),
         words.searches(event.query),
-        ...(event.keywords.length === 0 ? [] : [words.keywords(event.keywords.join("; "))]),
+        ...(event.keywords.length === 0 ? [] : [words.keywords(event.keywords.join(common().semicolon))]),
       ];
     case "structured":
       return [words.documents(formatNumber(event.coverage.with_records), formatNumber(event.coverage.documents)), words.things(formatNumber(event.coverage.things))];
@@ -111,8 +112,8 @@ export function detailsOf(event: RunEvent): string[] {
       return [...event.sql, ...(event.unused.length === 0 ? [] : [words.unused(event.unused.join(" · "))])];
     case "foretold":
       return event.forecast.tried.map((tried) => {
-        const mase = tried.mase === null ? "" : ` (${formatPercent(tried.mase)})`;
-        return `${ask().worked.models[tried.model] ?? tried.model}: ${ask().worked.error} ${formatNumber(tried.mae, 2)}${mase}`;
+        const mase = tried.mase === null ? "" : common().inBrackets(formatPercent(tried.mase));
+        return `${ask().worked.models[tried.model] ?? tried.model}${common().colon}${ask().worked.error} ${formatNumber(tried.mae, 2)}${mase}`;
       });
     case "organized":
       return event.left_out.map(([why, count]) => words.leftOut(count, leftOut(why)));
@@ -121,7 +122,7 @@ export function detailsOf(event: RunEvent): string[] {
   }
 }
 
-/** The model's own words with a step; empty without. */
+/** The model's own words with a step; may be empty. */
 export function thinkingOf(event: RunEvent): string {
   return "thinking" in event ? event.thinking : "";
 }

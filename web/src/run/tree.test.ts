@@ -5,14 +5,14 @@ import { type Step, callsOf, sizeOf, treeOf } from "./tree";
 import type { Candidate, RunEvent } from "./types";
 
 let seq = 0;
-function told(event: Record<string, unknown>): RunEvent {
+function eventOf(event: Record<string, unknown>): RunEvent {
   const number = seq++;
   return { run: "aaaaaaaa", seq: number, parent: number === 0 ? null : number - 1, time: 1000 + 10 * number, ...event } as unknown as RunEvent;
 }
 
 function events(...all: Record<string, unknown>[]): RunEvent[] {
   seq = 0;
-  return [{ event: "began", question: "?", method: "m" }, ...all].map(told);
+  return [{ event: "began", question: "?", method: "m" }, ...all].map(eventOf);
 }
 
 function shape(steps: Step[]): unknown[] {

@@ -1,7 +1,7 @@
 // Nests the events of a run: rounds, sub-questions and plans hold what happened in them.
 import type { Candidate, RunEvent } from "./types";
 
-/** An event, or a round of several; what happened in it stands below. */
+/** An event, or a round of several, with the steps below it. */
 export type Step = {
   key: string;
   /** None for a round, which is no event. */
@@ -10,7 +10,7 @@ export type Step = {
   round: number | null;
   /** How long it took since the event before, in milliseconds. */
   took: number;
-  /** What a choice was taken from, or which of its candidates was taken (by its place). */
+  /** The candidates of a choice, and the place of the chosen one. */
   from: Candidate[];
   chosen: number | null;
   children: Step[];
@@ -18,7 +18,7 @@ export type Step = {
 
 type Open = { step: Step; kind: "plan" | "asked" | "round"; depth: number };
 
-/** The first event says what is asked and is no step. */
+/** The steps of a run. The first event holds the question and is no step. */
 export function treeOf(events: RunEvent[]): Step[] {
   const top: Step[] = [];
   let open: Open[] = [];
@@ -103,7 +103,7 @@ export function sizeOf(steps: Step[]): number {
 }
 
 function stepOf(event: RunEvent, before: RunEvent | null): Step {
-  // What ran side by side is told one after the other: there the clock goes back.
+  // Parallel steps are listed one after the other: there the clock goes back.
   return { ...emptyStep(`event-${event.seq}`), event, took: before ? Math.max(0, event.time - before.time) : 0 };
 }
 

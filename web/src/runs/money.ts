@@ -3,10 +3,10 @@ import { formatMoney } from "../lib/format";
 import { runs } from "../lib/words/runs";
 import type { Money } from "./sums";
 
-export function toldMoney(money: Money | null): string {
+export function shownMoney(money: Money | null): string {
   if (money === null) {
     return "–";
   }
-  const told = formatMoney(money.dollars);
-  return money.isAll ? told : runs().figures.atLeast(told);
+  const amount = formatMoney(money.dollars);
+  return money.isAll ? amount : runs().figures.atLeast(amount);
 }

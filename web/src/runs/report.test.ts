@@ -1,4 +1,4 @@
-// Is a report read whatever is in it, and are runs put side by side?
+// Tests that any report can be read, and that runs are compared side by side.
 import { expect, test } from "vitest";
 
 import { costsOf, dataSetsOf, mainQuality, qualitiesOf, sorted } from "./report";

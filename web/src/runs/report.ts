@@ -1,4 +1,4 @@
-// What stands in a report of `pikerag eval`? It has no type of its own in the API: whatever is not as expected is passed over.
+// Reads a report of `pikerag eval`. The API has no type for it: unexpected parts are skipped.
 
 /** A mean with its interval, where it has one. */
 export type Figure = { mean: number; low: number | null; high: number | null };

@@ -1,8 +1,8 @@
-// Are runs counted, chosen and put into their days as they are to be?
+// Tests that runs are summed, chosen and assigned to their days.
 import { expect, test } from "vitest";
 
 import type { Schemas } from "../lib/api";
-import { type Run, chosen, daysOf, hasMoney, methodsOf, moneyOf, standingOf, sumOf } from "./sums";
+import { type Run, chosen, daysOf, hasMoney, methodsOf, moneyOf, stateOf, sumOf } from "./sums";
 
 type Roles = Schemas["Spent"]["by_role"];
 const usage = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
@@ -60,13 +60,13 @@ test("runs are chosen by all words, method and state", () => {
     run("bbbb2222", new Date(), { method: "pike", state: "running", interrupted: true, filter: ["folder=law"] }),
     run("cccc3333", new Date(), { state: "failed" }),
   ];
-  const ids = (text: string, method = "", standing = "") => chosen(all, { text, method, standing }).map(({ id }) => id);
+  const ids = (text: string, method = "", state = "") => chosen(all, { text, method, state }).map(({ id }) => id);
   expect(ids("")).toHaveLength(3);
   expect(ids(" SENSOR 传感器 ")).toEqual(["aaaa1111"]);
   expect(ids("bbbb")).toEqual(["bbbb2222"]);
   expect(ids("folder=law")).toEqual(["bbbb2222"]);
   expect(ids("", "kar3", "failed")).toEqual(["cccc3333"]);
   expect(ids("", "", "running")).toEqual([]);
-  expect(all.map(standingOf)).toEqual(["answered", "interrupted", "failed"]);
+  expect(all.map(stateOf)).toEqual(["answered", "interrupted", "failed"]);
   expect(methodsOf(all)).toEqual(["kar3", "pike"]);
 });

@@ -1,18 +1,18 @@
-// What did runs take: each, together, and day by day?
+// Sums the cost of runs: each, together, and day by day.
 import type { Schemas } from "../lib/api";
 
 export type Run = Schemas["RunSummary"];
-/** As it stands in the list: `interrupted` is a run whose process is gone. */
-export type Standing = Schemas["RunState"] | "interrupted";
-export const STANDINGS: Standing[] = ["answered", "failed", "cancelled", "running", "interrupted"];
+/** The state in the list: `interrupted` is a run whose process is gone. */
+export type ShownState = Schemas["RunState"] | "interrupted";
+export const STATES: ShownState[] = ["answered", "failed", "cancelled", "running", "interrupted"];
 
 export type Sum = { calls: number; prompt: number; reply: number };
-/** US dollars that were paid. Not all: for some of what was paid no price is known, so it was more. */
+/** The paid US dollars. Not all of them if some prices are unknown: then more was paid. */
 export type Money = { dollars: number; isAll: boolean };
-export type Wanted = { text: string; method: string; standing: string };
+export type Wanted = { text: string; method: string; state: string };
 export type Day = { start: number; runs: number; byMethod: Map<string, number>; spent: Sum; paid: Sum; money: Money | null };
 
-export function standingOf(run: Run): Standing {
+export function stateOf(run: Run): ShownState {
   return run.state === "running" && run.interrupted ? "interrupted" : run.state;
 }
 
@@ -30,18 +30,18 @@ export function plus(one: Sum, other: Sum): Sum {
   return { calls: one.calls + other.calls, prompt: one.prompt + other.prompt, reply: one.reply + other.reply };
 }
 
-/** Whether there is money to be told of any of them. */
+/** Whether the price of any of them is known. */
 export function hasMoney(runs: Run[]): boolean {
   return runs.some(isPriced);
 }
 
-/** What was paid for them together; null where something was, and no price of it is known. */
+/** The money paid for them together; null if something was paid and no price is known. */
 export function moneyOf(runs: Run[]): Money | null {
   const unknown = runs.filter(({ usd, cost }) => usd.paid === null && sumOf(cost.paid).calls !== 0);
   if (unknown.length !== 0 && !hasMoney(runs)) {
     return null;
   }
-  // Of a run with a role whose price is not known, the others count.
+  // In a run with a role without a price, the other roles count.
   const dollars = runs.map(({ usd }) => usd.paid ?? Object.values(usd.paid_by_role).reduce((sum, one) => sum + one, 0));
   return { dollars: dollars.reduce((sum, one) => sum + one, 0), isAll: unknown.length === 0 };
 }
@@ -50,11 +50,11 @@ function isPriced({ usd }: Run): boolean {
   return usd.paid !== null || Object.keys(usd.paid_by_role).length !== 0;
 }
 
-/** Those that have all the words in question, method, name, answer or filter, and stand as wanted. */
-export function chosen(runs: Run[], { text, method, standing }: Wanted): Run[] {
+/** The runs that contain all the words in question, method, name, answer or filter, and have the wanted state. */
+export function chosen(runs: Run[], { text, method, state }: Wanted): Run[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return runs.filter((run) => {
-    if ((method && run.method !== method) || (standing && standingOf(run) !== standing)) {
+    if ((method && run.method !== method) || (state && stateOf(run) !== state)) {
       return false;
     }
     const whole = [run.question.text, run.method, run.id, run.answer?.text ?? "", ...(run.filter ?? [])].join("\n").toLowerCase();
@@ -62,7 +62,7 @@ export function chosen(runs: Run[], { text, method, standing }: Wanted): Run[] {
   });
 }
 
-/** The names of methods in them, those that were used most first. */
+/** The names of their methods, the most frequent first. */
 export function methodsOf(runs: Run[]): string[] {
   const counts = new Map<string, number>();
   for (const { method } of runs) {
@@ -71,7 +71,7 @@ export function methodsOf(runs: Run[]): string[] {
   return [...counts].sort(([a, many], [b, few]) => few - many || a.localeCompare(b)).map(([method]) => method);
 }
 
-/** All days from the first run's to the last one's, those without a run among them, by the clock of whoever looks. */
+/** All days from the first run to the last one, also those without a run, in the local time of the browser. */
 export function daysOf(runs: Run[]): Day[] {
   const days = new Map<number, Day>();
   const byDay = new Map<number, Run[]>();
@@ -103,7 +103,7 @@ function startOfDay(time: number): number {
   return new Date(time).setHours(0, 0, 0, 0);
 }
 
-/** Not 24 hours on: days on which the clock is set are longer or shorter. */
+/** Not 24 hours later: days on which the clock changes are longer or shorter. */
 function nextDay(start: number): number {
   const day = new Date(start);
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime();

@@ -1,17 +1,17 @@
-// Which place in which document is looked at?
+// Finds a place in a document.
 import { type Schemas, call } from "../lib/api";
 import { type Span, spanOfQuote } from "./spans";
 
 export type Chunk = Schemas["Chunk"];
 export type WholeSource = Schemas["WholeSource"];
 
-/** A document or a passage of it, and what is to be marked there. One of `source` and `chunk` has to be named. */
+/** A document or a passage of it, and the words to mark. `source` or `chunk` must be given. */
 export type Place = { source?: string; chunk?: string; span?: Span; quote?: string; page?: number | null };
 
-/** What the viewer shows: the document, and in it the passage and the words that are marked. */
+/** The document that the viewer shows, with the passage and the marked words. */
 export type Found = WholeSource & { chunk: Chunk | null; span: Span | null; page: number | null };
 
-/** Looks a place up. The words are marked by `span`, else by where `quote` stands in the passage. */
+/** Finds a place. `span` marks the words, else the place of `quote` in the passage. */
 export async function find(base: string, place: Place, signal?: AbortSignal): Promise<Found> {
   let source = place.source;
   let passage: Chunk | null = null;
@@ -39,7 +39,7 @@ export function headingsOf(chunk: Chunk): string[] {
   return chunk.headings[0] === chunk.title ? chunk.headings.slice(1) : chunk.headings;
 }
 
-/** The file that a document lies in: what stands before `#` names it. */
+/** The file of a document: the part before `#`. */
 export function fileOf(uri: string): string {
   return uri.split("#")[0] ?? uri;
 }

@@ -1,4 +1,4 @@
-// Do spans of bytes mark the words that they name, whatever the script?
+// Tests that spans of bytes mark their words, in any script.
 import { expect, test } from "vitest";
 
 import { type PageBox, byteLength, cut, indexOfByte, narrowed, overlaps, spanOfQuote } from "./spans";
@@ -6,7 +6,7 @@ import { type PageBox, byteLength, cut, indexOfByte, narrowed, overlaps, spanOfQ
 const encoder = new TextEncoder();
 const TEXTS = ["The lining is 6 mm thin.", "制动衬片小于6毫米时，须更换。", "Ä é 谁 🐟 校准 \u{20bb7} ß", ""];
 
-test("bytes are counted as an encoder counts them", () => {
+test("byteLength equals the count of an encoder", () => {
   for (const text of TEXTS) {
     expect(byteLength(text)).toBe(encoder.encode(text).length);
   }

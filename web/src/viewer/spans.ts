@@ -1,14 +1,14 @@
-// Where does a span, which counts bytes of UTF-8, stand in a text of this page, which counts UTF-16?
+// Converts spans, which count bytes of UTF-8, to places in a text of this page, which counts UTF-16.
 import type { Schemas } from "../lib/api";
 
 export type Span = Schemas["Span"];
 export type Area = Schemas["Area"];
 export type PageBox = Schemas["PageBox"];
 
-/** A text parted by a span. */
+/** A text split by a span. */
 export type Cut = { before: string; marked: string; after: string };
 
-/** How many bytes of UTF-8 a text has. */
+/** The number of UTF-8 bytes of a text. */
 export function byteLength(text: string): number {
   let bytes = 0;
   for (const letter of text) {
@@ -17,7 +17,7 @@ export function byteLength(text: string): number {
   return bytes;
 }
 
-/** The index in `text` of its byte `byte`; of one inside a letter, where that begins; beyond the end, the end. */
+/** The index in `text` of its byte `byte`. A byte inside a letter gives the start of the letter; one past the end gives the end. */
 export function indexOfByte(text: string, byte: number): number {
   let bytes = 0;
   let index = 0;
@@ -31,7 +31,7 @@ export function indexOfByte(text: string, byte: number): number {
   return index;
 }
 
-/** The text, which begins at byte `begins` of its document, parted by a span of the document; null if none of it is in it. */
+/** Splits the text, which starts at byte `begins` of its document, by a span of the document; null if they do not overlap. */
 export function cut(text: string, begins: number, span: Span): Cut | null {
   const from = indexOfByte(text, span.start - begins);
   const to = indexOfByte(text, span.end - begins);
@@ -41,7 +41,7 @@ export function cut(text: string, begins: number, span: Span): Cut | null {
   return { before: text.slice(0, from), marked: text.slice(from, to), after: text.slice(to) };
 }
 
-/** Where a quote stands in the text of a passage, as a span of its document; null where it does not stand there. */
+/** The place of a quote in the text of a passage, as a span of its document; null if the text does not contain it. */
 export function spanOfQuote(text: string, begins: number, quote: string): Span | null {
   const index = quote === "" ? -1 : text.indexOf(quote);
   if (index === -1) {
@@ -55,13 +55,13 @@ export function overlaps(one: Span, other: Span): boolean {
   return one.start < other.end && other.start < one.end;
 }
 
-/** Above this share of a letter's width a box is too high for one line: it is about 2.4 for one, and 9.6 for two. */
+/** Above this share of a letter's width a box is too high for one line: one line has about 2.4, two have 9.6. */
 const HIGHEST_LINE = 5;
 
 /**
- * The part of a box that a span takes, told from how wide letters usually are: the server tells where lines and tables
- * stand, not letters. `text` is the text of the box. Of a table the rows are told; a paragraph in one box, and a line
- * that runs from right to left, stay whole.
+ * The part of a box that a span takes, estimated from the usual width of letters: the server gives the places of lines and
+ * tables, not of letters. `text` is the text of the box. In a table, the rows are found. A paragraph in one box, and a line
+ * from right to left, stay whole.
  */
 export function narrowed(box: PageBox, text: string, span: Span): Area {
   const parts = cut(text, box.span.start, span);

@@ -1,4 +1,4 @@
-// What is known of the document that is looked at: its passages, what was made of them, what was corrected?
+// Loads the open document: its passages, the knowledge extracted from them, and its corrections.
 import { type Schemas, call } from "../../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
 import { type Chunk, type GraphNode, madeOf } from "./tree";
@@ -8,7 +8,7 @@ type Correction = Schemas["Correction"];
 export class Opened {
   whole: Schemas["WholeSource"] | null = $state.raw(null);
   problem: ProblemError | null = $state.raw(null);
-  /** What was made of passages, of those that were opened. */
+  /** The knowledge extracted from the passages that were opened. */
   made: ReadonlyMap<string, GraphNode[]> = $state.raw(new Map<string, GraphNode[]>());
   madeProblem: ProblemError | null = $state.raw(null);
   corrections: Correction[] | null = $state.raw(null);
@@ -36,7 +36,7 @@ export class Opened {
       const path = { base: this.base, source: this.source };
       this.corrections = (await call("get", "/api/v1/bases/{base}/sources/{source}/reading", { path, signal: this.stop.signal })).corrections;
     } catch {
-      // The document's own problem is told already, and without a reading there is nothing to take back.
+      // The document's own problem is already shown, and without a reading there is no correction to undo.
       this.corrections = null;
     }
   }
@@ -56,7 +56,7 @@ export class Opened {
     }
   }
 
-  /** The passage that a link names; of a document that was read anew, the one that took its place. */
+  /** The passage of a link; if the document was read again, the one in its place. */
   chunkOf(id: string | null, ordinal: number | null): Chunk | null {
     const chunks = this.whole?.chunks ?? [];
     return chunks.find((chunk) => chunk.id === id) ?? (ordinal === null ? null : (chunks[Math.min(ordinal, chunks.length - 1)] ?? null));

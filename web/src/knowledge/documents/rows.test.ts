@@ -1,4 +1,4 @@
-// Are documents and files joined, found and ordered as a person expects?
+// Tests that documents and files are joined, found and sorted.
 import { expect, test } from "vitest";
 
 import { type FileLine, type Source, listed, rowsOf, shownAs, typeName } from "./rows";
@@ -30,7 +30,7 @@ test("ten thousand are filtered and ordered", () => {
   expect(listed(rows, "", { by: "title", isDescending: false })).toHaveLength(10_000);
 });
 
-test("what was sent is shown as it was called then", () => {
+test("an uploaded file is shown by the name of its upload", () => {
   const sent = (name: string, sent_as: string): FileLine => ({ ...file(name), sent_as });
   const files = [sent("base.uploads/a/b.md", "a/b.md"), sent("base.uploads/a%23b.jsonl", "a#b.jsonl"), file("docs/a.md"), { ...file("docs/copy.md"), same_as: ["base.uploads/a/b.md"] }];
   const byName = new Map(files.map((one) => [one.name, one]));

@@ -1,4 +1,4 @@
-// Which documents are listed, in which order? Documents and the files that they stand in, joined.
+// Joins documents with their files, and filters and sorts the list.
 import type { Schemas } from "../../lib/api";
 
 export type Source = Schemas["Source"];
@@ -6,13 +6,13 @@ export type FileLine = Schemas["FileLine"];
 export type State = "there" | "gone" | "unclear" | "unknown";
 export type Row = {
   key: string;
-  /** The document's URI, or the file's name where no document came of it. */
+  /** The document's URI, or the name of a file without a document. */
   name: string;
-  /** The same, but as the file was called when it was sent. */
+  /** The same, with the name of the uploaded file. */
   shown: string;
   title: string;
   type: string;
-  /** Passages of the file, where the document is all of it. */
+  /** The passages of the file, if it has only one document. */
   passages: number | null;
   state: State;
   sameAs: string[];
@@ -38,12 +38,12 @@ export function typeName(mediaType: string): string {
   return TYPES[short] ?? (short.split("/").pop() ?? "").replace(/^(x-|vnd\.)/, "").toUpperCase();
 }
 
-/** The file that a document stands in: `#` in a file's own name is written `%23`. */
+/** The file of a document: `#` in a file's own name is written `%23`. */
 export function fileOf(uri: string): string {
   return uri.split("#", 1)[0] ?? uri;
 }
 
-/** What a file, or a document in it, is shown as: by the name that it was sent by, if it was. */
+/** The shown name of a file or of a document in it: that of the upload, if it was uploaded. */
 export function shownAs(place: string, byName: ReadonlyMap<string, FileLine>): string {
   const name = fileOf(place);
   const sent = byName.get(name)?.sent_as ?? null;
@@ -68,7 +68,7 @@ export function rowsOf(sources: Source[], files: FileLine[] | null): Row[] {
   }))];
 }
 
-/** Those that hold all words of `filter` in name, title or type, in order. */
+/** The rows with all words of `filter` in name, title or type, sorted. */
 export function listed(rows: Row[], filter: string, order: Order): Row[] {
   const words = filter.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const found = words.length === 0 ? [...rows] : rows.filter((row) => {

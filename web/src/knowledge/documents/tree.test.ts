@@ -1,4 +1,4 @@
-// Does a document fall into its sections, its passages and what was made of them?
+// Tests the rows of a document.
 import { expect, test } from "vitest";
 
 import { type Chunk, type GraphNode, firstWords, madeOf, treeRows } from "./tree";
@@ -20,7 +20,7 @@ test("sections in reading order; the same heading further on is another", () => 
   expect(shown()).toEqual(["c0", "A 3", "  c1", "  B 2", "    c2", "    c3", "C 1", "  c4", "A 1", "  c5"]);
 });
 
-test("what is folded is not shown, unless it was looked for", () => {
+test("a folded section hides its passages, unless the filter finds them", () => {
   const keys = treeRows(CHUNKS, { closed: new Set(), made: new Map() }).filter((row) => row.kind === "section").map((row) => row.key);
   expect(new Set(keys).size).toBe(4);
   const closed = new Set(keys.slice(0, 1));
@@ -29,7 +29,7 @@ test("what is folded is not shown, unless it was looked for", () => {
   expect(shown({ filter: "nowhere" })).toEqual([]);
 });
 
-test("what was made of a passage stands below it", () => {
+test("knowledge extracted from a passage is below it", () => {
   expect(shown({ made: new Map([["c4", [node("q", "atom"), node("e", "entity")]]]) }).slice(6, 10)).toEqual(["C 1", "  c4", "    q", "    e"]);
   const nodes = [node("r", "record"), node("e", "entity"), node("x", "community"), node("q", "atom"), node("c", "chunk", "corpus")];
   expect(madeOf({ of: "c", nodes, edges: [], left_out: 0 }).map((one) => one.id)).toEqual(["q", "e", "r", "x"]);

@@ -1,4 +1,4 @@
-// How does a document fall into sections, passages and what was made of them? As rows that a list can show.
+// Lists the sections and passages of a document, with the knowledge extracted from them, as rows.
 import type { Schemas } from "../../lib/api";
 
 export type Chunk = Schemas["Chunk"];
@@ -9,7 +9,7 @@ export type MadeRow = { kind: "made"; key: string; depth: number; node: GraphNod
 export type TreeRow = SectionRow | PassageRow | MadeRow;
 
 type Section = { key: string; heading: string; children: (Section | Chunk)[]; passages: number };
-/** What was made of a passage, by its identifier. */
+/** The knowledge extracted from a passage, by its identifier. */
 export type Made = ReadonlyMap<string, GraphNode[]>;
 
 const isChunk = (one: Section | Chunk): one is Chunk => "span" in one;
@@ -38,7 +38,7 @@ export function sectionsOf(chunks: Chunk[]): Section {
   return top;
 }
 
-/** The rows of what is open; with `filter` those passages that hold it, under their headings. */
+/** The rows of the open sections; with `filter`, the passages that contain it, under their headings. */
 export function treeRows(chunks: Chunk[], { closed, made, filter = "" }: { closed: ReadonlySet<string>; made: Made; filter?: string }): TreeRow[] {
   const wanted = filter.trim().toLocaleLowerCase();
   const found = wanted === "" ? chunks : chunks.filter((chunk) => `${chunk.headings.join("\n")}\n${chunk.text}`.toLocaleLowerCase().includes(wanted));
@@ -52,7 +52,7 @@ export function treeRows(chunks: Chunk[], { closed, made, filter = "" }: { close
         }
         continue;
       }
-      // What was looked for is shown, however it was folded.
+      // A filtered passage is shown even in a folded section.
       const isOpen = wanted !== "" || !closed.has(child.key);
       rows.push({ kind: "section", key: child.key, depth, heading: child.heading, passages: child.passages, isOpen });
       if (isOpen) {
@@ -64,7 +64,7 @@ export function treeRows(chunks: Chunk[], { closed, made, filter = "" }: { close
   return rows;
 }
 
-/** What was made of a passage: of the nodes around it those that are distilled, questions first. */
+/** The knowledge extracted from a passage: the distilled nodes around it, questions first. */
 export function madeOf(around: Schemas["GraphAround"]): GraphNode[] {
   const order = ["atom", "entity", "relation", "record", "tag"];
   const place = (node: GraphNode) => (order.indexOf(node.node) + order.length + 1) % (order.length + 1);

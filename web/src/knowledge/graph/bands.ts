@@ -1,4 +1,4 @@
-// Where does each node stand? Three bands: documents above their passages, these above what was made of them.
+// Places nodes in three bands: documents, their passages, and the knowledge extracted from them.
 import { LAYERS, type Node, type Part, neighbours } from "./model";
 
 export type Place = { x: number; y: number };
@@ -7,7 +7,7 @@ export type Band = { layer: Node["layer"]; top: number; bottom: number };
 const GAP = 46;
 const MARGIN = 34;
 
-/** Places in a field of some proportion (width to height): each band as wide, as high as it needs. */
+/** The places in a field of this proportion (width to height): all bands have the same width, and the height that they need. */
 export function placed(part: Part, proportion: number): { places: Map<string, Place>; bands: Band[]; width: number; height: number } {
   const rank = ranks(part);
   const inLayers = LAYERS.map((layer) => {
@@ -23,9 +23,9 @@ export function placed(part: Part, proportion: number): { places: Map<string, Pl
     const rows = Math.ceil(nodes.length / columns);
     const step = width / Math.ceil(nodes.length / rows);
     nodes.forEach((node, index) => {
-      // Column by column: who stands side by side in order stays near.
+      // Column by column: neighbours in the order stay near.
       const [column, row] = [Math.floor(index / rows), index % rows];
-      // Rows are set off against each other, so that lines from above pass between.
+      // Rows are shifted, so that lines from above pass between nodes.
       const shift = rows === 1 ? 0 : (row % 2 ? 0.22 : -0.22) * step;
       places.set(node.id, { x: (column + 0.5) * step + shift, y: top + MARGIN + row * GAP });
     });
@@ -48,7 +48,7 @@ function columnsFor(counts: number[], proportion: number): number {
   }
 }
 
-/** Puts documents above the middle of what they hold, as far as these leave each other room. */
+/** Puts documents above the middle of their passages, as far as they do not overlap. */
 function gather(part: Part, places: Map<string, Place>, width: number): void {
   const beside = neighbours(part);
   const own = [...part.nodes.values()].filter((node) => node.layer === "source");
@@ -68,13 +68,13 @@ function gather(part: Part, places: Map<string, Place>, width: number): void {
   }
 }
 
-/** An order in which wholes stand above their parts and these above what was made of them. */
+/** An order with wholes before their parts, and parts before the knowledge extracted from them. */
 function ranks(part: Part): Map<string, number> {
   const beside = neighbours(part);
   const rank = new Map<string, number>();
   let next = 0;
   const walk = (id: string) => {
-    // By hand: a chain of passages may be deeper than the stack.
+    // Without recursion: a chain of passages may be deeper than the stack.
     const open = [id];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       if (rank.has(at)) {

@@ -1,15 +1,15 @@
-// How is the graph drawn? Cytoscape on a canvas, with the page's own colours; the list beside it is for those who do not see it.
+// Draws the graph with Cytoscape on a canvas, in the page's colours.
 import cytoscape, { type Core, type ElementDefinition, type StylesheetJson } from "cytoscape";
 
 import { placed } from "./bands";
 import { type Layer, type Node, type Part } from "./model";
 
 export type Colours = Record<Layer | "ink" | "soft" | "line" | "surface" | "accent" | "font", string>;
-export type Heard = { onselect: (id: string | null) => void; onexpand: (id: string) => void };
+export type Handlers = { onselect: (id: string | null) => void; onexpand: (id: string) => void };
 
 const STYLE_ID = "__________cytoscape_stylesheet";
 
-/** Cytoscape writes a `<style>` unless it finds its own; the policy refuses that. What it says stands in GraphCanvas.svelte. */
+/** Cytoscape writes a `<style>` unless it finds its own, and the policy refuses that. GraphCanvas.svelte has these styles. */
 function withoutStyle(): void {
   if (document.getElementById(STYLE_ID) === null) {
     const found = document.createElement("meta");
@@ -21,17 +21,17 @@ function withoutStyle(): void {
 export class Drawing {
   private core: Core;
   private sized: ResizeObserver;
-  /** Somebody chose what is in sight: it is left so. */
+  /** A person moved the view: it stays so. */
   private isMoved = false;
 
   constructor(
     private readonly box: HTMLElement,
-    heard: Heard,
+    handlers: Handlers,
   ) {
     withoutStyle();
     this.core = cytoscape({ container: box, minZoom: 0.15, maxZoom: 4, wheelSensitivity: 0.3, boxSelectionEnabled: false, autounselectify: true, pixelRatio: Math.min(2, devicePixelRatio) });
-    this.core.on("tap", (event) => heard.onselect(event.target === this.core ? null : event.target.isNode() ? event.target.id() : null));
-    this.core.on("dbltap", "node", (event) => heard.onexpand(event.target.id()));
+    this.core.on("tap", (event) => handlers.onselect(event.target === this.core ? null : event.target.isNode() ? event.target.id() : null));
+    this.core.on("dbltap", "node", (event) => handlers.onexpand(event.target.id()));
     this.core.on("mouseover", "node", (event) => this.light(event.target.id()));
     this.core.on("mouseout", "node", () => this.light(null));
     this.core.on("dragpan scrollzoom pinchzoom", () => (this.isMoved = true));

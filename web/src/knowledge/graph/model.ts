@@ -1,11 +1,11 @@
-// Which part of the graph is looked at? Nodes and edges as they are met, filtered, and no more than can be seen.
+// Holds the shown part of the graph: its nodes and edges, filtered and limited in number.
 import type { Schemas } from "../../lib/api";
 
 export type Node = Schemas["GraphNode"];
 export type Edge = Schemas["GraphEdge"];
 export type Layer = Schemas["LayerKind"];
 export type Part = { nodes: ReadonlyMap<string, Node>; edges: ReadonlyMap<string, Edge> };
-/** What is hidden of it. */
+/** The hidden layers and kinds. */
 export type Hidden = { layers: ReadonlySet<Layer>; kinds: ReadonlySet<string>; edges: ReadonlySet<string> };
 export type Neighbour = { edge: string; isOut: boolean; node: Node };
 
@@ -23,14 +23,14 @@ export function merged(a: Part, b: Part): Part {
   return { nodes: new Map([...a.nodes, ...b.nodes]), edges: new Map([...a.edges, ...b.edges]) };
 }
 
-/** At most `most` nodes, those nearest to `centre`; and how many were left out. */
+/** At most `most` nodes, those nearest to `centre`; and the number of nodes left out. */
 export function capped(part: Part, centre: string, most: number): { part: Part; leftOut: number } {
   if (part.nodes.size <= most) {
     return { part, leftOut: 0 };
   }
   const beside = neighbours(part);
   const held = new Set<string>(part.nodes.has(centre) ? [centre] : []);
-  // Breadth first; what hangs together with nothing comes last.
+  // Breadth first; nodes without a connection are last.
   for (const id of [...held, ...part.nodes.keys()]) {
     const border = [id];
     for (const at of border) {
@@ -47,7 +47,7 @@ export function capped(part: Part, centre: string, most: number): { part: Part; 
   return { part: within(part, (node) => held.has(node.id)), leftOut: part.nodes.size - held.size };
 }
 
-/** What the filters leave of it. */
+/** The part that the filters show. */
 export function visible(part: Part, hidden: Hidden): Part {
   const left = within(part, (node) => !hidden.layers.has(node.layer) && !hidden.kinds.has(node.node));
   return { nodes: left.nodes, edges: new Map([...left.edges].filter(([, edge]) => !hidden.edges.has(edge.edge))) };
@@ -58,7 +58,7 @@ function within(part: Part, isIn: (node: Node) => boolean): Part {
   return { nodes, edges: new Map([...part.edges].filter(([, edge]) => nodes.has(edge.from) && nodes.has(edge.to))) };
 }
 
-/** What stands beside each node. */
+/** The neighbours of each node. */
 export function neighbours(part: Part): Map<string, Neighbour[]> {
   const found = new Map<string, Neighbour[]>();
   const add = (at: string, to: string, edge: string, isOut: boolean) => {
@@ -74,7 +74,7 @@ export function neighbours(part: Part): Map<string, Neighbour[]> {
   return found;
 }
 
-/** How many there are of each, most first. */
+/** The number of each name, the largest first. */
 export function counted(names: Iterable<string>): [string, number][] {
   const counts = new Map<string, number>();
   for (const name of names) {

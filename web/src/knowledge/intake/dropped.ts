@@ -1,13 +1,13 @@
-// Which files were dropped or picked? Folders with all below them, each file by its path in them.
+// Collects the dropped or chosen files; those of folders have their path.
 
 export type Named = { name: string; file: File };
 
-/** What hidden files of systems are: nobody means to bring these in. */
+/** Whether it is a hidden file of a system, which nobody means to add. */
 function isLitter(name: string): boolean {
   return /(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini|\.git\/.*|__MACOSX\/.*|~\$[^/]*)$/.test(name);
 }
 
-/** The files of a drop. To be called while the event lasts: the browser forgets its items afterwards. */
+/** The files of a drop. Call it during the event: the browser forgets its items afterwards. */
 export function droppedFiles(transfer: DataTransfer): Promise<Named[]> {
   const entries = [...transfer.items].map((item) => (item.kind === "file" ? item.webkitGetAsEntry() : null)).filter((entry) => entry !== null);
   if (entries.length === 0) {

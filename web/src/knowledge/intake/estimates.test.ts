@@ -1,4 +1,4 @@
-// Is what costs told apart from what does not?
+// Tests that free and paid estimates are distinguished.
 import { expect, test } from "vitest";
 
 import { type Estimated, byRole, isFree, isIdle, pairs } from "./estimates";
@@ -15,13 +15,13 @@ test("without calls it is free; embedding too, where its price is known to be no
   expect(isFree(estimated({ calls: 1 }, 0))).toBe(false);
 });
 
-test("nothing new is nothing to do, an unreadable file is to be told", () => {
+test("nothing new is nothing to do, an unreadable file is shown", () => {
   expect(isIdle(estimated({ files: 0, unchanged: 3 }))).toBe(true);
   expect(isIdle(estimated({ files: 0, calls: 2 }))).toBe(false);
   expect(isIdle(estimated({ files: 0, unreadable: [["a", "b"]] as never }))).toBe(false);
 });
 
-test("roles, the dearest first; pairs that are none are left out", () => {
+test("roles, the most expensive first; other values than pairs are left out", () => {
   const usage = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
   expect(byRole(estimated({ by_role: { tag: usage(1, 1), atomize: usage(10, 5), extract: usage(0, 0) } }))).toEqual([
     { role: "atomize", prompt: 10, completion: 5 }, { role: "tag", prompt: 1, completion: 1 },

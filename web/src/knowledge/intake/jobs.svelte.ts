@@ -1,4 +1,4 @@
-// How far is indexing? The jobs of a base, each followed until it is over, and found again after the page was loaded anew.
+// Follows the jobs of a base until they end, also after a reload of the page.
 import { type Schemas, call } from "../../lib/api";
 import { events } from "../../lib/events";
 import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
@@ -14,9 +14,9 @@ export function isOver({ stand }: Job): boolean {
 export class Jobs {
   all: Job[] = $state.raw([]);
   problem: ProblemError | null = $state.raw(null);
-  /** Those that were seen under way: what became of them is told. */
+  /** The jobs that were seen running: their results are shown. */
   seen: ReadonlySet<number> = $state.raw(new Set<number>());
-  /** The sent files that jobs under way read; null where it may be any. */
+  /** The uploaded files that running jobs read; null if it may be any. */
   readonly reads: ReadonlySet<string> | null = $derived.by(() => this.readNow());
   private isFound = $state(false);
   private takenBy = new Map<number, readonly string[]>();
@@ -25,7 +25,7 @@ export class Jobs {
 
   constructor(
     readonly base: string,
-    /** One is over. */
+    /** Called when a job has ended. */
     private onover: (job: Job) => void,
   ) {}
 
@@ -44,7 +44,7 @@ export class Jobs {
     this.isFound = true;
   }
 
-  /** `files`: the sent ones that it reads, any if they are not named. */
+  /** `files`: the uploaded files that it reads; any if omitted. */
   follow(job: Job, files?: readonly string[]): void {
     if (files) {
       this.takenBy.set(job.id, files);
@@ -57,7 +57,7 @@ export class Jobs {
     }
   }
 
-  /** A job of which the number alone is known: it reads a file of the base. */
+  /** Follows a job by its number: it reads a file of the base. */
   async followNumber(id: number): Promise<void> {
     this.follow(await call("get", "/api/v1/bases/{base}/jobs/{job}", { path: { base: this.base, job: id } }), []);
   }
@@ -95,7 +95,7 @@ export class Jobs {
           return;
         }
       } catch (error) {
-        // The base was replaced: its jobs are others.
+        // The base was replaced, and has other jobs.
         if (isAbort(error) || asProblem(error).status === 404) {
           this.all = this.all.filter((one) => one.id !== id || isOver(one));
           return;

@@ -1,4 +1,4 @@
-// What is on its way into a base? Files are sent and held, what they cost is told, then they are indexed.
+// Uploads files into a base, estimates their cost, then indexes them.
 import { type Schemas, call } from "../../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
 import { toast } from "../../lib/toasts.svelte";
@@ -9,17 +9,17 @@ import { type Estimated, isFree, isIdle } from "./estimates";
 
 const AT_ONCE = 3;
 
-/** What is asked for where nothing is special about it. `known`: names that the base calls files by. */
+/** A usual request to index. `known`: names of files in the base. */
 export function takes(files: string[], known: string[] = []): Schemas["IndexBody"] {
   return { files, known, reread: false, retry_refused: false };
 }
 
-/** A file on its way. */
+/** A file being uploaded. */
 export class Entry {
   sent = $state(0);
   state: "waiting" | "sending" | "held" | "failed" = $state("waiting");
   problem: ProblemError | null = $state.raw(null);
-  /** Of an archive: files that were not taken, with the reason. */
+  /** The files of an archive that were left out, with the reason. */
   leftOut: Schemas["LeftOut"][] = $state.raw([]);
 
   constructor(
@@ -32,16 +32,16 @@ export class Entry {
 
 export class Intake {
   entries: Entry[] = $state.raw([]);
-  /** Files that came and are to be estimated and indexed now. */
+  /** Uploaded files to estimate and index now. */
   held: string[] = $state.raw([]);
-  /** Files that came and were not indexed since. Of those that replace a file of the base this browser alone knows: it keeps them. */
+  /** Uploaded files that are not indexed yet. Only this browser knows those that replace a file of the base. */
   left: string[] = $state.raw([]);
   estimate: Estimated | null = $state.raw(null);
   isCounting = $state(false);
   isBeginning = $state(false);
   problem: ProblemError | null = $state.raw(null);
-  /** The job that was begun last, with the sent files that it reads: any, if they are not named. */
-  begun: { job: Schemas["Job"]; files?: string[] } | null = $state.raw(null);
+  /** The last started job, with the uploaded files that it reads; any if omitted. */
+  started: { job: Schemas["Job"]; files?: string[] } | null = $state.raw(null);
 
   readonly failed = $derived(this.entries.filter((entry) => entry.state === "failed"));
   readonly underWay = $derived(this.entries.filter((entry) => entry.state === "waiting" || entry.state === "sending"));
@@ -54,10 +54,10 @@ export class Intake {
     this.left = kept(base);
   }
 
-  /** `unpack`: archives among them are taken apart. */
+  /** `unpack`: unpack the archives among them. */
   add(files: Named[], unpack: boolean): void {
     const fresh = new Map(files.map(({ name, file }) => [name, new Entry(++this.next, name, file, unpack && isArchive(name))]));
-    // Who sends a file again means the new one; those that are done make room.
+    // A file that is sent again replaces the older one; finished files leave the list.
     const stay = this.entries.filter((entry) => entry.state !== "held" && (entry.state === "sending" || !fresh.has(entry.name)));
     this.entries = [...stay, ...fresh.values()];
     this.estimate = null;
@@ -65,7 +65,7 @@ export class Intake {
     void this.pump();
   }
 
-  /** What was sent before goes the same way as what comes now. */
+  /** Earlier uploads are handled like new ones. */
   take(names: string[]): void {
     this.estimate = null;
     this.problem = null;
@@ -84,7 +84,7 @@ export class Intake {
     void this.countWhenDone();
   }
 
-  /** Takes out of the list what did not come yet; what came stays held. */
+  /** Stops the unfinished uploads; the finished ones stay. */
   stopAll(): void {
     this.stop.abort();
     this.stop = new AbortController();
@@ -92,30 +92,30 @@ export class Intake {
     void this.countWhenDone();
   }
 
-  /** Tells what indexing would cost, of all that waits if nothing is held; indexes at once where it costs nothing. Whether nothing is to do. */
+  /** Estimates the cost of indexing, of all pending files if nothing is held; indexes at once if it is free. Returns whether there is nothing to do. */
   async count(): Promise<boolean> {
     const files = this.held;
     this.isCounting = true;
     this.problem = null;
     try {
-      const told = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: takes(files) });
+      const estimated = await call("post", "/api/v1/bases/{base}/estimate", { path: { base: this.base }, body: takes(files) });
       if (files !== this.held || this.underWay.length !== 0) {
-        // It is told of all of them once they are there.
-      } else if (isIdle(told)) {
+        // The estimate follows when all files are uploaded.
+      } else if (isIdle(estimated)) {
         this.setAside();
         this.forget(files);
         return true;
-      } else if (isFree(told)) {
+      } else if (isFree(estimated)) {
         await this.index();
       } else {
-        this.estimate = told;
+        this.estimate = estimated;
       }
     } catch (error) {
       this.problem = asProblem(error);
     } finally {
       this.isCounting = false;
     }
-    // More came meanwhile.
+    // More files were added meanwhile.
     if (files !== this.held && this.problem === null) {
       await this.countWhenDone();
     }
@@ -128,7 +128,7 @@ export class Intake {
     this.problem = null;
     try {
       const job = await call("post", "/api/v1/bases/{base}/index", { path: { base: this.base }, body: takes(files) });
-      this.begun = { job, files: files.length === 0 ? undefined : files };
+      this.started = { job, files: files.length === 0 ? undefined : files };
       this.setAside(files);
       this.forget(files);
     } catch (error) {
@@ -136,23 +136,23 @@ export class Intake {
     } finally {
       this.isBeginning = false;
     }
-    // More came meanwhile.
+    // More files were added meanwhile.
     if (this.problem === null) {
       await this.countWhenDone();
     }
   }
 
-  /** They stay with the server, and wait. */
+  /** The files stay on the server as pending. */
   setAside(files = this.held): void {
     this.estimate = null;
     this.problem = null;
-    // What came meanwhile stays.
+    // Files that were added meanwhile stay.
     const gone = new Set(files);
     this.held = this.held.filter((name) => !gone.has(name));
     this.entries = this.entries.filter((entry) => entry.state !== "held" || entry.leftOut.length !== 0);
   }
 
-  /** They wait no more; no name stands for all. */
+  /** The files are no longer pending; an empty list means all. */
   forget(files: string[]): void {
     const gone = new Set(files);
     this.keep(files.length === 0 ? [] : this.left.filter((name) => !gone.has(name)));
@@ -214,7 +214,7 @@ export function isArchive(name: string): boolean {
 
 const intakes = new Map<string, Intake>();
 
-/** What is on its way into a base: goes on though the view is left. */
+/** The uploads into a base; they go on when another view opens. */
 export function intakeOf(base: string): Intake {
   const found = intakes.get(base) ?? new Intake(base);
   intakes.set(base, found);
@@ -242,6 +242,6 @@ function keep(base: string, names: string[]): void {
       localStorage.setItem(placeOf(base), JSON.stringify(names));
     }
   } catch {
-    // Full: the server knows what is not in the base.
+    // The storage is full: the server knows the files that are not in the base.
   }
 }

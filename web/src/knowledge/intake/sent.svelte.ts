@@ -1,24 +1,24 @@
-// Which files wait with the server, though the tab that sent them may be gone?
+// Lists the uploaded files that are pending on the server, also those of closed tabs.
 import { call } from "../../lib/api";
 import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
 import type { Jobs } from "./jobs.svelte";
 import type { Intake } from "./queue.svelte";
-import { type SentFile, waitingOf } from "./waiting";
+import { type SentFile, pendingOf } from "./pending";
 
-/** More than so many are thrown away by one request. */
+/** More files than this are discarded by one request. */
 const MANY = 20;
 
 export class Sent {
   problem: ProblemError | null = $state.raw(null);
-  /** As it was when the server was asked last: what comes back from a job is there after the next time. */
+  /** The files at the last request: files that a job returns appear after the next one. */
   private found: SentFile[] = $state.raw([]);
-  /** What is on its way into the base: sent, estimated or indexed. */
+  /** The files being uploaded, estimated or indexed. */
   private readonly taken: ReadonlySet<string> | null = $derived.by(() => {
     const { underWay, held } = this.intake;
     return this.jobs.reads === null ? null : new Set([...this.jobs.reads, ...held, ...underWay.map((entry) => entry.name)]);
   });
-  readonly waiting: SentFile[] = $derived.by(() => waitingOf(this.found, this.intake.left, this.taken));
-  /** Changes where the server has to be asked anew. */
+  readonly pending: SentFile[] = $derived.by(() => pendingOf(this.found, this.intake.left, this.taken));
+  /** Changes when the list must be loaded again. */
   private readonly moment = $derived(JSON.stringify(this.taken && [...this.taken].sort()));
 
   constructor(
@@ -26,7 +26,7 @@ export class Sent {
     private intake: Intake,
   ) {}
 
-  /** For an `$effect`: asks whenever something came or went, not with each file of many. */
+  /** For an `$effect`: loads the list when files came or went, not with each file of many. */
   follow(): (() => void) | undefined {
     if (this.moment === "null" || this.intake.underWay.length !== 0) {
       return undefined;
@@ -39,7 +39,7 @@ export class Sent {
   async load(signal?: AbortSignal): Promise<void> {
     try {
       const all = await call("get", "/api/v1/bases/{base}/sent", { path: { base: this.intake.base }, signal });
-      this.found = waitingOf(all, this.intake.left, this.taken);
+      this.found = pendingOf(all, this.intake.left, this.taken);
       this.problem = null;
     } catch (error) {
       if (!isAbort(error)) {
@@ -48,11 +48,11 @@ export class Sent {
     }
   }
 
-  /** How many went: one that is in the base by now, or that a job is about to read, stays. */
-  async throwAway(files: string[]): Promise<number> {
+  /** The number of discarded files: a file that is in the base by now, or that a job is about to read, stays. */
+  async discard(files: string[]): Promise<number> {
     let gone = 0;
     try {
-      if (MANY < files.length && (await this.#isAllThatWaits(files))) {
+      if (MANY < files.length && (await this.#isAllPending(files))) {
         return await this.#discard();
       }
       for (const file of files) {
@@ -64,9 +64,9 @@ export class Sent {
     }
   }
 
-  async #isAllThatWaits(files: string[]): Promise<boolean> {
+  async #isAllPending(files: string[]): Promise<boolean> {
     await this.load();
-    const now = this.waiting.filter(({ in_base }) => !in_base).map(({ file }) => file);
+    const now = this.pending.filter(({ in_base }) => !in_base).map(({ file }) => file);
     return now.length === files.length && now.every((file) => files.includes(file));
   }
 

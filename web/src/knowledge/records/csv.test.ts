@@ -1,4 +1,4 @@
-// Are tables made of records, and files of tables that no spreadsheet computes?
+// Tests the table of records and its CSV file.
 import { expect, test } from "vitest";
 
 import { type Record, columnsOf, compareFields, csvCell, csvOf, schemasOf } from "./csv";

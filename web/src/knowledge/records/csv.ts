@@ -1,10 +1,10 @@
-// How do records become a table, and a table a file that a spreadsheet opens without being told what to compute?
+// Turns records into a table, and a table into a CSV file in which a spreadsheet finds no formula.
 import type { Schemas } from "../../lib/api";
 
 export type Record = Schemas["Record"];
 type Value = Schemas["RecordField"];
 
-/** The schemas by name with how many records each has. */
+/** The schemas by name, with the number of their records. */
 export function schemasOf(records: Record[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { schema } of records) {
@@ -33,7 +33,7 @@ export function fieldOf(record: Record, column: string): Value | undefined {
   return record.fields.find(({ name }) => name === column);
 }
 
-/** What a field is sorted by: numbers by their size, dates by time, else its words. */
+/** The sort key of a field: the size of a number, the time of a date, else the text. */
 export function sortKey(field: Value | undefined): number | string | null {
   const value = field?.value;
   if (!field) {
@@ -45,7 +45,7 @@ export function sortKey(field: Value | undefined): number | string | null {
   return value && "date" in value ? value.date : field.raw;
 }
 
-/** Numbers before words, what is missing last whichever way it goes. */
+/** Numbers before words; missing values are last in both orders. */
 export function compareFields(a: Value | undefined, b: Value | undefined, isDescending: boolean): number {
   const [left, right] = [sortKey(a), sortKey(b)];
   if (left === null || right === null) {
@@ -61,14 +61,14 @@ export function compareFields(a: Value | undefined, b: Value | undefined, isDesc
   return sign * String(left).localeCompare(String(right), undefined, { numeric: true });
 }
 
-/** A cell of a CSV file. What a spreadsheet would take for a formula gets an apostrophe; a plain number stays one. */
+/** A cell of a CSV file. A text that a spreadsheet would compute gets an apostrophe; a plain number stays one. */
 export function csvCell(text: string): string {
   const isFormula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/u.test(text) && !/^[+-]?\d[\d.,]*%?$/.test(text);
   const safe = isFormula ? `'${text}` : text;
   return /[",;\t\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The records of one schema as CSV, with the place of each. Begins with a mark of UTF-8, without which Excel guesses. */
+/** The records of one schema as CSV, with their places. A byte order mark comes first: without it Excel guesses the encoding. */
 export function csvOf(records: Record[], columns: string[], place: { document: string; page: string }): string {
   const rows = records.map((record) => [...columns.map((column) => fieldOf(record, column)?.raw ?? ""), record.uri, String(record.page ?? "")]);
   return `\ufeff${[[...columns, place.document, place.page], ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")}`;

@@ -1,4 +1,4 @@
-// Which icons are there? Lines in a square of 20.
+// The icons, as lines in a square of 20.
 export const ICONS = {
   add: "M10 4v12M4 10h12",
   ask: "M4 4.5h12a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1H9.5L6 16.8v-3.3H4a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1zM6.5 7.5h7M6.5 10.3h4.5",

@@ -1,4 +1,4 @@
-// Draws a plot with uPlot; `Plot.svelte` alone loads it, late.
+// Draws a plot with uPlot; only `Plot.svelte` loads it, late.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 

@@ -1,4 +1,4 @@
-// What does the tab Ask say in the language of now? `{ask().…}`
+// The words of the tab Ask in the language of the page: `{ask().…}`.
 import { inLanguage } from "../i18n.svelte";
 import { en } from "./ask.en";
 import { zh } from "./ask.zh";

@@ -1,13 +1,23 @@
-// What do the shell and the shared pieces say in English?
+// The English words of the shell, the shared pieces, and the names that several tabs use.
+import type { Schemas } from "../api";
+
 export const en = {
   product: "pikerag",
   tabs: { ask: "Ask", knowledge: "Knowledge", runs: "Runs", settings: "Settings" },
   skip: "Skip to content",
   mainNavigation: "Main",
+  /** Between two sentences, between the items of a list, between two clauses, and after a label. */
+  joint: " ",
+  comma: ", ",
+  semicolon: "; ",
+  colon: ": ",
+  inBrackets: (text: string) => ` (${text})`,
   base: "Base",
-  noBase: { title: "No base here", text: "This server opens no knowledge base for you." },
-  noSuchBase: (name: string) => `There is no base “${name}” here`,
-  noSuchBaseText: "It may be gone, or your key does not open it.",
+  /** The base of a server that names none. */
+  defaultBase: "Default base",
+  noBase: { title: "No base", text: "Your key opens no base of this server." },
+  noSuchBase: (name: string) => `There is no base “${name}”`,
+  noSuchBaseText: "It may have been removed, or your key does not open it.",
   goToBase: (name: string) => `Open ${name}`,
   otherLanguage: "中文",
   otherLanguageLabel: "将页面切换为中文",
@@ -25,29 +35,41 @@ export const en = {
   plotTable: "As a table",
   noPicture: "The picture cannot be shown.",
   citation: (number: number) => `Citation ${number}`,
+  /** A place in a document: spreadsheets have sheets instead of pages. */
+  page: (page: number) => `page ${page}`,
+  sheet: (sheet: number) => `sheet ${sheet}`,
   closed: {
     title: "Not open to this key",
-    scope: "It takes a key of a wider scope. Everything else here works as before.",
-    onlyPart: "Your key shows a part of the base only, and this needs all of it. Everything else here works as before.",
+    scope: "This needs a key with a higher scope. Everything else works as before.",
+    onlyPart: "Your key shows only a part of the base, and this needs all of it. Everything else works as before.",
   },
   copy: "Copy",
   copied: "Copied",
-  notCopied: "The browser did not let it be copied. Select it and copy it by hand.",
+  notCopied: "The browser does not allow this page to copy. Select the text and copy it.",
   key: {
     title: "A key is needed",
-    text: "This server asks for a key. It is kept in this browser tab alone, until the tab is closed.",
+    text: "This server needs a key. This browser tab keeps it until you close the tab.",
     refused: "The key was not accepted.",
-    impossible: "A key has letters, digits and signs alone, without spaces.",
+    impossible: "A key has only letters, digits and signs, without spaces.",
     label: "Key",
     enter: "Continue",
   },
-  problems: {
-    unreachable: { title: "The server cannot be reached", hint: "Check that it runs and that you are connected, then try again." },
-    unreadable: { title: "The server’s answer cannot be read", hint: "The page and the server may be of different versions. Reload the page." },
-    "bad-sql": { title: "The statement has an error", hint: "Check the names of the tables and columns: this page lists them." },
-    "sql-not-allowed": { title: "The statement is not allowed", hint: "Write one SELECT over the tables; nothing else runs." },
-    "sql-too-slow": { title: "The statement takes too long", hint: "Add conditions, or group the rows." },
-    "page-defect": { title: "Something went wrong in this page", hint: "Reload the page." },
-  } as Record<string, { title: string; hint: string }>,
-  faults: { caller: "Request", model: "Model", server: "Server" },
+  faults: { caller: "Request", model: "Model", server: "Server" } satisfies Record<Schemas["Fault"], string>,
+  /** The heading of a text that the server sent in another language. */
+  original: "Text of the server",
+  logged: (id: string) => `See ${id} in the server’s log.`,
+  roles: {
+    atomize: "questions of a passage", propose: "sub-questions", select: "choice of a passage", answer: "answer", judge: "judge",
+    summarize: "summaries", tag: "tags", describe: "figures and pictures", classify: "kind of question", know: "known to the model",
+    relevant: "relevance", decompose: "parts of a question", reason: "next step", grade: "quality of a step", rewrite: "rewriting",
+    extract: "entities and relations", look: "reading passages",
+  } satisfies Record<Schemas["Role"], string> as Record<string, string>,
+  stages: {
+    reading: "reading files", vectors: "vectors", sentences: "sentences", tables: "tables", records: "records", "records in running text": "records in running text",
+    "table summaries": "summaries of tables", "figure descriptions": "descriptions of figures", "document summaries": "summaries of documents",
+    "atomic questions": "atomic questions", "atomic statements": "atomic statements", "entities and relations": "entities and relations", "entities by name": "entities by name",
+    "descriptions of entities": "descriptions of entities", communities: "communities", "community reports": "community reports",
+    "sentences of communities": "sentences of communities", "summaries of the tree": "tree of summaries", "declared tag classes": "declared tag classes",
+    "tag classes": "tag classes", tags: "tags",
+  } as Record<string, string>,
 };

@@ -1,4 +1,4 @@
-// What do the shell and the shared pieces say in Chinese?
+// The Chinese words of the shell, the shared pieces, and the names that several tabs use.
 import type { en } from "./common.en";
 
 export const zh: typeof en = {
@@ -6,8 +6,14 @@ export const zh: typeof en = {
   tabs: { ask: "提问", knowledge: "知识库", runs: "运行记录", settings: "设置" },
   skip: "跳到正文",
   mainNavigation: "主导航",
+  joint: "",
+  comma: "、",
+  semicolon: "；",
+  colon: "：",
+  inBrackets: (text) => `（${text}）`,
   base: "知识库",
-  noBase: { title: "没有知识库", text: "此服务器没有向您开放任何知识库。" },
+  defaultBase: "默认知识库",
+  noBase: { title: "没有知识库", text: "您的密钥无权打开此服务器的任何知识库。" },
   noSuchBase: (name) => `没有名为“${name}”的知识库`,
   noSuchBaseText: "它可能已被移除，或者您的密钥无权打开它。",
   goToBase: (name) => `打开 ${name}`,
@@ -27,9 +33,11 @@ export const zh: typeof en = {
   plotTable: "以表格查看",
   noPicture: "无法显示图片。",
   citation: (number) => `引用 ${number}`,
+  page: (page) => `第 ${page} 页`,
+  sheet: (sheet) => `工作表 ${sheet}`,
   closed: {
     title: "此密钥无权查看",
-    scope: "这一部分需要权限更大的密钥，其余功能不受影响。",
+    scope: "这一部分需要权限更高的密钥，其余功能不受影响。",
     onlyPart: "您的密钥只能看到知识库的一部分，而此处需要全部内容。其余功能不受影响。",
   },
   copy: "复制",
@@ -43,13 +51,21 @@ export const zh: typeof en = {
     label: "密钥",
     enter: "继续",
   },
-  problems: {
-    unreachable: { title: "无法连接服务器", hint: "请确认服务器正在运行且网络正常，然后重试。" },
-    unreadable: { title: "无法读取服务器的响应", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
-    "bad-sql": { title: "语句有误", hint: "请检查表名和列名，本页列有全部表和列。" },
-    "sql-not-allowed": { title: "不允许执行此语句", hint: "请写一条对这些表的 SELECT 语句，其他语句不会执行。" },
-    "sql-too-slow": { title: "语句耗时过长", hint: "请添加条件，或将行分组汇总。" },
-    "page-defect": { title: "页面出错", hint: "请重新加载页面。" },
-  },
   faults: { caller: "请求", model: "模型", server: "服务器" },
+  original: "服务器原文",
+  logged: (id) => `详见服务器日志，编号 ${id}。`,
+  roles: {
+    atomize: "文本块的原子问题", propose: "提出子问题", select: "选择文本块", answer: "撰写回答", judge: "评判",
+    summarize: "摘要", tag: "标签", describe: "图表描述", classify: "问题分类", know: "判断是否已知",
+    relevant: "相关性", decompose: "分解问题", reason: "推理下一步", grade: "评估步骤", rewrite: "改写",
+    extract: "实体与关系", look: "阅读文本块",
+  },
+  stages: {
+    reading: "读取文件", vectors: "生成向量", sentences: "切分句子", tables: "整理表格", records: "提取记录", "records in running text": "从正文提取记录",
+    "table summaries": "概括表格", "figure descriptions": "描述图片", "document summaries": "概括文档",
+    "atomic questions": "生成原子问题", "atomic statements": "生成原子陈述", "entities and relations": "提取实体与关系", "entities by name": "按名称识别实体",
+    "descriptions of entities": "描述实体", communities: "划分社区", "community reports": "撰写社区报告",
+    "sentences of communities": "摘录社区句子", "summaries of the tree": "构建摘要树", "declared tag classes": "处理已声明的标签类别",
+    "tag classes": "归纳标签类别", tags: "标注标签",
+  },
 };

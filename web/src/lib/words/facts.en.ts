@@ -1,4 +1,4 @@
-// The facts of a run in English, by their tags.
+// The English words for the facts of a run, by their tags.
 import { formatNumber } from "../format";
 import { nearest } from "./readings";
 import type { Dictionary, FactsOf, LeftOut, Schemas } from "./facts";

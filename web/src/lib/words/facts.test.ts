@@ -1,4 +1,4 @@
-// Does every fact of the server's schema have English and Chinese words?
+// Tests that every fact of the server's schema has English and Chinese words.
 import { readFileSync } from "node:fs";
 
 import { afterEach, expect, test } from "vitest";

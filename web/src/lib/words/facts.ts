@@ -1,5 +1,5 @@
-// The facts of a run in the language of now. A fact without words in one language fails to compile. Words of models and of
-// runs that earlier versions kept are shown as they are.
+// Words the facts of a run in the language of the page. A fact without words in one language fails to compile. Words of
+// models and of runs that earlier versions kept are shown as they are.
 import type { Schemas } from "../api";
 import { formatNumber } from "../format";
 import { inLanguage } from "../i18n.svelte";
@@ -27,7 +27,7 @@ export type Dictionary<Fact, Tag extends keyof Fact> = {
 
 const facts = inLanguage({ en, zh });
 
-/** A variant that is newer than this page is shown by its name. */
+/** The name of a variant that this page does not know is shown in its place. */
 function worded(words: object, tag: string, fact: object): string {
   const own = (words as Record<string, ((fact: object) => string) | undefined>)[tag];
   return own?.(fact) ?? tag.replaceAll("_", " ");

@@ -1,4 +1,4 @@
-// What does the tab Knowledge say in the language of now? `{knowledge().…}`
+// The words of the tab Knowledge in the language of the page: `{knowledge().…}`.
 import { inLanguage } from "../i18n.svelte";
 import { en } from "./knowledge.en";
 import { zh } from "./knowledge.zh";

@@ -1,4 +1,4 @@
-// What does the tab Runs say in the language of now? `{runs().…}`
+// The words of the tab Runs in the language of the page: `{runs().…}`.
 import { inLanguage } from "../i18n.svelte";
 import { en } from "./runs.en";
 import { zh } from "./runs.zh";

@@ -1,4 +1,4 @@
-// What does the tab Settings say in the language of now? `{settings().…}`
+// The words of the tab Settings in the language of the page: `{settings().…}`.
 import { inLanguage } from "../i18n.svelte";
 import { en } from "./settings.en";
 import { zh } from "./settings.zh";

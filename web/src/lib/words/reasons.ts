@@ -1,0 +1,34 @@
+// Words the reasons that the server sends in English without a code.
+import { preferences } from "../preferences.svelte";
+import { REASONS } from "./reasons.zh";
+
+export type ShownReason = {
+  text: string;
+  /** The server's words; empty if the text says the same. */
+  original: string;
+};
+
+/** In Chinese a reason that the page does not recognize becomes the general sentence, with the original beside it. */
+export function shownReason(text: string, general: string): ShownReason {
+  if (preferences.language === "en" || /\p{Script=Han}/u.test(text)) {
+    return { text, original: "" };
+  }
+  const recognized = inChinese(text);
+  return recognized === null ? { text: general, original: text } : { text: recognized, original: "" };
+}
+
+/** A reason in one line, for a tooltip or a sentence. */
+export function reasonLine(text: string, general: string): string {
+  const reason = shownReason(text, general);
+  return reason.original === "" ? reason.text : `${reason.text}（${reason.original}）`;
+}
+
+function inChinese(text: string): string | null {
+  for (const [pattern, words] of REASONS) {
+    const found = pattern.exec(text.trim());
+    if (found) {
+      return words(...found.slice(1));
+    }
+  }
+  return null;
+}
