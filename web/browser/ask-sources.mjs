@@ -24,9 +24,9 @@ export async function sources(page, exchange, shoot) {
   assert.ok(Math.abs(box[0] - 10) < 0.5 && 38 < box[1] && box[1] < 55 && Math.abs(box[2] - 12.5) < 0.5, `the half of the line, not all of it: ${box}`);
   await isSound(page);
   await shoot(page, "source-page");
-  await drawer.getByRole("button", { name: "Page before" }).click();
+  await drawer.getByRole("button", { name: "Previous page" }).click();
   await drawer.getByText("Page 1 of 3").waitFor();
-  await becomes(() => drawer.getByRole("button", { name: "Page before" }).isDisabled(), true);
+  await becomes(() => drawer.getByRole("button", { name: "Previous page" }).isDisabled(), true);
   await becomes(() => drawer.locator(".mark").count(), 0);
   const next = drawer.getByRole("button", { name: "Next page" });
   await next.click();

@@ -40,13 +40,13 @@ async function answers(browser, url, made) {
   await page.getByText("usually 3 calls, 2,250 tokens · $0.004, at most $0.02").waitFor();
   made.answering.shut();
   await input.press("Enter");
-  await last(page).getByText("How it came about").waitFor();
-  await last(page).getByText("Looks for").waitFor();
+  await last(page).getByText("How the answer was found").waitFor();
+  await last(page).getByText("Searches for").waitFor();
   await becomes(() => last(page).locator(".answer").count(), 0, "steps come before the answer");
   made.answering.open();
   await last(page).locator(".answer").waitFor();
   assert.deepEqual(made.asked.at(-1), { question: "How thin\nmay it be?", method: "pike", earlier: [] });
-  await last(page).getByRole("status").getByText("The answer is there: It is replaced below 6 mm").waitFor({ state: "attached" });
+  await last(page).getByRole("status").getByText("The answer is: It is replaced below 6 mm").waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
   assert.match(await last(page).locator(".meta").textContent(), /3 calls · 1,630 tokens · paid \$0.0042/);
   await last(page).locator(".answer button[data-citation]").nth(2).waitFor();
@@ -80,7 +80,7 @@ async function steps(page) {
   await rows.nth(1).getByRole("button").click();
   await page.getByRole("dialog", { name: "Pump" }).waitFor();
   await page.keyboard.press("Escape");
-  const fold = last(page).getByRole("button", { name: /How it came about/ });
+  const fold = last(page).getByRole("button", { name: /How the answer was found/ });
   await fold.focus();
   await page.keyboard.press("Enter");
   await becomes(() => fold.getAttribute("aria-expanded"), "false");
@@ -91,7 +91,7 @@ async function steps(page) {
 async function ends(browser, url, made) {
   const page = await open(browser, url);
   await ask(page, "a slow one", { isWaitedFor: false });
-  await last(page).getByText("Looks for").waitFor();
+  await last(page).getByText("Searches for").waitFor();
   await shoot(page, "under-way");
   await page.getByRole("button", { name: "Stop" }).click();
   await last(page).getByText("Stopped.").waitFor();
@@ -101,11 +101,11 @@ async function ends(browser, url, made) {
   await last(page).getByText("raise the cap").waitFor();
   await isSound(page);
   await last(page).getByRole("button", { name: "Try again" }).click();
-  await last(page).getByText("Looks for").waitFor();
+  await last(page).getByText("Searches for").waitFor();
   await last(page).getByText("raise the cap").waitFor();
   await becomes(() => page.locator(".exchange").count(), 2, "in its place");
   await ask(page, "please refuse, and missing");
-  await last(page).getByText("Not answered from these documents").waitFor();
+  await last(page).getByText("These documents do not answer the question").waitFor();
   await last(page).getByText("the price").waitFor();
   await isSound(page);
   await shoot(page, "refused");
@@ -116,7 +116,7 @@ async function ends(browser, url, made) {
   const before = made.asked.length;
   await page.locator("[data-main-input]").fill("What is dear?");
   await page.locator("[data-main-input]").press("Enter");
-  const dialog = page.getByRole("dialog", { name: "This question may be dear" });
+  const dialog = page.getByRole("dialog", { name: "This question may be expensive" });
   await dialog.getByRole("row", { name: "US dollars $0.20 $1.40" }).waitFor();
   await isSound(page);
   await shoot(page, "dear");
@@ -134,11 +134,11 @@ async function decides(browser, url, made) {
   const page = await open(browser, url);
   await page.getByRole("button", { name: "Options" }).click();
   await page.getByLabel("Compare two methods").check();
-  await page.getByLabel("Look only at").fill("nonsense");
-  await page.getByLabel("Look only at").press("Enter");
-  await page.getByText("A condition has a name, a sign and a value").waitFor();
-  await page.getByLabel("Look only at").fill("folder=law");
-  await page.getByLabel("Look only at").press("Enter");
+  await page.getByLabel("Filter", { exact: true }).fill("nonsense");
+  await page.getByLabel("Filter", { exact: true }).press("Enter");
+  await page.getByText("A condition needs a name, a sign and a value").waitFor();
+  await page.getByLabel("Filter", { exact: true }).fill("folder=law");
+  await page.getByLabel("Filter", { exact: true }).press("Enter");
   await page.getByLabel("Kind of question").selectOption("bridging");
   await isSound(page);
   await shoot(page, "options");
@@ -155,13 +155,13 @@ async function decides(browser, url, made) {
   await page.getByRole("button", { name: "Options" }).click();
   await ask(page, "Which way?");
   await decide(page, "Chooses");
-  await becomes(() => last(page).getByRole("button", { name: "Go on from here" }).isDisabled(), true);
+  await becomes(() => last(page).getByRole("button", { name: "Continue from here" }).isDisabled(), true);
   await last(page).getByLabel("Candidate").selectOption("1");
   await isSound(page);
   await shoot(page, "fork");
-  await last(page).getByRole("button", { name: "Go on from here" }).click();
-  await page.getByText("Decided otherwise at step 3: takes candidate 2").waitFor();
-  await last(page).getByText("decided otherwise", { exact: true }).waitFor();
+  await last(page).getByRole("button", { name: "Continue from here" }).click();
+  await page.getByText("Decided differently at step 3: takes candidate 2").waitFor();
+  await last(page).getByText("decided differently", { exact: true }).waitFor();
   await last(page).locator(".answer").waitFor();
   assert.deepEqual(made.asked.at(-1), { at: 3, change: { choice: 1 } });
   await isSound(page);
@@ -172,7 +172,7 @@ async function decides(browser, url, made) {
 
 /** The button is shown where the pointer or the focus is. */
 async function decide(page, step) {
-  const button = last(page).getByRole("button", { name: `Decide otherwise: ${step}` });
+  const button = last(page).getByRole("button", { name: `Decide differently: ${step}` });
   await button.focus();
   await button.click();
 }
@@ -182,8 +182,8 @@ async function judges(page) {
   await last(page).getByLabel("The right answer").fill("Below 6 mm.");
   await last(page).getByLabel("Your name").fill("Ada");
   await isSound(page);
-  await last(page).getByRole("button", { name: "Keep" }).click();
-  await last(page).getByText("Ada corrected this:").waitFor();
+  await last(page).getByRole("button", { name: "Save" }).click();
+  await last(page).getByText("Ada corrected this answer:").waitFor();
   await last(page).getByText("Below 6 mm.").waitFor();
   await isSound(page);
   await shoot(page, "judged");
@@ -215,20 +215,20 @@ async function remembers(browser, url, made) {
   await isSound(page);
   await page.getByRole("button", { name: /^Conversations/ }).click();
   await drawer.getByRole("button", { name: /Delete the conversation “Where/ }).click();
-  await drawer.getByText("Questions that you ask are listed here").waitFor();
+  await drawer.getByText("Your questions are listed here").waitFor();
   await page.keyboard.press("Escape");
   await page.goto(link);
   await page.getByRole("heading", { name: "And when was it made? (of the crane)" }).waitFor();
   await last(page).locator(".answer").waitFor();
   await page.goto(`${url}#/ask/default/kept0001`);
-  await page.getByText("Decided otherwise at step 3").waitFor();
+  await page.getByText("Decided differently at step 3").waitFor();
   await page.goto(`${url}#/ask/default/gonegone`);
   await page.getByText("This run is no longer kept").waitFor();
   page.complaints.length = 0; // Chromium tells each 404.
   await isSound(page);
   await shoot(page, "gone");
   await page.goto(`${url}#/ask/empty`);
-  await page.getByRole("link", { name: "Bring documents in" }).waitFor();
+  await page.getByRole("link", { name: "Add documents" }).waitFor();
   await isSound(page);
   await shoot(page, "no-documents");
   await page.context().close();
@@ -280,14 +280,14 @@ async function real(browser, program) {
     const page = await open(browser, url);
     await page.getByText("No language model is set").waitFor();
     await ask(page, "How thin may a brake lining be before it is replaced?");
-    await last(page).getByText("Quoted, no model wrote this").waitFor();
+    await last(page).getByText("Quoted, not written by a model").waitFor();
     await last(page).locator(".answer button[data-citation='1']").click();
     await becomes(() => page.locator("dialog[open] mark").first().textContent(), "A brake lining thinner than 6 mm is replaced before the next shift.");
     await page.keyboard.press("Escape");
     await decide(page, "Kind of question");
     await last(page).getByLabel("Kind of question").selectOption("summarizing");
-    await last(page).getByRole("button", { name: "Go on from here" }).click();
-    await page.getByText("Decided otherwise at step 1").waitFor();
+    await last(page).getByRole("button", { name: "Continue from here" }).click();
+    await page.getByText("Decided differently at step 1").waitFor();
     await last(page).locator(".answer").waitFor();
     await ask(page, "How many repairs will there be in January 2025?");
     await last(page).locator("canvas").waitFor();
@@ -301,8 +301,8 @@ async function real(browser, program) {
     await last(page).locator("canvas").waitFor();
     await last(page).getByRole("button", { name: "Right" }).click();
     await last(page).getByLabel("Your name").fill("Ada");
-    await last(page).getByRole("button", { name: "Keep" }).click();
-    await last(page).getByText("Ada verified this.").waitFor();
+    await last(page).getByRole("button", { name: "Save" }).click();
+    await last(page).getByText("Ada verified this answer.").waitFor();
     await page.context().close();
     await pdf(browser, url);
   } finally {
@@ -319,7 +319,7 @@ async function pdf(browser, url) {
   const { chunks } = await page.evaluate((source) => fetch(`./api/v1/bases/default/sources/${source}`).then((answer) => answer.json()), id);
   const words = /[^.\n]{20,}\./.exec(chunks[0].text)?.[0].trim() ?? chunks[0].text.slice(0, 30);
   await page.getByRole("button", { name: "Options" }).click();
-  await page.getByLabel("Look only at").fill("path=docs/plain.pdf");
+  await page.getByLabel("Filter", { exact: true }).fill("path=docs/plain.pdf");
   await ask(page, words);
   await last(page).locator(".answer button[data-citation]").first().click();
   const drawer = page.locator("dialog[open]");

@@ -33,7 +33,7 @@ async function brings(page, words, files) {
   await page.getByRole("heading", { name: words.estimate.title }).waitFor();
   await sound(page);
   await page.getByRole("button", { name: words.estimate.index, exact: true }).click();
-  await page.getByText(words.jobs.over.done).first().waitFor({ state: "attached" });
+  await page.getByText(words.jobs.ended.done).first().waitFor({ state: "attached" });
 }
 
 /** A conversation of its own. */
@@ -95,7 +95,7 @@ async function journey(browser, language, viewport, name) {
     const lines = last(page).locator("form textarea, .fork textarea").first();
     await lines.fill("Who built the crane?");
     await last(page).getByRole("button", { name: ask.fork.go }).click();
-    await last(page).getByText(ask.fork.here, { exact: true }).waitFor();
+    await last(page).getByText(ask.fork.changed, { exact: true }).waitFor();
     await last(page).locator(".answer").waitFor();
     await sound(page);
     await shoot(page, `${name}-forked`);
@@ -106,7 +106,7 @@ async function journey(browser, language, viewport, name) {
       await by.fill("Ada");
       await last(page).getByRole("button", { name: ask.feedback.send }).click();
     }
-    await last(page).getByText(ask.feedback.said.accepted("Ada")).waitFor();
+    await last(page).getByText(ask.feedback.judged.accepted("Ada")).waitFor();
     // A link of an answer elsewhere leads to the passage in its document.
     const { hits } = await (await fetch(`${server.url}/api/v1/bases/default/search`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"query": "crane"}' })).json();
     await page.goto(`${server.url}/passages/default/${hits[0].chunk.id}`);

@@ -31,7 +31,7 @@ export async function real(browser, dist, program, isSound, shoot) {
 
 async function walk(page, url, isSound, shoot) {
   const place = `${url}#/knowledge/default`;
-  await page.getByText("Bring your documents in").waitFor();
+  await page.getByText("Add your documents").waitFor();
   // A folder and, without a model, no question what it costs.
   await page.locator("[data-pick=folder]").setInputFiles(join(examples, "docs"));
   await page.getByText("10 documents").waitFor();
@@ -41,35 +41,35 @@ async function walk(page, url, isSound, shoot) {
   await shoot(page, "real-documents");
   // The same file once more is told apart from a new one.
   await page.locator("[data-pick=files]").setInputFiles(pdf);
-  await page.getByText("The base holds all of this already").waitFor();
+  await page.getByText("The base already contains all of this").waitFor();
 
   await page.getByRole("link", { name: "docs/maintenance-handbook.md" }).click();
   await page.getByRole("grid", { name: "Contents" }).getByText("A hoist rope with eight").click();
-  await page.getByText("Made of this passage").waitFor();
+  await page.getByText("Extracted from this passage").waitFor();
   await page.locator("article li").first().waitFor();
   await isSound(page);
   await shoot(page, "real-document");
   await page.getByRole("button", { name: "Correct", exact: true }).click();
-  await page.getByLabel("As it was read").fill("Tallow-9");
-  await page.getByLabel(/As it should be/).fill("Tallow-8");
+  await page.getByLabel("Text as it was read").fill("Tallow-9");
+  await page.getByLabel(/Correct text/).fill("Tallow-8");
   await page.getByRole("dialog").getByRole("button", { name: "Correct" }).click();
   await page.locator("article .text").getByText("Tallow-8").waitFor();
   await page.getByText("1 correction", { exact: true }).click();
-  await page.getByRole("button", { name: "Take back" }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
   await page.locator("article .text").getByText("Tallow-9").waitFor();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
   assert.equal(saved.suggestedFilename(), "maintenance-handbook.md");
 
   await page.goto(`${place}/documents`);
   await page.getByRole("link", { name: "plain.pdf" }).click();
-  await page.getByRole("grid", { name: "Contents" }).getByText("p. 1").first().click();
+  await page.getByRole("grid", { name: "Contents" }).getByText("page 1").first().click();
   await page.locator("article img").waitFor();
   await page.locator("article svg rect[x]").first().waitFor();
   await isSound(page);
   await shoot(page, "real-page");
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByText("1 document and").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: "Take out" }).click();
+  await page.getByText("This deletes 1 document and").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForURL(/documents$/);
   await page.getByText("10 documents").waitFor();
 
@@ -85,16 +85,16 @@ async function walk(page, url, isSound, shoot) {
   await page.goto(`${place}/records/repair`);
   await page.getByText("71 rows").waitFor();
   await page.goto(`${place}/tags`);
-  await page.getByLabel("What people say").fill("驾驶室");
-  await page.getByLabel("What the documents say").fill("cab");
+  await page.getByLabel("Term in questions").fill("驾驶室");
+  await page.getByLabel("Term in the documents").fill("cab");
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Drop the pair 驾驶室 and cab" }).waitFor();
+  await page.getByRole("button", { name: "Delete the synonyms 驾驶室 and cab" }).waitFor();
   await page.getByRole("button", { name: "Declare a class" }).click();
   await page.getByLabel("Name").fill("part");
-  await page.getByLabel(/What belongs to it/).fill("a part of a crane");
+  await page.getByLabel(/Its content/).fill("a part of a crane");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("link", { name: "part" }).click();
-  await page.getByText("It has no tags yet").waitFor();
+  await page.getByText("No tags yet").waitFor();
   await isSound(page);
   const { run } = await page.evaluate(async () => (await fetch("./api/v1/bases/default/ask", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ question: "Who puts a crane back into service?" }) })).json());
   await page.evaluate(async (run) => (await fetch("./api/v1/bases/default/feedback", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ run, verdict: "accept", by: "Maud" }) })).text(), run);
@@ -103,7 +103,7 @@ async function walk(page, url, isSound, shoot) {
   await isSound(page);
   await shoot(page, "real-verified");
   await page.getByRole("button", { name: "Revoke" }).click();
-  await page.getByRole("button", { name: "Revoke for good" }).click();
+  await page.getByRole("button", { name: "Revoke permanently" }).click();
   await page.getByText("Nothing verified yet").waitFor();
   await page.context().close();
 }

@@ -7,7 +7,7 @@ import { DEAR, FREE, job } from "./knowledge-mock.mjs";
 const LAW = "#/knowledge/law";
 const EVIL = "<img src=x onerror=alert(1)>.txt";
 const sent = (file, bytes, in_base = false) => ({ file, bytes, in_base });
-const cards = (page) => page.getByRole("region", { name: "Files that were sent and wait" });
+const cards = (page) => page.getByRole("region", { name: "Uploaded files that are pending" });
 const discarded = (state) => state.asked.filter(([what]) => what === "discard").map(([, { file }]) => file);
 
 export async function waits(browser, url, state, isSound, shoot) {
@@ -27,12 +27,12 @@ export async function waits(browser, url, state, isSound, shoot) {
 async function looks(browser, url, isSound, shoot) {
   for (const [locale, colorScheme, viewport] of [["en-US", "light", undefined], ["zh-CN", "dark", undefined], ["en-US", "dark", PHONE], ["zh-CN", "light", PHONE]]) {
     const page = await open(browser, `${url}${LAW}`, { locale, colorScheme, viewport });
-    await page.getByText(/^3 (files were sent and wait|个文件已上传，等待处理)$/).waitFor();
+    await page.getByText(/^3 (uploaded files are pending|个已上传的文件待处理)$/).waitFor();
     await isSound(page);
     await shoot(page, `sent-${locale.slice(0, 2)}-${viewport ? "phone" : "desktop"}`);
     // A base into which nothing came yet shows it as well.
     await page.goto(`${url}#/knowledge/empty`);
-    await page.getByText(/^3 (files were sent|个文件已上传)/).waitFor();
+    await page.getByText(/^3 (uploaded files|个已上传的文件)/).waitFor();
     await page.context().close();
   }
 }
@@ -42,20 +42,20 @@ async function throwsAway(page, state, isSound, shoot) {
   const dialog = page.getByRole("dialog");
   await cards(page).getByText("2.5 MB").waitFor();
   await becomes(() => cards(page).getByText("laws/a.pdf").count(), 0);
-  await cards(page).getByRole("button", { name: `Throw ${EVIL} away` }).click();
-  await dialog.getByText("Throw 1 file away?").waitFor();
+  await cards(page).getByRole("button", { name: `Discard ${EVIL}` }).click();
+  await dialog.getByText("Discard 1 file?").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   assert.deepEqual(discarded(state), []);
-  await cards(page).getByRole("button", { name: `Throw ${EVIL} away` }).click();
-  await dialog.getByRole("button", { name: "Throw away" }).click();
-  await page.getByText("2 files were sent and wait").waitFor();
+  await cards(page).getByRole("button", { name: `Discard ${EVIL}` }).click();
+  await dialog.getByRole("button", { name: "Discard" }).click();
+  await page.getByText("2 uploaded files are pending").waitFor();
   assert.deepEqual(discarded(state), [EVIL]);
   state.sent = [sent("notes/left.md", 1200, true)];
-  await cards(page).getByRole("button", { name: "Throw away", exact: true }).click();
+  await cards(page).getByRole("button", { name: "Discard", exact: true }).click();
   await dialog.getByText("broken.bin").waitFor();
   await isSound(page);
   await shoot(page, "throw-away");
-  await dialog.getByRole("button", { name: "Throw away" }).click();
+  await dialog.getByRole("button", { name: "Discard" }).click();
   await becomes(() => cards(page).count(), 0);
   await becomes(() => page.getByRole("alert").count(), 0);
   assert.deepEqual(discarded(state).slice(1), ["notes/left.md", "broken.bin"]);
@@ -69,18 +69,18 @@ async function indexes(page, state) {
   await page.getByText("$0.0097").waitFor();
   await becomes(() => cards(page).count(), 0);
   await page.getByRole("button", { name: "Not now" }).click();
-  await page.getByText("2 files were sent and wait").waitFor();
+  await page.getByText("2 uploaded files are pending").waitFor();
   await becomes(() => page.getByText("$0.0097").count(), 0);
   assert.ok(!state.asked.some(([what]) => what === "index"));
   await cards(page).getByRole("button", { name: "Estimate and index" }).click();
   state.events = [job(50, "running"), job(50, "running", { stage: "vectors", done: 2 }), job(50, "done")];
   state.ending.shut();
   await page.getByRole("button", { name: "Index", exact: true }).click();
-  await page.getByText("Indexing: making vectors").first().waitFor();
+  await page.getByText("Indexing: vectors").first().waitFor();
   await becomes(() => cards(page).count(), 0);
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: ["notes/left.md", "broken.bin"], known: [], reread: false, retry_refused: false });
   state.ending.open();
-  await page.getByText("1 file was sent and waits").waitFor();
+  await page.getByText("1 uploaded file is pending").waitFor();
   await cards(page).getByText("broken.bin").waitFor();
 }
 
@@ -94,7 +94,7 @@ async function waitsWhileAnyMayBeTaken(page, state) {
   await becomes(() => cards(page).count(), 0);
   state.jobs = [];
   state.ending.open();
-  await page.getByText("1 file was sent and waits").waitFor();
+  await page.getByText("1 uploaded file is pending").waitFor();
 }
 
 /** The server says of a file that replaces one only that the base holds it: the browser that sent it knows more. */
@@ -108,7 +108,7 @@ async function tellsANewerVersion(page, url, state, isSound, shoot) {
   await cards(page).getByText("newer than in the base").waitFor();
   await page.reload();
   await cards(page).getByText("newer than in the base").waitFor();
-  await becomes(() => cards(page).getByRole("button", { name: /Throw/ }).count(), 0);
+  await becomes(() => cards(page).getByRole("button", { name: /Discard/ }).count(), 0);
   await isSound(page);
   await shoot(page, "newer");
   state.estimate = FREE;
@@ -146,6 +146,6 @@ async function losesNothing(page, state, isSound, shoot) {
   state.beginning.open();
   await becomes(() => asked("estimate"), ["three.txt"]);
   await page.getByRole("button", { name: "Not now" }).click();
-  await page.getByText("1 file was sent and waits").waitFor();
+  await page.getByText("1 uploaded file is pending").waitFor();
   await cards(page).getByText("three.txt").waitFor();
 }

@@ -68,7 +68,7 @@ async function findsTables(page, url, isSound, shoot) {
   await filter.fill("load LIFTING");
   await page.getByText("1 of 31 tables").waitFor();
   await filter.fill("no such");
-  await page.getByText("No table matches.").waitFor();
+  await page.getByText("No matching table.").waitFor();
   await filter.fill("cranes");
   await list.getByRole("row").first().focus();
   await page.keyboard.press("Enter");

@@ -51,18 +51,18 @@ async function bringsIn(browser, url, state) {
   await page.getByText("bad <b>.txt cannot be a name").waitFor();
   await becomes(() => state.asked.filter(([what]) => what === "upload").map(([, name]) => name).sort(), ["a.txt?hold=true", "bad <b>.txt?hold=true", "c.zip?hold=true&unpack=true"]);
   await becomes(() => state.asked.findLast(([what]) => what === "estimate")?.[1], { files: ["a.txt", "c.zip/one.md"], known: [], reread: false, retry_refused: false });
-  await page.getByText("1 left out: evil.exe a program").waitFor();
-  await page.getByText("By role").click();
+  await page.getByText("1 left out: evil.exe: a program").waitFor();
+  await page.getByText("By model role").click();
   await isSound(page);
   await shoot(page, "estimate");
   // Nothing was paid: after a reload what came is known, and what it costs is told again.
   await page.reload();
-  await page.getByText("2 files were sent and wait").waitFor();
+  await page.getByText("2 uploaded files are pending").waitFor();
   assert.ok(!state.asked.some(([what]) => what === "index"));
   await page.getByRole("button", { name: "Estimate and index" }).click();
   state.ending.shut();
   await page.getByRole("button", { name: "Index", exact: true }).click();
-  await page.getByText("Indexing: making vectors").first().waitFor();
+  await page.getByText("Indexing: vectors").first().waitFor();
   await shoot(page, "job");
   state.ending.open();
   await page.getByText("no text in <img").waitFor();
@@ -71,7 +71,7 @@ async function bringsIn(browser, url, state) {
   assert.deepEqual(state.asked.findLast(([what]) => what === "index")[1].files, ["a.txt", "c.zip/one.md"]);
   await page.getByRole("button", { name: "Try 1 file again" }).click();
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1].files, ["x.bin"]);
-  await page.getByRole("button", { name: "Ask again what models refused (2)" }).click();
+  await page.getByRole("button", { name: "Repeat 2 refused model calls" }).click();
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1].retry_refused, true);
   // What costs nothing is indexed at once; a job under way is found again.
   state.estimate = FREE;
@@ -88,7 +88,7 @@ async function bringsIn(browser, url, state) {
   state.ending.shut();
   await page.reload();
   await page.getByText("Indexing: reading files").first().waitFor();
-  await page.getByText("Earlier indexing (1)").waitFor();
+  await page.getByText("Earlier jobs (1)").waitFor();
   state.ending.open();
   state.jobs = [];
   await page.context().close();
@@ -154,25 +154,25 @@ async function reads(browser, url, state) {
     getSelection().setBaseAndExtent(text, 0, text, 9);
   });
   await page.getByRole("button", { name: "Correct selection" }).click();
-  await becomes(() => page.getByLabel("As it was read").inputValue(), "Quillw0rt");
-  await page.getByLabel(/As it should be/).fill("Quillwort");
+  await becomes(() => page.getByLabel("Text as it was read").inputValue(), "Quillw0rt");
+  await page.getByLabel(/Correct text/).fill("Quillwort");
   await isSound(page);
   await shoot(page, "correct");
   await page.getByRole("dialog").getByRole("button", { name: "Correct" }).click();
   await page.getByText("1 correction", { exact: true }).waitFor();
   assert.deepEqual(state.asked.findLast(([what]) => what === "correct")[1], { old: "Quillw0rt", new: "Quillwort" });
   await page.getByText("1 correction", { exact: true }).click();
-  await page.getByRole("button", { name: "Take back" }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("1 correction", { exact: true }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Read again" }).click();
   await becomes(() => state.asked.findLast(([what]) => what === "index")?.[1], { files: [], known: ["base.uploads/laws/a.pdf"], reread: true, retry_refused: false });
   await page.locator("[data-pick=replace]").setInputFiles({ name: "other.pdf", mimeType: "application/pdf", buffer: Buffer.from("x") });
   await becomes(() => state.asked.findLast(([what]) => what === "upload")?.[1], "laws/a.pdf?hold=true");
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByText("1 document and 2 passages will go").waitFor();
+  await page.getByText("This deletes 1 document and 2 passages").waitFor();
   await page.getByText("3 model calls, 1 run").first().waitFor();
-  await page.getByRole("radio", { name: /Forget for good/ }).check();
-  const forget = page.getByRole("dialog").getByRole("button", { name: "Forget for good" });
+  await page.getByRole("radio", { name: /Forget permanently/ }).check();
+  const forget = page.getByRole("dialog").getByRole("button", { name: "Forget permanently" });
   await becomes(() => forget.isDisabled(), true);
   await page.getByLabel("Type a.pdf to confirm").fill("a.pdf");
   await isSound(page);
@@ -194,17 +194,17 @@ async function reads(browser, url, state) {
 
 async function leadsOn(browser, url, state) {
   const page = await open(browser, `${url}${LAW}/graph`);
-  await page.getByLabel(/Begin at a document/).fill("nobody");
+  await page.getByLabel(/Start at a document/).fill("nobody");
   await page.keyboard.press("Enter");
-  await page.getByText("Nothing is called “nobody” here.").waitFor();
+  await page.getByText("Nothing named “nobody”.").waitFor();
   await page.getByRole("button", { name: /A crane lifts forty tons/ }).click();
   await page.getByText("4 nodes, 3 edges. 3 nodes left out.").waitFor();
   await page.locator("canvas").first().waitFor();
   await isSound(page);
   await page.getByRole("button", { name: "Filter" }).click();
-  await page.getByRole("checkbox", { name: /Distilled/ }).uncheck();
+  await page.getByRole("checkbox", { name: /Extracted knowledge/ }).uncheck();
   await page.getByText("2 nodes, 1 edge.").waitFor();
-  await page.getByRole("checkbox", { name: /Distilled/ }).check();
+  await page.getByRole("checkbox", { name: /Extracted knowledge/ }).check();
   await shoot(page, "graph-filters");
   await page.getByRole("slider").fill("300");
   await becomes(() => state.asked.findLast(([what]) => what === "graph")?.[1].most, "300");
@@ -223,7 +223,7 @@ async function leadsOn(browser, url, state) {
   const before = state.asked.length;
   await page.keyboard.press("Enter");
   await becomes(() => state.asked[before]?.[1].of, "00000000000000c1");
-  await page.getByRole("link", { name: "Its place" }).click();
+  await page.getByRole("link", { name: "In its document" }).click();
   await page.waitForURL(/documents\/0000000000000001\?chunk=00000000000000c1/);
   await page.context().close();
 }
@@ -240,7 +240,7 @@ async function records(browser, url) {
   assert.equal(await readFile(await saved.path(), "utf8"), "\ufeffcrane,load,document,page\r\n62-019,120,base.uploads/laws/a.pdf,1\r\n40-117,40,base.uploads/laws/a.pdf,1\r\n'=HYPERLINK(1),9,base.uploads/laws/a.pdf,1\r\n");
   await page.getByLabel("Filter rows").fill("40-117");
   await page.getByText("1 of 3 rows").waitFor();
-  await page.getByRole("link", { name: "a.pdf, p. 1" }).click();
+  await page.getByRole("link", { name: "a.pdf, page 1" }).click();
   await page.waitForURL(/chunk=00000000000000c1/);
   await page.context().close();
 }
@@ -249,28 +249,28 @@ async function words(browser, url, state) {
   const page = await open(browser, `${url}${LAW}/tags`);
   await page.getByRole("button", { name: "Declare a class" }).click();
   await page.getByLabel("Name").fill("cause");
-  await page.getByLabel(/What belongs to it/).fill("Why");
+  await page.getByLabel(/Its content/).fill("Why");
   await page.getByLabel(/Examples/).fill("wear、rust\nice");
   await isSound(page);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("link", { name: "cause" }).waitFor();
   assert.deepEqual(state.asked.findLast(([what]) => what === "declare")[1], { covers: "Why", examples: ["wear", "rust", "ice"] });
-  await page.getByLabel("What people say").fill("jail");
-  await page.getByLabel("What the documents say").fill("imprisonment");
+  await page.getByLabel("Term in questions").fill("jail");
+  await page.getByLabel("Term in the documents").fill("imprisonment");
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Drop the pair jail and imprisonment" }).click();
-  await page.getByText("No pairs yet").waitFor();
+  await page.getByRole("button", { name: "Delete the synonyms jail and imprisonment" }).click();
+  await page.getByText("No synonyms yet").waitFor();
   assert.deepEqual(state.asked.findLast(([what]) => what === "drop pair")[1], { colloquial: "jail", professional: "imprisonment" });
   await page.getByRole("link", { name: "fault" }).click();
   await page.getByText("4 passages").waitFor();
-  await page.getByRole("button", { name: "Drop" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForURL(/tags$/);
   await page.goto(`${url}${LAW}/verified`);
-  await page.getByText("Look at it again", { exact: true }).waitFor();
+  await page.getByText("Review", { exact: true }).waitFor();
   await becomes(() => page.getByRole("link", { name: "Open the run" }).getAttribute("href"), "#/ask/law/abcd1234");
   await page.getByRole("button", { name: "Revoke" }).click();
-  await page.getByRole("button", { name: "Revoke for good" }).click();
+  await page.getByRole("button", { name: "Revoke permanently" }).click();
   await becomes(() => state.asked.some(([what]) => what === "revoke"), true);
   await page.context().close();
 }
@@ -289,12 +289,12 @@ async function showsWhatAKeyMay(browser, url, state) {
       await page.goto(url + place);
       await page.locator("main h1").waitFor();
       await settled(page);
-      assert.equal(await page.getByRole("button", { name: /Delete|Replace|Correct|Declare|Add pair|Revoke/ }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: /Delete|Replace|Correct|Declare|Add synonym|Revoke/ }).count(), 0);
       assert.equal(await page.getByRole("alert").count(), 0);
     }
     await isSound(page);
     await page.goto(`${url}#/knowledge/empty`);
-    await page.getByText("Your key may look and ask").waitFor();
+    await page.getByText("Your key can only read and ask").waitFor();
     await page.context().close();
   }
   assert.equal(state.asksForSent, before, "what waits is not for those who may not write");

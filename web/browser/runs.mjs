@@ -122,7 +122,7 @@ async function history(browser) {
   await grid.waitFor();
   await becomes(() => grid.getAttribute("aria-rowcount"), "99");
   await page.getByRole("combobox", { name: "State" }).selectOption("failed");
-  await page.getByText("No run fits").waitFor();
+  await page.getByText("No matching run").waitFor();
   await page.getByRole("link", { name: "Clear the filter" }).click();
   await grid.waitFor();
   await page.getByRole("combobox", { name: "Method" }).selectOption("ircot");
@@ -131,7 +131,7 @@ async function history(browser) {
   // Two are picked and compared; the keyboard opens one.
   await grid.getByRole("checkbox").nth(1).check();
   await grid.getByRole("checkbox").nth(0).check();
-  await page.getByText("2 of 2 picked").waitFor();
+  await page.getByText("2 of 2 selected").waitFor();
   await shoot(page, "picked");
   await page.locator("a[href*='/run0000'][href*='/diff/run0000']", { hasText: "Compare the two" }).waitFor();
   await settled(page);
@@ -152,10 +152,10 @@ async function oneRun(browser) {
   await page.getByText("a_kind_of_tomorrow").waitFor();
   await becomes(() => page.getByRole("link", { name: "Open in Ask" }).getAttribute("href"), "#/ask/default/run00000");
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText("It came out the same").waitFor();
+  await page.getByText("The replay gave the same steps").waitFor();
   diverges = true;
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText("up to step 2, and otherwise from step 3").waitFor();
+  await page.getByText("up to step 2 and differs from step 3").waitFor();
   page.complaints.length = 0; // Chromium tells the 409.
   await page.getByRole("button", { name: "Show that step" }).click();
   await page.waitForFunction(() => /^3★\s*Chooses\s+1\. repairs 2024/.test(document.activeElement?.textContent?.trim()));
@@ -174,9 +174,9 @@ async function oneRun(browser) {
   await shoot(page, "picker", {});
   await dialog.getByRole("searchbox").fill("run00001");
   await dialog.getByRole("link").first().click();
-  await page.getByRole("heading", { name: "Two runs compared" }).waitFor();
-  await page.getByText("Here they part").waitFor();
-  await page.getByLabel("Hide what is alike").check();
+  await page.getByRole("heading", { name: "Comparison of two runs" }).waitFor();
+  await page.getByText("They differ from here").waitFor();
+  await page.getByLabel("Hide equal steps").check();
   await becomes(() => page.getByText("kar3: Which crane?").count(), 0);
   await page.getByRole("link", { name: "Swap" }).waitFor();
   close();
@@ -190,20 +190,20 @@ async function money(browser) {
   const sum = (some) => some.reduce((all, { usd }) => all + (usd.paid ?? Object.values(usd.paid_by_role).reduce((one, other) => one + other, 0)), 0);
   const told = (dollars) => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 2 }).format(dollars);
   const total = () => page.locator("dl > div").filter({ has: page.getByText("Paid", { exact: true }) }).locator("dd").allInnerTexts();
-  await becomes(total, [`at least ${told(sum(runs))}`, "at today’s prices; some are not known"]);
+  await becomes(total, [`at least ${told(sum(runs))}`, "at today’s prices; some are unknown"]);
   await page.getByRole("row").filter({ has: page.locator("a[href$=run00006]") }).getByText("at least $0.019").waitFor();
   await page.getByRole("row").filter({ has: page.locator("a[href$=run00002]") }).getByText("≈ $0.038").waitFor();
   await becomes(() => page.getByRole("row").filter({ has: page.locator("a[href$=run00003]") }).getByText("$").count(), 0);
   await page.getByRole("combobox", { name: "Method" }).selectOption("kar3");
   await becomes(total, [told(sum(runs.filter(({ method }) => method === "kar3"))), "at today’s prices"]);
   await page.goto(`${url}#/runs/default/time`);
-  await page.getByRole("img", { name: "Money per day, about" }).locator("canvas").waitFor();
+  await page.getByRole("img", { name: "Estimated money per day" }).locator("canvas").waitFor();
   await page.getByText("As a table").last().click();
-  await page.getByRole("region", { name: "Money per day, about" }).getByText("at least $").first().waitFor();
+  await page.getByRole("region", { name: "Estimated money per day" }).getByText("at least $").first().waitFor();
   await isSound(page);
   await shoot(page, "money-per-day");
   await page.goto(`${url}#/runs/default/run00006`);
-  const table = page.getByRole("region", { name: "Calls and tokens by role" });
+  const table = page.getByRole("region", { name: "Calls and tokens by model role" });
   await becomes(() => table.locator("tr > :last-child").allInnerTexts(), ["Money paid", "–", "$0.019", "at least $0.019"]);
   await shoot(page, "cost-table");
   await page.goto(`${url}#/runs/default/run00002/diff/run00003`);
@@ -216,9 +216,9 @@ async function money(browser) {
   const other = await open(browser, `${bare.url}#/runs/default/time`);
   await other.getByText("No price is known").waitFor();
   await other.getByRole("img", { name: "Calls per day" }).waitFor();
-  await becomes(() => other.getByRole("img", { name: "Money per day, about" }).count(), 0);
+  await becomes(() => other.getByRole("img", { name: "Estimated money per day" }).count(), 0);
   await other.goto(`${bare.url}#/runs/default/run00006`);
-  await other.getByRole("region", { name: "Calls and tokens by role" }).waitFor();
+  await other.getByRole("region", { name: "Calls and tokens by model role" }).waitFor();
   await becomes(() => other.getByText("Money paid").count(), 0);
   bare.close();
   await other.context().close();
@@ -293,7 +293,7 @@ async function real(browser, program) {
   await page.getByRole("row").filter({ hasText: "kar3-hops" }).getByRole("link").click();
   await page.getByText("Finds 4 candidates").first().waitFor();
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText("It came out the same").waitFor();
+  await page.getByText("The replay gave the same steps").waitFor();
   const run = page.url();
   await page.locator(".answer button[data-citation='1']").click();
   await page.locator("dialog mark").first().waitFor();
@@ -301,7 +301,7 @@ async function real(browser, program) {
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Compare…" }).click();
   await page.getByRole("dialog").getByRole("link").filter({ hasText: "pike" }).click();
-  await page.getByText("then they part").waitFor();
+  await page.getByText("then they differ").waitFor();
   await shoot(page, "real-diff");
   await page.goto(`${url}#/runs/default/evaluations?name=one`);
   await page.getByRole("img", { name: /against Seconds/ }).locator("canvas").waitFor();
@@ -314,7 +314,7 @@ async function real(browser, program) {
   server = await startServer(base);
   page = await openAt(browser, run, server.url);
   await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByText(/otherwise from step \d/).waitFor();
+  await page.getByText(/differs from step \d/).waitFor();
   await shoot(page, "real-diverged");
   await page.context().close();
   await server.stop();

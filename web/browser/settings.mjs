@@ -58,7 +58,12 @@ async function looks(browser) {
         await page.locator("main h1").waitFor();
         await settled(page);
         if (part === "health") {
-          await page.getByRole("button", { name: /Try it now|立即检查/ }).click();
+          await page.getByRole("button", { name: /Test now|立即检查/ }).click();
+          if (locale === "zh-CN") {
+            // In Chinese a text that the server sends in English only is folded.
+            await page.locator("main details summary", { hasText: "服务器原文" }).first().waitFor();
+            await page.locator("main details").evaluateAll((all) => all.forEach((one) => (one.open = true)));
+          }
           await page.getByText(HOSTILE).waitFor();
         }
         await isSound(page);
@@ -86,11 +91,11 @@ async function models(browser) {
   await shoot(page, "no-model");
   await page.getByRole("link", { name: "Health" }).click();
   await page.waitForURL(/settings\/default\/health/);
-  await page.getByText("Takes no requests now").waitFor();
+  await page.getByText("Accepts no requests now").waitFor();
   await page.getByText("small call").waitFor();
   assert.equal(asked, 0);
-  await page.getByRole("button", { name: "Try it now" }).click();
-  await page.getByText("Out of reach").waitFor();
+  await page.getByRole("button", { name: "Test now" }).click();
+  await page.getByText("Unreachable").waitFor();
   assert.equal(asked, 1);
   await becomes(() => page.getByText("docs/gone-3.pdf").count(), 1);
   close();
@@ -142,7 +147,7 @@ async function keys(browser) {
   const server = keyServer();
   const { url, close } = await serve(dist, server.answers);
   const page = await open(browser, `${url}#/settings/default/keys`, { permissions: ["clipboard-read", "clipboard-write"] });
-  await page.getByText("The first key must be of scope admin").waitFor();
+  await page.getByText("The first key must have the scope admin").waitFor();
   await becomes(() => page.getByRole("radio", { name: "read" }).isDisabled(), true);
   await page.getByLabel("Name").fill("operations");
   await page.getByRole("button", { name: "Make a key" }).click();
@@ -158,7 +163,7 @@ async function keys(browser) {
   assert.deepEqual(server.made[0], { name: "operations", scope: "admin", bases: [], filter: [], cap_usd: null, per_minute: null });
 
   await page.getByLabel("Name").fill("law team");
-  await page.getByLabel("These only").check();
+  await page.getByLabel("Only these").check();
   await becomes(() => page.getByRole("button", { name: "Make a key" }).isDisabled(), true);
   await page.getByLabel("law", { exact: true }).check();
   await page.getByLabel("Filter").fill("folder=public\n\n year=2024 ");
@@ -179,13 +184,13 @@ async function keys(browser) {
   await page.getByRole("button", { name: "Revoke: law team" }).click();
   await isSound(page);
   await sure.getByRole("button", { name: "Revoke", exact: true }).click();
-  await page.getByText("opens nothing any more").waitFor();
+  await page.getByText("no longer works").waitFor();
   await page.getByRole("heading", { name: "law team" }).waitFor({ state: "detached" });
   assert.equal(server.kept.length, 1);
 
   // The key is forgotten: the next request asks for one.
   await page.getByRole("link", { name: "This page" }).click();
-  await page.getByRole("button", { name: "Forget the key" }).click();
+  await page.getByRole("button", { name: "Remove the key" }).click();
   await page.getByText("This page has no key.").waitFor();
   await page.getByRole("link", { name: "Budget" }).click();
   await page.getByRole("dialog", { name: "A key is needed" }).waitFor();
@@ -236,11 +241,11 @@ async function closed(browser) {
     "POST /api/v1/bases/default/doctor": refuse("scope-too-small"), "GET /api/v1/bases/default": refuse("only-part"),
   });
   const page = await open(browser, `${url}#/settings/default`);
-  await page.getByText("It takes a key of a wider scope").waitFor();
+  await page.getByText("This needs a key with a higher scope").waitFor();
   await page.getByRole("link", { name: "Health" }).click();
-  await page.getByText("shows a part of the base only").waitFor();
-  await page.getByRole("button", { name: "Try it now" }).click();
-  await page.getByText("It takes a key of a wider scope").waitFor();
+  await page.getByText("shows only a part of the base").waitFor();
+  await page.getByRole("button", { name: "Test now" }).click();
+  await page.getByText("This needs a key with a higher scope").waitFor();
   await shoot(page, "closed");
   await page.getByRole("link", { name: "Budget" }).click();
   await page.getByText("The cap is reached").waitFor();
@@ -256,8 +261,8 @@ async function real(browser, program) {
   await page.getByRole("heading", { name: "No language model is set" }).waitFor();
   await page.getByText("Offline:").waitFor();
   await page.getByRole("link", { name: "Health" }).click();
-  await page.getByText("Takes requests").waitFor();
-  await page.getByRole("button", { name: "Try it now" }).click();
+  await page.getByText("Accepts requests").waitFor();
+  await page.getByRole("button", { name: "Test now" }).click();
   await page.getByText("chunks in base").waitFor();
   await shoot(page, "real-health");
   await isSound(page);
@@ -284,7 +289,7 @@ async function real(browser, program) {
   await page.reload();
   await page.getByText("Not open to this key").waitFor();
   await page.getByRole("link", { name: "Health" }).click();
-  await page.getByRole("heading", { name: "This base: default" }).waitFor();
+  await page.getByRole("heading", { name: "This base: Default base" }).waitFor();
   await page.context().close();
   close();
   await server.stop();

@@ -43,8 +43,8 @@ const TASKS = {
     await last(page).getByRole("button", { name: "Correct" }).click();
     await last(page).getByLabel("The right answer").fill("In 1987");
     await last(page).getByLabel("Your name").fill("Ada");
-    await last(page).getByRole("button", { name: "Keep" }).click();
-    await last(page).getByText("Ada corrected this:").waitFor();
+    await last(page).getByRole("button", { name: "Save" }).click();
+    await last(page).getByText("Ada corrected this answer:").waitFor();
     const kept = await (await fetch(`${url}/api/v1/bases/default/feedback`)).json();
     assert.equal(kept.length, 1);
     // Who asks again is told what Ada said.
@@ -67,9 +67,9 @@ const TASKS = {
     await page.getByRole("link", { name: "Knowledge" }).click();
     await page.getByText("gantry.md").first().click();
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("radio", { name: /Forget for good/ }).check();
+    await page.getByRole("radio", { name: /Forget permanently/ }).check();
     await page.locator("dialog[open]").getByRole("textbox").fill("mine/quay/gantry.md");
-    await page.locator("dialog[open]").getByRole("button", { name: "Forget for good" }).click();
+    await page.locator("dialog[open]").getByRole("button", { name: "Forget permanently" }).click();
     await becomes(async () => (await (await fetch(`${url}/api/v1/bases/default/files`)).json()).length, 2);
   },
 };

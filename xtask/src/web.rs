@@ -29,8 +29,15 @@ const READ: [&str; 9] = [
     "vite.config.ts",
     ".npmrc",
 ];
-/// Documents that the browser tests load.
-const SHOWN: [&str; 2] = ["examples", "crates/parse/corpus/pdf"];
+/// Other files that the tests read: documents to upload, and the sources of codes and names that the
+/// page must word.
+const SHOWN: [&str; 5] = [
+    "examples",
+    "crates/parse/corpus/pdf",
+    "crates/engine/src",
+    "crates/server/src",
+    "docs/methods.md",
+];
 /// The first version of Node.js that the build runs on.
 const NODE: (u32, u32) = (20, 19);
 

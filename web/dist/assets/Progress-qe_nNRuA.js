@@ -1,1 +1,0 @@
-import{E as e,F as t,L as n,et as r,nt as i,pt as a}from"./format-DbruN8gD.js";var o=i(`<progress class="svelte-pyqjfx"></progress>`);function s(i,s){let c=e(s,`max`,3,1);var l=o();a(()=>{t(l,`aria-label`,s.label),n(l,s.value),t(l,`max`,c())}),r(i,l)}export{s as t};
