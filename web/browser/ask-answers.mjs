@@ -40,7 +40,7 @@ const answerOf = (more = {}) => ({
 });
 
 function traceOf(run, question, method) {
-  const told = [
+  const events = [
     { event: "began", question, method },
     { event: "proposed", hop: 1, thinking: "The limit is needed.", proposals: ["When is a lining replaced?", "How thin may it be?"], decision: true, calls: ["x"] },
     { event: "retrieved", hop: 1, candidates },
@@ -49,7 +49,7 @@ function traceOf(run, question, method) {
     { event: "judged", criterion: "sufficient", of: question, holds: true, score: 0.93, by: "verdict", decision: true },
     { event: "answered", answer: "below 6 mm", calls: ["z"] },
   ];
-  return told.map((event, seq) => ({ run, seq, parent: seq === 0 ? null : seq - 1, time: 1_700_000_000_000 + 210 * seq, ...event }));
+  return events.map((event, seq) => ({ run, seq, parent: seq === 0 ? null : seq - 1, time: 1_700_000_000_000 + 210 * seq, ...event }));
 }
 
 const figures = {
@@ -170,9 +170,9 @@ export function answersOf() {
     "GET /api/v1/bases/default/feedback": () => feedback,
     "GET /api/v1/bases/default/runs/kept0001": () => ({ ...kept.values().next().value, id: "kept0001", forked: { run: "run00001", seq: 3, change: { choice: 1 } } }),
     "POST /api/v1/bases/default/feedback": async (request) => {
-      const said = await bodyOf(request);
-      const judgement = { accept: "accepted", correct: "corrected", reject: "rejected" }[said.verdict];
-      feedback.push({ id: "v1", at: 2, by: said.by ?? "", given: "", correction: said.answer, note: said.note, grounds: [], judgement, question: "?", run: said.run, changed: [] });
+      const sent = await bodyOf(request);
+      const judgement = { accept: "accepted", correct: "corrected", reject: "rejected" }[sent.verdict];
+      feedback.push({ id: "v1", at: 2, by: sent.by ?? "", given: "", correction: sent.answer, note: sent.note, grounds: [], judgement, question: "?", run: sent.run, changed: [] });
       return { is_bare: false, verified: feedback.at(-1) };
     },
   };

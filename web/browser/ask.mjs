@@ -87,7 +87,7 @@ async function steps(page) {
   await page.keyboard.press("Enter");
 }
 
-/** What goes on is stopped; what cannot be done is said; what is dear is asked about first. */
+/** A running question can be stopped; a refusal is shown; an expensive question needs a confirmation. */
 async function ends(browser, url, made) {
   const page = await open(browser, url);
   await ask(page, "a slow one", { isWaitedFor: false });
@@ -114,12 +114,12 @@ async function ends(browser, url, made) {
   await isSound(page);
   await page.getByRole("button", { name: /probtree/ }).click();
   const before = made.asked.length;
-  await page.locator("[data-main-input]").fill("What is dear?");
+  await page.locator("[data-main-input]").fill("What is expensive?");
   await page.locator("[data-main-input]").press("Enter");
   const dialog = page.getByRole("dialog", { name: "This question may be expensive" });
   await dialog.getByRole("row", { name: "US dollars $0.20 $1.40" }).waitFor();
   await isSound(page);
-  await shoot(page, "dear");
+  await shoot(page, "expensive");
   assert.equal(made.asked.length, before);
   await dialog.getByLabel("Do not ask again").check();
   await dialog.getByRole("button", { name: "Ask it" }).click();
@@ -189,7 +189,7 @@ async function judges(page) {
   await shoot(page, "judged");
 }
 
-/** What was said goes with what follows; conversations are listed, opened, deleted; runs are shown by their address. */
+/** A follow-up question sends the conversation; conversations are listed, opened, deleted; an address shows its run. */
 async function remembers(browser, url, made) {
   const page = await open(browser, url, { permissions: ["clipboard-read", "clipboard-write"] });
   await ask(page, "Where is the crane?");

@@ -1,4 +1,4 @@
-// Which documents does the journey bring in? A page in two columns, one in Chinese, one that is a picture of words; a table; names that would run, if names could.
+// Makes the documents of the journey: a page in two columns, one in Chinese, one that is a picture of words, a table, and hostile names.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

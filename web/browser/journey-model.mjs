@@ -1,4 +1,4 @@
-// Which model does the journey ask? One that quotes the sentence that the question is about, and says hostile things beside it.
+// Serves the model of the journey: it quotes the sentence that the question is about, and adds hostile text.
 import { createServer } from "node:http";
 
 /** By a word of the question, the sentence that answers it, and the answer. */
@@ -18,7 +18,7 @@ export async function startModel(hostile = "") {
     request.on("data", (part) => parts.push(part));
     request.on("end", () => {
       const { messages = [] } = JSON.parse(Buffer.concat(parts).toString() || "{}");
-      const content = JSON.stringify(said(messages.map(({ content }) => content).join("\n"), hostile));
+      const content = JSON.stringify(replyTo(messages.map(({ content }) => content).join("\n"), hostile));
       const choices = [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }];
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ id: "x", object: "chat.completion", created: 0, model: "journey", choices, usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } }));
@@ -28,7 +28,7 @@ export async function startModel(hostile = "") {
   return { url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => server.close() };
 }
 
-function said(prompt, hostile) {
+function replyTo(prompt, hostile) {
   if (prompt.includes('"sub_questions"')) {
     return { thinking: `first this ${hostile}`, sub_questions: [asked(prompt), `What else? ${hostile}`] };
   }

@@ -1,4 +1,4 @@
-// Where does a journey begin? In a folder of its own, with a model and prices; and what does the page say there?
+// Prepares a journey: a folder with a model and prices, and the words of the page.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import ts from "typescript";
 
-/** What a tab says, in a language. */
+/** The words of a tab in a language. */
 export async function wordsOf(tab, language) {
   const file = fileURLToPath(new URL(`../src/lib/words/${tab}.${language}.ts`, import.meta.url));
   const { outputText } = ts.transpileModule(await readFile(file, "utf8"), { compilerOptions: { module: "ESNext", target: "ES2022" } });

@@ -36,7 +36,7 @@ const VERIFIED = {
 const SUMMARY = { files: 3, sources: 3, sections: 2, chunks: 6, questions: 1, sentences: 0, statements: 0, records: 3, entities: 1, relations: 0, communities: 0, reports: 0, summaries: 0, tags: 2, vectors: 0, embedder: null, calls: 0, usage: { prompt_tokens: 0, completion_tokens: 0 }, pending: [], refused: [] };
 const STATUS = { base: "/kb/base", root: "/kb", summary: SUMMARY, embedder: null, no_embedder: null, waiting: [], stale: [], gone: [], unseen: [], same: [], originals: { files: 3, without: 0, bytes: 1 }, verified: 1, stale_answers: 1 };
 export const FREE = { estimate: { files: 1, unchanged: 0, unreadable: [], chunks: 2, calls: 0, usage: { prompt_tokens: 0, completion_tokens: 0 }, by_role: {}, embedded_tokens: 0 }, usd: 0 };
-export const DEAR = { estimate: { files: 2, unchanged: 1, unreadable: [["base.uploads/x.bin", "no text"]], chunks: 21, calls: 22, usage: { prompt_tokens: 7000, completion_tokens: 439 }, by_role: { atomize: { prompt_tokens: 7000, completion_tokens: 439 } }, embedded_tokens: 0 }, usd: 0.0097 };
+export const PAID = { estimate: { files: 2, unchanged: 1, unreadable: [["base.uploads/x.bin", "no text"]], chunks: 21, calls: 22, usage: { prompt_tokens: 7000, completion_tokens: 439 }, by_role: { atomize: { prompt_tokens: 7000, completion_tokens: 439 } }, embedded_tokens: 0 }, usd: 0.0097 };
 
 export const job = (id, stand, more = {}) => ({ id, base: "law", stand, stage: "reading", done: 1, total: 3, bill: null, failed: [], report: null, problem: null, ...more });
 const REPORT = { report: { files: [["base.uploads/laws/a.pdf", { outcome: "stored" }]], problems: [], atoms: 5, records: 0, refused: 2, stopped: null }, spent: { total: { calls: 3, usd: 0.01 } } };
@@ -79,7 +79,7 @@ function page() {
 /** `state` is what tests look into and set: `asked` bodies by route, `estimate`, `job` events, `key`, what was `sent`, gates: the `ending` of a job, `estimating`, and the `beginning` of a job. */
 export function mock() {
   const state = { asked: [], estimate: FREE, events: [], key: null, corrections: [], pairs: [], classes: [], refuse: null, jobs: [], last: 0, sent: [], asksForSent: 0, noBudget: false, ending: gate(), running: gate(), estimating: gate(), beginning: gate() };
-  const told = (name, answer) => async (request, response) => {
+  const recorded = (name, answer) => async (request, response) => {
     state.asked.push([name, ["GET", "DELETE"].includes(request.method) ? Object.fromEntries(queryOf(request)) : await json(request)]);
     return typeof answer === "function" ? answer(request, response) : answer;
   };
@@ -144,19 +144,19 @@ export function mock() {
     [`GET ${at("law", "/files")}`]: (request, response) => (state.key?.filter ? sendProblem(response, 403, "only-part") : [file("base.uploads/laws/a.pdf", { sent_as: "laws/a.pdf" }), file(`base.uploads/${EVIL}.md`, { on_disk: "gone", sent_as: `${EVIL}.md` }), file("docs/港口.md", { same_as: ["docs/b.md"] })]),
     [`GET ${at("law")}`]: STATUS,
     [`GET ${at("law", "/jobs")}`]: () => state.jobs,
-    [`POST ${at("law", "/estimate")}`]: told("estimate", () => state.estimating.passed().then(() => state.estimate)),
+    [`POST ${at("law", "/estimate")}`]: recorded("estimate", () => state.estimating.passed().then(() => state.estimate)),
     [`POST ${at("law", "/index")}`]: index,
     [`GET ${at("law", "/sent")}`]: () => {
       state.asksForSent += 1;
       return state.sent;
     },
-    [`DELETE ${at("law", "/sent")}`]: told("discard", discard),
+    [`DELETE ${at("law", "/sent")}`]: recorded("discard", discard),
     [`GET ${at("law", "/sources/0000000000000003")}`]: { source: SOURCES[2], chunks: [] },
     [`GET ${at("law", "/sources/0000000000000003/reading")}`]: { source: SOURCES[2], text: "", corrections: [] },
     [`GET ${at("law", "/sources/0000000000000001")}`]: { source: SOURCES[0], chunks: CHUNKS },
     [`GET ${at("law", "/sources/0000000000000001/reading")}`]: () => ({ source: SOURCES[0], text: "", corrections: state.corrections }),
-    [`POST ${at("law", "/sources/0000000000000001/corrections")}`]: told("correct", () => ({ corrections: (state.corrections = [{ old: "Quillw0rt", new: "Quillwort", by: "Maud", at: 1795502412556 }]), job: ++state.last })),
-    [`DELETE ${at("law", "/sources/0000000000000001/corrections/1")}`]: told("take back", () => ({ corrections: (state.corrections = []), job: ++state.last })),
+    [`POST ${at("law", "/sources/0000000000000001/corrections")}`]: recorded("correct", () => ({ corrections: (state.corrections = [{ old: "Quillw0rt", new: "Quillwort", by: "Maud", at: 1795502412556 }]), job: ++state.last })),
+    [`DELETE ${at("law", "/sources/0000000000000001/corrections/1")}`]: recorded("take back", () => ({ corrections: (state.corrections = []), job: ++state.last })),
     [`GET ${at("law", "/sources/0000000000000001/pages/1")}`]: (request, response) => {
       response.writeHead(200, { "content-type": "image/png", "page-points": "600 800", "page-count": "1" });
       response.end(page());
@@ -165,30 +165,30 @@ export function mock() {
       response.writeHead(200, { "content-type": "application/octet-stream" });
       response.end("<script>alert(1)</script>");
     },
-    [`GET ${at("law", "/graph")}`]: told("graph", (request, response) => (queryOf(request).get("of") === "nobody" ? sendProblem(response, 404, "no-such-node") : { ...AROUND, of: /^0{8}/.test(queryOf(request).get("of")) ? queryOf(request).get("of") : AROUND.of })),
+    [`GET ${at("law", "/graph")}`]: recorded("graph", (request, response) => (queryOf(request).get("of") === "nobody" ? sendProblem(response, 404, "no-such-node") : { ...AROUND, of: /^0{8}/.test(queryOf(request).get("of")) ? queryOf(request).get("of") : AROUND.of })),
     [`GET ${at("law", "/graph/overview")}`]: { ...AROUND, of: 400 },
     [`POST ${at("law", "/search")}`]: { hits: [{ chunk: CHUNKS[0] }], notices: [] },
     [`GET ${at("law", "/records")}`]: [record("r1", "40-117", 40), record("r2", "=HYPERLINK(1)", 9), record("r3", "62-019", 120)],
     [`GET ${at("law", "/tags")}`]: () => ({ classes: [{ class: { id: "t", name: "fault", covers: "What breaks", examples: [{ text: "leak" }], origin: "found" }, tags: 2, borne: 5 }, ...state.classes], pairs: 0 }),
     [`GET ${at("law", "/tags/fault")}`]: { class: { id: "t", name: "fault", covers: "What breaks", examples: [{ text: "leak" }], origin: "found" }, tags: [{ id: "00000000000000t1", class: "t", text: EVIL, chunks: 4 }, { id: "00000000000000t2", class: "t", text: "leak", chunks: 1 }] },
-    [`PUT ${at("law", "/tags/cause")}`]: told("declare", (request, response) => {
+    [`PUT ${at("law", "/tags/cause")}`]: recorded("declare", (request, response) => {
       state.classes = [{ class: { id: "u", name: "cause", covers: "Why", examples: [], origin: "declared" }, tags: 0, borne: 0 }];
       none(request, response);
     }),
-    [`DELETE ${at("law", "/tags/fault")}`]: told("drop class", none),
+    [`DELETE ${at("law", "/tags/fault")}`]: recorded("drop class", none),
     [`GET ${at("law", "/tag-pairs")}`]: () => state.pairs,
-    [`POST ${at("law", "/tag-pairs")}`]: told("pair", (request, response) => {
+    [`POST ${at("law", "/tag-pairs")}`]: recorded("pair", (request, response) => {
       state.pairs = [{ class: "", colloquial: "jail", professional: "imprisonment", origin: "declared", samples: 0 }];
       none(request, response);
     }),
-    [`DELETE ${at("law", "/tag-pairs")}`]: told("drop pair", (request, response) => {
+    [`DELETE ${at("law", "/tag-pairs")}`]: recorded("drop pair", (request, response) => {
       state.pairs = [];
       none(request, response);
     }),
     [`GET ${at("law", "/feedback")}`]: [VERIFIED],
-    [`DELETE ${at("law", "/feedback/v1")}`]: told("revoke", VERIFIED),
+    [`DELETE ${at("law", "/feedback/v1")}`]: recorded("revoke", VERIFIED),
     [`GET ${at("law", "/deletion")}`]: { files: ["base.uploads/laws/a.pdf"], documents: 1, chunks: 2, remains: { calls: 3, runs: 1, verified: 0 } },
-    [`DELETE ${at("law", "/files")}`]: told("delete", { deleted: { deleted: [], finished: true, forgotten: null, remains: { calls: 0, runs: 0, verified: 0 } }, was_sent: true }),
+    [`DELETE ${at("law", "/files")}`]: recorded("delete", { deleted: { deleted: [], finished: true, forgotten: null, remains: { calls: 0, runs: 0, verified: 0 } }, was_sent: true }),
     [`GET ${at("large", "/sources")}`]: large,
     [`GET ${at("large", "/files")}`]: large.map((one) => file(one.uri)),
     [`GET ${at("large")}`]: { ...STATUS, summary: { ...SUMMARY, chunks: 90_000 } },
@@ -197,7 +197,7 @@ export function mock() {
     [`GET ${at("empty", "/sent")}`]: () => state.sent,
     [`GET ${at("empty", "/jobs")}`]: [],
   };
-  Object.assign(answers, tableAnswers(at("law"), state, told));
+  Object.assign(answers, tableAnswers(at("law"), state, recorded));
   for (const rest of ["", "/sources", "/files", "/tables", "/records", "/tags", "/tag-pairs", "/feedback"]) {
     answers[`GET ${at("empty", rest)}`] = noBase;
   }

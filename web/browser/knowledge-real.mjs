@@ -39,7 +39,7 @@ async function walk(page, url, isSound, shoot) {
   await page.getByText("11 documents").waitFor();
   await isSound(page);
   await shoot(page, "real-documents");
-  // The same file once more is told apart from a new one.
+  // A repeated file is distinguished from a new one.
   await page.locator("[data-pick=files]").setInputFiles(pdf);
   await page.getByText("The base already contains all of this").waitFor();
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 
 import { PHONE, becomes, open } from "./browser.mjs";
-import { DEAR, FREE, job } from "./knowledge-mock.mjs";
+import { PAID, FREE, job } from "./knowledge-mock.mjs";
 
 const LAW = "#/knowledge/law";
 const EVIL = "<img src=x onerror=alert(1)>.txt";
@@ -11,7 +11,7 @@ const cards = (page) => page.getByRole("region", { name: "Uploaded files that ar
 const discarded = (state) => state.asked.filter(([what]) => what === "discard").map(([, { file }]) => file);
 
 export async function waits(browser, url, state, isSound, shoot) {
-  Object.assign(state, { sent: [sent("notes/left.md", 1200), sent(EVIL, 2_500_000), sent("broken.bin", 11), sent("laws/a.pdf", 3, true)], jobs: [], estimate: DEAR, refuse: null });
+  Object.assign(state, { sent: [sent("notes/left.md", 1200), sent(EVIL, 2_500_000), sent("broken.bin", 11), sent("laws/a.pdf", 3, true)], jobs: [], estimate: PAID, refuse: null });
   state.asked.length = 0;
   await looks(browser, url, isSound, shoot);
   const page = await open(browser, `${url}${LAW}`);
@@ -61,7 +61,7 @@ async function throwsAway(page, state, isSound, shoot) {
   assert.deepEqual(discarded(state).slice(1), ["notes/left.md", "broken.bin"]);
 }
 
-/** It goes the way of what is dropped: what it costs is told, then it is indexed; what cannot be read waits again. */
+/** A pending file is handled like a dropped one: its cost is estimated, then it is indexed; an unreadable file is pending again. */
 async function indexes(page, state) {
   state.sent = [sent("notes/left.md", 1200), sent("broken.bin", 11)];
   await page.reload();
@@ -119,11 +119,11 @@ async function tellsANewerVersion(page, url, state, isSound, shoot) {
   await becomes(() => cards(page).count(), 0);
 }
 
-/** What comes while the server counts or begins is counted after that; what is refused is told. */
+/** Files added while the server estimates or starts are estimated after that; a refusal is shown. */
 async function losesNothing(page, state, isSound, shoot) {
   const bring = (name) => page.locator("[data-pick=files]").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(name) });
   const asked = (route) => state.asked.findLast(([what]) => what === route)?.[1].files;
-  state.estimate = DEAR;
+  state.estimate = PAID;
   state.estimating.shut();
   await bring("one.txt");
   await becomes(() => asked("estimate"), ["one.txt"]);

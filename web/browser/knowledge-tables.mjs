@@ -30,7 +30,7 @@ const RESULTS = {
 };
 
 /** Answers for the tables of the base at `place`; `state.running` holds statements back. */
-export function tableAnswers(place, state, told) {
+export function tableAnswers(place, state, recorded) {
   let asked = {};
   const sql = async (request, response) => {
     const { statement, most } = asked;
@@ -41,7 +41,7 @@ export function tableAnswers(place, state, told) {
     }
     return { columns: result.columns, rows: result.rows.slice(0, most), is_cut: most < result.rows.length };
   };
-  const kept = told("sql", (request, response) => {
+  const kept = recorded("sql", (request, response) => {
     asked = state.asked.findLast(([what]) => what === "sql")[1];
     return sql(request, response);
   });

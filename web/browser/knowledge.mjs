@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { DESKTOP, PHONE, becomes, isSound as isSoundBut, launch, open, settled, shooter } from "./browser.mjs";
-import { DEAR, FAILED, FREE, job, mock } from "./knowledge-mock.mjs";
+import { PAID, FAILED, FREE, job, mock } from "./knowledge-mock.mjs";
 import { real } from "./knowledge-real.mjs";
 import { waits } from "./knowledge-sent.mjs";
 import { typedTables } from "./knowledge-tables.mjs";
@@ -43,7 +43,7 @@ async function bringsIn(browser, url, state) {
   const text = (name) => ({ name, mimeType: "text/plain", buffer: Buffer.from(name) });
   await page.getByText("Drop files or folders anywhere").waitFor();
   state.refuse = /bad/;
-  state.estimate = DEAR;
+  state.estimate = PAID;
   state.events = [job(1, "running"), job(1, "running", { stage: "vectors", done: 2 }), job(1, "incomplete", FAILED)];
   await files.setInputFiles([text("a.txt"), text("bad <b>.txt"), text("c.zip")]);
   await page.getByRole("button", { name: "Unpack" }).click();
@@ -55,7 +55,7 @@ async function bringsIn(browser, url, state) {
   await page.getByText("By model role").click();
   await isSound(page);
   await shoot(page, "estimate");
-  // Nothing was paid: after a reload what came is known, and what it costs is told again.
+  // Nothing was paid: after a reload the uploaded files are known, and their cost is estimated again.
   await page.reload();
   await page.getByText("2 uploaded files are pending").waitFor();
   assert.ok(!state.asked.some(([what]) => what === "index"));

@@ -1,4 +1,4 @@
-// Does the page stay quick with much? Measured against the program itself; nothing is asserted, figures are printed.
+// Measures the page with large bases against the program itself; it prints figures and asserts nothing.
 //
 //   node browser/large.mjs PROGRAM [LARGE]
 //

@@ -20,12 +20,12 @@ export async function baseFolder(program) {
   const begin = (...words) => spawn(program, ["--offline", "--base", "base", ...words], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const run = async (...words) => {
     const child = begin(...words);
-    let said = "";
-    child.stdout.on("data", (data) => (said += data));
-    child.stderr.on("data", (data) => (said += data));
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    child.stderr.on("data", (data) => (output += data));
     const [code] = await once(child, "close");
     if (code !== 0) {
-      throw new Error(`pikerag ${words.join(" ")}: ${said}`);
+      throw new Error(`pikerag ${words.join(" ")}: ${output}`);
     }
   };
   await run("index", "docs");
@@ -35,16 +35,16 @@ export async function baseFolder(program) {
 /** The server over such a folder. */
 export async function startServer({ begin }) {
   const child = begin("serve", "--port", "0");
-  let said = "";
+  let output = "";
   const url = await new Promise((resolve, reject) => {
     const read = (data) => {
-      said += data;
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+      output += data;
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(output);
       return found && resolve(found[0]);
     };
     child.stdout.on("data", read);
     child.stderr.on("data", read);
-    child.on("exit", () => reject(new Error(`the server ended: ${said}`)));
+    child.on("exit", () => reject(new Error(`the server ended: ${output}`)));
   });
   const stop = async () => {
     child.removeAllListeners("exit");

@@ -188,14 +188,14 @@ async function money(browser) {
   const { url, close } = await serve(dist, answers);
   const page = await open(browser, `${url}#/runs/default`);
   const sum = (some) => some.reduce((all, { usd }) => all + (usd.paid ?? Object.values(usd.paid_by_role).reduce((one, other) => one + other, 0)), 0);
-  const told = (dollars) => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 2 }).format(dollars);
+  const shown = (dollars) => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 2 }).format(dollars);
   const total = () => page.locator("dl > div").filter({ has: page.getByText("Paid", { exact: true }) }).locator("dd").allInnerTexts();
-  await becomes(total, [`at least ${told(sum(runs))}`, "at today’s prices; some are unknown"]);
+  await becomes(total, [`at least ${shown(sum(runs))}`, "at today’s prices; some are unknown"]);
   await page.getByRole("row").filter({ has: page.locator("a[href$=run00006]") }).getByText("at least $0.019").waitFor();
   await page.getByRole("row").filter({ has: page.locator("a[href$=run00002]") }).getByText("≈ $0.038").waitFor();
   await becomes(() => page.getByRole("row").filter({ has: page.locator("a[href$=run00003]") }).getByText("$").count(), 0);
   await page.getByRole("combobox", { name: "Method" }).selectOption("kar3");
-  await becomes(total, [told(sum(runs.filter(({ method }) => method === "kar3"))), "at today’s prices"]);
+  await becomes(total, [shown(sum(runs.filter(({ method }) => method === "kar3"))), "at today’s prices"]);
   await page.goto(`${url}#/runs/default/time`);
   await page.getByRole("img", { name: "Estimated money per day" }).locator("canvas").waitFor();
   await page.getByText("As a table").last().click();

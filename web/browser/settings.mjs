@@ -106,8 +106,8 @@ async function models(browser) {
 function keyServer() {
   const kept = [];
   const guarded = (answer) => (request, response, ...more) => {
-    const borne = request.headers.authorization?.replace("Bearer ", "");
-    return kept.length === 0 || kept.some(({ secret }) => secret === borne) ? answer(request, response, ...more) : sendProblem(response, 401, "no-key");
+    const sentKey = request.headers.authorization?.replace("Bearer ", "");
+    return kept.length === 0 || kept.some(({ secret }) => secret === sentKey) ? answer(request, response, ...more) : sendProblem(response, 401, "no-key");
   };
   const made = [];
   return {

@@ -47,7 +47,7 @@ const TASKS = {
     await last(page).getByText("Ada corrected this answer:").waitFor();
     const kept = await (await fetch(`${url}/api/v1/bases/default/feedback`)).json();
     assert.equal(kept.length, 1);
-    // Who asks again is told what Ada said.
+    // The same question again gets the correction of Ada.
     await ask(page, "When was the gantry built?");
     await last(page).locator(".answer", { hasText: "In 1987" }).waitFor();
   },

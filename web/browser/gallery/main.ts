@@ -1,4 +1,4 @@
-// Where does the page of all shared pieces begin? It is no part of what is served.
+// Starts the page of the shared pieces, which the server does not serve.
 import { mount } from "svelte";
 
 import "../../src/app.css";

@@ -6,9 +6,10 @@ export const en = {
   tabs: { ask: "Ask", knowledge: "Knowledge", runs: "Runs", settings: "Settings" },
   skip: "Skip to content",
   mainNavigation: "Main",
-  /** Between two sentences, between the items of a list, between two clauses, and after a label. */
+  /** Between sentences, between the items of a list, before an addition, between clauses, and after a label. */
   joint: " ",
   comma: ", ",
+  pause: ", ",
   semicolon: "; ",
   colon: ": ",
   inBrackets: (text: string) => ` (${text})`,

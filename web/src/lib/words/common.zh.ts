@@ -8,6 +8,7 @@ export const zh: typeof en = {
   mainNavigation: "主导航",
   joint: "",
   comma: "、",
+  pause: "，",
   semicolon: "；",
   colon: "：",
   inBrackets: (text) => `（${text}）`,

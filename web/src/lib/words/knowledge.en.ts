@@ -174,7 +174,7 @@ export const en = {
     remains: (left: { calls: number; runs: number; verified: number }) =>
       left.calls + left.runs + left.verified === 0
         ? "No other data contains its text."
-        : `Its text stays in the record: ${s(left.calls, "model call")}, ${s(left.runs, "run")}, ${s(left.verified, "verified answer")}.`,
+        : `These keep its text: ${s(left.calls, "model call")}, ${s(left.runs, "run")}, ${s(left.verified, "verified answer")}.`,
     forget: "Forget permanently",
     forgetText: (left: { calls: number; runs: number; verified: number }) =>
       `The base keeps no byte of it. ${s(left.calls, "model call")}, ${s(left.runs, "run")} and ${s(left.verified, "verified answer")} with its text are deleted too. You cannot undo this.`,

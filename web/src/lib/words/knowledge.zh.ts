@@ -167,7 +167,7 @@ export const zh: typeof en = {
     how: "删除方式",
     remove: "删除",
     removeText: "不再能检索到它。",
-    remains: (left) => (left.calls + left.runs + left.verified === 0 ? "没有其他数据含有其文字。" : `其文字仍保留在记录中：${n(left.calls)} 次模型调用、${n(left.runs)} 次运行、${n(left.verified)} 条人工核实的问答。`),
+    remains: (left) => (left.calls + left.runs + left.verified === 0 ? "没有其他数据含有其文字。" : `以下内容仍含有其文字：${n(left.calls)} 次模型调用、${n(left.runs)} 次运行、${n(left.verified)} 条人工核实的问答。`),
     forget: "彻底删除",
     forgetText: (left) => `知识库中不留下它的任何内容：含有其文字的 ${n(left.calls)} 次模型调用、${n(left.runs)} 次运行和 ${n(left.verified)} 条人工核实的问答也会一并删除。此操作无法撤销。`,
     noForget: "此操作需要 admin 权限的密钥。",

@@ -21,6 +21,9 @@ export type ShownProblem = {
 
 const words = inLanguage({ en, zh });
 
+/** Problems with a statement: the server's Chinese cause blames the base, and the words of SQLite are English. */
+const OF_STATEMENT = new Set(["bad-sql", "sql-not-allowed", "sql-too-slow", "bad-plan", "no-such-table", "no-such-column"]);
+
 /** The server sends its causes in English, and some in Chinese too; its titles and hints are not shown if the page has its own. */
 export function shownProblem(problem: ProblemError): ShownProblem {
   const { general, codes } = words();
@@ -30,8 +33,8 @@ export function shownProblem(problem: ProblemError): ShownProblem {
     return { title, text: problem.detail === title ? "" : problem.detail, hint: own?.hint ?? problem.hint ?? "", original: "" };
   }
   const logged = problem.id === undefined ? "" : common().logged(problem.id);
-  const text = [problem.detailZh ?? "", logged].join("");
-  return { title: own?.title ?? general, text, hint: own?.hint ?? "", original: problem.detailZh === undefined ? problem.detail : "" };
+  const cause = OF_STATEMENT.has(problem.code) ? undefined : problem.detailZh;
+  return { title: own?.title ?? general, text: [cause ?? "", logged].join(""), hint: own?.hint ?? "", original: cause === undefined ? problem.detail : "" };
 }
 
 /** A problem in one line. */

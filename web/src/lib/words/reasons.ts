@@ -10,7 +10,8 @@ export type ShownReason = {
 
 /** In Chinese a reason that the page does not recognize becomes the general sentence, with the original beside it. */
 export function shownReason(text: string, general: string): ShownReason {
-  if (preferences.language === "en" || /\p{Script=Han}/u.test(text)) {
+  // Names in backticks may be Chinese in an English text.
+  if (preferences.language === "en" || /\p{Script=Han}/u.test(text.replace(/`[^`]*`/g, ""))) {
     return { text, original: "" };
   }
   const recognized = inChinese(text);

@@ -35,11 +35,13 @@ test("a problem without a Chinese cause keeps the server's text as the original"
     { title: "new code", text: "something new", hint: "do this", original: "" },
     { title: "请求失败", text: "", hint: "", original: "something new" },
   ]);
+  const statement = problemOf(400, { code: "bad-sql", detail: "near \"SELEKT\": syntax error", detail_zh: "知识库无法读写：near \"SELEKT\": syntax error" });
+  expect(inBoth(() => shownProblem(statement))[1]).toMatchObject({ title: "语句有误", text: "", original: statement.detail });
   expect(inBoth(() => problemLine(problemOf(502, null)))).toEqual(["The request failed", "请求失败"]);
 });
 
 test.each([
-  ["`a.pdf` is empty: check that it was saved or copied completely", "文件为空：请确认它已完整保存或复制"],
+  ["`docs/空.md` is empty: check that it was saved or copied completely", "文件为空：请确认它已完整保存或复制"],
   ["`a.csv` has 12000 bytes, more than the limit of 10000: split it or raise the limit", "文件有 12,000 字节，超过上限 10,000 字节：请拆分文件或提高上限"],
   ["`a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first", "文件不是文本；如果它是文档，请先转换为文本"],
   ["`a.pdf` is not readable as a PDF: no pages; open it in its program and save it again", "文件不是有效的 PDF：请用相应的程序打开并重新保存"],
