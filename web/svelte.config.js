@@ -1,2 +1,2 @@
-// How is Svelte compiled?
+// Sets how Svelte compiles.
 export default { compilerOptions: { runes: true } };

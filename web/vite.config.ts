@@ -1,17 +1,17 @@
 /// <reference types="vitest/config" />
-// How is the page built, and where do its requests go while it is developed?
+// Builds the page, and sends its requests to a server during development.
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vite";
 
 const SERVER = "http://127.0.0.1:8686";
-// The server turns pages of other addresses away.
+// The server refuses pages of other addresses.
 const toServer = { target: SERVER, changeOrigin: true, headers: { origin: SERVER } };
 
 export default defineConfig({
   base: "./",
   plugins: [svelte()],
   build: {
-    // From these on `light-dark()`, `:has()` and native dialogs are there.
+    // The first versions with `light-dark()`, `:has()` and native dialogs.
     target: ["chrome123", "edge123", "firefox128", "safari17.5"],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,

@@ -5,7 +5,7 @@ import { ProblemError, isAbort } from "./problem";
 /** One event as it came. */
 export type RawEvent = { event: string; data: string };
 
-/** What `events` yields unless a caller names its own kinds: `{ event: "job"; data: Job } | …`. */
+/** The default type of the events; a caller can name its own kinds: `{ event: "job"; data: Job } | …`. */
 export type AnyEvent = { event: string; data: unknown };
 
 type SentForEvents = { path?: Record<string, string | number>; query?: Record<string, unknown>; body?: unknown; signal?: AbortSignal };

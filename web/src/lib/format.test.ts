@@ -1,7 +1,7 @@
 // Tests numbers, money, bytes and durations in both languages.
 import { afterEach, expect, test } from "vitest";
 
-import { formatAgo, formatBytes, formatDuration, formatMoney, formatNumber, formatPercent } from "./format";
+import { formatAgo, formatBytes, formatDuration, formatLanguage, formatMoney, formatNumber, formatPercent } from "./format";
 import { preferences } from "./preferences.svelte";
 
 afterEach(() => {
@@ -24,4 +24,12 @@ test("in English", () => {
 test("in Chinese", () => {
   preferences.language = "zh";
   expect(all()).toEqual(["12,346", "42.1%", "$0.0042", "$12.50", "$0.00", "0 B", "999 B", "1.5 MB", "340毫秒", "3.2秒", "2分钟 5秒", "1小时 4分钟", "5分钟前"]);
+});
+
+test("languages by their codes", () => {
+  const names = () => ["vie", "deu", "fas", "x"].map(formatLanguage);
+  preferences.language = "en";
+  expect(names()).toEqual(["Vietnamese", "German", "Persian", "x"]);
+  preferences.language = "zh";
+  expect(names()).toEqual(["越南语", "德语", "波斯语", "x"]);
 });

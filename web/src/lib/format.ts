@@ -73,3 +73,12 @@ export function formatDuration(milliseconds: number): string {
   }
   return `${inUnit(Math.floor(seconds / 3600), "hour", 0)} ${inUnit(Math.floor((seconds % 3600) / 60), "minute", 0)}`;
 }
+
+/** The name of a language by its code of ISO 639: `deu` as `German`. A code without a name is shown as it is. */
+export function formatLanguage(code: string): string {
+  try {
+    return new Intl.DisplayNames(locale(), { type: "language" }).of(code) ?? code;
+  } catch {
+    return code;
+  }
+}

@@ -20,7 +20,7 @@ export type UploadOptions = {
 
 /**
  * Sends `file` as `name`, in pieces if it is large; goes on where an earlier try of the same file was cut off. All pieces of a
- * file bear one identifier, so that they are never joined with those of somebody else.
+ * file have one identifier, so that they are not joined with those of another sender.
  */
 export async function upload(base: string, name: string, file: File, options: UploadOptions = {}): Promise<Uploaded> {
   const mark = `pikerag.upload/${base}/${name}`;

@@ -68,7 +68,7 @@ export function costsOf(lines: Line[]): string[] {
   return COSTS.filter((name) => lines.some(({ figures }) => 0 < (figures[name]?.mean ?? 0)));
 }
 
-/** What is looked at first. */
+/** The metric that is shown first. */
 export function mainQuality(qualities: string[]): string | undefined {
   return BEST_FIRST.find((name) => qualities.includes(name)) ?? qualities[0];
 }
@@ -83,7 +83,7 @@ export function sorted(lines: Line[], column: string | null, isDown: boolean): L
       return sign * one.method.localeCompare(other.method);
     }
     const [a, b] = [one.figures[column]?.mean, other.figures[column]?.mean];
-    // What has no figure stands last, whichever way.
+    // Lines without the figure are last in both orders.
     return a === undefined || b === undefined ? Number(a === undefined) - Number(b === undefined) : sign * (a - b);
   });
 }

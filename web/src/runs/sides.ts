@@ -2,7 +2,7 @@
 import type { Schemas } from "../lib/api";
 import type { RunEvent } from "../run/types";
 
-/** `both` is what they did alike; `first` and `second` stand beside each other, either may be missing. */
+/** `both` is a common step; `first` and `second` are side by side, and one of them may be missing. */
 export type Pair = { both: RunEvent } | { first?: RunEvent; second?: RunEvent };
 
 export function pairsOf(lines: Schemas["DiffLine"][]): Pair[] {

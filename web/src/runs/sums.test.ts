@@ -45,7 +45,7 @@ test("money is the sum of what is known, and says so where some is not", () => {
   const partly = paid("d", { spent: null, paid: null, paid_by_role: { answer: 0.125 } });
   const free = run("e", new Date(), { spent: roles });
   expect(moneyOf([known, other])).toEqual({ dollars: 0.75, isAll: true });
-  // What cost nothing leaves nothing open, whatever prices are.
+  // A free run needs no price.
   expect(moneyOf([known, free])).toEqual({ dollars: 0.5, isAll: true });
   expect(moneyOf([known, unknown])).toEqual({ dollars: 0.5, isAll: false });
   expect(moneyOf([known, partly])).toEqual({ dollars: 0.625, isAll: false });

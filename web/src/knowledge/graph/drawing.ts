@@ -43,8 +43,8 @@ export class Drawing {
   show(part: Part): void {
     const isFirst = this.core.nodes().empty();
     const { places } = placed(part, Math.max(0.6, this.box.clientWidth / Math.max(1, this.box.clientHeight)));
-    const rooms = roomFor([...part.nodes.values()].filter((node) => node.layer === "source").map((node) => ({ id: node.id, ...(places.get(node.id) ?? { x: 0, y: 0 }) })));
-    const nodes = [...part.nodes.values()].map((node): ElementDefinition => ({ group: "nodes", data: { ...dataOf(node), room: `${rooms.get(node.id) ?? 0}px` }, position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) } }));
+    const widths = labelWidths([...part.nodes.values()].filter((node) => node.layer === "source").map((node) => ({ id: node.id, ...(places.get(node.id) ?? { x: 0, y: 0 }) })));
+    const nodes = [...part.nodes.values()].map((node): ElementDefinition => ({ group: "nodes", data: { ...dataOf(node), labelWidth: `${widths.get(node.id) ?? 0}px` }, position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) } }));
     const edges = [...part.edges].map(([key, edge]): ElementDefinition => ({ group: "edges", data: { id: key, source: edge.from, target: edge.to, kind: edge.edge } }));
     const isSmall = part.nodes.size <= 300 && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.core.batch(() => {
@@ -124,13 +124,13 @@ export class Drawing {
 }
 
 /** How wide the name of each document may be: as far as the next one in its row. */
-function roomFor(documents: { id: string; x: number; y: number }[]): Map<string, number> {
-  const rooms = new Map<string, number>();
+function labelWidths(documents: { id: string; x: number; y: number }[]): Map<string, number> {
+  const widths = new Map<string, number>();
   for (const one of documents) {
     const gaps = documents.filter((other) => other !== one && other.y === one.y).map((other) => Math.abs(other.x - one.x) - 4);
-    rooms.set(one.id, Math.max(40, Math.min(150, ...gaps)));
+    widths.set(one.id, Math.max(40, Math.min(150, ...gaps)));
   }
-  return rooms;
+  return widths;
 }
 
 function dataOf(node: Node): ElementDefinition["data"] {
@@ -148,7 +148,7 @@ function styleOf(colours: Colours): StylesheetJson {
         "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "ellipsis", "text-max-width": "64px", "text-outline-color": colours.surface, "text-outline-width": 1.5,
       },
     },
-    layer("source", { shape: "round-rectangle", width: 26, height: 20, "font-weight": 600, "font-size": 10, "text-max-width": "data(room)" }),
+    layer("source", { shape: "round-rectangle", width: 26, height: 20, "font-weight": 600, "font-size": 10, "text-max-width": "data(labelWidth)" }),
     layer("corpus", { shape: "ellipse" }),
     { selector: 'node[node = "section"]', style: { "background-color": colours.surface, width: 18, height: 18 } },
     layer("distilled", { shape: "diamond" }),

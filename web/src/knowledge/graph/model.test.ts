@@ -1,4 +1,4 @@
-// Is as much of the graph looked at as can be seen, and does each node stand in its band?
+// Tests the shown part of the graph and the bands of its nodes.
 import { expect, test } from "vitest";
 
 import { placed } from "./bands";

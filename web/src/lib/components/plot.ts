@@ -23,13 +23,13 @@ export type PlotData = {
   x: number[];
   ticks?: string[];
   series: PlotSeries[];
-  /** Bars and lines stand on one another. */
+  /** Stacks bars and lines. */
   stacked?: boolean;
   xLabel?: string;
   yLabel?: string;
   formatX?: (value: number) => string;
   formatY?: (value: number) => string;
-  /** From 0 to this, whatever the figures are. */
+  /** The end of the axis, which begins at 0. */
   yMost?: number;
   /** The axis begins here, not at 0. */
   yLeast?: number;
@@ -46,7 +46,7 @@ const MOST_POINTS = 150;
 export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, height: number, onpoint: ((index: number | null) => void) | null): uPlot {
   const format = (given: ((value: number) => string) | undefined) => given ?? String;
   const axis = { stroke: colours.ink, font: colours.font, labelFont: colours.font, labelSize: 20, ticks: { show: false }, grid: { stroke: colours.line, width: 1 } };
-  // The highest of a stack is drawn first, so that the lower ones stand before it.
+  // The highest of a stack is drawn first, so that the lower ones are in front of it.
   const rows = data.stacked ? stack(data.series) : data.series.map((one) => one.values);
   const order = rows.map((_, index) => index);
   if (data.stacked) {
@@ -111,9 +111,9 @@ function rangeOfX(data: PlotData): uPlot.Scale.Range {
   return (_, least, most) => (data.kind === "points" ? [Math.min(0, least), most > 0 ? most * 1.25 : 1] : [least, Math.max(most, least + 1e-9)]);
 }
 
-/** As many ticks as have room, the last one among them. */
-function places(ticks: string[], width: number, room: number): number[] {
-  const step = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor((width - 60) / room))));
+/** As many ticks as fit, the last one among them; `space` is that of one tick, in pixels. */
+function places(ticks: string[], width: number, space: number): number[] {
+  const step = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor((width - 60) / space))));
   return ticks.map((_, at) => at).filter((at) => (ticks.length - 1 - at) % step === 0);
 }
 
@@ -177,7 +177,7 @@ function intervals(plot: uPlot, { low = [], high = [] }: PlotSeries, colour: str
 
 type Box = { left: number; top: number; right: number; bottom: number };
 
-/** Writes each point's name where there is room beside it; one that has none is in the table. */
+/** Writes each point's name if it fits beside the point; the others are only in the table. */
 function name(plot: uPlot, series: PlotSeries[], colours: PlotColours): void {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;

@@ -166,7 +166,7 @@ export const en = {
     record: (number: number, uri: string) => `Record ${n(number)} in ${uri}`,
     more: (count: number) => `${n(count)} more`,
     unknown: "unknown",
-    coverage: (records: string, things: string, matched: string) => `${matched} of ${things} things meet the conditions, by ${records} records.`,
+    coverage: (records: string, things: string, matched: string) => `${records} records describe ${things} things; ${matched} of them meet the conditions.`,
     without: (documents: string, of: string) => `${documents} of ${of} documents have no such record.`,
     undecided: (count: string) => `${count} could not be decided: their records are not precise enough.`,
     unmeasured: (count: string) => `${count} have no value.`,

@@ -52,7 +52,7 @@ export const zh: typeof en = {
     groups: { usual: "常用", search: "一次检索，一次作答", structure: "基于图谱、摘要树或标签", model: "仅由模型作答", papers: "来自研究论文", variants: "变体，用于对比" },
     needs: { graph: "需要图谱", tree: "需要摘要树", tags: "需要标签" },
     needsModel: "需要模型",
-    from: (source) => `出自 ${source.replace(", with what is ours", "，另有改进").replaceAll("; ", "；").replace(/Algorithm (\d)/g, "算法 $1").replace(/Table (\d)/g, "表 $1").replace(/ et al\./g, " 等")}`,
+    from: (source) => `出自 ${source.replace(/, with .*$/, "，另有改进").replaceAll("; ", "；").replace(/Algorithm (\d)/g, "算法 $1").replace(/Table (\d)/g, "表 $1").replace(/ et al\./g, " 等")}`,
     summaries: {
       pike: "先判断问题类型，再分别处理：查阅、对比、计算、总结、预测，或由多个智能体共同思考",
       adaptive: "先读几个文本块，指出还缺什么，检索后再读，按需反复",
@@ -208,7 +208,7 @@ export const zh: typeof en = {
     record: (number, uri) => `${uri} 中的第 ${n(number)} 条记录`,
     more: (count) => `另外 ${n(count)} 条`,
     unknown: "未知",
-    coverage: (records, things, matched) => `${things} 个对象中有 ${matched} 个满足条件，共涉及 ${records} 条记录。`,
+    coverage: (records, things, matched) => `${records} 条记录描述了 ${things} 个对象，其中 ${matched} 个满足条件。`,
     without: (documents, of) => `${of} 篇文档中有 ${documents} 篇没有此类记录。`,
     undecided: (count) => `${count} 个因记录不够明确而无法判断。`,
     unmeasured: (count) => `${count} 个没有数值。`,

@@ -130,7 +130,8 @@ export const en = {
     notSent: "This file was not uploaded: it is in a folder of the server. Replace it there, then read it again.",
     noDocument: "This file gave no document.",
     language: "Language",
-    languages: { eng: "English", zho: "Chinese", cmn: "Chinese", deu: "German", fra: "French", spa: "Spanish", ita: "Italian", por: "Portuguese", rus: "Russian", jpn: "Japanese", kor: "Korean", ara: "Arabic", heb: "Hebrew", nld: "Dutch" } as Record<string, string>,
+    /** In place of the names that differ by dialect. */
+    languages: { zho: "Chinese", cmn: "Chinese" } as Record<string, string>,
     passages: (count: number) => s(count, "passage"),
     metadata: (count: number) => `Metadata (${n(count)})`,
     contents: "Contents",

@@ -126,7 +126,7 @@ export const zh: typeof en = {
     notSent: "此文件不是上传的，位于服务器的文件夹中。请在那里替换，然后重新读取。",
     noDocument: "此文件没有产生文档。",
     language: "语言",
-    languages: { eng: "英语", zho: "中文", cmn: "中文", deu: "德语", fra: "法语", spa: "西班牙语", ita: "意大利语", por: "葡萄牙语", rus: "俄语", jpn: "日语", kor: "韩语", ara: "阿拉伯语", heb: "希伯来语", nld: "荷兰语" },
+    languages: { zho: "中文", cmn: "中文" },
     passages: (count) => `${n(count)} 个文本块`,
     metadata: (count) => `元数据（${n(count)}）`,
     contents: "目录",

@@ -1,1 +1,0 @@
-import{H as e,N as t,W as n,bt as r,lt as i,st as a}from"./format-BPii6Mms.js";var o=i(`<progress class="svelte-pyqjfx"></progress>`);function s(i,s){let c=t(s,`max`,3,1);var l=o();r(()=>{e(l,`aria-label`,s.label),n(l,s.value),e(l,`max`,c())}),a(i,l)}export{s as t};
