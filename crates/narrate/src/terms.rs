@@ -9,12 +9,12 @@ impl InWords for TaskClass {
     fn words(&self) -> Words {
         let chinese = match self {
             Self::Factual => "事实",
-            Self::Bridging => "关联",
+            Self::Bridging => "多跳",
             Self::Comparative => "对比",
             Self::Quantitative => "统计",
             Self::Summarizing => "总结",
             Self::Predictive => "预测",
-            Self::Creative => "创想",
+            Self::Creative => "创意",
         };
         Words::new(self.as_str(), chinese)
     }
