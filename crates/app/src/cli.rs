@@ -1,30 +1,35 @@
-//! Which words does the command line know?
+//! Declares the commands, arguments and options of the command line, with their English help.
 
 mod ask;
+mod chinese;
+mod eval;
 mod feedback;
+mod index;
 mod installed;
 mod keep;
 mod look;
 mod misuse;
 mod own;
+mod refusal;
 mod requests;
 mod runs;
 mod serve;
+mod value;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use pikerag_engine::knowledge::{Condition, Structure};
-use pikerag_engine::parts::Search as SearchBy;
-use pikerag_engine::settings::Chunking;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use pikerag_engine::narrate::Language;
 use strum::{EnumMessage, VariantArray};
 
-pub(crate) use self::ask::{Ask, Classify};
+pub(crate) use self::ask::{Ask, Classify, Filters, Search};
+pub(crate) use self::chinese::for_generators;
+pub(crate) use self::eval::Eval;
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
+pub(crate) use self::index::{Estimate, Index};
 pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
@@ -33,11 +38,14 @@ pub(crate) use self::look::{
 };
 use self::misuse::misuse;
 pub(crate) use self::own::{ParseChild, RunLimited};
+pub(crate) use self::refusal::Refusal;
 pub(crate) use self::runs::{Runs, RunsVerb};
 pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, Serve};
+use crate::language;
+use crate::output::Output;
 
-/// Turns documents into an inspectable knowledge base and answers hard questions over it, with the
-/// reasoning shown, each claim traced to its source, and the bill known beforehand.
+/// Turns documents into an inspectable knowledge base and answers hard questions over it. Answers show their reasoning
+/// and cite their sources; costs are estimated first.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -50,20 +58,24 @@ pub(crate) struct Arguments {
     /// Folder of the knowledge base; environment: `PIKERAG_BASE`.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) base: Option<PathBuf>,
-    /// Settings file; `pikerag.toml` here, if there is one (see `pikerag trust`); environment: `PIKERAG_CONFIG`.
+    /// Settings file. Default: `pikerag.toml` in this folder, if it exists (see `pikerag trust`); environment:
+    /// `PIKERAG_CONFIG`.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print JSON for machines.
+    /// Print JSON for programs.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Language of help and messages; environment: `PIKERAG_LANG`, else the locale.
+    #[arg(long, global = true, value_name = "LANG", value_parser = language::NAMES)]
+    pub(crate) lang: Option<String>,
     /// Use no language model and no network, whatever is configured.
     #[arg(long, global = true)]
     pub(crate) offline: bool,
-    /// Answer every model call from the record, none from the network.
+    /// Answer every model call from the ledger, without the network.
     #[arg(long, global = true, conflicts_with = "offline")]
     pub(crate) replay: bool,
-    /// Hard cap on what this run may spend, in US dollars.
-    #[arg(long, global = true, value_name = "USD", value_parser = dollars)]
+    /// Hard cap on the cost of this run, in US dollars.
+    #[arg(long, global = true, value_name = "USD", value_parser = value::dollars)]
     pub(crate) budget: Option<f64>,
     /// Hard cap on the tokens of this run.
     #[arg(long, global = true, value_name = "N")]
@@ -71,34 +83,40 @@ pub(crate) struct Arguments {
     /// Hard cap on the model calls of this run.
     #[arg(long, global = true, value_name = "N")]
     pub(crate) budget_calls: Option<u64>,
-    /// Model calls in flight.
+    /// Largest number of model calls at the same time.
     #[arg(long, global = true, value_name = "N")]
     pub(crate) in_flight: Option<NonZeroUsize>,
-    /// Log more: -v what is done, -vv also requests.
+    /// Log more: -v logs each step, -vv also requests.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
 impl Arguments {
-    /// The words of the command line, where they make sense.
-    pub(crate) fn heard() -> Result<Self, clap::Error> {
-        let arguments = Self::try_parse()?;
+    /// Parses the arguments of this process and checks that they fit together.
+    pub(crate) fn parse_checked(language: Language) -> Result<Self, Refusal> {
+        let arguments = Self::from_arg_matches(&command(language).try_get_matches()?)?;
         match misuse(&arguments.command) {
-            Some(misuse) => Err(Self::command().error(ErrorKind::ValueValidation, misuse)),
+            Some(misuse) => Err(Refusal::Misuse(misuse)),
             None => Ok(arguments),
         }
     }
-}
 
-/// An amount that can be held: `nan` would be below no cap.
-fn dollars(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(dollars) if dollars.is_finite() && 0.0 <= dollars => Ok(dollars),
-        _ => Err("it is an amount in US dollars, at least 0".to_owned()),
+    /// The form and the language of the results; `usual` is the language that the environment sets.
+    pub(crate) fn output(&self, usual: Language) -> Output {
+        let language = self.lang.as_deref().map_or(usual, language::named);
+        Output { json: self.json, language }
     }
 }
 
-/// A default of so many.
+/// The whole command line, with its help in one language.
+fn command(language: Language) -> clap::Command {
+    match language {
+        Language::English => Arguments::command(),
+        Language::Chinese => chinese::parser(Arguments::command()),
+    }
+}
+
+/// A default value that is not 0.
 pub(crate) fn at_least(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
@@ -107,154 +125,90 @@ pub(crate) fn at_least(n: usize) -> NonZeroUsize {
 pub(crate) enum Command {
     /// Write a commented settings file.
     Init,
-    /// Let a settings file that lies here say where requests go, with which keys, and what is started.
+    /// Trust the settings file in this folder.
     Trust(Trust),
     /// Read files and folders into the knowledge base.
     Index(Index),
     /// Answer a question.
     Ask(Ask),
-    /// Say of which class a question is, and why, without answering it.
+    /// Print the class of a question and the reasons, without answering it.
     Classify(Classify),
-    /// List what was asked, show it again, walk it again, decide it otherwise, compare.
+    /// List, show, replay, fork and compare runs.
     Runs(Runs),
-    /// Say whether an answer is right, or what is; list, take back and hand on what was said.
+    /// Accept, correct or reject answers; list, revoke, export and import feedback.
     Feedback(Feedback),
-    /// List the methods of `ask`, or say what one takes and costs.
+    /// List the methods of `ask`, or show the parameters and the cost of one.
     Methods(Methods),
-    /// Find chunks, each with how its score came about.
+    /// Find chunks, and show the parts of each score.
     Search(Search),
-    /// Say what the base holds, what is left to do, and which files are gone.
+    /// Show the contents of the base, pending work and missing files.
     Status,
-    /// List the files that the base is made of, and whether they are there.
+    /// List the files of the base, and whether they still exist.
     Files,
-    /// Say what indexing would cost, without paying.
+    /// Estimate the cost of indexing, without any paid call.
     Estimate(Estimate),
-    /// Remove files and all that derives from them.
+    /// Remove files and all data derived from them.
     Delete(Delete),
-    /// Write the base to one new file, also while others write to it.
+    /// Write the base to one new file; other processes may write meanwhile.
     Backup {
-        /// The file; it must not be there yet.
+        /// The new file; it must not exist yet.
         #[arg(value_name = "FILE")]
         to: PathBuf,
     },
-    /// Make a base of a backup, where there is none.
+    /// Create a base from a backup, in a folder without a base.
     Restore {
         /// The backup, or the folder of another base.
         #[arg(value_name = "FILE")]
         from: PathBuf,
     },
-    /// Give back a file as it was read when it was indexed.
+    /// Return the original bytes of an indexed file.
     Original(Original),
-    /// Check that the base is whole: database, full text, vector codes. Exit code 1 where something is damaged.
+    /// Check the database, the full-text index and the vectors for damage. Exit code 1 if something is damaged.
     Check {
-        /// Make again what is derived from the database and damaged; what was paid for is not touched.
+        /// Rebuild damaged indexes from the database. Paid results are not changed.
         #[arg(long)]
         repair: bool,
     },
     /// Write the whole graph as JSON lines.
     Export(Export),
-    /// Show what reading makes of a file: its pieces, pages, tables, and what could not be read.
+    /// Show how a file is read: its pieces, pages, tables and problems.
     Parse(Parse),
-    /// Say what the graph consists of, show a node with its neighbours, or export it.
+    /// Count the nodes and edges of the graph, show a node with its neighbours, or export the graph.
     Graph(Graph),
     /// List typed records.
     Records(Records),
-    /// List the typed tables that documents hold, or the columns of one.
+    /// List the typed tables of the documents, or the columns of one table.
     Tables(Tables),
     /// Run a SELECT over the typed tables.
     Sql(Sql),
-    /// Draft declarations of typed records from what the base holds.
+    /// Draft declarations of typed records from the base.
     Schema {
         #[command(subcommand)]
         command: SchemaCommand,
     },
-    /// Look at tags, and edit their classes and pairs.
+    /// List tags, and edit their classes and synonyms.
     Tags(Tags),
-    /// Serve the base to programs: REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
+    /// Serve the base over HTTP: REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
     Serve(Serve),
     /// Serve the base to an assistant over standard input and output (Model Context Protocol).
     Mcp,
-    /// Make, list and take back the keys that a server asks for.
+    /// Create, list and revoke the access keys of the server.
     Keys(Keys),
-    /// Check settings, weights, endpoints and the programs that help to read files.
+    /// Check settings, weights, endpoints and helper programs for reading files.
     Doctor,
     /// Measure methods on a set of questions.
     Eval(Eval),
     #[command(flatten)]
     Installed(Installed),
-    /// Parses one file from standard input under limits (used by the program itself).
+    /// Parse one file from standard input under limits (used by the program itself).
     #[command(hide = true, name = "parse-child")]
     ParseChild(ParseChild),
-    /// Becomes another program under limits (used by the program itself).
+    /// Become another program under limits (used by the program itself).
     #[command(hide = true, name = "run-limited")]
     RunLimited(RunLimited),
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Index {
-    #[command(flatten)]
-    pub(crate) paths: Paths,
-    /// Remove from the base what is certainly gone from the given folders.
-    #[arg(long)]
-    pub(crate) prune: bool,
-    /// Ask again what models refused, or did not answer readably, in earlier runs (`status` lists it).
-    #[arg(long)]
-    pub(crate) retry_refused: bool,
-    #[command(flatten)]
-    pub(crate) with: Besides,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Estimate {
-    #[command(flatten)]
-    pub(crate) paths: Paths,
-    #[command(flatten)]
-    pub(crate) with: Besides,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Besides {
-    /// Build also: the entity graph (for graphrag-local, graphrag-global), the tree of summaries (for
-    /// raptor), tags. Later runs keep up what was built once.
-    #[arg(long, value_delimiter = ',', value_name = "WHAT", value_parser = named::<Structure>())]
-    pub(crate) with: Vec<Structure>,
-    /// Keep up no longer what an earlier run or the settings ask for; what there is of it stays as it is.
-    #[arg(long, value_delimiter = ',', value_name = "WHAT", value_parser = named::<Structure>())]
-    pub(crate) without: Vec<Structure>,
-    /// Who decides where chunks end.
-    #[arg(long, value_parser = named::<Chunking>(), value_name = "HOW")]
-    pub(crate) chunking: Option<Chunking>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Search {
-    /// What to look for, in quotes.
-    #[arg(required = true, value_name = "QUERY")]
-    pub(crate) query: Vec<String>,
-    /// How to look.
-    #[arg(long, value_parser = named::<SearchBy>(), default_value = "auto")]
-    pub(crate) by: SearchBy,
-    /// How many to show.
-    #[arg(short, default_value_t = at_least(8))]
-    pub(crate) k: NonZeroUsize,
-    /// How many of the hits the reranker of `[rerank]` puts in its order, at most; 0 for none. Else as
-    /// `rerank.first` says.
-    #[arg(long, value_name = "N")]
-    pub(crate) rerank: Option<usize>,
-    #[command(flatten)]
-    pub(crate) filters: Filters,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Filters {
-    /// Look through nothing but what fits: `source=URI`, `folder=NAME`, `date>=2020-01-31`,
-    /// `meta:NAME=VALUE`, `tag:CLASS=TAG`, `record:SCHEMA.FIELD>=VALUE`; with `|` between values of which
-    /// any will do. Given again: all must fit.
-    #[arg(long = "filter", value_name = "FILTER")]
-    pub(crate) conditions: Vec<Condition>,
-}
-
-/// An enum by the names of its variants; the help of each is the first paragraph of its documentation.
+/// A parser of the names of an enum. The help of a name is the first paragraph of its documentation.
 fn named<T>() -> impl TypedValueParser<Value = T>
 where
     T: Copy + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
@@ -270,73 +224,9 @@ where
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The file to write; standard output, if none.
+    /// The file to write. Default: standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Eval {
-    /// Questions with their answers, in the neutral format or a published one; again for another
-    /// data set.
-    #[arg(long, value_name = "FILE", required_unless_present = "preset")]
-    pub(crate) questions: Vec<PathBuf>,
-    /// Files to index first, into a base of the run's own: one for all questions, or one for each
-    /// (`-` for none). Without, the questions' own paragraphs are indexed, where they carry any;
-    /// else the base of --base is used.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) corpus: Vec<PathBuf>,
-    /// Format of the questions, if their first record is not to tell: neutral, hotpotqa, 2wiki,
-    /// musique, nq, triviaqa, webquestions, strategyqa, popqa, fever, lawbench,
-    /// open-australian-legal-qa.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
-    /// Methods by name, with parameters of their own if need be (`kar3:n=3:k=2`); the first is the
-    /// one that the others are compared with. Else those of the preset, or kar3, hop-rag, naive-rag
-    /// and naive-rag-hr.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    pub(crate) methods: Vec<String>,
-    /// Compare searches instead of methods, without any answer: words, meaning, atoms, hybrid, hops,
-    /// layers, joined, fused, with weights of their own if need be (`layers:spread=one-step:lambda=0.3`,
-    /// `joined:hops.prior=1`). Tells which share of the gold evidence is among the first chunks.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES",
-        conflicts_with_all = ["preset", "methods", "dry_run", "judge", "consistency", "perplexity"])]
-    pub(crate) searches: Vec<String>,
-    /// Repeat a table of the papers; `list` says which there are.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) preset: Option<String>,
-    /// Folder in which a preset finds its data sets.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// Let the model for `judge` say which answers are right (Acc).
-    #[arg(long)]
-    pub(crate) judge: bool,
-    /// Let it say which answers stem from what was retrieved.
-    #[arg(long)]
-    pub(crate) consistency: bool,
-    /// Measure how sure the model is that writes from what was retrieved.
-    #[arg(long)]
-    pub(crate) perplexity: bool,
-    /// Only say what the run would cost.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Ask only so many questions of each data set, drawn with the seed.
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<NonZeroUsize>,
-    /// Seed of the draw, the confidence intervals and the tests.
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Questions asked at a time.
-    #[arg(long, default_value_t = at_least(8))]
-    pub(crate) concurrency: NonZeroUsize,
-    /// Folder of the run: its bases, rows, answers and reports; `runs/PRESET` for a preset. A run
-    /// goes on where it was left.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Forget earlier rows of this folder and ask all questions again.
-    #[arg(long)]
-    pub(crate) fresh: bool,
 }
 
 #[derive(Debug, Args)]
@@ -348,21 +238,23 @@ pub(crate) struct Parse {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_engine::knowledge::Structure;
+
     use super::*;
 
-    /// The library's documentation is the help: its first paragraph, without the dot.
+    /// The help of a value is the first paragraph of its documentation, without the full stop.
     #[test]
     fn enums_are_arguments_with_their_help() {
         let command = Arguments::command();
         let index = command.find_subcommand("index").unwrap();
         let with = index.get_arguments().find(|argument| argument.get_id() == "with").unwrap();
-        let told: Vec<String> = with
+        let shown: Vec<String> = with
             .get_possible_values()
             .iter()
             .map(|value| format!("{}: {}", value.get_name(), value.get_help().unwrap()))
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 "graph: Entities, relations, communities and their reports",
                 "tree: Summaries over clusters of chunks, level by level. Needs an embedder and a chat model",

@@ -1,5 +1,5 @@
-//! What does Ctrl-C do? The first asks the engine to stop, and leaves it a moment to keep what there is; the
-//! second ends the program at once.
+//! Handles Ctrl-C: the first asks the engine to stop and gives it a moment to store its results; the second ends the
+//! program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,13 +8,13 @@ use std::time::Duration;
 use pikerag_engine::Engine;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::advice::GO_ON;
-use crate::output::note;
+use crate::advice::go_on;
+use crate::output::Output;
 
-/// How long work that was stopped may take to end.
+/// The longest time that stopped work may take to end.
 const GRACE: Duration = Duration::from_millis(900);
 
-/// Which signal has come, as an exit code; 0 while none has.
+/// The exit code of the signal that has come; 0 while none has.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupted(Arc<AtomicU8>);
 
@@ -25,19 +25,23 @@ impl Interrupted {
     }
 }
 
-/// Listens on a thread of its own runtime's, so that work which never waits is stopped as well.
-pub(crate) fn listen(engine: &Engine) -> std::io::Result<Interrupted> {
+/// Listens on a thread of the runtime, so that work which never waits is stopped as well.
+pub(crate) fn listen(engine: &Engine, output: Output) -> std::io::Result<Interrupted> {
     let mut signals = Signals {
         interrupt: signal(SignalKind::interrupt())?,
         terminate: signal(SignalKind::terminate())?,
     };
     let (engine, interrupted) = (engine.clone(), Interrupted::default());
-    let told = interrupted.clone();
+    let state = interrupted.clone();
     tokio::spawn(async move {
         let code = signals.next().await;
-        told.0.store(code, Ordering::SeqCst);
+        state.0.store(code, Ordering::SeqCst);
         engine.cancel();
-        note(&format!("stopping; {GO_ON} (once more ends it at once)"));
+        let go_on = go_on(false, output.language);
+        output.note(
+            format!("stopping; {go_on} (Ctrl-C again to quit now)"),
+            format!("正在停止；{go_on}（再按一次 Ctrl-C 立即退出）"),
+        );
         tokio::select! {
             _ = signals.next() => {}
             () = tokio::time::sleep(GRACE) => {}
@@ -55,7 +59,7 @@ pub(crate) async fn signalled() {
             terminate: signal(SignalKind::terminate())?,
         })
     };
-    // Where signals cannot be heard, they end the program by themselves.
+    // If signals cannot be received, they end the program by themselves.
     let Ok(mut signals) = signals() else { return std::future::pending().await };
     signals.next().await;
     tokio::spawn(async move {
@@ -70,7 +74,7 @@ struct Signals {
 }
 
 impl Signals {
-    /// The exit code of the next one: 128 and its number, as shells have it.
+    /// The exit code of the next one: 128 plus its number, as in shells.
     async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.interrupt.recv() => 130,

@@ -1,10 +1,10 @@
-//! How does the program speak? Results to standard output, everything else to standard error; whatever a person
-//! reads passes [`plain`] on its way.
+//! Prints results to standard output and everything else to standard error, without control sequences ([`plain`]).
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::{Notice, Progress};
 use serde::Serialize;
 
@@ -12,8 +12,44 @@ use crate::advice;
 use crate::exit;
 use crate::plain::{json, one_line, plain};
 use crate::render;
+use crate::words;
 
-/// Prints a result line. A closed pipe ends the program quietly, as tools do.
+/// The form and the language of a command's results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Whether results are JSON, which is the same in both languages.
+    pub(crate) json: bool,
+    /// The language of all other lines.
+    pub(crate) language: Language,
+}
+
+impl Output {
+    /// Prints a result line.
+    pub(crate) fn say(self, english: impl Into<String>, chinese: impl Into<String>) {
+        say(&Words::new(english, chinese).of(self.language));
+    }
+
+    /// Prints a line that is no result.
+    pub(crate) fn note(self, english: impl Into<String>, chinese: impl Into<String>) {
+        note(&Words::new(english, chinese).of(self.language));
+    }
+
+    /// Prints a notice that comes with a result.
+    pub(crate) fn notice(self, notice: &Notice) {
+        let line = advice::notice(notice, self.language);
+        match notice {
+            Notice::NoEvidence { .. } | Notice::EvidenceNotIndexed { .. } => note(&line),
+            _ => tracing::warn!("{line}"),
+        }
+    }
+
+    /// Prints an error.
+    pub(crate) fn problem(self, line: &str) {
+        note(&format!("{}{line}", self.language.either("error: ", "错误：")));
+    }
+}
+
+/// Prints a result line. A closed pipe ends the program quietly, as usual for tools.
 pub(crate) fn say(line: &str) {
     write_out(&plain(line));
 }
@@ -23,7 +59,7 @@ fn write_out(line: &str) {
         if error.kind() == ErrorKind::BrokenPipe {
             std::process::exit(0);
         }
-        problem(&format!("the output cannot be written: {error}"));
+        note(&format!("error: the output cannot be written / 输出无法写入: {error}"));
         std::process::exit(i32::from(exit::FAILED));
     }
 }
@@ -34,29 +70,15 @@ pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Tells a person something that is no result.
+/// Prints a line that is no result.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
 }
 
-/// Tells a person what to know besides the result.
-pub(crate) fn tell_notice(notice: &Notice) {
-    let line = advice::notice(notice);
-    match notice {
-        Notice::NoEvidence { .. } | Notice::EvidenceNotIndexed { .. } => note(&line),
-        _ => tracing::warn!("{line}"),
-    }
-}
-
-/// Tells a person what went wrong.
-pub(crate) fn problem(line: &str) {
-    note(&format!("error: {line}"));
-}
-
-/// Bars on a terminal; a line now and then elsewhere; nothing with `--json`.
+/// Shows progress: bars on a terminal, a line for each tenth elsewhere, nothing with `--json`.
 pub(crate) struct Bar {
     is_drawn: bool,
-    quiet: bool,
+    output: Output,
     state: Mutex<State>,
 }
 
@@ -64,28 +86,28 @@ pub(crate) struct Bar {
 struct State {
     /// The bar that is drawn now.
     bar: Option<ProgressBar>,
-    /// The stage and its tenth that were told last.
-    told: (String, usize),
-    /// How many tokens what is left will take, where that is known.
+    /// The stage and its tenth that were shown last.
+    shown: (String, usize),
+    /// The tokens that are still needed, where that is known.
     to_go: Option<u64>,
 }
 
 impl Bar {
-    pub(crate) fn new(quiet: bool) -> Self {
-        let is_drawn = !quiet && std::io::stderr().is_terminal();
-        Self { is_drawn, quiet, state: Mutex::default() }
+    pub(crate) fn new(output: Output) -> Self {
+        let is_drawn = !output.json && std::io::stderr().is_terminal();
+        Self { is_drawn, output, state: Mutex::default() }
     }
 
-    /// Shows how far something has come.
+    /// Shows the progress of the work.
     pub(crate) fn watch(&self, progress: Progress) {
         match progress {
             Progress::Stage { name, done, total } => self.at(name, done, total),
             Progress::Bill { estimate, usd } if 0 < estimate.calls => {
-                self.tell(&render::bill(&estimate, usd));
+                self.note(&render::bill(&estimate, usd, self.output.language));
             }
             Progress::Bill { .. } => {}
-            Progress::ToGo { tokens, .. } => self.goes_on(tokens),
-            Progress::Notice(notice) => self.aside(|| tell_notice(&notice)),
+            Progress::ToGo { tokens, .. } => self.set_to_go(tokens),
+            Progress::Notice(notice) => self.aside(|| self.output.notice(&notice)),
             Progress::Ended => self.end(),
         }
     }
@@ -93,6 +115,7 @@ impl Bar {
     fn at(&self, name: String, done: usize, total: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let to_go = state.to_go.filter(|tokens| 0 < *tokens);
+        let language = self.output.language;
         if self.is_drawn {
             let bar = state.bar.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len} {eta}");
@@ -101,39 +124,50 @@ impl Bar {
             });
             bar.set_length(total.max(done) as u64);
             bar.set_position(done as u64);
-            let to_go = to_go.map(|tokens| format!(", ~{tokens} tokens to go")).unwrap_or_default();
-            bar.set_message(format!("{}{to_go}", one_line(&name)));
-        } else if !self.quiet {
+            let to_go = to_go.map(|tokens| {
+                Words::new(format!(", ~{tokens} tokens left"), format!("，约剩 {tokens} 个 Token"))
+                    .of(language)
+            });
+            let stage = words::stage(&name, language);
+            bar.set_message(format!("{}{}", one_line(&stage), to_go.unwrap_or_default()));
+        } else if !self.output.json {
             // A line at each tenth: enough for a log file.
             let tenth = if total == 0 { done / 1000 } else { done * 10 / total.max(1) };
-            if state.told.0 != name || state.told.1 < tenth {
+            if state.shown.0 != name || state.shown.1 < tenth {
                 let of = if total == 0 { String::new() } else { format!("/{total}") };
-                let to_go = to_go.map(|tokens| format!(", about {tokens} tokens to go"));
-                note(&format!("{name}: {done}{of}{}", to_go.unwrap_or_default()));
-                state.told = (name, tenth);
+                let to_go = to_go.map(|tokens| {
+                    Words::new(
+                        format!(", about {tokens} tokens left"),
+                        format!("，约剩 {tokens} 个 Token"),
+                    )
+                    .of(language)
+                });
+                let (stage, colon) = (words::stage(&name, language), language.either(": ", "："));
+                note(&format!("{stage}{colon}{done}{of}{}", to_go.unwrap_or_default()));
+                state.shown = (name, tenth);
             }
         }
     }
 
-    /// What is left takes so many tokens.
-    fn goes_on(&self, tokens: u64) {
+    /// Sets the tokens that are still needed.
+    fn set_to_go(&self, tokens: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.to_go = Some(tokens);
     }
 
-    /// Says something, unless it is to be quiet.
-    fn tell(&self, line: &str) {
-        if !self.quiet {
+    /// Prints a line that is no result, but not with `--json`.
+    fn note(&self, line: &str) {
+        if !self.output.json {
             self.aside(|| note(line));
         }
     }
 
-    /// Speaks without tearing the bar.
-    fn aside(&self, speak: impl FnOnce()) {
+    /// Prints something without breaking the bar.
+    fn aside(&self, print: impl FnOnce()) {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &state.bar {
-            Some(bar) => bar.suspend(speak),
-            None => speak(),
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 

@@ -1,9 +1,14 @@
-//! Names of node kinds and counts, as the terminal shows them; `--json` keeps the keys.
+//! Names of counts, stages, states and kinds of nodes in both languages, as the terminal shows them; `--json` keeps the keys.
 
 use pikerag_engine::called;
+use pikerag_engine::knowledge::{RunState, Structure};
+use pikerag_engine::narrate::Language;
 
-/// So many nodes of a kind, as the export calls it; `atom (question)` is an atomic question.
-pub(crate) fn nodes(kind: &str, n: usize) -> String {
+/// The name of a kind of `n` nodes; `atom (question)` in the export is an atomic question.
+pub(crate) fn nodes(kind: &str, n: usize, language: Language) -> String {
+    if language == Language::Chinese {
+        return node_in_chinese(kind);
+    }
     let (kind, sort) = match kind.strip_suffix(')').and_then(|kind| kind.split_once(" (")) {
         Some(("atom", sort)) => (format!("atomic {sort}"), String::new()),
         Some((kind, sort)) => (called(kind), format!(" ({sort})")),
@@ -12,12 +17,120 @@ pub(crate) fn nodes(kind: &str, n: usize) -> String {
     format!("{}{sort}", plural(n, &kind))
 }
 
+fn node_in_chinese(kind: &str) -> String {
+    let (kind, sort) = match kind.strip_suffix(')').and_then(|kind| kind.split_once(" (")) {
+        Some(("atom", sort)) => (sort, ""),
+        Some((kind, sort)) => (kind, sort),
+        None => (kind, ""),
+    };
+    let name = match kind {
+        "source" => "文档",
+        "section" => "章节",
+        "chunk" => "文本块",
+        "atom" => "原子问题与句子",
+        "question" => "原子问题",
+        "statement" => "原子陈述",
+        "sentence" => "原子句子",
+        "entity" => "实体",
+        "relation" => "关系",
+        "record" => "记录",
+        "tag" => "标签",
+        "community_report" => "社区报告",
+        "summary" => "摘要",
+        "verified_answer" => "人工核实的问答",
+        "text" => "正文",
+        "table" => "表",
+        "code" => "代码",
+        "figure" => "图片",
+        "caption" => "图注",
+        other => other,
+    };
+    let sort = match sort {
+        "" => String::new(),
+        "text" => "（正文）".to_owned(),
+        "table" => "（表）".to_owned(),
+        "figure" => "（图片）".to_owned(),
+        other => format!("（{other}）"),
+    };
+    format!("{name}{sort}")
+}
+
+/// The name of a kind of edges.
+pub(crate) fn edges(kind: &str, language: Language) -> String {
+    if language == Language::English {
+        return called(kind);
+    }
+    let name = match kind {
+        "refers_to" => "指向",
+        "contains" => "包含",
+        "next" => "后接",
+        "answers" => "回答",
+        "mentions" => "提及",
+        "relates" => "关联",
+        "tagged" => "带有标签",
+        "derived_from" => "得自",
+        "member_of" => "属于",
+        other => return other.replace('_', " "),
+    };
+    name.to_owned()
+}
+
+/// The name of a stage of indexing, or of the work of an evaluation.
+pub(crate) fn stage(name: &str, language: Language) -> String {
+    let chinese = match name {
+        _ if language == Language::English => name,
+        "reading" => "读取文件",
+        "vectors" => "生成向量",
+        "sentences" => "切分句子",
+        "tables" => "读取表格",
+        "records" => "读取记录",
+        "records in running text" => "从正文读取记录",
+        "table summaries" => "概括表格",
+        "figure descriptions" => "描述图片",
+        "document summaries" => "概括文档",
+        "atomic questions" => "写原子问题",
+        "atomic statements" => "写原子陈述",
+        "entities and relations" => "提取实体与关系",
+        "entities by name" => "按名称合并实体",
+        "descriptions of entities" => "描述实体",
+        "communities" => "划分社区",
+        "community reports" => "写社区报告",
+        "sentences of communities" => "选取社区的句子",
+        "summaries of the tree" => "建立摘要树",
+        "declared tag classes" => "处理已声明的标签类别",
+        "tag classes" => "归纳标签类别",
+        "tags" => "标注标签",
+        other => other,
+    };
+    chinese.to_owned()
+}
+
+/// The name of a structure that is built besides the atoms.
+pub(crate) fn structure(structure: Structure, language: Language) -> &'static str {
+    match structure {
+        Structure::Graph => language.either("graph", "实体图谱"),
+        Structure::Tree => language.either("tree", "摘要树"),
+        Structure::Tags => language.either("tags", "标签"),
+    }
+}
+
+/// The state of a run.
+pub(crate) fn state(state: RunState, language: Language) -> &'static str {
+    match state {
+        RunState::Running => language.either(state.as_str(), "运行中"),
+        RunState::Answered => language.either(state.as_str(), "已回答"),
+        RunState::Failed => language.either(state.as_str(), "失败"),
+        RunState::Cancelled => language.either(state.as_str(), "已取消"),
+    }
+}
+
 /// How often something is mentioned.
-pub(crate) fn times(n: usize) -> String {
-    match n {
-        0 => "nowhere".to_owned(),
-        1 => "once".to_owned(),
-        n => format!("{n} times"),
+pub(crate) fn times(n: usize, language: Language) -> String {
+    match (n, language) {
+        (n, Language::Chinese) => format!("{n} 次"),
+        (0, _) => "0 times".to_owned(),
+        (1, _) => "once".to_owned(),
+        (n, _) => format!("{n} times"),
     }
 }
 
@@ -36,10 +149,12 @@ mod tests {
 
     #[test]
     fn kinds_and_counts() {
-        let shown = [("source", 1), ("entity", 2), ("atom (question)", 3), ("record (load)", 0)]
-            .map(|(kind, n)| nodes(kind, n));
-        assert_eq!(shown, ["document", "entities", "atomic questions", "records (load)"]);
+        let kinds = [("source", 1), ("entity", 2), ("atom (question)", 3), ("record (load)", 0)];
+        let english = kinds.map(|(kind, n)| nodes(kind, n, Language::English));
+        assert_eq!(english, ["document", "entities", "atomic questions", "records (load)"]);
+        let chinese = kinds.map(|(kind, n)| nodes(kind, n, Language::Chinese));
+        assert_eq!(chinese, ["文档", "实体", "原子问题", "记录（load）"]);
         assert_eq!(called("refers_to"), "refers to");
-        assert_eq!([0, 1, 2].map(times), ["nowhere", "once", "2 times"]);
+        assert_eq!([0, 1, 2].map(|n| times(n, Language::English)), ["0 times", "once", "2 times"]);
     }
 }

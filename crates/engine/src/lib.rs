@@ -64,7 +64,7 @@ pub mod parts {
     };
     pub use pikerag_methods::{SolveError, Speaker, Turn};
     pub use pikerag_models::{Secret, withheld_keys};
-    pub use pikerag_parse::{PagePicture, Parsed};
+    pub use pikerag_parse::{PagePicture, ParseError, Parsed};
     pub use pikerag_retrieve::{RetrieveError, Search};
     pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
 }
@@ -82,3 +82,4 @@ pub use crate::graph::called;
 pub use crate::notice::Notice;
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;
+pub use crate::words::chinese_chain;

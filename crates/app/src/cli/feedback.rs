@@ -12,10 +12,10 @@ pub(crate) struct Feedback {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FeedbackVerb {
-    /// Say that the answer of a run is right. It answers the same question from then on, while the documents have nothing
-    /// new to say, and leads to its passages where a question is much like it.
+    /// Accept the answer of a run. It then answers the same question, until documents change, and leads similar
+    /// questions to its passages.
     Accept(Judged),
-    /// Say what is right in its place.
+    /// Correct the answer of a run.
     Correct {
         #[command(flatten)]
         of: Judged,
@@ -23,30 +23,30 @@ pub(crate) enum FeedbackVerb {
         #[arg(value_name = "ANSWER")]
         answer: String,
     },
-    /// Say that it is wrong.
+    /// Reject the answer of a run.
     Reject(Judged),
-    /// List what was said, the latest first.
+    /// List the verified answers, the latest first.
     List {
-        /// Those alone whose sources have changed since: look at them again.
+        /// Only those whose sources have changed: check them again.
         #[arg(long)]
         stale: bool,
     },
-    /// Take back what was said.
+    /// Revoke a verified answer.
     Revoke {
-        /// Its identifier, or how that begins.
+        /// Its identifier, or the beginning of it.
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Write what was said as JSON lines.
+    /// Write the verified answers as JSON lines.
     Export {
-        /// The file to write; standard output, if none.
+        /// The file to write. Default: standard output.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Pairs of a better and a worse answer, for training.
         #[arg(long)]
         pairs: bool,
     },
-    /// Take over what `export` wrote of another base. None of it is taken for an answer until somebody accepts it here.
+    /// Import a file that `export` wrote. An imported answer is used only after a person accepts it in this base.
     Import {
         /// The file.
         #[arg(value_name = "FILE")]
@@ -56,12 +56,12 @@ pub(crate) enum FeedbackVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct Judged {
-    /// The run whose answer it is, or how its name begins; `last` for the latest.
+    /// The run, or the beginning of its name; `last` for the latest.
     pub(crate) run: String,
-    /// Who says so; if none, `author` of the settings, else who is logged in.
+    /// The person who verifies. Default: `author` of the settings, else the logged-in user.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// What else there is to say of it.
+    /// A note.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) note: String,
 }

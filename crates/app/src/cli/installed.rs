@@ -1,4 +1,4 @@
-//! Arguments of what an installation needs: completions, manual pages, a look at whether a server answers.
+//! Arguments of `completions`, `man` and `health`, which an installation needs.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use clap_complete::Shell;
 pub(crate) enum Installed {
     /// Print completions for a shell.
     Completions {
-        /// Which one.
+        /// The shell.
         #[arg(value_enum, value_name = "SHELL")]
         shell: Shell,
     },
-    /// Print the manual page, or write all pages: one for each command.
+    /// Print the manual page, or write the pages of all commands.
     Man {
-        /// A folder for the pages; it is made where there is none. Else the page of `pikerag` itself is printed.
+        /// Folder for the pages; it is created if missing. Default: the page of `pikerag` is printed.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Ask the server that runs on this machine whether it takes requests. Exit code 1 where it does not.
+    /// Check whether the server on this machine accepts requests. Exit code 1 if it does not.
     Health {
-        /// Its port; `server.port`, else 8686.
+        /// Its port. Default: `server.port`, else 8686.
         #[arg(long, value_name = "N")]
         port: Option<u16>,
     },

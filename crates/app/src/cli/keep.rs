@@ -1,4 +1,4 @@
-//! What do `delete`, `original`, `trust` and whatever is given paths take?
+//! Arguments of `delete`, `original` and `trust`, and the paths that several commands take.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,14 @@ pub(crate) struct Paths {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The file; if none, that of --config or `PIKERAG_CONFIG`, else `pikerag.toml` here. A change of it has to be trusted again.
+    /// The file. Default: that of --config or `PIKERAG_CONFIG`, else `pikerag.toml` in this folder. Trust it again after
+    /// each change.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// List the files that are trusted.
+    /// List the trusted files.
     #[arg(long, conflicts_with_all = ["file", "remove"])]
     pub(crate) list: bool,
-    /// Trust the file no longer.
+    /// Stop trusting the file.
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -28,17 +29,17 @@ pub(crate) struct Trust {
 pub(crate) struct Delete {
     #[command(flatten)]
     pub(crate) paths: Paths,
-    /// Remove also the model calls and runs that hold their text, and overwrite what was freed.
+    /// Also remove the model calls and runs with their text, and overwrite the freed space.
     #[arg(long)]
     pub(crate) forget: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Original {
-    /// The file, as it was called when it was indexed.
+    /// The file, by its name at the time of indexing.
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
-    /// The file to write; standard output, if none.
+    /// The file to write. Default: standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

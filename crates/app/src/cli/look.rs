@@ -1,5 +1,4 @@
-//! What can be said on the command line to look at what was distilled: tags, the graph, records; and at the
-//! methods?
+//! Arguments of the commands that show the distilled data (tags, graph, records, tables) and the methods.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,9 +10,9 @@ use super::{at_least, named};
 
 #[derive(Debug, Args)]
 pub(crate) struct Methods {
-    /// Only this one, with its parameters.
+    /// Show only this method, with its parameters.
     pub(crate) name: Option<String>,
-    /// The table of docs/methods.md.
+    /// Print the table of docs/methods.md.
     #[arg(long, conflicts_with_all = ["json", "name"])]
     pub(crate) markdown: bool,
 }
@@ -30,47 +29,47 @@ pub(crate) enum TagsVerb {
     Show {
         /// Name of the class.
         class: String,
-        /// How many to show.
+        /// Number of tags to show.
         #[arg(short, default_value_t = at_least(50))]
         k: NonZeroUsize,
     },
-    /// Pairs of a reader's word and the documents'.
+    /// List the synonyms: a word of readers and a word of the documents.
     Pairs,
-    /// Declare a class, or say anew what belongs to it; the next `index --with tags` looks for its tags.
+    /// Declare a class of tags, or redefine it. The next `index --with tags` finds its tags.
     AddClass {
         /// Its name.
         name: String,
-        /// What belongs to it, in a sentence.
+        /// Its meaning, in a sentence.
         covers: String,
         /// Some of its tags.
         #[arg(long, value_delimiter = ',', value_name = "TAGS")]
         examples: Vec<String>,
     },
-    /// Give a class another name; its tags stay.
+    /// Rename a class; its tags are kept.
     Rename {
         /// Its name.
         class: String,
         /// Its new name.
         name: String,
     },
-    /// Drop a class with its tags for good, or the pair of COLLOQUIAL and PROFESSIONAL.
+    /// Delete a class with its tags, or the synonyms COLLOQUIAL and PROFESSIONAL.
     Drop {
-        /// Name of the class, or the reader's word.
+        /// Name of the class, or the word of readers.
         class: String,
-        /// The documents' word of the pair.
+        /// The word of the documents, to delete a pair of synonyms.
         professional: Option<String>,
     },
-    /// Declare that the documents call COLLOQUIAL by the name of PROFESSIONAL.
+    /// Declare synonyms: readers say COLLOQUIAL, the documents say PROFESSIONAL.
     Pair {
-        /// The reader's word.
+        /// The word of readers.
         colloquial: String,
-        /// The documents' word.
+        /// The word of the documents.
         professional: String,
         /// Name of the class that both belong to.
         #[arg(long, default_value = "")]
         class: String,
     },
-    /// Learn pairs from questions with their answers, in a format that `eval` reads. Needs a chat model.
+    /// Learn synonyms from questions with answers, in a format that `eval` reads. Needs a chat model.
     Learn {
         /// The file.
         file: PathBuf,
@@ -82,33 +81,33 @@ pub(crate) enum TagsVerb {
 pub(crate) struct Graph {
     #[command(subcommand)]
     pub(crate) command: Option<GraphCommand>,
-    /// Show this node and what stands around it: an identifier, a document's path or title, the name of
-    /// an entity.
+    /// Show this node and its neighbours. NODE is an identifier, the path or title of a document, or the name of an
+    /// entity.
     #[arg(long, value_name = "NODE")]
     pub(crate) of: Option<String>,
-    /// How many edges away.
+    /// Largest distance, in edges.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=6))]
     pub(crate) depth: u8,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GraphCommand {
-    /// Write the graph for other programs, or as a page to look at.
+    /// Write the graph for other programs, or as a page for a browser.
     Export(GraphExport),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GraphExport {
-    /// JSON lines; GraphML (Gephi, NetworkX, yEd); or one page for a browser.
+    /// Format of the file.
     #[arg(long, value_parser = named::<GraphFormat>(), default_value = "jsonl")]
     pub(crate) format: GraphFormat,
-    /// The file to write; standard output, if none.
+    /// The file to write. Default: standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Only what stands around this node (html).
+    /// Only this node and its neighbours (html).
     #[arg(long, value_name = "NODE")]
     pub(crate) of: Option<String>,
-    /// The most nodes of a page.
+    /// Largest number of nodes on a page.
     #[arg(long, default_value_t = at_least(400), value_name = "N")]
     pub(crate) nodes: NonZeroUsize,
 }
@@ -118,7 +117,7 @@ pub(crate) struct Records {
     /// Only records of this schema.
     #[arg(long, value_name = "NAME")]
     pub(crate) schema: Option<String>,
-    /// As a table for spreadsheets.
+    /// Print CSV for spreadsheets.
     #[arg(long)]
     pub(crate) csv: bool,
 }
@@ -135,20 +134,20 @@ pub(crate) struct Sql {
     /// The statement, in quotes: `SELECT region, sum(amount) FROM orders GROUP BY region`.
     #[arg(required = true, value_name = "SELECT")]
     pub(crate) statement: Vec<String>,
-    /// The most rows to show.
+    /// Largest number of rows to show.
     #[arg(long, default_value_t = at_least(1_000), value_name = "N")]
     pub(crate) most: NonZeroUsize,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
-    /// From the headers and values of tables and of documents' fields; with a chat model, from texts too.
+    /// Draft them from the headers and values of tables and document fields; with a chat model, also from texts.
     Propose(Propose),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Propose {
-    /// Look only at these files and folders of the base.
+    /// Use only these files and folders of the base.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 }

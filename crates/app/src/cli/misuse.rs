@@ -1,34 +1,65 @@
-//! Which commands make no sense, though every word of them does?
+//! Finds commands whose arguments do not fit together, although each of them is valid.
 
 use pikerag_engine::GraphFormat;
+use pikerag_engine::narrate::{InWords, Words};
 
 use super::{Command, Estimate, Graph, GraphCommand, Index};
 
-/// What is wrong with a command as a whole.
-pub(super) fn misuse(command: &Command) -> Option<String> {
+/// The reason why a whole command is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Misuse {
+    /// The shell has split a text into words, as the call shows it in quotes.
+    Unquoted { call: String },
+    /// `--with` and `--without` name the same structure.
+    Contradiction,
+    /// `--of` is given for a format that contains the whole graph.
+    PartOfFormat,
+}
+
+impl InWords for Misuse {
+    fn words(&self) -> Words {
+        match self {
+            Self::Unquoted { call } => Words::new(
+                format!("several words: put them in quotes, `{call}`"),
+                format!("有多个词：请加上引号，`{call}`"),
+            ),
+            Self::Contradiction => Words::new(
+                "`--with` and `--without` name the same structure",
+                "`--with` 与 `--without` 含有相同的结构",
+            ),
+            Self::PartOfFormat => Words::new(
+                "`--of` needs `--format html`: other formats contain the whole graph",
+                "`--of` 只能与 `--format html` 合用：其他格式包含整个图谱",
+            ),
+        }
+    }
+}
+
+/// The reason why a command is refused as a whole, if it is.
+pub(super) fn misuse(command: &Command) -> Option<Misuse> {
     match command {
         Command::Ask(ask) => unquoted("ask", &ask.question),
         Command::Search(search) => unquoted("search", &search.query),
         Command::Index(Index { with, .. }) | Command::Estimate(Estimate { with, .. }) => {
             let both = with.with.iter().find(|name| with.without.contains(name));
-            both.map(|_| "`--with` and `--without` name the same".to_owned())
+            both.map(|_| Misuse::Contradiction)
         }
         Command::Graph(Graph { command: Some(GraphCommand::Export(export)), .. })
             if export.of.is_some() && export.format != GraphFormat::Html =>
         {
-            Some("`--of` goes with `--format html`: other formats hold the whole graph".to_owned())
+            Some(Misuse::PartOfFormat)
         }
         _ => None,
     }
 }
 
-/// Without quotes the shell cuts a question into words, and takes `?` and `*` for names of files.
-fn unquoted(verb: &str, words: &[String]) -> Option<String> {
+/// Without quotes, the shell splits a question into words and expands `?` and `*` to file names.
+fn unquoted(verb: &str, words: &[String]) -> Option<Misuse> {
     match words {
         [] | [_] => None,
         words => {
             let words = words.join(" ").replace(['"', '\\', '$', '`'], "");
-            Some(format!("several words: put them in quotes, `pikerag {verb} \"{words}\"`"))
+            Some(Misuse::Unquoted { call: format!("pikerag {verb} \"{words}\"") })
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What does the program tell the processes that it starts of itself?
+//! Arguments that the program gives to the processes that it starts of itself.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(crate) struct ParseChild {
     /// Draw this page, from 1.
     #[arg(long)]
     pub(crate) page: Option<u32>,
-    /// So many pixels wide.
+    /// Width, in pixels.
     #[arg(long, default_value_t = 0)]
     pub(crate) width: u32,
     /// The file's name.
@@ -24,7 +24,7 @@ pub(crate) struct ParseChild {
     /// Processor time, in seconds.
     #[arg(long)]
     pub(crate) cpu: u64,
-    /// The most bytes the file may have.
+    /// Largest size of the file, in bytes.
     #[arg(long)]
     pub(crate) bytes: usize,
 }
@@ -37,7 +37,7 @@ pub(crate) struct RunLimited {
     /// Processor time, in seconds.
     #[arg(long)]
     pub(crate) cpu: u64,
-    /// The largest file that it may write, in MiB.
+    /// Largest file that it may write, in MiB.
     #[arg(long)]
     pub(crate) file: u64,
     /// The program and its arguments.

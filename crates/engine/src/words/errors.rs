@@ -5,6 +5,7 @@ use pikerag_knowledge::{RunState, Structure, error_chain};
 use pikerag_methods::SolveError;
 use pikerag_narrate::{InWords, Words};
 
+use super::causes::chinese_chain;
 use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, WeightsOf, Wordless,
 };
@@ -12,10 +13,10 @@ use crate::error::{
 impl InWords for EngineError {
     fn words(&self) -> Words {
         let chinese = match self {
-            Self::Settings(error) => format!("设置无法使用：{}", error_chain(error)),
+            Self::Settings(error) => format!("设置无法使用：{}", chinese_chain(error)),
             Self::SettingsExist { path } => format!("{} 已存在，未作改动", path.display()),
-            Self::NoProgram(error) => format!("找不到本程序：{error}"),
-            Self::NoFolder(error) => format!("找不到工作文件夹：{error}"),
+            Self::NoProgram(error) => format!("找不到本程序：{}", chinese_chain(error)),
+            Self::NoFolder(error) => format!("找不到工作文件夹：{}", chinese_chain(error)),
             Self::NoBase { folder } => format!("无法打开 {}：还没有知识库", folder.display()),
             Self::OnlyPart => "此密钥只能查看知识库的一部分，而此操作需要整个知识库".to_owned(),
             Self::TooMany { given, most } => format!("一次请求最多 {most} 项，收到 {given} 项"),
@@ -24,19 +25,19 @@ impl InWords for EngineError {
             Self::Wordless(Wordless::Question) => "问题中没有词".to_owned(),
             Self::Wordless(Wordless::Query) => "没有可检索的词".to_owned(),
             Self::Wordless(Wordless::Name(name)) => format!("`{name}` 中没有词"),
-            Self::File { file, source } => format!("{file} 无法读取：{}", error_chain(source)),
-            Self::Misfit(error) => format!("要更正的文字不符：{}", error_chain(error)),
+            Self::File { file, source } => format!("{file} 无法读取：{}", chinese_chain(source)),
+            Self::Misfit(error) => format!("要更正的文字不符：{}", chinese_chain(error)),
             Self::RunForgotten { run, .. } => {
                 format!("运行 {run} 含有某文档的文本，已随该文档彻底删除")
             }
-            Self::Store(error) => format!("知识库无法读写：{}", error_chain(error)),
-            Self::Retrieve(error) => format!("检索失败：{}", error_chain(error)),
+            Self::Store(error) => format!("知识库无法读写：{}", chinese_chain(error)),
+            Self::Retrieve(error) => format!("检索失败：{}", chinese_chain(error)),
             Self::Solve(error) => solve(error),
-            Self::NoMethod(error) => format!("没有这种方法：{error}"),
-            Self::NoSearch(error) => format!("没有这种检索：{error}"),
-            Self::Eval(error) => format!("问题或预设无法使用：{}", error_chain(error)),
+            Self::NoMethod(error) => format!("没有{}", choice("方法", &error.to_string())),
+            Self::NoSearch(error) => format!("没有{}", choice("检索", &error.to_string())),
+            Self::Eval(error) => format!("问题或预设无法使用：{}", chinese_chain(error)),
             Self::Endpoint { of, source } => {
-                format!("{}设置有误：{}", endpoint(*of), error_chain(source))
+                format!("{}设置有误：{}", endpoint(*of), chinese_chain(source))
             }
             Self::NoWeights { of: WeightsOf::Embedder, reason } => {
                 format!("嵌入模型的权重无法使用：{reason}")
@@ -45,7 +46,12 @@ impl InWords for EngineError {
                 format!("重排模型的权重（{}）无法使用：{reason}", folder.display())
             }
             Self::QuestionsUnreadable { of, path, source } => {
-                format!("{}文件 {} 无法读取：{source}", questions(*of), path.display())
+                format!(
+                    "{}文件 {} 无法读取：{}",
+                    questions(*of),
+                    path.display(),
+                    chinese_chain(source)
+                )
             }
             Self::BadQuestion { of, path, line, source } => {
                 format!("{} 的第 {line} 行不是{}：{source}", path.display(), questions(*of))
@@ -61,23 +67,25 @@ impl InWords for EngineError {
                 format!("运行 {run} 的事件 {seq} 不是决定；属于决定的有：{known}")
             }
             Self::Feedback(error) => feedback(error),
-            Self::Parameter(error) => format!("所保留运行的参数已不存在：{error}"),
+            Self::Parameter(error) => format!("所保留运行的参数已不存在：{}", chinese_chain(error)),
             Self::Cancelled => "已取消".to_owned(),
             Self::ClassOfOtherMethod { method } => {
                 format!("`{method}` 不使用问题的类别或级别；`pike` 使用")
             }
             Self::NothingAdmitted { filter } => format!("知识库中没有符合过滤条件的内容：{filter}"),
-            Self::NoProposal(error) => format!("模型没有提出记录类型：{}", error_chain(error)),
+            Self::NoProposal(error) => format!("模型没有提出记录类型：{}", chinese_chain(error)),
             Self::NotParsed { path, source } => {
-                format!("{} 无法读取：{}", path.display(), error_chain(source))
+                format!("{} 无法读取：{}", path.display(), chinese_chain(source))
             }
             Self::NotDeleted { path, source } => {
-                format!("{path} 未删除：{}", error_chain(source))
+                format!("{path} 未删除：{}", chinese_chain(source))
             }
             Self::TagClassExists { name } => format!("类别 `{name}` 已存在"),
-            Self::NotWritten { path, source } => format!("{} 未能写入：{source}", path.display()),
-            Self::Output(error) => format!("输出无法写入：{error}"),
-            Self::Page(error) => format!("页面无法生成：{}", error_chain(error)),
+            Self::NotWritten { path, source } => {
+                format!("{} 未能写入：{}", path.display(), chinese_chain(source))
+            }
+            Self::Output(error) => format!("输出无法写入：{}", chinese_chain(error)),
+            Self::Page(error) => format!("页面无法生成：{}", chinese_chain(error)),
             Self::Json(error) => format!("结果无法写成 JSON：{error}"),
             Self::NamedTwice { label } => format!("`{label}` 出现了两次"),
             Self::BadParameter { label, source } => format!("`{label}` 的参数或取值未知：{source}"),
@@ -91,13 +99,22 @@ impl InWords for EngineError {
                 format!("{} 中的运行有不同的设置：{what}", folder.display())
             }
             Self::BadRows { path, source } => format!("{} 无法读取：{source}", path.display()),
-            Self::CorpusUnreadable { path, reason } => format!("{path} 无法读取：{reason}"),
+            Self::CorpusUnreadable { path, reason } => {
+                format!("{path} 无法读取：{}", chinese_chain(reason))
+            }
             Self::CorpusIncomplete { reason, .. } => {
                 format!("语料库未全部索引，因此未作评测：{reason}")
             }
         };
         Words::new(error_chain(self), chinese)
     }
+}
+
+/// The words of an English message that ends with the names to choose from.
+fn choice(what: &str, english: &str) -> String {
+    let name = english.split('`').nth(1).unwrap_or_default();
+    let known = english.split_once("choose from ").map_or("", |(_, known)| known);
+    format!("{what} `{name}`；可用：{known}")
 }
 
 fn missing(what: Missing, name: &str) -> String {
@@ -165,9 +182,9 @@ fn feedback(error: &FeedbackError) -> String {
 
 fn solve(error: &SolveError) -> String {
     match error {
-        SolveError::Retrieve(error) => format!("检索失败：{}", error_chain(error)),
-        SolveError::Ask(error) => format!("模型调用失败：{}", error_chain(error)),
-        SolveError::Store(error) => format!("知识库无法读取：{}", error_chain(error)),
+        SolveError::Retrieve(error) => format!("检索失败：{}", chinese_chain(error)),
+        SolveError::Ask(error) => format!("模型调用失败：{}", chinese_chain(error)),
+        SolveError::Store(error) => format!("知识库无法读取：{}", chinese_chain(error)),
         SolveError::NoModel { role } => {
             format!("此方法需要语言模型（`{role}`），目前未设置")
         }
@@ -183,7 +200,7 @@ fn solve(error: &SolveError) -> String {
         SolveError::NoLabelledQuestions => {
             "此方法需要标注为已知或未知的问题，而没有给出".to_owned()
         }
-        SolveError::Query(error) => format!("记录无法计算：{}", error_chain(error)),
+        SolveError::Query(error) => format!("记录无法计算：{}", chinese_chain(error)),
         SolveError::NoEngine => "没有计算记录的查询引擎".to_owned(),
         SolveError::Cancelled => "运行已取消".to_owned(),
         SolveError::Diverged { seq } => {

