@@ -6,10 +6,10 @@ mod tests;
 
 use std::error::Error;
 
+use pikerag_engine::knowledge::Structure;
 use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{FileError, IndexReport, Lacking, withheld_keys};
 use pikerag_engine::{DoctorCheck, DoctorFinding, Notice, Offer, chinese_chain};
-use pikerag_engine::knowledge::Structure;
 use pikerag_server::ServeError;
 
 use crate::failure::{Caused, Failure};
@@ -111,7 +111,8 @@ pub(crate) fn finding(finding: &DoctorFinding, language: Language) -> String {
     let stop = language.either(". ", "。");
     match finding.check {
         DoctorCheck::Base if finding.absent => {
-            let advice = Words::new("`pikerag index PATH…` makes one", "用 `pikerag index PATH…` 建立");
+            let advice =
+                Words::new("`pikerag index PATH…` makes one", "用 `pikerag index PATH…` 建立");
             with_advice(says, Some(advice), language)
         }
         DoctorCheck::Chat if finding.absent => {
@@ -137,8 +138,12 @@ fn offer(offer: &Offer) -> Words {
     let (url, models) = (&offer.base_url, offer.models.join(", "));
     match offer.models.first() {
         Some(first) => Words::new(
-            format!("Ollama runs on this machine and has {models}: OPENAI_BASE_URL={url} OPENAI_MODEL={first} uses it"),
-            format!("本机正在运行 Ollama，已有 {models}：设置 OPENAI_BASE_URL={url} OPENAI_MODEL={first} 即可使用"),
+            format!(
+                "Ollama runs on this machine and has {models}: OPENAI_BASE_URL={url} OPENAI_MODEL={first} uses it"
+            ),
+            format!(
+                "本机正在运行 Ollama，已有 {models}：设置 OPENAI_BASE_URL={url} OPENAI_MODEL={first} 即可使用"
+            ),
         ),
         None => Words::new(
             format!(

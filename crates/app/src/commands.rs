@@ -1,4 +1,4 @@
-//! What does each verb do? Arguments become a request, the response becomes text or JSON and an exit code.
+//! Runs each command: turns its arguments into a request, and the response into text or JSON and an exit code.
 
 mod answer;
 mod choose;
@@ -27,52 +27,55 @@ use pikerag_engine::settings::{Environment, Settings, settings_path};
 
 use crate::cli::{Arguments, Command, Installed, SchemaCommand};
 use crate::interrupt;
-use crate::output::{say, say_json};
+use crate::output::{Output, say_json};
 
 /// Runs a command; the exit code on success.
-pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> anyhow::Result<u8> {
+pub(crate) async fn run(
+    arguments: Arguments,
+    output: Output,
+    environment: &Environment,
+) -> anyhow::Result<u8> {
     let flags = arguments.flags();
-    let json = arguments.json;
-    // They need no settings: those that there are may be broken, or not trusted.
+    // These commands need no settings, so broken or untrusted settings do not stop them.
     match &arguments.command {
-        Command::Init => return init(&settings_path(&flags, environment).0, environment, json),
-        Command::Trust(trust) => return trust::trust(trust, &flags, environment, json),
+        Command::Init => return init(&settings_path(&flags, environment).0, environment, output),
+        Command::Trust(trust) => return trust::trust(trust, &flags, environment, output),
         Command::Installed(Installed::Completions { shell }) => {
-            return completions::completions(*shell);
+            return completions::completions(*shell, output.language);
         }
         Command::Installed(Installed::Man { out }) => {
-            return completions::man(out.as_deref(), json);
+            return completions::man(out.as_deref(), output);
         }
         _ => {}
     }
     let mut settings = Settings::load(&flags, environment)?;
     if let Command::Installed(Installed::Health { port }) = &arguments.command {
-        return health::health(&settings.server, *port, json).await;
+        return health::health(&settings.server, *port, output).await;
     }
     if let Command::Serve(arguments) = &arguments.command {
         serve::set(&mut settings, arguments);
-        let (asked, environment) = (arguments.clone(), environment.clone());
+        let (given, environment) = (arguments.clone(), environment.clone());
         let again = move || {
             let mut settings = Settings::load(&flags, &environment)?;
-            serve::set(&mut settings, &asked);
+            serve::set(&mut settings, &given);
             Ok(settings)
         };
-        return serve::serve(pikerag_engine::open(settings)?, json, arguments, again).await;
+        return serve::serve(pikerag_engine::open(settings)?, output, arguments, again).await;
     }
     if let Command::Mcp = &arguments.command {
         Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;
         return Ok(0);
     }
     let engine = pikerag_engine::open(settings)?;
-    let interrupted = interrupt::listen(&engine)?;
-    let result = verb(&engine.session(), json, &arguments.command).await;
+    let interrupted = interrupt::listen(&engine, output)?;
+    let result = verb(&engine.session(), output, &arguments.command).await;
     match interrupted.code() {
         Some(code) => Ok(code),
         None => result,
     }
 }
 
-async fn verb(session: &Session, json: bool, command: &Command) -> anyhow::Result<u8> {
+async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::Result<u8> {
     match command {
         Command::Init
         | Command::Trust(_)
@@ -81,53 +84,62 @@ async fn verb(session: &Session, json: bool, command: &Command) -> anyhow::Resul
         | Command::Installed(_)
         | Command::ParseChild(_)
         | Command::RunLimited(_) => Ok(0),
-        Command::Keys(keys) => serve::keys(session, json, &keys.verb),
-        Command::Index(index) => index::index(session, json, index).await,
-        Command::Estimate(estimate) => index::estimate(session, json, estimate).await,
-        Command::Delete(delete) => keep::delete(session, json, delete).await,
-        Command::Backup { to } => keep::backup(session, json, to).await,
-        Command::Restore { from } => keep::restore(session, json, from).await,
-        Command::Check { repair } => keep::check(session, json, *repair).await,
-        Command::Original(original) => keep::original(session, json, original).await,
-        Command::Ask(ask) => answer::ask(session, json, ask).await,
-        Command::Classify(classify) => classify::classify(session, json, classify).await,
-        Command::Runs(runs) => runs::runs(session, json, runs).await,
-        Command::Feedback(arguments) => feedback::feedback(session, json, arguments).await,
-        Command::Methods(methods) => methods::methods(session, json, methods),
-        Command::Search(search) => answer::search(session, json, search).await,
-        Command::Status => inspect::status(session, json).await,
-        Command::Files => files::files(session, json).await,
+        Command::Keys(keys) => serve::keys(session, output, &keys.verb),
+        Command::Index(index) => index::index(session, output, index).await,
+        Command::Estimate(estimate) => index::estimate(session, output, estimate).await,
+        Command::Delete(delete) => keep::delete(session, output, delete).await,
+        Command::Backup { to } => keep::backup(session, output, to).await,
+        Command::Restore { from } => keep::restore(session, output, from).await,
+        Command::Check { repair } => keep::check(session, output, *repair).await,
+        Command::Original(original) => keep::original(session, output, original).await,
+        Command::Ask(ask) => answer::ask(session, output, ask).await,
+        Command::Classify(classify) => classify::classify(session, output, classify).await,
+        Command::Runs(runs) => runs::runs(session, output, runs).await,
+        Command::Feedback(arguments) => feedback::feedback(session, output, arguments).await,
+        Command::Methods(methods) => methods::methods(session, output, methods),
+        Command::Search(search) => answer::search(session, output, search).await,
+        Command::Status => inspect::status(session, output).await,
+        Command::Files => files::files(session, output).await,
         Command::Export(export) => inspect::export(session, export).await,
-        Command::Parse(file) => parse::parse(session, json, file).await,
-        Command::Tags(tags) => tags::tags(session, json, tags).await,
-        Command::Graph(graph) => graph::graph(session, json, graph).await,
-        Command::Tables(arguments) => tables::tables(session, json, arguments).await,
-        Command::Sql(arguments) => tables::sql(session, json, arguments).await,
-        Command::Records(records) => records::records(session, json, records).await,
+        Command::Parse(file) => parse::parse(session, output, file).await,
+        Command::Tags(tags) => tags::tags(session, output, tags).await,
+        Command::Graph(graph) => graph::graph(session, output, graph).await,
+        Command::Tables(arguments) => tables::tables(session, output, arguments).await,
+        Command::Sql(arguments) => tables::sql(session, output, arguments).await,
+        Command::Records(records) => records::records(session, output, records).await,
         Command::Schema { command: SchemaCommand::Propose(propose) } => {
-            records::propose(session, json, propose).await
+            records::propose(session, output, propose).await
         }
-        Command::Doctor => doctor::doctor(session, json).await,
-        Command::Eval(eval) => eval::eval(session, json, eval).await,
+        Command::Doctor => doctor::doctor(session, output).await,
+        Command::Eval(eval) => eval::eval(session, output, eval).await,
     }
 }
 
-fn init(path: &std::path::Path, environment: &Environment, json: bool) -> anyhow::Result<u8> {
+fn init(path: &std::path::Path, environment: &Environment, output: Output) -> anyhow::Result<u8> {
     let response = pikerag_engine::init(path, environment)?;
-    if json {
+    let path = path.display();
+    if output.json {
         say_json(&response)?;
     } else if response.trusted {
-        say(&format!(
-            "{} is written and trusted; every line in it is optional. Next: pikerag index PATH…; after a change of it, \
-             pikerag trust",
-            path.display()
-        ));
+        output.say(
+            format!(
+                "{path} is written and trusted; every line in it is optional. Next: pikerag index PATH…; after each \
+                 change: pikerag trust"
+            ),
+            format!(
+                "已写出并信任 {path}；其中每一行都可省略。下一步：pikerag index PATH…；每次修改后：pikerag trust"
+            ),
+        );
     } else {
-        say(&format!(
-            "{} is written; every line in it is optional. There is no folder of yours to note in that it is trusted: \
-             name it with --config FILE or PIKERAG_CONFIG",
-            path.display()
-        ));
+        output.say(
+            format!(
+                "{path} is written; every line in it is optional. There is no folder to store trust in: name the file \
+                 with --config FILE or PIKERAG_CONFIG"
+            ),
+            format!(
+                "已写出 {path}；其中每一行都可省略。没有文件夹可保存信任记录：请用 --config FILE 或 PIKERAG_CONFIG 指定该文件"
+            ),
+        );
     }
     Ok(0)
 }

@@ -43,10 +43,9 @@ impl InWords for Failure {
                     format!("手册页无法写入 {path}"),
                 )
             }
-            Self::NoServer(url) => Words::new(
-                format!("no server answers at {url}"),
-                format!("{url} 没有服务器回应"),
-            ),
+            Self::NoServer(url) => {
+                Words::new(format!("no server answers at {url}"), format!("{url} 没有服务器回应"))
+            }
             Self::NoKey => Words::new("no key was created", "没有创建密钥"),
             Self::NoSuchBase { name, usual } => Words::new(
                 format!(

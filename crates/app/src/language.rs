@@ -55,7 +55,10 @@ mod tests {
         assert_eq!(of(&[("LANG", "zh_CN.UTF-8")]), Language::Chinese);
         assert_eq!(of(&[("LANG", "zh_CN.UTF-8"), ("LC_ALL", "C")]), Language::English);
         assert_eq!(of(&[("LANG", "en_US.UTF-8"), ("LC_MESSAGES", "zh")]), Language::Chinese);
-        assert_eq!(of(&[("LANG", "C"), ("LC_ALL", " "), ("LC_MESSAGES", "ZH-Hans")]), Language::Chinese);
+        assert_eq!(
+            of(&[("LANG", "C"), ("LC_ALL", " "), ("LC_MESSAGES", "ZH-Hans")]),
+            Language::Chinese
+        );
         assert_eq!(of(&[("LC_ALL", "zh_TW"), ("PIKERAG_LANG", "en")]), Language::English);
         assert_eq!(of(&[("PIKERAG_LANG", "zh")]), Language::Chinese);
         assert_eq!(of(&[("LANG", "zhuang")]), Language::English);
@@ -67,7 +70,13 @@ mod tests {
         assert_eq!(of("pikerag --lang zh --help"), Some(Language::Chinese));
         assert_eq!(of("pikerag index --lang=zh --nonsense"), Some(Language::Chinese));
         assert_eq!(of("pikerag --lang en status"), Some(Language::English));
-        for none in ["pikerag status", "pikerag --lang", "pikerag --lang fr", "pikerag -- --lang zh", "pikerag --language zh"] {
+        for none in [
+            "pikerag status",
+            "pikerag --lang",
+            "pikerag --lang fr",
+            "pikerag -- --lang zh",
+            "pikerag --language zh",
+        ] {
             assert_eq!(of(none), None, "{none}");
         }
     }

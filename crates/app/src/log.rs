@@ -1,5 +1,4 @@
-//! What is told of the work besides its result? A log on standard error, for people or for machines; and traces, where
-//! somebody gathers them.
+//! Starts the log on standard error, as text or JSON, and the traces for a collector.
 
 use std::io::Write;
 
@@ -13,8 +12,8 @@ use tracing_subscriber::{EnvFilter, Layer};
 use crate::plain::plain;
 use crate::telemetry::Traces;
 
-/// Starts both: warnings, and more with each `-v`, or what `PIKERAG_LOG` says; lines of text, or JSON with
-/// `PIKERAG_LOG_FORMAT=json`. What comes back has to be ended, so that the last traces are sent.
+/// Starts both. The log has warnings, more with each `-v`, or the levels of `PIKERAG_LOG`; its lines are text, or JSON with
+/// `PIKERAG_LOG_FORMAT=json`. The caller ends the returned traces, so that the last ones are sent.
 pub(crate) fn start(
     verbose: u8,
     offline: bool,
@@ -37,13 +36,13 @@ pub(crate) fn start(
     let is_json = environment.get("PIKERAG_LOG_FORMAT").is_some_and(|format| format == "json");
     let text = tracing_subscriber::fmt::layer()
         .with_writer(|| Log)
-        // Colours are escape sequences: of those the writer lets none pass.
+        // Colours are escape sequences, which the writer removes.
         .with_ansi(false);
     let log = match is_json {
         true => text.json().flatten_event(true).with_current_span(false).boxed(),
         false => text.without_time().with_target(false).compact().boxed(),
     };
-    // What calls nobody tells nobody.
+    // Offline, no traces are sent.
     let traces = match offline {
         true => Ok(None),
         false => Traces::to_collector(environment, runtime),
@@ -56,7 +55,7 @@ pub(crate) fn start(
     })
 }
 
-/// Where the log goes: an event at a time.
+/// Writes the log, an event at a time.
 struct Log;
 
 impl Write for Log {

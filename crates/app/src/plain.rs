@@ -1,22 +1,21 @@
-//! What of a text may reach a terminal? Documents, names of files and replies of models are strangers' words: what
-//! could command a terminal or turn a line around is shown, not sent.
+//! Makes texts safe for a terminal: control sequences in documents, file names and replies of models are shown, not sent.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// The text with line breaks and tabs, and everything else that steers made visible: `␛` for escape, `\u{9b}` and
-/// `\u{202e}` for what has no picture.
+/// The text with its line breaks and tabs. Other control characters are visible: `␛` for escape, `\u{9b}` and `\u{202e}`
+/// for characters without a picture.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    visible(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
+    visible(text, |c| controls(c) && !matches!(c, '\n' | '\t'))
 }
 
 /// The same on one line: a name with a line break in it must not look like two lines of ours.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
-    visible(text, steers)
+    visible(text, controls)
 }
 
-/// As a shell reads it, ready to be pasted: in quotes where anything in it means something to a shell.
+/// The word as a shell reads it, in quotes if it contains special characters.
 pub(crate) fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -25,18 +24,17 @@ pub(crate) fn shell_word(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }
 
-/// JSON with the same value, whose strings steer no terminal. Outside its strings JSON has nothing of the kind
-/// but line breaks.
+/// JSON with the same value, without control characters in its strings. Outside its strings, JSON has only line breaks.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
-    // Of the first 32, its own writer lets none stand as it is.
-    let raw = |c: char| '\u{1f}' < c && steers(c);
+    // The JSON writer escapes the first 32 characters.
+    let raw = |c: char| '\u{1f}' < c && controls(c);
     if !text.contains(raw) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match raw(c) {
-            // All of them lie in the first plane.
+            // All of them are in the first plane.
             true => {
                 let _ = write!(safe, "\\u{:04x}", u32::from(c));
             }
@@ -46,7 +44,7 @@ pub(crate) fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// What is written to a terminal, plain; a line at a time, so that no character is cut.
+/// Writes plain text to a terminal, a line at a time, so that no character is cut.
 pub(crate) struct Shown<W: Write> {
     to: W,
     line: Vec<u8>,
@@ -101,7 +99,7 @@ fn visible(text: &str, is_shown: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// C0, DEL and C1; the controls of bidirectional text; the separators that some terminals break lines at.
-fn steers(c: char) -> bool {
+fn controls(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -111,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_is_shown() {
+    fn control_characters_are_shown() {
         let lines = [
             plain("a\tb").into_owned(),
             plain("\x1b[31mred\x1b[0m\r\x08\x07").into_owned(),
@@ -131,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_export_to_a_terminal_is_plain_however_it_is_cut() {
+    fn an_export_to_a_terminal_is_plain_in_pieces_of_any_size() {
         let text = "{\"a\": \"中\u{9b}2J\"}\n<b>\x1b]0;x\x07</b>";
         let mut shown = Vec::new();
         let mut writer = Shown::on(&mut shown);

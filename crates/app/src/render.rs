@@ -64,10 +64,8 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent, language: Language) -> 
     if !answer.missing.is_empty() && answer.missing != [answer.text.as_str()] {
         let missing = answer.missing.iter().map(|missing| short(missing, 240));
         let missing: Vec<String> = missing.collect();
-        let lead = language.either(
-            "Not settled by the documents. Missing: ",
-            "文档不足以确定。缺少：",
-        );
+        let lead =
+            language.either("Not settled by the documents. Missing: ", "文档不足以确定。缺少：");
         let _ = writeln!(shown, "\n{lead}{}", missing.join(" · "));
     }
     shown.push_str(&recalled(answer, language));
@@ -77,8 +75,9 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent, language: Language) -> 
     for citation in answer.citations.iter().take(CITED) {
         let check = match citation.check {
             Check::Verified => "✓",
-            Check::NotFound => language
-                .either("✗ these words are not in the source:", "✗ 来源中没有这些文字："),
+            Check::NotFound => {
+                language.either("✗ these words are not in the source:", "✗ 来源中没有这些文字：")
+            }
             Check::Described => language.either(
                 "~ a model's description, not the source's words:",
                 "~ 模型的描述，不是来源的原文：",
@@ -112,9 +111,10 @@ fn recalled(answer: &Answer, language: Language) -> String {
     let (given, right) = (short(&verified.given, 240), verified.holds().unwrap_or_default());
     let (since, later) = match (changed.as_slice(), newer) {
         ([], 0) => Default::default(),
-        ([], newer) => {
-            (format!("; {} since", count(*newer, "new passage")), format!("；此后有 {newer} 个新段落"))
-        }
+        ([], newer) => (
+            format!("; {} since", count(*newer, "new passage")),
+            format!("；此后有 {newer} 个新段落"),
+        ),
         (changed, _) => {
             let changed: Vec<_> = changed.iter().map(|uri| one_line(uri)).collect();
             let changed = changed.join(", ");
@@ -126,9 +126,10 @@ fn recalled(answer: &Answer, language: Language) -> String {
     let right = short(right, 240);
     let words = match agreement {
         Agreement::Taken => return String::new(),
-        Agreement::Same => {
-            Words::new(format!("{who} verified the same{since}"), format!("{who} 核实过相同的回答{later}"))
-        }
+        Agreement::Same => Words::new(
+            format!("{who} verified the same{since}"),
+            format!("{who} 核实过相同的回答{later}"),
+        ),
         Agreement::Rejected => Words::new(
             format!("! {who} rejected this answer{since}; {again}"),
             format!("! {who} 否定过此回答{later}；{settle}"),
@@ -150,8 +151,8 @@ fn passages(answer: &Answer, language: Language) -> String {
     if answer.citations.is_empty() {
         return language.either("Probably not in the documents.", "文档中很可能没有。").to_owned();
     }
-    let lead = language
-        .either("No model wrote this: passages to read", "未使用模型：以下段落供您阅读");
+    let lead =
+        language.either("No model wrote this: passages to read", "未使用模型：以下段落供您阅读");
     let mut shown = lead.to_owned();
     for citation in &answer.citations {
         let check = match citation.check {
@@ -236,10 +237,13 @@ pub(crate) fn paid(cost: &Cost, language: Language) -> Option<String> {
     let by_role: Vec<String> =
         cost.parts.iter().map(|part| format!("{} {}", part.role, part.calls)).collect();
     let CostPart { calls, prompt_tokens, completion_tokens, usd, .. } = total;
-    let (by_role, money) = (by_role.join(language.either(", ", "，")), match 0.0 < *usd {
-        true => dollars(*usd, language),
-        false => String::new(),
-    });
+    let (by_role, money) = (
+        by_role.join(language.either(", ", "，")),
+        match 0.0 < *usd {
+            true => dollars(*usd, language),
+            false => String::new(),
+        },
+    );
     let words = Words::new(
         format!(
             "paid in this run: {calls} calls ({by_role}), {prompt_tokens} + {completion_tokens} tokens{money}"

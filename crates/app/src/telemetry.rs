@@ -1,9 +1,7 @@
-//! Where do traces go? To a collector that speaks `OTLP` over HTTP, where the usual variables name one
-//! (`OTEL_EXPORTER_OTLP_ENDPOINT`); nowhere else.
+//! Sends traces to a collector over HTTP (`OTLP`), if the usual variables name one (`OTEL_EXPORTER_OTLP_ENDPOINT`).
 
 use std::time::Duration;
 
-use anyhow::Context;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry::{Array, KeyValue, StringValue, Value, global};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -21,19 +19,21 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-/// How long a batch of spans may take to be taken, and the last one when the program ends.
+use crate::failure::Failure;
+
+/// The longest time to send a batch of spans, also the last one at the end of the program.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// An attribute of many values, which spans of ours hold as one.
+/// An attribute with a list of values, which our spans hold as one value.
 const MANY: &str = "gen_ai.response.finish_reasons";
 
-/// Traces on their way to a collector.
+/// The traces that go to a collector.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
     /// `None` where no collector is named, or traces are switched off (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`).
     ///
     /// # Errors
-    /// What the variables say cannot be used.
+    /// The variables cannot be used.
     pub(crate) fn to_collector(
         environment: &Environment,
         runtime: &Handle,
@@ -47,7 +47,7 @@ impl Traces {
         let client = reqwest::Client::builder().timeout(PATIENCE).build()?;
         let client = Client { client, runtime: runtime.clone() };
         let exporter = SpanExporter::builder().with_http().with_http_client(client).build();
-        let exporter = exporter.context("the collector of traces cannot be used")?;
+        let exporter = exporter.map_err(|error| Failure::NoCollector.of(error))?;
         let mut resource = Resource::builder();
         if environment.get("OTEL_SERVICE_NAME").is_none() {
             resource = resource.with_service_name("pikerag");
@@ -61,7 +61,7 @@ impl Traces {
         Ok(Some(Self(provider)))
     }
 
-    /// Hears the spans that are meant for a collector, and no events.
+    /// Receives the spans for a collector, and no events.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a>,
@@ -73,7 +73,7 @@ impl Traces {
             .with_filter(filter_fn(|about| about.is_span() && about.target() == TRACED))
     }
 
-    /// Sends what is left.
+    /// Sends the remaining spans.
     pub(crate) fn end(self) {
         if let Err(error) = self.0.shutdown_with_timeout(PATIENCE) {
             tracing::warn!(%error, "the last traces did not reach their collector");
@@ -81,7 +81,7 @@ impl Traces {
     }
 }
 
-/// Sends on the program's own runtime: the thread that gathers spans has none.
+/// Sends on the runtime of the program: the thread that collects spans has none.
 #[derive(Debug)]
 struct Client {
     client: reqwest::Client,
@@ -106,7 +106,7 @@ impl HttpClient for Client {
     }
 }
 
-/// Makes lists of the attributes that the conventions want as lists: spans of `tracing` hold none.
+/// Makes lists of the attributes that the conventions require as lists: spans of `tracing` have no lists.
 #[derive(Debug)]
 struct Lists(SpanExporter);
 

@@ -132,10 +132,9 @@ fn base(problem: &BaseProblem) -> Option<Words> {
 
 fn model(error: &ModelError) -> Option<Words> {
     match error {
-        ModelError::OverBudget { .. } => Some(Words::new(
-            "raise it and run again to continue",
-            "请提高预算并再次运行以继续",
-        )),
+        ModelError::OverBudget { .. } => {
+            Some(Words::new("raise it and run again to continue", "请提高预算并再次运行以继续"))
+        }
         ModelError::NoLogprobs { .. } => Some(self_assessment()),
         ModelError::Unreachable { .. } => Some(out_of_reach()),
         ModelError::Denied { .. } => Some(Words::new(
@@ -171,9 +170,7 @@ fn settings(error: &SettingsError) -> Option<Words> {
                 format!(
                     "check it, then run `pikerag trust`; or use it once with `--config {path}`"
                 ),
-                format!(
-                    "请检查后运行 `pikerag trust`；或用 `--config {path}` 只使用这一次"
-                ),
+                format!("请检查后运行 `pikerag trust`；或用 `--config {path}` 只使用这一次"),
             ))
         }
         SettingsError::NoStateFolder | SettingsError::TrustNotKept { .. } => Some(Words::new(
@@ -220,10 +217,9 @@ fn session(error: &EngineError) -> Option<Words> {
             "leave out `--method`, or `--class` and `--level`",
             "请去掉 `--method`，或去掉 `--class` 与 `--level`",
         ),
-        EngineError::Wordless(Wordless::Question) => (
-            "put it in quotes: `pikerag ask \"Who …?\"`",
-            "请加引号：`pikerag ask \"谁……？\"`",
-        ),
+        EngineError::Wordless(Wordless::Question) => {
+            ("put it in quotes: `pikerag ask \"Who …?\"`", "请加引号：`pikerag ask \"谁……？\"`")
+        }
         EngineError::Wordless(Wordless::Query) => {
             ("put it in quotes: `pikerag search \"…\"`", "请加引号：`pikerag search \"…\"`")
         }
@@ -231,10 +227,9 @@ fn session(error: &EngineError) -> Option<Words> {
             DataError::NoTable { .. }
             | DataError::BadStatement { .. }
             | DataError::NotAllowed { .. },
-        )) => (
-            "`pikerag tables` lists them with their columns",
-            "用 `pikerag tables` 列出各表及其列",
-        ),
+        )) => {
+            ("`pikerag tables` lists them with their columns", "用 `pikerag tables` 列出各表及其列")
+        }
         EngineError::NoMethod(_) => {
             ("`pikerag methods` describes each of them", "用 `pikerag methods` 查看各方法的说明")
         }
@@ -312,14 +307,12 @@ fn needs(needed: Needed) -> Words {
             "请先运行 `pikerag index --with tags PATH…`",
         ),
         Needed::RunFolder => ("name one with `--out DIR`", "请用 `--out DIR` 指定"),
-        Needed::DataFolder => (
-            "give `--data DIR` or `--questions FILE`",
-            "请给出 `--data DIR` 或 `--questions FILE`",
-        ),
-        Needed::Judge => (
-            "set `chat.model` or `[roles.judge]`",
-            "请设置 `chat.model` 或 `[roles.judge]`",
-        ),
+        Needed::DataFolder => {
+            ("give `--data DIR` or `--questions FILE`", "请给出 `--data DIR` 或 `--questions FILE`")
+        }
+        Needed::Judge => {
+            ("set `chat.model` or `[roles.judge]`", "请设置 `chat.model` 或 `[roles.judge]`")
+        }
         Needed::LogProbabilities => ("set `chat.model`", "请设置 `chat.model`"),
     };
     Words::new(english, chinese)

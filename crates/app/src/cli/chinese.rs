@@ -70,9 +70,9 @@ impl Table {
         }
         command = command.mut_args(|argument| self.worded_argument(argument, path, purpose));
         command = command.mut_subcommands(|sub| match (sub.get_name(), path) {
-            (HELP, _) => self
-                .worded(sub, path, purpose)
-                .about(self.of_command(HELP).unwrap_or_default()),
+            (HELP, _) => {
+                self.worded(sub, path, purpose).about(self.of_command(HELP).unwrap_or_default())
+            }
             (name, ROOT) => {
                 let path = name.to_owned();
                 self.worded(sub, &path, purpose)
@@ -103,8 +103,8 @@ impl Table {
         match purpose {
             Purpose::Generators => {
                 let described = |value: &PossibleValue| {
-                    let bare = PossibleValue::new(value.get_name().to_owned());
-                    about(value).map_or(bare.clone(), |about| bare.help(about))
+                    let known = value.clone();
+                    about(value).map_or(known.clone(), |about| known.help(about))
                 };
                 let described: Vec<PossibleValue> = values.iter().map(described).collect();
                 let argument = argument.help(help);
@@ -123,7 +123,9 @@ impl Table {
                 let short = format!("{help}{default}{list}");
                 let described: Vec<String> = values
                     .iter()
-                    .filter_map(|value| Some(format!("\n- {}：{}", value.get_name(), about(value)?)))
+                    .filter_map(|value| {
+                        Some(format!("\n- {}：{}", value.get_name(), about(value)?))
+                    })
                     .collect();
                 let argument = argument.hide_default_value(true).hide_possible_values(true);
                 match described.is_empty() {
@@ -175,4 +177,82 @@ fn template(command: &Command) -> String {
         template += "\n\n选项：\n{options}";
     }
     template + "{after-help}"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Arguments;
+
+    /// The keys of a command, its arguments and their values, without those of hidden commands.
+    fn keys(command: &Command, path: &str, keys: &mut BTreeSet<String>) {
+        keys.insert(path.to_owned());
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let name = name(argument);
+            keys.insert(format!("{path} {name}"));
+            let values = argument.get_possible_values();
+            let described = values.iter().filter(|value| value.get_help().is_some());
+            keys.extend(described.map(|value| format!("{path} {name}={}", value.get_name())));
+        }
+        let subs = command.get_subcommands();
+        for sub in subs.filter(|sub| !sub.is_hide_set() && sub.get_name() != HELP) {
+            let below = if path == ROOT { String::new() } else { format!("{path} ") };
+            self::keys(sub, &format!("{below}{}", sub.get_name()), keys);
+        }
+    }
+
+    /// The row of the table that gives the words of a key.
+    fn row<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
+        let shared = key.rfind(" -").or_else(|| key.rfind(" <"));
+        let shared = shared.and_then(|at| key.get(at..)).map(|name| format!("*{name}"));
+        let rows = |key: &str| table.0.keys().find(|row| **row == key).copied();
+        rows(key).or_else(|| rows(&shared?))
+    }
+
+    #[test]
+    fn every_command_argument_and_value_has_chinese_words() {
+        let table = Table::read();
+        assert_eq!(table.0.len(), TABLE.lines().count(), "a line without ` = `, or a key twice");
+        let mut all = BTreeSet::from([AFTER.to_owned(), HELP.to_owned()]);
+        keys(&built(Arguments::command()), ROOT, &mut all);
+        let missing: Vec<&String> = all.iter().filter(|key| row(&table, key).is_none()).collect();
+        assert!(missing.is_empty(), "without Chinese words: {missing:#?}");
+        let used: BTreeSet<&str> = all.iter().filter_map(|key| row(&table, key)).collect();
+        let stale: Vec<_> = table.0.keys().filter(|key| !used.contains(**key)).collect();
+        assert!(stale.is_empty(), "of no argument: {stale:#?}");
+        for (key, words) in &table.0 {
+            let is_chinese = words.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+            assert!(
+                is_chinese && !words.ends_with('。') || *key == ROOT || *key == AFTER,
+                "{key}: {words}"
+            );
+        }
+    }
+
+    /// The help of a command and of all below it. Only the first one has the global options.
+    fn help(command: &mut Command, all: &mut String) {
+        all.push_str("\n════════\n");
+        let is_root = command.get_name() == ROOT;
+        let hide = |argument: Arg| {
+            let is_shared = argument.is_global_set() || argument.get_id() == HELP;
+            if is_shared && !is_root { argument.hide(true) } else { argument }
+        };
+        let shown = command.clone().mut_args(hide).render_long_help().to_string();
+        all.push_str(shown.trim_end());
+        let subs = command.get_subcommands_mut();
+        for sub in subs.filter(|sub| !sub.is_hide_set() && sub.get_name() != HELP) {
+            help(sub, all);
+        }
+    }
+
+    #[test]
+    fn chinese_help() {
+        let mut all = String::new();
+        help(&mut parser(Arguments::command().term_width(100)), &mut all);
+        insta::assert_snapshot!(all);
+    }
 }

@@ -21,10 +21,9 @@ pub(super) enum BadValue {
 impl InWords for BadValue {
     fn words(&self) -> Words {
         match self {
-            Self::Dollars => Words::new(
-                "give an amount in US dollars, at least 0",
-                "请给出不小于 0 的美元金额",
-            ),
+            Self::Dollars => {
+                Words::new("give an amount in US dollars, at least 0", "请给出不小于 0 的美元金额")
+            }
             Self::YesOrNo => Words::new("give yes or no", "请给出 yes 或 no"),
             Self::Time => Words::new(
                 "give a number and m, h or d, such as 30m, 12h, 7d",

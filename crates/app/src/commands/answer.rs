@@ -1,10 +1,9 @@
-//! `ask` and `search`: what the base is for.
+//! Runs `ask` and `search`.
 
 use std::path::Path;
 
-use anyhow::Context;
 use pikerag_engine::knowledge::WrittenBy;
-use pikerag_engine::narrate::{Language, score_parts};
+use pikerag_engine::narrate::score_parts;
 use pikerag_engine::{
     AskRequest, AskResponse, EngineError, Recorded, SearchRequest, Session, svg_chart,
 };
@@ -13,11 +12,12 @@ use serde_json::json;
 use super::choose;
 use crate::cli::{Ask, Search};
 use crate::exit;
-use crate::output::{note, say, say_json, tell_notice};
+use crate::failure::Failure;
+use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render;
 
-pub(crate) async fn ask(session: &Session, json: bool, arguments: &Ask) -> anyhow::Result<u8> {
+pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) =
         (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
@@ -25,57 +25,62 @@ pub(crate) async fn ask(session: &Session, json: bool, arguments: &Ask) -> anyho
     let request = AskRequest { question, method, class, level, filter, ..AskRequest::default() };
     let response = pikerag_engine::ask(session, &request).await?;
     if let Some(path) = &arguments.chart {
-        draw(path, &response)?;
+        draw(path, &response, output)?;
     }
-    let told = match (arguments.trace, arguments.quiet) {
-        (true, _) => Told::Reasoning,
-        (_, true) => Told::Answer,
-        _ => Told::Usual,
+    let detail = match (arguments.trace, arguments.quiet) {
+        (true, _) => Detail::Reasoning,
+        (_, true) => Detail::Answer,
+        _ => Detail::Usual,
     };
     let worked = response.result.as_ref().ok().and_then(|answer| answer.worked.as_deref());
     let refusal = worked.and_then(|worked| worked.refusal.clone());
-    let code = conclude(session, json, told, response)?;
-    let offers = !json && told != Told::Answer;
+    let code = conclude(session, output, detail, response)?;
+    let offers = !output.json && detail != Detail::Answer;
     match refusal.filter(|_| offers) {
-        Some(refusal) if choose::offer(session, &refusal).await? => Ok(0),
+        Some(refusal) if choose::offer(session, &refusal, output).await? => Ok(0),
         _ => Ok(code),
     }
 }
 
-/// Writes the chart of an answer, where there is anything to draw.
-fn draw(path: &Path, response: &AskResponse) -> anyhow::Result<()> {
+/// Writes the chart of an answer, if it has figures.
+fn draw(path: &Path, response: &AskResponse, output: Output) -> anyhow::Result<()> {
     let worked = response.result.as_ref().ok().and_then(|answer| answer.worked.as_deref());
     match worked.and_then(|worked| svg_chart(&response.run.question.text, worked)) {
         Some(svg) => {
             std::fs::write(path, svg)
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-            note(&format!("drawn to {}", path.display()));
+                .map_err(|error| Failure::NotWritten(path.to_owned()).of(error))?;
+            let path = path.display();
+            output.note(format!("the chart is in {path}"), format!("图表已写入 {path}"));
         }
-        None => note("there are no figures to draw, and no file was written"),
+        None => output.note(
+            "there are no figures to draw, and no file was written",
+            "没有可绘制的数字，未写文件",
+        ),
     }
     Ok(())
 }
 
-/// How much is told of a run.
+/// The parts of a run that are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Detail {
     /// The answer with its citations.
     Answer,
-    /// And where the run is kept.
+    /// Also the name of the run.
     Usual,
-    /// And, first, what was looked for, found and chosen.
+    /// Also the reasoning, before the answer.
     Reasoning,
 }
 
-/// Tells what came of a run.
+/// Shows the result of a run.
 pub(super) fn conclude(
     session: &Session,
-    json: bool,
-    told: Told,
+    output: Output,
+    detail: Detail,
     response: AskResponse,
 ) -> anyhow::Result<u8> {
+    let Output { json, language } = output;
     for notice in &response.notices {
-        tell_notice(notice);
+        output.notice(notice);
     }
     if json && response.result.is_ok() {
         say_json(&json!(response))?;
@@ -85,28 +90,33 @@ pub(super) fn conclude(
         Ok(answer) => answer,
         Err(error) if !is_kept => return Err(EngineError::from(error).into()),
         Err(error) => {
-            note(&format!(
-                "the run {} keeps what happened and what it cost: {}; `pikerag runs show {}`",
-                run.id,
-                render::spent(&run.cost.spent),
-                run.id
-            ));
+            let (id, spent) = (run.id, render::spent(&run.cost.spent, language));
+            output.note(
+                format!(
+                    "the run {id} holds the events and the cost: {spent}; `pikerag runs show {id}`"
+                ),
+                format!("运行 {id} 保留了事件与费用：{spent}；`pikerag runs show {id}`"),
+            );
             return Err(EngineError::from(error).into());
         }
     };
     if !json {
-        if told == Told::Reasoning {
-            say(render::reasoning(&events).trim_end());
+        if detail == Detail::Reasoning {
+            say(render::reasoning(&events, language).trim_end());
         }
-        say(render::conclusion(&answer, &run.cost.spent).trim_end());
-        if let Some(line) = render::paid(&session.cost()) {
+        say(render::conclusion(&answer, &run.cost.spent, language).trim_end());
+        if let Some(line) = render::paid(&session.cost(), language) {
             say(&line);
         }
-        if told != Told::Answer && is_kept {
-            note(&format!("kept as run {0}; `pikerag runs show {0}` has its reasoning", run.id));
+        if detail != Detail::Answer && is_kept {
+            let id = run.id;
+            output.note(
+                format!("kept as run {id}; `pikerag runs show {id}` shows its reasoning"),
+                format!("已保留为运行 {id}；`pikerag runs show {id}` 显示其推理过程"),
+            );
         }
     }
-    // Neither needs passages.
+    // Neither kind of answer needs passages.
     let is_worked_out =
         matches!(answer.written_by, WrittenBy::Reckoning | WrittenBy::Person { .. });
     let is_answered = !answer.refused && (is_worked_out || !answer.context.chunks.is_empty());
@@ -115,7 +125,7 @@ pub(super) fn conclude(
 
 pub(crate) async fn search(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Search,
 ) -> anyhow::Result<u8> {
     let request = SearchRequest {
@@ -128,13 +138,14 @@ pub(crate) async fn search(
     };
     let response = pikerag_engine::search(session, &request).await?;
     for notice in &response.notices {
-        tell_notice(notice);
+        output.notice(notice);
     }
+    let Output { json, language } = output;
     if json {
         return say_json(&json!(response.hits));
     }
     if response.hits.is_empty() {
-        note("nothing was found");
+        output.note("nothing was found", "没有找到");
     }
     for (place, hit) in response.hits.iter().enumerate() {
         let chunk = &hit.chunk;
@@ -143,12 +154,12 @@ pub(crate) async fn search(
             place + 1,
             one_line(&chunk.full_title()),
             hit.score,
-            score_parts(&hit.parts, Language::English)
+            score_parts(&hit.parts, language)
         ));
         if let Some(atom) = &hit.atom {
             say(&format!("   {}", render::short(atom, 110)));
         }
-        say(&format!("   {}", render::place(&chunk.uri, chunk.page, chunk.span)));
+        say(&format!("   {}", render::place(&chunk.uri, chunk.page, chunk.span, language)));
         say(&format!("   {}", render::short(&chunk.text, 160)));
     }
     Ok(0)

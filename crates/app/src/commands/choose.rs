@@ -1,4 +1,4 @@
-//! Offers the readings of a question over tables that was not understood for sure, and shows the rows of the chosen one.
+//! Offers the possible readings of a question over tables, and shows the rows of the chosen one.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -6,7 +6,7 @@ use pikerag_engine::knowledge::{Reason, SqlLimits};
 use pikerag_engine::{Session, SqlRequest};
 
 use super::tables::lines;
-use crate::output::{note, say};
+use crate::output::{Output, note, say};
 use crate::plain::one_line;
 
 /// Between the statements of one reading, each of which gives one of its figures.
@@ -15,20 +15,27 @@ const NEXT: &str = "; SELECT ";
 /// A reading in words, with its statements.
 type Offered<'a> = (&'a str, &'a str);
 
-/// Asks which reading is meant, where a person sits at the terminal, and shows what it gives; whether one was chosen.
+/// Asks on a terminal for the intended reading and shows its rows; whether one was chosen.
 ///
 /// # Errors
 /// The base cannot be read.
-pub(super) async fn offer(session: &Session, refusal: &Reason) -> anyhow::Result<bool> {
+pub(super) async fn offer(
+    session: &Session,
+    refusal: &Reason,
+    output: Output,
+) -> anyhow::Result<bool> {
     let offered = offered(refusal);
-    let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if offered.is_empty() || !is_seen {
+    let is_interactive = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if offered.is_empty() || !is_interactive {
         return Ok(false);
     }
     for (number, (reading, _)) in (1..).zip(&offered) {
         note(&format!("{number}  {}", one_line(reading)));
     }
-    note("Which one is meant? Type its number, or press Enter for none.");
+    output.note(
+        "Which reading is intended? Type its number, or press Enter for none.",
+        "指的是哪一种？请输入编号；都不是则按 Enter。",
+    );
     let Some((_, statements)) = chosen(&offered, std::io::stdin().lock())? else {
         return Ok(false);
     };

@@ -1,18 +1,18 @@
-//! `classify`: which kind of question is it, and why?
+//! Runs `classify`: shows the class of a question and the reasons.
 
 use pikerag_engine::knowledge::TaskClass;
-use pikerag_engine::narrate::{InWords, Language};
+use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::{ClassifiedQuestion, ClassifyRequest, Session};
 use serde_json::json;
 
 use crate::cli::Classify;
-use crate::output::{say, say_json, tell_notice};
+use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::short;
 
 pub(crate) async fn classify(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Classify,
 ) -> anyhow::Result<u8> {
     let request = ClassifyRequest {
@@ -23,49 +23,62 @@ pub(crate) async fn classify(
     };
     let response = pikerag_engine::classify(session, &request).await?;
     for notice in &response.notices {
-        tell_notice(notice);
+        output.notice(notice);
     }
+    let Output { json, language } = output;
     if json {
         return say_json(&json!(response.questions));
     }
-    for told in &response.questions {
-        let wrong = told.label.filter(|label| *label != told.class);
-        let wrong = wrong.map_or_else(String::new, |label| format!("  ✗ labelled {label}"));
-        let (class, level, by) = (told.class, told.level, told.by.in_words(Language::English));
-        say(&format!("{class} ({level}, by {by}){wrong}  {}", short(&told.question, 100)));
+    for found in &response.questions {
+        let label = found.label.filter(|label| *label != found.class);
+        let (wrong, mistaken) = label.map_or_else(Default::default, |label| {
+            (format!("  ✗ labelled {label}"), format!("  ✗ 标注为{}", label.words().chinese))
+        });
+        let (class, level, by) = (found.class.words(), found.level, found.by.words());
+        let question = short(&found.question, 100);
+        output.say(
+            format!("{} ({level}, by {}){wrong}  {question}", class.english, by.english),
+            format!("{}（{level}，由{}判断）{mistaken}  {question}", class.chinese, by.chinese),
+        );
         if response.questions.len() == 1 {
-            for reason in &told.reasons {
-                say(&format!("  {}", one_line(&reason.in_words(Language::English))));
+            for reason in &found.reasons {
+                say(&format!("  {}", one_line(&reason.in_words(language))));
             }
         }
     }
-    for line in score(&response.questions) {
+    for line in score(&response.questions, language) {
         say(&line);
     }
     Ok(0)
 }
 
-/// How often the class was right, where there are labels: of all, of those kept apart, and by class.
-fn score(questions: &[ClassifiedQuestion]) -> Vec<String> {
+/// The share of right classes among the labelled questions: of all, of the held-out ones, and by class.
+fn score(questions: &[ClassifiedQuestion], language: Language) -> Vec<String> {
     let labelled: Vec<&ClassifiedQuestion> =
-        questions.iter().filter(|told| told.label.is_some()).collect();
+        questions.iter().filter(|found| found.label.is_some()).collect();
     if labelled.is_empty() {
         return Vec::new();
     }
     let line = |name: &str, of: &dyn Fn(&&&ClassifiedQuestion) -> bool| {
         let all: Vec<_> = labelled.iter().filter(of).collect();
-        let right = all.iter().filter(|told| told.label == Some(told.class)).count();
+        let right = all.iter().filter(|found| found.label == Some(found.class)).count();
         let share = 100.0 * right as f64 / all.len().max(1) as f64;
-        (!all.is_empty())
-            .then(|| format!("{name:<14} {right:>4} of {:>4}  {share:>5.1} %", all.len()))
+        (!all.is_empty()).then(|| {
+            let of = language.either("of", "/");
+            format!("{name:<14} {right:>4} {of} {:>4}  {share:>5.1} %", all.len())
+        })
     };
     let mut lines = vec![String::new()];
-    lines.extend(line("all", &|_| true));
-    lines.extend(line("kept apart", &|told| told.apart));
+    lines.extend(line(language.either("all", "全部"), &|_| true));
+    lines.extend(line(language.either("held out", "留出"), &|found| found.apart));
     for &class in TaskClass::ALL {
-        lines.extend(line(class.as_str(), &|told| told.label == Some(class)));
+        lines.extend(line(&class.in_words(language), &|found| found.label == Some(class)));
     }
-    let calls: usize = labelled.iter().map(|told| told.calls).sum();
-    lines.push(format!("{:<14} {calls:>4} calls", "models"));
+    let calls: usize = labelled.iter().map(|found| found.calls).sum();
+    let words = Words::new(
+        format!("{:<14} {calls:>4} calls", "models"),
+        format!("{:<14} {calls:>4} 次调用", "模型"),
+    );
+    lines.push(words.of(language));
     lines
 }

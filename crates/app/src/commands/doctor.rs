@@ -1,34 +1,38 @@
-//! `doctor`: is all in place? Each line says what was looked at, and what to do where it is not.
+//! Runs `doctor`: a line for each check, with the advice where a check fails.
 
 use pikerag_engine::Session;
+use pikerag_engine::narrate::{InWords, Language};
 use serde::Serialize;
 
 use crate::advice;
 use crate::exit;
-use crate::output::{say, say_json};
+use crate::output::{Output, say, say_json};
 
 #[derive(Serialize)]
 struct Finding {
-    what: &'static str,
+    what: String,
     fine: bool,
     says: String,
 }
 
-pub(crate) async fn doctor(session: &Session, json: bool) -> anyhow::Result<u8> {
+pub(crate) async fn doctor(session: &Session, output: Output) -> anyhow::Result<u8> {
     let found = pikerag_engine::doctor(session).await;
+    let Output { json, language } = output;
+    let shown = if json { Language::English } else { language };
     let findings: Vec<Finding> = found
         .into_iter()
         .map(|finding| Finding {
-            what: finding.check.name(),
+            what: finding.check.in_words(shown),
             fine: finding.fine,
-            says: advice::finding(finding),
+            says: advice::finding(&finding, shown),
         })
         .collect();
     if json {
         say_json(&findings)?;
     } else {
         for Finding { what, fine, says } in &findings {
-            say(&format!("{} {what}: {says}", if *fine { "✓" } else { "✗" }));
+            let colon = language.either(": ", "：");
+            say(&format!("{} {what}{colon}{says}", if *fine { "✓" } else { "✗" }));
         }
     }
     Ok(if findings.iter().all(|finding| finding.fine) { 0 } else { exit::FAILED })

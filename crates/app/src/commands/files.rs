@@ -1,76 +1,110 @@
-//! `files`: which files the base is made of; and what `index` and `status` say of files that are not seen.
+//! Runs `files`, and shows missing and equal files for `index` and `status`.
 
-use pikerag_engine::{OnDisk, Session, Unseen};
+use pikerag_engine::narrate::Words;
+use pikerag_engine::{OnDisk, Session, Unseen, chinese_chain};
 
-use crate::output::{note, say, say_json};
+use crate::output::{Output, say, say_json};
 use crate::plain::{one_line, shell_word};
 use crate::render::count;
 
-/// Files that are named one by one.
+/// The largest number of files that are listed.
 const LISTED: usize = 20;
 
-pub(crate) async fn files(session: &Session, json: bool) -> anyhow::Result<u8> {
+pub(crate) async fn files(session: &Session, output: Output) -> anyhow::Result<u8> {
     let response = pikerag_engine::files(session).await?;
+    let Output { json, language } = output;
     if json {
         return say_json(&response);
     }
     for file in &response.files {
-        let mut line = format!(
-            "{}: {}, {}",
-            one_line(&file.name),
-            count(file.documents, "document"),
-            count(file.chunks, "chunk")
-        );
-        match file.on_disk {
-            OnDisk::There => {}
-            OnDisk::Gone => line += "; gone from disk",
-            OnDisk::Unclear => line += "; not seen",
-        }
+        let (name, documents, chunks) = (one_line(&file.name), file.documents, file.chunks);
+        let mut line = Words::new(
+            format!("{name}: {}, {}", count(documents, "document"), count(chunks, "chunk")),
+            format!("{name}：{documents} 个文档，{chunks} 个文本块"),
+        )
+        .of(language);
+        line += match file.on_disk {
+            OnDisk::There => "",
+            OnDisk::Gone => language.either("; missing on disk", "；磁盘上已不存在"),
+            OnDisk::Unclear => language.either("; not found", "；未能找到"),
+        };
         if !file.same_as.is_empty() {
-            line.push_str("; the same as ");
-            line.push_str(&one_line(&file.same_as.join(", ")));
+            line += language.either("; same content as ", "；内容与此相同：");
+            line += &one_line(&file.same_as.join(", "));
         }
         say(&line);
     }
-    note(&format!("names count from {}", response.root.display()));
+    let root = response.root.display();
+    output.note(format!("paths are relative to {root}"), format!("路径相对于 {root}"));
     Ok(0)
 }
 
-/// Says which files are gone that the base still answers from.
-pub(super) fn tell_gone(gone: &[String]) {
+/// Lists files of the base that no longer exist on disk.
+pub(super) fn show_gone(gone: &[String], output: Output) {
     for path in gone.iter().take(LISTED) {
-        note(&format!("gone from disk: {}", one_line(path)));
+        let path = one_line(path);
+        output.note(format!("missing on disk: {path}"), format!("磁盘上已不存在：{path}"));
     }
-    if let Some(more) = gone.len().checked_sub(LISTED + 1) {
-        note(&format!("… and {} (all with --json)", count(more + 1, "more file")));
+    if let Some(more) = gone.len().checked_sub(LISTED) {
+        show_more(more, output, |more| {
+            Words::new(count(more, "more file"), format!("{more} 个文件"))
+        });
     }
     if !gone.is_empty() {
-        note(&format!(
-            "the base still answers from {} gone from disk; `pikerag index --prune FOLDER` or `pikerag delete PATH` removes them",
-            count(gone.len(), "file")
-        ));
+        let n = gone.len();
+        output.note(
+            format!(
+                "the base still contains {} missing on disk; `pikerag index --prune FOLDER` or `pikerag delete PATH` \
+                 removes them",
+                count(n, "file")
+            ),
+            format!(
+                "知识库仍含有磁盘上已不存在的 {n} 个文件；用 `pikerag index --prune FOLDER` 或 `pikerag delete PATH` 移除"
+            ),
+        );
     }
 }
 
-/// Says which names have the same content.
-pub(super) fn tell_same(same: &[Vec<String>]) {
+/// Prints the number of entries beyond those that are listed, if there are any.
+pub(super) fn show_more(more: usize, output: Output, words: impl Fn(usize) -> Words) {
+    if 0 < more {
+        let Words { english, chinese } = words(more);
+        output.note(
+            format!("… and {english} (--json lists all)"),
+            format!("……另有 {chinese}（--json 列出全部）"),
+        );
+    }
+}
+
+/// Lists names with the same content.
+pub(super) fn show_same(same: &[Vec<String>], output: Output) {
     for names in same.iter().take(LISTED) {
-        say(&format!("  the same content: {}", one_line(&names.join(", "))));
+        let names = one_line(&names.join(", ")).into_owned();
+        output.say(format!("  same content: {names}"), format!("  内容相同：{names}"));
     }
-    if let Some(more) = same.len().checked_sub(LISTED + 1) {
-        say(&format!("  … and {} more times (all with --json)", more + 1));
+    if let Some(more @ 1..) = same.len().checked_sub(LISTED) {
+        output.say(
+            format!("  … and {more} more (--json lists all)"),
+            format!("  ……另有 {more} 组（--json 列出全部）"),
+        );
     }
 }
 
-/// Says which folders do not tell whether their files are gone.
-pub(super) fn tell_unseen(unseen: &[Unseen]) {
+/// Lists folders whose files may or may not exist.
+pub(super) fn show_unseen(unseen: &[Unseen], output: Output) {
     for Unseen { folder, files, why } in unseen {
         let folder = folder.display().to_string();
-        note(&format!(
-            "not seen: {} in {}: {why}; kept, `pikerag delete {}` removes them",
-            count(*files, "file"),
-            one_line(&folder),
-            one_line(&shell_word(&folder)),
-        ));
+        let (name, word) = (one_line(&folder), shell_word(&folder));
+        let word = one_line(&word);
+        output.note(
+            format!(
+                "not found: {} in {name}: {why}; kept, `pikerag delete {word}` removes them",
+                count(*files, "file")
+            ),
+            format!(
+                "未能找到：{name} 中的 {files} 个文件：{}；仍保留，用 `pikerag delete {word}` 移除",
+                chinese_chain(why)
+            ),
+        );
     }
 }

@@ -1,35 +1,40 @@
-//! `index` and `estimate`: what goes into the base.
+//! Runs `index` and `estimate`.
 
 use pikerag_engine::knowledge::Problem;
+use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{IndexResponse, Session};
 
-use super::feedback::tell_stale_answers;
-use super::files::{tell_gone, tell_unseen};
+use super::feedback::show_stale_answers;
+use super::files::{show_gone, show_more, show_unseen};
 use crate::advice;
 use crate::cli::{Estimate, Index};
 use crate::exit;
-use crate::output::{Bar, note, say, say_json, tell_notice};
+use crate::output::{Bar, Output, note, say, say_json};
 use crate::plain::one_line;
 use crate::render::{self, count};
 
-/// Problems and failures that are listed one by one.
+/// The largest number of problems that are listed.
 const LISTED: usize = 20;
 
-pub(crate) async fn index(session: &Session, json: bool, arguments: &Index) -> anyhow::Result<u8> {
-    let bar = Bar::new(json);
+pub(crate) async fn index(
+    session: &Session,
+    output: Output,
+    arguments: &Index,
+) -> anyhow::Result<u8> {
+    let bar = Bar::new(output);
     let watch = |progress| bar.watch(progress);
     let response = pikerag_engine::index(session, &arguments.request(&watch)).await?;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else {
-        tell(&response);
+        show(&response, output);
     }
-    if arguments.prune && !json {
-        tell_unseen(&response.unseen);
+    if arguments.prune && !output.json {
+        show_unseen(&response.unseen, output);
     }
     let report = &response.report;
-    // Whether what is not seen is gone, nobody knows: that was asked for, and is not done.
+    // A file in a folder that cannot be read may still exist, so pruning is not complete.
     let is_pruned = !arguments.prune || response.unseen.is_empty();
     Ok(match report.is_whole() && is_pruned {
         true => 0,
@@ -38,38 +43,54 @@ pub(crate) async fn index(session: &Session, json: bool, arguments: &Index) -> a
     })
 }
 
-/// What models and rules made besides atoms.
-fn tell_made(report: &IndexReport) {
-    if report.records + report.unread_records > 0 {
-        say(&format!(
-            "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
-            count(report.records, "record"),
-            count(report.untyped_values, "value"),
-            count(report.invented_values, "value"),
-            count(report.unread_records, "reply"),
-        ));
+/// Shows the results of models and rules besides atoms.
+fn show_made(report: &IndexReport, output: Output) {
+    let IndexReport { records, unread_records, untyped_values, invented_values, .. } = report;
+    if records + unread_records > 0 {
+        output.say(
+            format!(
+                "{} read; {} kept untyped; {} of the model not in the text, dropped; {} unreadable",
+                count(*records, "record"),
+                count(*untyped_values, "value"),
+                count(*invented_values, "value"),
+                count(*unread_records, "reply"),
+            ),
+            format!(
+                "读取 {records} 条记录；{untyped_values} 个值未能确定类型，按原样保留；{invented_values} 个模型给出的值不在文本中，已舍去；\
+                 {unread_records} 个回复无法解析"
+            ),
+        );
     }
-    if report.extracted + report.reports + report.summaries > 0 {
-        say(&format!(
-            "entities of {} found; {} and {} written",
-            count(report.extracted, "chunk"),
-            count(report.reports, "report"),
-            count(report.summaries, "summary"),
-        ));
+    let IndexReport { extracted, reports, summaries, described, tags, tagged, .. } = report;
+    if extracted + reports + summaries > 0 {
+        output.say(
+            format!(
+                "entities of {} found; {} and {} written",
+                count(*extracted, "chunk"),
+                count(*reports, "report"),
+                count(*summaries, "summary"),
+            ),
+            format!(
+                "从 {extracted} 个文本块提取实体；写出 {reports} 份社区报告和 {summaries} 份摘要"
+            ),
+        );
     }
-    if report.described > 0 {
-        say(&format!(
-            "{} described or summed up",
-            count(report.described, "table, figure or document")
-        ));
+    if *described > 0 {
+        output.say(
+            format!("{} described or summarized", count(*described, "table, figure or document")),
+            format!("描述或概括 {described} 个表、图片或文档"),
+        );
     }
-    if report.tagged > 0 {
-        say(&format!("{} in {}", count(report.tags, "tag"), count(report.tagged, "chunk")));
+    if *tagged > 0 {
+        output.say(
+            format!("{} in {}", count(*tags, "tag"), count(*tagged, "chunk")),
+            format!("{tagged} 个文本块中有 {tags} 个标签"),
+        );
     }
 }
 
-fn tell(response: &IndexResponse) {
-    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
+/// Shows files that were not read, and returns the numbers of read files, unchanged files and new chunks.
+fn show_files(report: &IndexReport, output: Output) -> (usize, usize, usize) {
     let (mut stored, mut unchanged, mut chunks) = (0, 0, 0);
     for (path, outcome) in &report.files {
         match outcome {
@@ -79,120 +100,178 @@ fn tell(response: &IndexResponse) {
             }
             Outcome::Unchanged => unchanged += 1,
             Outcome::Waiting { reason } => {
-                note(&format!("waits: {}: {}", one_line(path), one_line(reason)));
+                let (path, reason) = (one_line(path), one_line(reason));
+                output
+                    .note(format!("waits: {path}: {reason}"), format!("待处理：{path}：{reason}"));
             }
             Outcome::Failed { reason } => {
-                let told = advice::file(reason);
-                note(&format!("left out: {}: {}", one_line(path), one_line(&told)));
+                let (path, reason) = (one_line(path), advice::file(reason, output.language));
+                let reason = one_line(&reason);
+                output
+                    .note(format!("left out: {path}: {reason}"), format!("略过：{path}：{reason}"));
             }
         }
     }
+    (stored, unchanged, chunks)
+}
+
+fn show(response: &IndexResponse, output: Output) {
+    let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
+    let language = output.language;
+    let (stored, unchanged, chunks) = show_files(report, output);
     for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
-        note(&format!(
-            "problem: {}{}{}: {}",
-            one_line(path),
-            if place.is_empty() { "" } else { ", " },
-            one_line(place),
-            one_line(reason),
-        ));
+        let comma = if place.is_empty() { "" } else { ", " };
+        let (path, place, reason) = (one_line(path), one_line(place), one_line(reason));
+        output.note(
+            format!("problem: {path}{comma}{place}: {reason}"),
+            format!("问题：{path}{comma}{place}：{reason}"),
+        );
     }
-    if let Some(more) = report.problems.len().checked_sub(LISTED + 1) {
-        note(&format!("… and {} (all with --json)", count(more + 1, "more problem")));
+    if let Some(more) = report.problems.len().checked_sub(LISTED) {
+        show_more(more, output, |more| {
+            Words::new(count(more, "more problem"), format!("{more} 个问题"))
+        });
     }
-    tell_unanswered(report);
+    show_unanswered(report, output);
     for path in &response.originals.too_large {
-        note(&format!(
-            "not kept as it is, too large for `index.originals_mib`: {}",
-            one_line(path)
-        ));
+        let path = one_line(path);
+        output.note(
+            format!("original not kept, too large for `index.originals_mib`: {path}"),
+            format!("未保留原始内容，超过 `index.originals_mib`：{path}"),
+        );
     }
-    tell_stale_answers(response.stale_answers);
+    show_stale_answers(response.stale_answers, output);
     for path in pruned {
-        say(&format!("removed {}: it is gone from disk", one_line(path)));
+        let path = one_line(path);
+        output.say(
+            format!("removed {path}: missing on disk"),
+            format!("已移除 {path}：磁盘上已不存在"),
+        );
     }
     for (old, new) in &report.moved {
-        say(&format!("removed {}: it is called {} now", one_line(old), one_line(new)));
+        let (old, new) = (one_line(old), one_line(new));
+        output.say(
+            format!("removed {old}: renamed to {new}"),
+            format!("已移除 {old}：已改名为 {new}"),
+        );
     }
-    tell_gone(gone);
+    show_gone(gone, output);
     if 0 < *retried {
-        say(&format!("{} asked about again", count(*retried, "refused piece")));
+        output.say(
+            format!("{} asked about again", count(*retried, "refused piece")),
+            format!("重新请求了 {retried} 项曾被拒绝的内容"),
+        );
     }
-    say(&format!(
-        "{} read, {unchanged} unchanged, {} left out; {} new; {}, {} made",
-        count(stored, "file"),
-        report.failed_files(),
-        count(chunks, "chunk"),
-        count(report.atoms, "atom"),
-        count(report.vectors, "vector"),
-    ));
-    tell_made(report);
-    if report.undecided > 0 {
-        note(&format!(
-            "{} stayed unreadable: structure decided, or nothing was said",
-            count(report.undecided, "reply")
-        ));
-    }
-    if report.unextracted > 0 {
-        note(&format!(
-            "{} stayed unreadable: names and sentences serve instead",
-            count(report.unextracted, "reply")
-        ));
-    }
-    for lacking in &report.lacking {
-        note(&format!("left out: {}", advice::lacking(*lacking)));
-    }
-    for lacking in &report.stale {
-        note(&format!("not brought up to date: {}", advice::stale(*lacking)));
-    }
-    if report.duplicates + report.pronouns + report.unreadable > 0 {
-        say(&format!(
-            "dropped {} and {}; {} fell back to sentences",
-            count(report.duplicates, "repeated question"),
-            count(report.pronouns, "nameless question"),
-            count(report.unreadable, "chunk"),
-        ));
-    }
-    if let Some(line) = render::paid(spent) {
+    let (failed, atoms, vectors) = (report.failed_files(), report.atoms, report.vectors);
+    output.say(
+        format!(
+            "{} read, {unchanged} unchanged, {failed} left out; {} new; {}, {} made",
+            count(stored, "file"),
+            count(chunks, "chunk"),
+            count(atoms, "atom"),
+            count(vectors, "vector"),
+        ),
+        format!(
+            "读取 {stored} 个文件，{unchanged} 个未变，略过 {failed} 个；新增 {chunks} 个文本块；生成 {atoms} 个原子问题或句子、{vectors} 个向量"
+        ),
+    );
+    show_made(report, output);
+    show_unreadable(report, output);
+    if let Some(line) = render::paid(spent, language) {
         say(&line);
     }
     if let Some(reason) = &report.stopped {
-        note(&format!("stopped: {reason}"));
+        output.note(format!("stopped: {reason}"), format!("已停止：{reason}"));
     }
     if report.stopped.is_some() || report.failures > 0 {
-        note(&advice::unfinished(report));
+        note(&advice::unfinished(report, language));
     }
 }
 
-/// Calls that failed, and those that a model refused.
-fn tell_unanswered(report: &IndexReport) {
+/// Shows unreadable replies, structures that were not built, and dropped questions.
+fn show_unreadable(report: &IndexReport, output: Output) {
+    let IndexReport { undecided, unextracted, duplicates, pronouns, unreadable, .. } = report;
+    if *undecided > 0 {
+        output.note(
+            format!(
+                "{} unreadable twice: rules decided instead, or no text was written",
+                count(*undecided, "reply")
+            ),
+            format!("{undecided} 个回复两次均无法解析：改由规则决定，或未写文字"),
+        );
+    }
+    if *unextracted > 0 {
+        output.note(
+            format!(
+                "{} unreadable twice: names and sentences are used instead",
+                count(*unextracted, "reply")
+            ),
+            format!("{unextracted} 个回复两次均无法解析：改用名称与句子"),
+        );
+    }
+    for reason in &report.lacking {
+        let reason = advice::not_built(*reason, output.language);
+        output.note(format!("left out: {reason}"), format!("略过：{reason}"));
+    }
+    for reason in &report.stale {
+        let reason = advice::not_updated(*reason, output.language);
+        output.note(format!("not updated: {reason}"), format!("未更新：{reason}"));
+    }
+    if duplicates + pronouns + unreadable > 0 {
+        output.say(
+            format!(
+                "dropped {} and {}; {} fell back to sentences",
+                count(*duplicates, "repeated question"),
+                count(*pronouns, "nameless question"),
+                count(*unreadable, "chunk"),
+            ),
+            format!(
+                "舍去 {duplicates} 个重复的问题和 {pronouns} 个没有名称的问题；{unreadable} 个文本块改用句子"
+            ),
+        );
+    }
+}
+
+/// Shows calls that failed, and those that a model refused.
+fn show_unanswered(report: &IndexReport, output: Output) {
     for (chunk, reason) in &report.failed {
-        note(&format!("failed: {}: {}", one_line(chunk), one_line(reason)));
+        let (chunk, reason) = (one_line(chunk), one_line(reason));
+        output.note(format!("failed: {chunk}: {reason}"), format!("失败：{chunk}：{reason}"));
     }
     for (chunk, reason) in &report.refusals {
-        note(&format!("refused: {}: {}", one_line(chunk), one_line(reason)));
+        let (chunk, reason) = (one_line(chunk), one_line(reason));
+        output.note(format!("refused: {chunk}: {reason}"), format!("被拒绝：{chunk}：{reason}"));
     }
     if 0 < report.refused {
-        note(&format!("{} refused; {}", count(report.refused, "call"), advice::REFUSED));
+        let (n, advice) = (report.refused, advice::refused(output.language));
+        output.note(
+            format!("{} refused; {advice}", count(n, "call")),
+            format!("{n} 次调用被拒绝；{advice}"),
+        );
     }
 }
 
 pub(crate) async fn estimate(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Estimate,
 ) -> anyhow::Result<u8> {
     let response = pikerag_engine::estimate(session, &arguments.request()).await?;
     for notice in &response.notices {
-        tell_notice(notice);
+        output.notice(notice);
     }
     let estimate = &response.estimate;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else {
         for (path, reason) in &estimate.unreadable {
-            note(&format!("would be left out: {}: {}", one_line(path), advice::file(reason)));
+            let (path, reason) = (one_line(path), advice::file(reason, output.language));
+            output.note(
+                format!("would be left out: {path}: {reason}"),
+                format!("将略过：{path}：{reason}"),
+            );
         }
-        say(&render::bill(estimate, response.usd));
+        say(&render::bill(estimate, response.usd, output.language));
     }
     Ok(if estimate.unreadable.is_empty() { 0 } else { exit::INCOMPLETE })
 }

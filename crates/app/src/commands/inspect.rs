@@ -1,29 +1,31 @@
-//! `status` and `export`: what is in the base.
+//! Runs `status` and `export`.
 
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::Context;
-use pikerag_engine::knowledge::{Backlog, RefusalCause, RefusalCount, Structure};
+use pikerag_engine::knowledge::{Backlog, BaseSummary, RefusalCause, RefusalCount, Structure};
+use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Session, StatusResponse};
 
-use super::feedback::tell_stale_answers;
-use super::files::{tell_gone, tell_same, tell_unseen};
+use super::feedback::show_stale_answers;
+use super::files::{show_gone, show_same, show_unseen};
 use crate::advice;
 use crate::cli::Export;
-use crate::output::{note, say, say_json};
+use crate::failure::Failure;
+use crate::output::{Output, say_json};
 use crate::plain::{Shown, one_line};
 use crate::render::{count, short};
+use crate::words;
 
-/// An embedder as people know it, without what tells its endpoints apart.
+/// The name of an embedder without the mark of its endpoint.
 fn model(embedder: &str) -> &str {
     embedder.rsplit_once('#').map_or(embedder, |(model, _)| model)
 }
 
-pub(crate) async fn status(session: &Session, json: bool) -> anyhow::Result<u8> {
+pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<u8> {
     let response = pikerag_engine::status(session).await?;
-    if json {
+    if output.json {
         return say_json(&response);
     }
     let StatusResponse {
@@ -41,75 +43,111 @@ pub(crate) async fn status(session: &Session, json: bool) -> anyhow::Result<u8> 
         verified,
         stale_answers,
     } = response;
-    say(&format!("knowledge base in {}, of files in {}", base.display(), root.display()));
-    say(&format!(
-        "  {}, {}, {}, {}",
-        count(summary.files, "file"),
-        count(summary.sources, "document"),
-        count(summary.sections, "section"),
-        count(summary.chunks, "chunk")
-    ));
-    say(&format!(
-        "  {}, {}",
-        count(summary.questions, "atomic question"),
-        count(summary.sentences, "sentence")
-    ));
-    if summary.statements + summary.records > 0 {
-        say(&format!(
-            "  {}, {}",
-            count(summary.statements, "atomic statement"),
-            count(summary.records, "record")
-        ));
-    }
-    if summary.entities + summary.summaries > 0 {
-        say(&format!(
-            "  {}, {}, {} with {}; {}",
-            count(summary.entities, "entity"),
-            count(summary.relations, "relation"),
-            count(summary.communities, "community"),
-            count(summary.reports, "report"),
-            count(summary.summaries, "summary")
-        ));
-    }
-    if summary.tags > 0 {
-        say(&format!("  {}", count(summary.tags, "tag")));
-    }
+    let (base, root) = (base.display(), root.display());
+    output.say(
+        format!("knowledge base in {base}, of files in {root}"),
+        format!("知识库在 {base}，文件在 {root}"),
+    );
+    show_counts(&summary, output);
     if let Some(reason) = &no_embedder {
-        note(&format!("the embedder cannot be used: {reason}; see `pikerag doctor`"));
+        output.note(
+            format!("the embedder cannot be used: {reason}; see `pikerag doctor`"),
+            format!("嵌入模型无法使用：{reason}；见 `pikerag doctor`"),
+        );
     }
     let made_by = match (&summary.embedder, embedder) {
-        (Some(made_by), _) => model(made_by).to_owned(),
-        (None, Some(embedder)) => format!("{} makes them", model(&embedder)),
-        (None, None) => "no embedder: words alone".to_owned(),
+        (Some(made_by), _) => Words::new(model(made_by), model(made_by)),
+        (None, Some(embedder)) => {
+            let model = model(&embedder);
+            Words::new(format!("{model} makes them"), format!("由 {model} 生成"))
+        }
+        (None, None) => Words::new("no embedder: words alone", "没有嵌入模型：只按词检索"),
     };
-    say(&format!("  {} ({made_by})", count(summary.vectors, "vector")));
-    say(&format!(
-        "  {} on record, {} + {} tokens",
-        count(summary.calls, "model call"),
-        summary.usage.prompt_tokens,
-        summary.usage.completion_tokens
-    ));
+    let (vectors, calls, usage) = (summary.vectors, summary.calls, &summary.usage);
+    output.say(
+        format!("  {} ({})", count(vectors, "vector"), made_by.english),
+        format!("  {vectors} 个向量（{}）", made_by.chinese),
+    );
+    let (prompt, reply) = (usage.prompt_tokens, usage.completion_tokens);
+    output.say(
+        format!("  {} in the ledger, {prompt} + {reply} tokens", count(calls, "model call")),
+        format!("  调用账本中有 {calls} 次模型调用，{prompt} + {reply} 个 Token"),
+    );
     if originals.files + originals.without > 0 {
-        say(&format!(
-            "  {} kept as they were read, {:.1} MiB; {} not",
-            count(originals.files, "file"),
-            originals.bytes as f64 / f64::from(1 << 20),
-            originals.without
-        ));
+        let (kept, without) = (originals.files, originals.without);
+        let mib = originals.bytes as f64 / f64::from(1 << 20);
+        output.say(
+            format!("  originals of {} kept, {mib:.1} MiB; {without} not", count(kept, "file")),
+            format!("  保留了 {kept} 个文件的原始内容，{mib:.1} MiB；{without} 个没有保留"),
+        );
     }
     if 0 < verified {
-        say(&format!("  {}", count(verified, "verified answer")));
+        output.say(
+            format!("  {}", count(verified, "verified answer")),
+            format!("  {verified} 条人工核实的问答"),
+        );
     }
-    tell_stale_answers(stale_answers);
-    tell_open(&waiting, &summary.refused, &stale);
-    tell_same(&same);
-    tell_gone(&gone);
-    tell_unseen(&unseen);
+    show_stale_answers(stale_answers, output);
+    show_pending(&waiting, &summary.refused, &stale, output);
+    show_same(&same, output);
+    show_gone(&gone, output);
+    show_unseen(&unseen, output);
     Ok(0)
 }
 
-/// What the next run of indexing would do, and what models refused.
-fn tell_open(waiting: &[Backlog], refused: &[RefusalCount], stale: &[Structure]) {
+/// Shows the number of nodes of each kind.
+fn show_counts(summary: &BaseSummary, output: Output) {
+    let BaseSummary { files, sources, sections, chunks, questions, sentences, .. } = summary;
+    output.say(
+        format!(
+            "  {}, {}, {}, {}",
+            count(*files, "file"),
+            count(*sources, "document"),
+            count(*sections, "section"),
+            count(*chunks, "chunk")
+        ),
+        format!("  {files} 个文件，{sources} 个文档，{sections} 个章节，{chunks} 个文本块"),
+    );
+    output.say(
+        format!("  {}, {}", count(*questions, "atomic question"), count(*sentences, "sentence")),
+        format!("  {questions} 个原子问题，{sentences} 个句子"),
+    );
+    let BaseSummary { statements, records, entities, relations, summaries, .. } = summary;
+    if statements + records > 0 {
+        output.say(
+            format!("  {}, {}", count(*statements, "atomic statement"), count(*records, "record")),
+            format!("  {statements} 个原子陈述，{records} 条记录"),
+        );
+    }
+    let BaseSummary { communities, reports, tags, .. } = summary;
+    if entities + summaries > 0 {
+        output.say(
+            format!(
+                "  {}, {}, {} with {}; {}",
+                count(*entities, "entity"),
+                count(*relations, "relation"),
+                count(*communities, "community"),
+                count(*reports, "report"),
+                count(*summaries, "summary")
+            ),
+            format!(
+                "  {entities} 个实体，{relations} 个关系，{communities} 个社区及 {reports} 份社区报告；{summaries} 份摘要"
+            ),
+        );
+    }
+    if *tags > 0 {
+        output.say(format!("  {}", count(*tags, "tag")), format!("  {tags} 个标签"));
+    }
+}
+
+/// Shows the work of the next run of indexing, and refused requests.
+fn show_pending(
+    waiting: &[Backlog],
+    refused: &[RefusalCount],
+    stale: &[Structure],
+    output: Output,
+) {
+    let (language, advice) = (output.language, advice::refused(output.language));
     for Backlog { stage, count: left } in waiting {
         let what = match stage.as_str() {
             "vectors" => "text",
@@ -117,28 +155,38 @@ fn tell_open(waiting: &[Backlog], refused: &[RefusalCount], stale: &[Structure])
             _ => "chunk",
         };
         let wait = if *left == 1 { "waits" } else { "wait" };
-        say(&format!("  {} {wait} for {stage}", count(*left, what)));
+        output.say(
+            format!("  {} {wait} for {stage}", count(*left, what)),
+            format!("  待处理 {left} 项：{}", words::stage(stage, language)),
+        );
     }
     for refused in refused {
-        let was = match refused.cause {
-            RefusalCause::Refused => "refused",
-            RefusalCause::Unreadable => "answered unreadably",
+        let (was, chinese) = match refused.cause {
+            RefusalCause::Refused => ("refused", "被拒绝"),
+            RefusalCause::Unreadable => ("answered unreadably", "回复无法解析"),
         };
-        say(&format!(
-            "  {}: {} {was}, such as {} ({}); {}",
-            mark_in_words(&refused.stage),
-            refused.count,
-            one_line(&refused.label),
-            short(&refused.reason, 160),
-            advice::REFUSED
-        ));
+        let (stage, n) = (mark_in_words(&refused.stage), refused.count);
+        let (label, reason) = (one_line(&refused.label), short(&refused.reason, 160));
+        output.say(
+            format!("  {stage}: {n} {was}, such as {label} ({reason}); {advice}"),
+            format!(
+                "  {}：{n} 项{chinese}，例如 {label}（{reason}）；{advice}",
+                words::stage(stage, language)
+            ),
+        );
     }
     for structure in stale {
         let wait = if *structure == Structure::Tags { "wait" } else { "waits" };
-        say(&format!("  the {structure} {wait} to be built"));
+        output.say(
+            format!("  the {structure} {wait} to be built"),
+            format!("  待建立：{}", words::structure(*structure, language)),
+        );
     }
     if !waiting.is_empty() || !stale.is_empty() {
-        say("  run `pikerag index PATH…` again to go on");
+        output.say(
+            "  run `pikerag index PATH…` again to continue",
+            "  请再次运行 `pikerag index PATH…` 以继续",
+        );
     }
 }
 
@@ -156,7 +204,7 @@ pub(super) fn write_to<T>(
     match path {
         Some(path) => {
             let file = std::fs::File::create(path)
-                .with_context(|| format!("{} is not written", path.display()))?;
+                .map_err(|error| Failure::NotWritten(path.to_owned()).of(error))?;
             through(BufWriter::new(file), write)
         }
         None => {
@@ -171,7 +219,7 @@ pub(super) fn write_to<T>(
     }
 }
 
-/// Writes all of it: what is still in a buffer when that is dropped may be lost, and nobody hears of it.
+/// Writes and flushes: an error of a buffer that is only dropped would be lost.
 fn through<T>(
     mut to: impl Write,
     write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,

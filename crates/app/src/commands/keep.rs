@@ -1,28 +1,29 @@
-//! `delete`, `backup`, `restore`, `check`: what a base keeps and forgets.
+//! Runs `delete`, `backup`, `restore`, `original` and `check`.
 
 use std::path::Path;
 
+use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::{Finding, Health, Part, Remains};
 use pikerag_engine::{BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Session};
 
 use super::inspect::write_to;
 use crate::cli::{Delete, Original};
 use crate::exit;
-use crate::output::{note, say, say_json};
+use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
 
 pub(crate) async fn delete(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Delete,
 ) -> anyhow::Result<u8> {
     let request = DeleteRequest { paths: arguments.paths.paths.clone(), forget: arguments.forget };
     let response = pikerag_engine::delete(session, &request).await?;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else {
-        tell_deleted(&response);
+        show_deleted(&response, output);
     }
     Ok(match response {
         _ if response.overwrites_later => exit::INCOMPLETE,
@@ -31,79 +32,106 @@ pub(crate) async fn delete(
     })
 }
 
-fn tell_deleted(response: &DeleteResponse) {
+fn show_deleted(response: &DeleteResponse, output: Output) {
     for name in &response.deleted {
-        say(&format!("deleted {}", one_line(name)));
+        let name = one_line(name);
+        output.say(format!("deleted {name}"), format!("已删除 {name}"));
     }
     if response.finished {
-        say("what was forgotten before is overwritten now");
+        output.say(
+            "the space of documents that were forgotten earlier is overwritten now",
+            "此前彻底删除的文档所释放的空间现已覆写",
+        );
     }
     if response.deleted.is_empty() {
-        note("nothing in the base is named so; `pikerag files` lists what there is");
+        output.note(
+            "the base has no file of this name; `pikerag files` lists the files",
+            "知识库中没有此名称的文件；用 `pikerag files` 列出文件",
+        );
     } else if let Some(forgotten) = response.forgotten {
-        let overwritten = match response.overwrites_later {
-            false => "what was freed is overwritten",
-            true => {
-                "what was freed is not overwritten yet, for a question or export that began before still reads it: run \
-                 `pikerag check --repair` when that has ended"
-            }
+        let (overwritten, chinese) = match response.overwrites_later {
+            false => ("the freed space is overwritten", "所释放的空间已覆写"),
+            true => (
+                "the freed space is not overwritten yet, because an earlier question or export still reads it: run \
+                 `pikerag check --repair` when that has ended",
+                "所释放的空间尚未覆写，因为此前开始的提问或导出仍在读取：请在其结束后运行 `pikerag check --repair`",
+            ),
         };
-        say(&format!("forgot {} that held the text; {overwritten}", what_remains(forgotten)));
+        let Words { english, chinese: removed } = remains(forgotten);
+        output.say(
+            format!("forgot {english} with the text; {overwritten}"),
+            format!("已彻底删除含有其文本的{removed}；{chinese}"),
+        );
     } else if response.remains != Remains::default() {
-        note(&format!(
-            "{} on record still hold the text; to remove them too, index it again and `pikerag delete --forget`",
-            what_remains(response.remains)
-        ));
+        let Words { english, chinese } = remains(response.remains);
+        output.note(
+            format!(
+                "{english} still contain the text; to remove them too, index it again and `pikerag delete --forget`"
+            ),
+            format!("{chinese}仍含有其文本；若要一并删除，请重新索引，再用 `pikerag delete --forget`"),
+        );
     }
 }
 
-fn what_remains(remains: Remains) -> String {
-    let (calls, runs) = (count(remains.calls, "model call"), count(remains.runs, "run"));
-    match remains.verified {
-        0 => format!("{calls} and {runs}"),
-        some => format!("{calls}, {runs} and {}", count(some, "verified answer")),
+/// Calls, runs and verified answers with the text of a document.
+fn remains(Remains { calls, runs, verified }: Remains) -> Words {
+    let (call, run) = (count(calls, "model call"), count(runs, "run"));
+    match verified {
+        0 => {
+            Words::new(format!("{call} and {run}"), format!(" {calls} 次模型调用和 {runs} 次运行"))
+        }
+        _ => Words::new(
+            format!("{call}, {run} and {}", count(verified, "verified answer")),
+            format!(" {calls} 次模型调用、{runs} 次运行和 {verified} 条人工核实的问答"),
+        ),
     }
 }
 
-pub(crate) async fn backup(session: &Session, json: bool, to: &Path) -> anyhow::Result<u8> {
+pub(crate) async fn backup(session: &Session, output: Output, to: &Path) -> anyhow::Result<u8> {
     let response = pikerag_engine::backup(session, to).await?;
-    if json {
+    if output.json {
         return say_json(&response);
     }
     let BackupResponse { base, backup, .. } = &response;
-    say(&format!("{} is in {}: {}", base.display(), backup.display(), copied(&response)));
+    let (base, backup, copied) = (base.display(), backup.display(), copied(&response));
+    output.say(
+        format!("{base} is in {backup}: {}", copied.english),
+        format!("{base} 已备份到 {backup}：{}", copied.chinese),
+    );
     Ok(0)
 }
 
-pub(crate) async fn restore(session: &Session, json: bool, from: &Path) -> anyhow::Result<u8> {
+pub(crate) async fn restore(session: &Session, output: Output, from: &Path) -> anyhow::Result<u8> {
     let response = pikerag_engine::restore(session, from).await?;
-    if json {
+    if output.json {
         return say_json(&response);
     }
     let BackupResponse { base, backup, .. } = &response;
-    say(&format!("{} was made of {}: {}", base.display(), backup.display(), copied(&response)));
+    let (base, backup, copied) = (base.display(), backup.display(), copied(&response));
+    output.say(
+        format!("{base} is restored from {backup}: {}", copied.english),
+        format!("已由 {backup} 恢复 {base}：{}", copied.chinese),
+    );
     Ok(0)
 }
 
-fn copied(response: &BackupResponse) -> String {
-    let copied = response.copied;
-    format!(
-        "{}, {} on record, {}",
-        count(copied.files, "file"),
-        count(copied.calls, "call"),
-        count(copied.runs, "run")
+fn copied(response: &BackupResponse) -> Words {
+    let (files, calls, runs) = (response.copied.files, response.copied.calls, response.copied.runs);
+    Words::new(
+        format!("{}, {}, {}", count(files, "file"), count(calls, "call"), count(runs, "run")),
+        format!("{files} 个文件，{calls} 次调用，{runs} 次运行"),
     )
 }
 
 pub(crate) async fn original(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Original,
 ) -> anyhow::Result<u8> {
     let original = pikerag_engine::original(session, &arguments.path).await?;
     let out = arguments.out.as_deref();
     write_to(out, |writer| Ok(writer.write_all(&original.bytes)?))?;
-    if json && out.is_some() {
+    if output.json && out.is_some() {
         let (file, hash, bytes) = (&original.file, &original.hash, original.bytes.len());
         say_json(
             &serde_json::json!({ "file": file, "hash": hash, "bytes": bytes, "written": out }),
@@ -112,13 +140,13 @@ pub(crate) async fn original(
     Ok(0)
 }
 
-pub(crate) async fn check(session: &Session, json: bool, repair: bool) -> anyhow::Result<u8> {
+pub(crate) async fn check(session: &Session, output: Output, repair: bool) -> anyhow::Result<u8> {
     let response = pikerag_engine::check(session, CheckRequest { repair }).await?;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else {
         for finding in &response.findings {
-            say(&line(finding));
+            say(&line(finding, output.language));
         }
         let is_derived = |finding: &Finding| {
             !matches!(finding.part, Part::Database | Part::Texts | Part::Originals)
@@ -127,34 +155,81 @@ pub(crate) async fn check(session: &Session, json: bool, repair: bool) -> anyhow
         match response.findings.iter().find(damaged) {
             None => {}
             Some(finding) if is_derived(finding) && !repair => {
-                note("`pikerag check --repair` makes it again");
-            }
-            Some(_) if !repair => {
-                note(
-                    "`pikerag check --repair` makes indexes again; for all else, `pikerag restore` a backup",
+                output.note(
+                    "`pikerag check --repair` rebuilds it",
+                    "用 `pikerag check --repair` 重建",
                 );
             }
-            Some(_) => note("`pikerag restore` a backup, or index again"),
+            Some(_) if !repair => {
+                output.note(
+                    "`pikerag check --repair` rebuilds indexes; for all else, restore a backup with `pikerag restore`",
+                    "用 `pikerag check --repair` 重建索引；其余请用 `pikerag restore` 恢复备份",
+                );
+            }
+            Some(_) => output.note(
+                "restore a backup with `pikerag restore`, or index again",
+                "请用 `pikerag restore` 恢复备份，或重新索引",
+            ),
         }
     }
     Ok(if response.sound { 0 } else { exit::FAILED })
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &Finding, language: Language) -> String {
     let health = match finding.health {
-        Health::Sound if finding.repaired => "repaired",
-        Health::Sound => "sound",
-        Health::Behind => "behind",
-        Health::Damaged => "DAMAGED",
+        Health::Sound if finding.repaired => language.either("repaired ", "已修复"),
+        Health::Sound => language.either("sound    ", "完好  "),
+        Health::Behind => language.either("behind   ", "待更新"),
+        Health::Damaged => language.either("DAMAGED  ", "已损坏"),
     };
     let part = match &finding.part {
-        Part::Database => "database".to_owned(),
-        Part::Texts => "texts".to_owned(),
-        Part::Originals => "originals".to_owned(),
-        Part::FullText => "full text".to_owned(),
-        Part::Vectors(set) => format!("vectors of {set}"),
-        Part::Leftovers => "leftovers".to_owned(),
-        Part::Forgetting => "forgetting".to_owned(),
+        Part::Database => language.either("database", "数据库"),
+        Part::Texts => language.either("texts", "文本"),
+        Part::Originals => language.either("originals", "原始文件"),
+        Part::FullText => language.either("full text", "全文索引"),
+        Part::Vectors(set) => {
+            let says = says(&finding.says, language);
+            return Words::new(
+                format!("{health} vectors of {set}: {says}"),
+                format!("{health} {set} 的向量：{says}"),
+            )
+            .of(language);
+        }
+        Part::Leftovers => language.either("leftovers", "残留文件"),
+        Part::Forgetting => language.either("forgetting", "彻底删除"),
     };
-    format!("{health:<9} {part}: {}", finding.says)
+    let colon = language.either(": ", "：");
+    format!("{health} {part}{colon}{}", says(&finding.says, language))
+}
+
+/// The words of the store about a part. Numbers stay in their order.
+fn says(english: &str, language: Language) -> String {
+    let phrases = [
+        (" calls on record", " 次调用"),
+        ("not made yet", "尚未建立"),
+        ("behind the database", "落后于数据库"),
+        ("nothing is left to overwrite", "没有待覆写的内容"),
+        ("what was forgotten is not overwritten yet", "已彻底删除的内容尚未覆写"),
+        ("not those of the database", "与数据库不符"),
+        ("wrong checksum", "校验和不符"),
+        ("it cannot be opened", "无法打开"),
+        ("it cannot be read", "无法读取"),
+        ("are not the bytes that were read", "与读取时的内容不同"),
+        (" chunks are missing", " 个文本块缺失"),
+        (" are too many", " 个多余"),
+        (" chunks", " 个文本块"),
+        (" documents", " 个文档"),
+        (" vectors", " 个向量"),
+        (" runs", " 次运行"),
+        (" kept", " 个已保留"),
+        (" of ", " / "),
+        ("none", "无"),
+        (", ", "，"),
+    ];
+    match language {
+        Language::English => english.to_owned(),
+        Language::Chinese => {
+            phrases.iter().fold(english.to_owned(), |text, (from, to)| text.replace(from, to))
+        }
+    }
 }

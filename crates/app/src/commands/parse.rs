@@ -1,17 +1,22 @@
-//! `parse`: what does reading make of a file? Piece by piece, so that a person sees why an answer
-//! has what it has.
+//! Runs `parse`: shows how a file is read, piece by piece, to explain the passages of answers.
 
 use pikerag_engine::knowledge::{Area, Block, BlockKind, Document, Problem};
+use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::Parsed;
 use pikerag_engine::{EngineError, ParseRequest, Session};
 
 use crate::cli::Parse;
 use crate::exit;
-use crate::output::{note, say, say_json};
+use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
 
-pub(crate) async fn parse(session: &Session, json: bool, arguments: &Parse) -> anyhow::Result<u8> {
+pub(crate) async fn parse(
+    session: &Session,
+    output: Output,
+    arguments: &Parse,
+) -> anyhow::Result<u8> {
+    let json = output.json;
     let parsed = match pikerag_engine::parse(
         session,
         &ParseRequest { path: arguments.file.clone() },
@@ -30,15 +35,19 @@ pub(crate) async fn parse(session: &Session, json: bool, arguments: &Parse) -> a
     }
     let Parsed { documents, problems } = &parsed;
     for document in documents {
-        show(document);
+        show(document, output);
     }
     for Problem { place, reason } in problems {
-        note(&format!("problem: {place}{}{reason}", if place.is_empty() { "" } else { ": " }));
+        let (colon, chinese) = if place.is_empty() { ("", "") } else { (": ", "：") };
+        output.note(
+            format!("problem: {place}{colon}{reason}"),
+            format!("问题：{place}{chinese}{reason}"),
+        );
     }
     Ok(0)
 }
 
-fn show(document: &Document) {
+fn show(document: &Document, output: Output) {
     let Document { fragment, title, media_type, text, blocks, links, images, metadata, .. } =
         document;
     let of = if fragment.is_empty() { String::new() } else { format!(" ({fragment})") };
@@ -48,45 +57,65 @@ fn show(document: &Document) {
     }
     let tables = blocks.iter().filter(|block| matches!(block.kind, BlockKind::Table(_))).count();
     let pages = blocks.iter().filter_map(|block| block.page).max();
-    say(&format!(
-        "  {}{}, {}, {}, {} kept",
-        pages.map_or_else(String::new, |pages| format!("{}, ", count(pages as usize, "page"))),
-        count(blocks.len(), "piece"),
-        count(tables, "table"),
-        count(links.len(), "link"),
-        count(images.len(), "picture"),
-    ));
+    let (english, chinese) = match pages {
+        Some(pages) => (format!("{}, ", count(pages as usize, "page")), format!("{pages} 页，")),
+        None => Default::default(),
+    };
+    let (pieces, links, pictures) = (blocks.len(), links.len(), images.len());
+    output.say(
+        format!(
+            "  {english}{}, {}, {}, {} kept",
+            count(pieces, "piece"),
+            count(tables, "table"),
+            count(links, "link"),
+            count(pictures, "picture"),
+        ),
+        format!(
+            "  {chinese}{pieces} 个片段，{tables} 个表，{links} 个链接，保留 {pictures} 张图片"
+        ),
+    );
     for block in blocks {
         say("");
-        say(&format!("[{}]", label(block)));
+        say(&format!("[{}]", label(block, output.language)));
         say(block.span.of(text).unwrap_or_default());
     }
     say("");
 }
 
-fn label(block: &Block) -> String {
-    let mut label = match &block.kind {
-        BlockKind::Heading { level } => format!("heading {level}"),
-        BlockKind::Paragraph => "paragraph".to_owned(),
-        BlockKind::Item => "item".to_owned(),
+fn label(block: &Block, language: Language) -> String {
+    let kind = match &block.kind {
+        BlockKind::Heading { level } => {
+            Words::new(format!("heading {level}"), format!("{level} 级标题")).of(language)
+        }
         BlockKind::Table(table) => {
             let columns = table.rows.iter().chain([&table.header]).map(Vec::len).max();
-            format!("table of {} × {}", table.lines.len(), columns.unwrap_or_default())
+            let (lines, columns) = (table.lines.len(), columns.unwrap_or_default());
+            Words::new(format!("table of {lines} × {columns}"), format!("{lines} × {columns} 的表"))
+                .of(language)
         }
-        BlockKind::Code => "code".to_owned(),
-        BlockKind::Caption => "caption".to_owned(),
-        BlockKind::Figure { image: Some(_) } => "figure".to_owned(),
-        BlockKind::Figure { image: None } => "figure, not kept".to_owned(),
+        BlockKind::Paragraph => language.either("paragraph", "段落").to_owned(),
+        BlockKind::Item => language.either("item", "列表项").to_owned(),
+        BlockKind::Code => language.either("code", "代码").to_owned(),
+        BlockKind::Caption => language.either("caption", "图注").to_owned(),
+        BlockKind::Figure { image: Some(_) } => language.either("figure", "图片").to_owned(),
+        BlockKind::Figure { image: None } => {
+            language.either("figure, not kept", "图片，未保留").to_owned()
+        }
     };
+    let mut label = kind;
     if let Some(page) = block.page {
-        label = format!("{label}, page {page}");
+        label += &Words::new(format!(", page {page}"), format!("，第 {page} 页")).of(language);
     }
     if let Some(area) = block.area {
         let Area { left, top, right, bottom } = area;
-        label = format!("{label}, at {left:.0},{top:.0} to {right:.0},{bottom:.0}");
+        let words = Words::new(
+            format!(", at {left:.0},{top:.0} to {right:.0},{bottom:.0}"),
+            format!("，位置 {left:.0},{top:.0} 至 {right:.0},{bottom:.0}"),
+        );
+        label += &words.of(language);
     }
     if block.hidden {
-        label += ", hidden";
+        label += language.either(", hidden", "，隐藏");
     }
     label
 }

@@ -1,4 +1,4 @@
-//! `records` and `schema propose`: which typed records are in the base, and which could be?
+//! Runs `records` and `schema propose`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,16 +9,16 @@ use pikerag_engine::{ProposeRequest, RecordsRequest, Session};
 
 use super::inspect::Quiet;
 use crate::cli::{Propose, Records};
-use crate::output::{note, say, say_json};
+use crate::output::{Output, note, say, say_json};
 use crate::plain::plain;
 use crate::render::{count, paid, place, short};
 
-/// Longest value that is shown in a list, in characters.
+/// The longest value in a list, in characters.
 const SHOWN: usize = 60;
 
 pub(crate) async fn records(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Records,
 ) -> anyhow::Result<u8> {
     let found = pikerag_engine::records(
@@ -26,24 +26,34 @@ pub(crate) async fn records(
         &RecordsRequest { schema: arguments.schema.clone(), ..RecordsRequest::default() },
     )
     .await?;
+    let json = output.json;
     if json {
         say_json(&found)?;
     } else if arguments.csv {
         write_csv(&found, &mut Quiet(std::io::stdout().lock()))?;
     } else {
-        list(&found);
+        list(&found, output);
     }
     if found.is_empty() && !json {
-        let of = arguments.schema.as_deref().map(|schema| format!(" of `{schema}`"));
-        note(&format!(
-            "no records{}; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run `pikerag index PATH…`",
-            of.unwrap_or_default()
-        ));
+        let (of, kind) = match &arguments.schema {
+            Some(schema) => (format!(" of `{schema}`"), format!(" `{schema}` 的")),
+            None => Default::default(),
+        };
+        output.note(
+            format!(
+                "no records{of}; declare them as [[records]] in pikerag.toml (see `pikerag schema propose`), then run \
+                 `pikerag index PATH…`"
+            ),
+            format!(
+                "没有{kind}记录；请在 pikerag.toml 中声明 [[records]]（见 `pikerag schema propose`），再运行 `pikerag index PATH…`"
+            ),
+        );
     }
     Ok(0)
 }
 
-fn list(found: &[Record]) {
+fn list(found: &[Record], output: Output) {
+    let (language, colon) = (output.language, output.language.either(": ", "："));
     let mut by_schema: BTreeMap<&str, usize> = BTreeMap::new();
     for record in found {
         *by_schema.entry(&record.schema).or_default() += 1;
@@ -51,19 +61,24 @@ fn list(found: &[Record]) {
             .fields
             .iter()
             .map(|field| match &field.value {
-                Some(value) => format!("{}: {}", field.name, short(&value.to_string(), SHOWN)),
-                None => format!("{}: {:?} (as it stands)", field.name, short(&field.raw, SHOWN)),
+                Some(value) => {
+                    format!("{}{colon}{}", field.name, short(&value.to_string(), SHOWN))
+                }
+                None => {
+                    let untyped = language.either(" (untyped)", "（未定类型）");
+                    format!("{}{colon}{:?}{untyped}", field.name, short(&field.raw, SHOWN))
+                }
             })
             .collect();
-        say(&format!("{}  {}", record.schema, fields.join("; ")));
-        say(&format!("    {}", place(&record.uri, record.page, record.span)));
+        say(&format!("{}  {}", record.schema, fields.join(language.separator())));
+        say(&format!("    {}", place(&record.uri, record.page, record.span, language)));
     }
     for (schema, n) in by_schema {
-        say(&format!("{schema}: {}", count(n, "record")));
+        output.say(format!("{schema}: {}", count(n, "record")), format!("{schema}：{n} 条记录"));
     }
 }
 
-/// One table for all records: their schema, the fields of all schemas, and where they stand.
+/// One table for all records: their schema, the fields of all schemas, and their places.
 fn write_csv(found: &[Record], writer: &mut impl Write) -> std::io::Result<()> {
     let mut columns: Vec<&str> = Vec::new();
     for field in found.iter().flat_map(|record| &record.fields) {
@@ -96,7 +111,7 @@ fn write_csv(found: &[Record], writer: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A cell that no spreadsheet takes for a formula, and no terminal for a command.
+/// A cell that is no formula for spreadsheets, and no control sequence for terminals.
 fn quoted(cell: &str) -> String {
     let cell = &plain(cell);
     let risky = cell.starts_with(['=', '+', '-', '@', '\t']) && cell.parse::<f64>().is_err();
@@ -109,25 +124,27 @@ fn quoted(cell: &str) -> String {
 
 pub(crate) async fn propose(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Propose,
 ) -> anyhow::Result<u8> {
     let request = ProposeRequest { paths: arguments.paths.clone() };
     let response = pikerag_engine::propose_schemas(session, &request).await?;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else if response.records.is_empty() {
-        note(
-            "nothing to propose: no table with named columns, no fields of documents, and no chat model that could read the texts",
+        output.note(
+            "nothing to propose: no table with named columns, no fields of documents, and no chat model to read the texts",
+            "没有可起草的内容：没有带列名的表，没有文档字段，也没有可阅读正文的对话模型",
         );
     } else {
         for schema in &response.records {
             say(&declaration(schema));
         }
-        note(
-            "a draft: drop what you do not need, check types and key, and put the rest into pikerag.toml",
+        output.note(
+            "a draft: delete what you do not need, check types and key, and put the rest into pikerag.toml",
+            "以上为草稿：请删去不需要的部分，检查类型与键，再写入 pikerag.toml",
         );
-        if let Some(line) = paid(&session.cost()) {
+        if let Some(line) = paid(&session.cost(), output.language) {
             note(&line);
         }
     }

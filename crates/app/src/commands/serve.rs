@@ -1,9 +1,10 @@
-//! `serve` and `keys`: the base for programs, and who may ask it.
+//! Runs `serve` and `keys`: the HTTP server, and its access keys.
 
 use std::time::Duration;
 
-use anyhow::Context;
 use pikerag_engine::keys::{KeyParams, KeyUse, Keys, KeysError, mark_as_needed, now};
+use pikerag_engine::knowledge::Millis;
+use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::Secret;
 use pikerag_engine::settings::{Settings, SettingsError};
 use pikerag_engine::{Engine, Session};
@@ -11,14 +12,15 @@ use pikerag_server::{JobOffer, Reloader, openapi, serve as listen};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::advice::told;
+use crate::advice;
 use crate::cli::{KeysVerb, MakeKey, Serve};
+use crate::failure::Failure;
 use crate::interrupt::signalled;
-use crate::output::{note, problem, say, say_json};
+use crate::output::{Output, note, say, say_json};
 use crate::plain::one_line;
 use crate::render::when;
 
-/// What the arguments say of the server, over the settings.
+/// Puts the arguments over the settings.
 pub(super) fn set(settings: &mut Settings, arguments: &Serve) {
     if let Some(host) = &arguments.host {
         settings.server.host.clone_from(host);
@@ -28,10 +30,10 @@ pub(super) fn set(settings: &mut Settings, arguments: &Serve) {
     }
 }
 
-/// Serves until a signal ends it; `SIGHUP` takes what `again` reads.
+/// Serves until a signal ends it. `SIGHUP` takes the settings that `again` reads.
 pub(super) async fn serve(
     engine: Engine,
-    json: bool,
+    output: Output,
     arguments: &Serve,
     again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
 ) -> anyhow::Result<u8> {
@@ -40,22 +42,26 @@ pub(super) async fn serve(
         return Ok(0);
     }
     let grace = engine.settings().server.grace;
-    let serving = listen(engine, |offer| note(&offered(offer))).await?;
-    tokio::spawn(reload_at_hangup(serving.reloader(), again));
+    let serving = listen(engine, move |offer| note(&offered(offer, output.language))).await?;
+    tokio::spawn(reload_at_hangup(serving.reloader(), again, output));
     let url = format!("http://{}", serving.address());
-    match json {
+    match output.json {
         true => {
             say_json(&json!({ "listening": url }))?;
         }
-        false => {
-            say(&format!("listening on {url}; {url}/openapi.json describes it; Ctrl-C ends it"));
-        }
+        false => output.say(
+            format!("listening on {url}; {url}/openapi.json describes it; Ctrl-C ends it"),
+            format!("正在监听 {url}；接口说明见 {url}/openapi.json；按 Ctrl-C 结束"),
+        ),
     }
     serving
         .until(async {
             signalled().await;
             at_the_latest(grace);
-            note("no further request is taken; what is under way comes to its end (once more ends it at once)");
+            output.note(
+                "shutting down: finishing running requests (Ctrl-C again to quit now)",
+                "正在关闭：等待进行中的请求完成（再按一次 Ctrl-C 立即退出）",
+            );
         })
         .await;
     Ok(0)
@@ -65,83 +71,105 @@ pub(super) async fn serve(
 async fn reload_at_hangup(
     reloader: Reloader,
     again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
+    output: Output,
 ) {
-    // Where the signal cannot be heard, it ends the program by itself.
+    // If the signal cannot be received, it ends the program by itself.
     let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
     while hangups.recv().await.is_some() {
         let taken = again()
             .map_err(anyhow::Error::from)
             .and_then(|settings| Ok(reloader.reload(settings)?));
         match taken {
-            Ok(later) if later.is_empty() => note("the settings are read again"),
-            Ok(later) => note(&format!(
-                "the settings are read again; a restart is needed for {}",
-                later.join(", ")
-            )),
+            Ok(later) if later.is_empty() => {
+                output.note("the settings are reloaded", "已重新读取设置");
+            }
+            Ok(later) => {
+                let later = later.join(", ");
+                output.note(
+                    format!("the settings are reloaded; a restart is needed for {later}"),
+                    format!("已重新读取设置；以下设置须重新启动才生效：{later}"),
+                );
+            }
             Err(error) => {
-                problem(&told(&error));
-                note("the server goes on with the settings that it had");
+                output.problem(&advice::error(&error, output.language));
+                output.note(
+                    "the server continues with its earlier settings",
+                    "服务器继续使用原有的设置",
+                );
             }
         }
     }
 }
 
-/// Ends the program after so long, whatever a model, a disk or somebody who holds a lock does. What is committed by then stays.
+/// Ends the program after this time, even if a model, a disk or a lock still blocks it. Committed work is kept.
 fn at_the_latest(grace: Duration) {
     let end = move || {
         std::thread::sleep(grace);
         std::process::exit(i32::from(crate::exit::FAILED));
     };
-    // Without a thread it ends as soon as it can.
+    // Without a thread, the program ends when its requests do.
     let _ = std::thread::Builder::new().name("grace".to_owned()).spawn(end);
 }
 
-/// What a job would take that waits to be accepted, and how to accept it.
-fn offered(JobOffer { base, id, bill }: &JobOffer) -> String {
+/// The cost of a job that needs approval, and the request that approves it.
+fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String {
     let mut takes = Vec::new();
     if 0 < bill.calls {
-        takes.push(format!("{} calls to models ({} tokens)", bill.calls, bill.tokens));
+        let (calls, tokens) = (bill.calls, bill.tokens);
+        takes.push(Words::new(
+            format!("{calls} calls to models ({tokens} tokens)"),
+            format!("{calls} 次模型调用（{tokens} 个 Token）"),
+        ));
     }
     if 0 < bill.texts {
-        takes.push(format!("{} texts to embed", bill.texts));
+        let texts = bill.texts;
+        takes.push(Words::new(format!("{texts} texts to embed"), format!("{texts} 段文本待嵌入")));
     }
-    let usd = bill.usd.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
-    let base = one_line(base);
-    format!(
-        "{base}: {}{usd} waiting, and nobody has accepted them: `POST /api/v1/bases/{base}/jobs/{id}/begin` begins",
-        takes.join(", ")
+    let takes: Vec<String> = takes.into_iter().map(|words| words.of(language)).collect();
+    let (takes, base) = (takes.join(language.either(", ", "，")), one_line(base));
+    let (usd, money) = match bill.usd {
+        Some(usd) => (format!(", ${usd:.2}"), format!("，{usd:.2} 美元")),
+        None => Default::default(),
+    };
+    Words::new(
+        format!(
+            "{base}: {takes}{usd} pending, without approval: `POST /api/v1/bases/{base}/jobs/{id}/begin` begins"
+        ),
+        format!(
+            "{base}：待确认 {takes}{money}：`POST /api/v1/bases/{base}/jobs/{id}/begin` 开始执行"
+        ),
     )
+    .of(language)
 }
 
-pub(super) fn keys(session: &Session, json: bool, verb: &KeysVerb) -> anyhow::Result<u8> {
+pub(super) fn keys(session: &Session, output: Output, verb: &KeysVerb) -> anyhow::Result<u8> {
     let path = session.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
     let keys = Keys::at(&path);
     match verb {
-        KeysVerb::Make(make) => made(session, &keys, json, make),
-        KeysVerb::List => list(&keys, json),
+        KeysVerb::Make(make) => made(session, &keys, output, make),
+        KeysVerb::List => list(&keys, output),
         KeysVerb::Rotate { id, grace } => {
             let (key, secret) = keys.rotate(id, grace.unwrap_or_default())?;
-            show(json, &key.id, &secret)
+            show(output, &key.id, &secret)
         }
         KeysVerb::Revoke { id } => {
             let gone = keys.revoke(id)?;
-            if json {
+            if output.json {
                 return say_json(&json!({ "revoked": gone.id }));
             }
-            say(&format!("taken back: {} ({})", gone.id, one_line(&gone.params.name)));
+            let (id, name) = (&gone.id, one_line(&gone.params.name));
+            output.say(format!("revoked: {id} ({name})"), format!("已撤销：{id}（{name}）"));
             Ok(0)
         }
     }
 }
 
-fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::Result<u8> {
+fn made(session: &Session, keys: &Keys, output: Output, make: &MakeKey) -> anyhow::Result<u8> {
     let known = &session.settings().server.bases;
     let usual = pikerag_engine::settings::DEFAULT_BASE;
     if let Some(other) = make.bases.iter().find(|base| *base != usual && !known.contains_key(*base))
     {
-        anyhow::bail!(
-            "there is no base `{other}` in `server.bases`; that of `base` is called `{usual}`"
-        );
+        return Err(Failure::NoSuchBase { name: other.clone(), usual }.into());
     }
     let params = KeyParams {
         name: make.name.clone(),
@@ -152,20 +180,28 @@ fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::R
         per_minute: make.per_minute,
         expires: make.expires,
     };
-    let no_key = "no key was made";
+    let no_key = |error: KeysError| Failure::NoKey.of(error);
     match &make.into {
         None => {
-            let (key, secret) = keys.make(params).context(no_key)?;
-            show(json, &key.id, &secret)?;
+            let (key, secret) = keys.make(params).map_err(no_key)?;
+            show(output, &key.id, &secret)?;
         }
         Some(file) => {
-            let key = keys.make_into(params, file).context(no_key)?;
-            match (json, &key) {
+            let key = keys.make_into(params, file).map_err(no_key)?;
+            let file = file.display();
+            match (output.json, &key) {
                 (true, _) => {
                     say_json(&json!({ "id": key.map(|key| key.id) }))?;
                 }
-                (false, Some(key)) => note(&format!("key {} is in {}", key.id, file.display())),
-                (false, None) => note(&format!("{} holds a good key already", file.display())),
+                (false, Some(key)) => {
+                    let id = &key.id;
+                    output
+                        .note(format!("key {id} is in {file}"), format!("密钥 {id} 在 {file} 中"));
+                }
+                (false, None) => output.note(
+                    format!("{file} already holds a valid key"),
+                    format!("{file} 中已有有效的密钥"),
+                ),
             }
         }
     }
@@ -173,58 +209,84 @@ fn made(session: &Session, keys: &Keys, json: bool, make: &MakeKey) -> anyhow::R
     Ok(0)
 }
 
-fn show(json: bool, id: &str, secret: &Secret) -> anyhow::Result<u8> {
-    if json {
+fn show(output: Output, id: &str, secret: &Secret) -> anyhow::Result<u8> {
+    if output.json {
         return say_json(&json!({ "id": id, "key": secret.expose() }));
     }
     say(secret.expose());
-    note(&format!("key {id} is kept as a digest: this is the only time that it is shown"));
+    output.note(
+        format!("key {id} is stored as a digest only: it is not shown again"),
+        format!("密钥 {id} 只保存摘要：不会再次显示"),
+    );
     Ok(0)
 }
 
-fn list(keys: &Keys, json: bool) -> anyhow::Result<u8> {
+fn list(keys: &Keys, output: Output) -> anyhow::Result<u8> {
     let all = keys.list()?;
     let usd = |picodollars: u64| picodollars as f64 / 1e12;
-    if json {
+    if output.json {
         let line = |line: &KeyUse| json!({ "id": line.key.id, "made": line.key.made, "good_for": line.key.params, "used": line.used, "spent_usd": usd(line.spent), "reserved_usd": usd(line.reserved) });
         return say_json(&json!(all.iter().map(line).collect::<Vec<_>>()));
     }
     if all.is_empty() {
-        note(match keys.were_made()? {
-            true => {
-                "there are no keys any more: the server turns every request away until one is made"
-            }
-            false => "there are no keys: whoever reaches the server on this machine may do all",
-        });
+        match keys.were_made()? {
+            true => output.note(
+                "all keys are revoked: the server refuses every request until a key is created",
+                "密钥均已撤销：在创建新密钥之前，服务器拒绝所有请求",
+            ),
+            false => output.note(
+                "there are no keys: everybody on this machine may use the server without limits",
+                "没有密钥：本机上的任何人都可以不受限制地使用服务器",
+            ),
+        }
     }
-    for KeyUse { key, used, spent, reserved } in &all {
-        let params = &key.params;
-        let mut told = vec![params.scope.as_str().to_owned()];
-        if !params.bases.is_empty() {
-            told.push(format!("opens {}", params.bases.join(", ")));
-        }
-        if !params.filter.is_empty() {
-            told.push(format!("sees {}", params.filter));
-        }
-        if let Some(per_minute) = params.per_minute {
-            told.push(format!("{per_minute} a minute"));
-        }
-        let spent = usd(spent.saturating_add(*reserved));
-        match params.cap_usd {
-            Some(cap) => told.push(format!("${spent:.2} of ${cap:.2} spent")),
-            None if 0.0 < spent => told.push(format!("${spent:.2} spent")),
-            None => {}
-        }
-        match params.expires {
-            Some(expires) if expires <= now() => told.push(format!("expired {}", when(expires))),
-            Some(expires) => told.push(format!("good until {}", when(expires))),
-            None => {}
-        }
-        if let Some(used) = used {
-            told.push(format!("last used {}", when(*used)));
-        }
-        let name = one_line(&params.name);
-        say(&format!("{}  {}  {name}  {}", key.id, when(key.made), one_line(&told.join("; "))));
+    for line in &all {
+        let KeyUse { key, used, spent, reserved } = line;
+        let limits = limits(&key.params, usd(spent.saturating_add(*reserved)), *used);
+        let limits: Vec<String> =
+            limits.into_iter().map(|words| words.of(output.language)).collect();
+        let limits = limits.join(output.language.separator());
+        let name = one_line(&key.params.name);
+        say(&format!("{}  {}  {name}  {}", key.id, when(key.made), one_line(&limits)));
     }
     Ok(0)
+}
+
+/// The permissions and limits of a key, with its use.
+fn limits(params: &KeyParams, spent: f64, used: Option<Millis>) -> Vec<Words> {
+    let scope = params.scope.as_str();
+    let mut limits = vec![Words::new(scope, scope)];
+    if !params.bases.is_empty() {
+        let bases = params.bases.join(", ");
+        limits.push(Words::new(format!("opens {bases}"), format!("可打开 {bases}")));
+    }
+    if !params.filter.is_empty() {
+        let filter = &params.filter;
+        limits.push(Words::new(format!("sees {filter}"), format!("可查看 {filter}")));
+    }
+    if let Some(n) = params.per_minute {
+        limits.push(Words::new(format!("{n} a minute"), format!("每分钟 {n} 次")));
+    }
+    match params.cap_usd {
+        Some(cap) => limits.push(Words::new(
+            format!("${spent:.2} of ${cap:.2} spent"),
+            format!("已用 {spent:.2} / {cap:.2} 美元"),
+        )),
+        None if 0.0 < spent => {
+            limits.push(Words::new(format!("${spent:.2} spent"), format!("已用 {spent:.2} 美元")))
+        }
+        None => {}
+    }
+    if let Some(expires) = params.expires {
+        let at = when(expires);
+        limits.push(match expires <= now() {
+            true => Words::new(format!("expired {at}"), format!("已于 {at} 过期")),
+            false => Words::new(format!("valid until {at}"), format!("有效至 {at}")),
+        });
+    }
+    if let Some(used) = used {
+        let at = when(used);
+        limits.push(Words::new(format!("last used {at}"), format!("上次使用 {at}")));
+    }
+    limits
 }

@@ -1,62 +1,69 @@
-//! `tables` and `sql`: lists typed tables, and shows the rows that a statement gives.
+//! Runs `tables` and `sql`: lists typed tables, and shows the rows of a statement.
 
 use pikerag_engine::knowledge::{DataColumn, DataTable, DataValue, SqlLimits, SqlRows};
+use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::{Session, SqlRequest};
 
 use crate::cli::{Sql, Tables};
-use crate::output::{note, say, say_json};
+use crate::output::{Output, say, say_json};
 use crate::render::{count, short};
 
-/// Longest cell and sample that is shown, in characters.
+/// The longest cell and sample, in characters.
 const CELL: usize = 40;
 /// Samples of a column in the list of columns.
 const SAMPLES: usize = 5;
 
 pub(crate) async fn tables(
     session: &Session,
-    json: bool,
+    output: Output,
     arguments: &Tables,
 ) -> anyhow::Result<u8> {
     if let Some(name) = &arguments.name {
         let table = pikerag_engine::table(session, name).await?;
-        if json {
+        if output.json {
             return say_json(&table);
         }
-        say(&heading(&table));
+        say(&heading(&table, output.language));
         for column in &table.columns {
-            say(&described(column));
+            say(&described(column, output.language));
         }
         return Ok(0);
     }
     let found = pikerag_engine::tables(session).await?;
-    if json {
+    if output.json {
         return say_json(&found);
     }
     for table in &found {
-        say(&heading(table));
+        say(&heading(table, output.language));
         let columns: Vec<String> = table.columns.iter().map(kind).collect();
         say(&format!("    {}", columns.join(", ")));
     }
     if found.is_empty() {
-        note(
+        output.note(
             "no tables; `pikerag index PATH…` reads them from CSV, spreadsheets, tables in documents, and JSON",
+            "没有表；`pikerag index PATH…` 会从 CSV、电子表格、文档中的表格和 JSON 读取",
         );
     }
     Ok(0)
 }
 
-/// Its name, what people call it, and how much it holds.
-fn heading(table: &DataTable) -> String {
-    let rows = count(usize::try_from(table.rows).unwrap_or(usize::MAX), "row");
-    let left_out = match table.left_out {
-        0 => String::new(),
-        n => format!(", {n} left out (totals, notes)"),
+/// The name, the title, the number of rows and the source of a table.
+fn heading(table: &DataTable, language: Language) -> String {
+    let (name, title, rows) = (&table.name, &table.title, table.rows);
+    let (left_out, skipped) = match table.left_out {
+        0 => Default::default(),
+        n => (format!(", {n} left out (totals, notes)"), format!("，略去 {n} 行（合计、注释）")),
     };
-    let from = match table.parts.as_slice() {
-        [part] => format!(" of {}", part.uri),
-        parts => format!(" of {}", count(parts.len(), "document")),
+    let (source, origin) = match table.parts.as_slice() {
+        [part] => (part.uri.clone(), part.uri.clone()),
+        parts => (count(parts.len(), "document"), format!("{} 个文档", parts.len())),
     };
-    format!("{}  {:?}: {rows}{from}{left_out}", table.name, table.title)
+    let english = count(usize::try_from(rows).unwrap_or(usize::MAX), "row");
+    Words::new(
+        format!("{name}  {title:?}: {english} of {source}{left_out}"),
+        format!("{name}  {title:?}：{rows} 行，来自 {origin}{skipped}"),
+    )
+    .of(language)
 }
 
 fn kind(column: &DataColumn) -> String {
@@ -64,50 +71,64 @@ fn kind(column: &DataColumn) -> String {
     format!("{} {}{unit}", column.sql, column.kind.as_str())
 }
 
-/// A column with what it holds.
-fn described(column: &DataColumn) -> String {
-    let mut words = vec![format!("{} filled", column.filled)];
-    if column.unread != 0 {
-        words.push(format!("{} not read as {}", column.unread, column.kind.as_str()));
+/// A column with the range and samples of its values.
+fn described(column: &DataColumn, language: Language) -> String {
+    let DataColumn { filled, unread, distinct, .. } = column;
+    let mut words = vec![Words::new(format!("{filled} filled"), format!("{filled} 个有值"))];
+    if *unread != 0 {
+        let kind = column.kind.as_str();
+        words.push(Words::new(
+            format!("{unread} not read as {kind}"),
+            format!("{unread} 个不是 {kind}"),
+        ));
     }
-    let distinct = column.distinct;
-    if distinct != 0 {
-        let sign = if distinct < DataColumn::MOST_DISTINCT { "" } else { "at least " };
-        words.push(format!("{sign}{distinct} different"));
+    if *distinct != 0 {
+        let (sign, chinese) = match *distinct < DataColumn::MOST_DISTINCT {
+            true => ("", ""),
+            false => ("at least ", "至少 "),
+        };
+        words.push(Words::new(
+            format!("{sign}{distinct} different"),
+            format!("{chinese}{distinct} 种取值"),
+        ));
     }
     if let (Some(least), Some(greatest)) = (&column.least, &column.greatest) {
-        words.push(format!("{least} to {greatest}"));
+        words.push(Words::new(format!("{least} to {greatest}"), format!("{least} 至 {greatest}")));
     }
+    let words: Vec<String> = words.into_iter().map(|words| words.of(language)).collect();
+    let words = words.join(language.either(", ", "，"));
     let samples = column.samples.iter().take(SAMPLES).map(|sample| short(sample, CELL));
-    let samples = samples.collect::<Vec<_>>().join(", ");
-    let samples = if samples.is_empty() { samples } else { format!("; {samples}") };
+    let samples = samples.collect::<Vec<_>>().join(language.either(", ", "、"));
+    let stop = if samples.is_empty() { "" } else { language.separator() };
     let name = match column.name == column.sql {
         true => String::new(),
         false => format!(" {:?}", column.name),
     };
-    format!("    {}{name}: {}{samples}", kind(column), words.join(", "))
+    let colon = language.either(": ", "：");
+    format!("    {}{name}{colon}{words}{stop}{samples}", kind(column))
 }
 
-pub(crate) async fn sql(session: &Session, json: bool, arguments: &Sql) -> anyhow::Result<u8> {
+pub(crate) async fn sql(session: &Session, output: Output, arguments: &Sql) -> anyhow::Result<u8> {
     let limits = SqlLimits { rows: arguments.most.get(), ..SqlLimits::default() };
     let request = SqlRequest { statement: arguments.statement.join(" "), limits };
     let found = pikerag_engine::sql(session, &request).await?;
-    if json {
+    if output.json {
         return say_json(&found);
     }
     for line in lines(&found) {
         say(&line);
     }
     if found.is_cut {
-        note(&format!(
-            "only the first {} are shown; `--most N` shows more",
-            count(found.rows.len(), "row")
-        ));
+        let n = found.rows.len();
+        output.note(
+            format!("only the first {} are shown; `--most N` shows more", count(n, "row")),
+            format!("只显示前 {n} 行；`--most N` 显示更多"),
+        );
     }
     Ok(0)
 }
 
-/// The rows below their header, in columns; numbers stand to the right.
+/// The rows below their header, in columns; numbers are right-aligned.
 pub(super) fn lines(found: &SqlRows) -> Vec<String> {
     let cell = |value: &DataValue| short(&value.to_string(), CELL);
     let mut table: Vec<Vec<String>> =
@@ -142,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_in_columns() {
+    fn rows_are_aligned_in_columns() {
         let text = |text: &str| DataValue::Text(text.to_owned());
         let found = SqlRows {
             columns: vec!["region".to_owned(), "sum(amount)".to_owned()],

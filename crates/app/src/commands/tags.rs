@@ -1,24 +1,29 @@
-//! `tags`: which tags are known, and what a person says of them.
+//! Runs `tags`: lists tags, and edits their classes and synonyms.
 
 use std::path::Path;
 
 use pikerag_engine::knowledge::Origin;
+use pikerag_engine::narrate::Words;
 use pikerag_engine::{LearnRequest, Session, TagClassRequest, TagClassesResponse};
 use serde_json::json;
 
 use crate::advice::go_on;
 use crate::cli::{Tags, TagsVerb};
 use crate::exit;
-use crate::output::{Bar, note, say, say_json};
+use crate::output::{Bar, Output, note, say, say_json};
 use crate::render::{count, paid, short};
 use crate::words;
 
-pub(crate) async fn tags(session: &Session, json: bool, arguments: &Tags) -> anyhow::Result<u8> {
-    let line = match &arguments.verb {
-        None => return list(json, &pikerag_engine::tag_classes(session).await?),
-        Some(TagsVerb::Show { class, k }) => return show(session, json, class, k.get()).await,
-        Some(TagsVerb::Pairs) => return pairs(session, json).await,
-        Some(TagsVerb::Learn { file }) => return learn(session, json, file).await,
+pub(crate) async fn tags(
+    session: &Session,
+    output: Output,
+    arguments: &Tags,
+) -> anyhow::Result<u8> {
+    let done = match &arguments.verb {
+        None => return list(output, &pikerag_engine::tag_classes(session).await?),
+        Some(TagsVerb::Show { class, k }) => return show(session, output, class, k.get()).await,
+        Some(TagsVerb::Pairs) => return pairs(session, output).await,
+        Some(TagsVerb::Learn { file }) => return learn(session, output, file).await,
         Some(TagsVerb::AddClass { name, covers, examples }) => {
             let request = TagClassRequest {
                 name: name.clone(),
@@ -26,94 +31,129 @@ pub(crate) async fn tags(session: &Session, json: bool, arguments: &Tags) -> any
                 examples: examples.clone(),
             };
             pikerag_engine::add_tag_class(session, &request).await?;
-            format!(
-                "class {name} is declared; its tags are found by `pikerag index --with tags PATH…`"
+            Words::new(
+                format!(
+                    "class {name} is declared; `pikerag index --with tags PATH…` finds its tags"
+                ),
+                format!("已声明类别 {name}；用 `pikerag index --with tags PATH…` 查找其标签"),
             )
         }
         Some(TagsVerb::Rename { class, name }) => {
             pikerag_engine::rename_tag_class(session, class, name).await?;
-            format!("class {class} is now {name}")
+            Words::new(
+                format!("class {class} is now {name}"),
+                format!("类别 {class} 已改名为 {name}"),
+            )
         }
         Some(TagsVerb::Drop { class, professional: None }) => {
             pikerag_engine::drop_tag_class(session, class).await?;
-            format!("class {class} is dropped, with its tags")
+            Words::new(
+                format!("class {class} is deleted, with its tags"),
+                format!("已删除类别 {class} 及其标签"),
+            )
         }
         Some(TagsVerb::Drop { class: colloquial, professional: Some(professional) }) => {
             pikerag_engine::drop_tag_pair(session, colloquial, professional).await?;
-            format!("the pair {colloquial} → {professional} is dropped")
+            Words::new(
+                format!("the synonyms {colloquial} → {professional} are deleted"),
+                format!("已删除同义词 {colloquial} → {professional}"),
+            )
         }
         Some(TagsVerb::Pair { colloquial, professional, class }) => {
             pikerag_engine::add_tag_pair(session, colloquial, professional, class).await?;
-            format!("{colloquial} → {professional} is declared")
+            Words::new(
+                format!("{colloquial} → {professional} is declared"),
+                format!("已声明 {colloquial} → {professional}"),
+            )
         }
     };
-    if json {
-        return say_json(&json!({ "done": line }));
+    if output.json {
+        return say_json(&json!({ "done": done.english }));
     }
-    say(&line);
+    say(&done.of(output.language));
     Ok(0)
 }
 
-fn list(json: bool, response: &TagClassesResponse) -> anyhow::Result<u8> {
-    if json {
+fn list(output: Output, response: &TagClassesResponse) -> anyhow::Result<u8> {
+    if output.json {
         return say_json(response);
     }
     for line in &response.classes {
-        let origin = line.class.origin.as_str();
-        say(&format!(
-            "{} ({origin}): {}, mentioned {}; {}",
-            short(&line.class.name, 60),
-            count(line.tags, "tag"),
-            words::times(line.borne),
-            short(&line.class.covers, 100)
-        ));
-    }
-    if response.classes.is_empty() {
-        note(
-            "there are no tag classes; `pikerag index --with tags PATH…` finds them, `pikerag tags add-class` declares them",
+        let (name, covers) = (short(&line.class.name, 60), short(&line.class.covers, 100));
+        let (tags, times) = (line.tags, words::times(line.borne, output.language));
+        let origin = match line.class.origin {
+            Origin::Declared => "已声明",
+            _ => "自动发现",
+        };
+        output.say(
+            format!(
+                "{name} ({}): {}, mentioned {times}; {covers}",
+                line.class.origin.as_str(),
+                count(tags, "tag")
+            ),
+            format!("{name}（{origin}）：{tags} 个标签，提及 {times}；{covers}"),
         );
     }
-    say(&format!("{}; see `pikerag tags pairs`", count(response.pairs, "pair")));
+    if response.classes.is_empty() {
+        output.note(
+            "there are no tag classes; `pikerag index --with tags PATH…` finds them, `pikerag tags add-class` declares them",
+            "没有标签类别；用 `pikerag index --with tags PATH…` 查找，或用 `pikerag tags add-class` 声明",
+        );
+    }
+    let pairs = response.pairs;
+    output.say(
+        format!("{}; see `pikerag tags pairs`", count(pairs, "pair")),
+        format!("{pairs} 对同义词；见 `pikerag tags pairs`"),
+    );
     Ok(0)
 }
 
-async fn show(session: &Session, json: bool, class: &str, k: usize) -> anyhow::Result<u8> {
+async fn show(session: &Session, output: Output, class: &str, k: usize) -> anyhow::Result<u8> {
     let response = pikerag_engine::tag_class(session, class, k).await?;
-    if json {
+    if output.json {
         return say_json(&response);
     }
     for tag in response.tags {
-        say(&format!("{}  {}", short(&tag.tag.text, 80), count(tag.chunks, "chunk")));
+        let (text, chunks) = (short(&tag.tag.text, 80), tag.chunks);
+        output.say(
+            format!("{text}  {}", count(chunks, "chunk")),
+            format!("{text}  {chunks} 个文本块"),
+        );
     }
     Ok(0)
 }
 
-async fn pairs(session: &Session, json: bool) -> anyhow::Result<u8> {
+async fn pairs(session: &Session, output: Output) -> anyhow::Result<u8> {
     let pairs = pikerag_engine::tag_pairs(session).await?;
-    if json {
+    if output.json {
         return say_json(&pairs);
     }
     for pair in &pairs {
         let class =
             if pair.class.is_empty() { String::new() } else { format!(" [{}]", pair.class) };
-        say(&format!(
-            "{} → {}{class} ({}, {})",
-            short(&pair.colloquial, 60),
-            short(&pair.professional, 60),
-            if pair.origin == Origin::Declared { "declared" } else { "learned" },
-            count(pair.samples, "sample")
-        ));
+        let (colloquial, professional) =
+            (short(&pair.colloquial, 60), short(&pair.professional, 60));
+        let (origin, chinese) = match pair.origin {
+            Origin::Declared => ("declared", "已声明"),
+            _ => ("learned", "学得"),
+        };
+        let n = pair.samples;
+        output.say(
+            format!("{colloquial} → {professional}{class} ({origin}, {})", count(n, "sample")),
+            format!("{colloquial} → {professional}{class}（{chinese}，{n} 个样本）"),
+        );
     }
     if pairs.is_empty() {
-        note(
-            "there are no pairs; `pikerag tags learn FILE` learns them, `pikerag tags pair` declares one",
+        output.note(
+            "there are no synonyms; `pikerag tags learn FILE` learns them, `pikerag tags pair` declares one",
+            "没有同义词；用 `pikerag tags learn FILE` 学习，或用 `pikerag tags pair` 声明",
         );
     }
     Ok(0)
 }
 
-async fn learn(session: &Session, json: bool, file: &Path) -> anyhow::Result<u8> {
-    let bar = Bar::new(json);
+async fn learn(session: &Session, output: Output, file: &Path) -> anyhow::Result<u8> {
+    let bar = Bar::new(output);
     let watch = |progress| bar.watch(progress);
     let response = pikerag_engine::learn_tag_pairs(
         session,
@@ -121,25 +161,34 @@ async fn learn(session: &Session, json: bool, file: &Path) -> anyhow::Result<u8>
     )
     .await?;
     let learned = &response.learned;
-    if json {
+    if output.json {
         say_json(&response)?;
     } else {
-        say(&format!(
-            "{} looked at: {}; {} answered by no chunk of the base, {} unreadable",
-            count(learned.samples, "sample"),
-            count(learned.pairs, "pair"),
-            learned.unanswered,
-            learned.unreadable
-        ));
+        let (samples, pairs) = (learned.samples, learned.pairs);
+        let (unanswered, unreadable) = (learned.unanswered, learned.unreadable);
+        output.say(
+            format!(
+                "{} read: {}; {unanswered} answered by no chunk of the base, {unreadable} unreadable",
+                count(samples, "sample"),
+                count(pairs, "pair")
+            ),
+            format!(
+                "读取 {samples} 个样本：{pairs} 对同义词；{unanswered} 个在知识库中没有可回答的文本块，{unreadable} 个无法解析"
+            ),
+        );
         for (question, reason) in &learned.failed {
-            note(&format!("failed: {}: {reason}", short(question, 80)));
+            let question = short(question, 80);
+            output.note(
+                format!("failed: {question}: {reason}"),
+                format!("失败：{question}：{reason}"),
+            );
         }
-        if let Some(line) = paid(&response.spent) {
+        if let Some(line) = paid(&response.spent, output.language) {
             say(&line);
         }
         if let Some(reason) = &learned.stopped {
-            note(&format!("stopped: {reason}"));
-            note(go_on(learned.over_budget));
+            output.note(format!("stopped: {reason}"), format!("已停止：{reason}"));
+            note(go_on(learned.over_budget, output.language));
         }
     }
     Ok(match learned.stopped.is_none() && learned.failures == 0 {

@@ -79,7 +79,8 @@ fn write_event(tree: &mut String, event: &Event, language: Language) {
     }
     match event {
         Event::Retrieved { candidates, .. } | Event::Gathered { candidates } => {
-            let lines = candidates.iter().enumerate().map(|(place, found)| shown(place, found, language));
+            let lines =
+                candidates.iter().enumerate().map(|(place, found)| shown(place, found, language));
             write_listed(tree, &indent, lines, language);
         }
         Event::Classified { .. } | Event::Planned { .. } => {

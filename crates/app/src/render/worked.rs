@@ -128,7 +128,8 @@ fn write_comparison(shown: &mut String, comparison: &Comparison, language: Langu
 fn write_idea(shown: &mut String, idea: &Idea, language: Language) {
     let perspectives = idea.perspectives.join(language.either(", ", "、"));
     let (title, perspectives) = (one_line(&idea.title), one_line(&perspectives));
-    let lead = Words::new(format!("{title} ({perspectives})"), format!("{title}（{perspectives}）"));
+    let lead =
+        Words::new(format!("{title} ({perspectives})"), format!("{title}（{perspectives}）"));
     let _ = writeln!(shown, "\n  • {}", lead.of(language));
     let _ = writeln!(shown, "    {}", one_line(&idea.text));
     for dissent in &idea.dissent {
