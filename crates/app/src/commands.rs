@@ -123,11 +123,11 @@ fn init(path: &std::path::Path, environment: &Environment, output: Output) -> an
     } else if response.trusted {
         output.say(
             format!(
-                "{path} is written and trusted; every line in it is optional. Next: pikerag index PATH…; after each \
-                 change: pikerag trust"
+                "{path} is written and trusted; every line in it is optional. Next: `pikerag index PATH…`; after each \
+                 change: `pikerag trust`"
             ),
             format!(
-                "已写出并信任 {path}；其中每一行都可省略。下一步：pikerag index PATH…；每次修改后：pikerag trust"
+                "已写出并信任 {path}；其中每一行都可省略。下一步：`pikerag index PATH…`；每次修改后：`pikerag trust`"
             ),
         );
     } else {

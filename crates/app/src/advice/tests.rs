@@ -34,8 +34,28 @@ fn shown(language: Language) -> String {
 
 #[test]
 fn errors_come_with_what_to_do() {
-    insta::assert_snapshot!(shown(Language::English), @"");
-    insta::assert_snapshot!(shown(Language::Chinese), @"");
+    insta::assert_snapshot!(shown(Language::English), @r#"
+    .pikerag cannot be opened: there is no knowledge base yet; make one with `pikerag index PATH…`
+    this method asks a language model (`propose`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without
+    this method works on the graph of the base, which is not built; run `pikerag index --with graph PATH…`
+    the model for `answer` is not set up right: the budget of 2 calls is spent (2 calls so far); raise it and run again to continue
+    the model for `answer` is not set up right: m is out of reach: gone; check that its endpoint runs and the address is right, or continue without it: `--offline`
+    the question holds no word; put it in quotes: `pikerag ask "Who …?"`
+    at least one model call must be in flight; `--in-flight` takes 1 or more
+    pikerag.toml is not trusted, and sets chat.base_url, tools.soffice; check it, then run `pikerag trust`; or use it once with `--config pikerag.toml`
+    pikerag.toml has changed since it was trusted, and sets chat.base_url, tools.soffice; check it, then run `pikerag trust`; or use it once with `--config pikerag.toml`
+    "#);
+    insta::assert_snapshot!(shown(Language::Chinese), @r#"
+    无法打开 .pikerag：还没有知识库；请用 `pikerag index PATH…` 建立
+    此方法需要语言模型（`propose`），目前未设置；请设置 `[chat] model`，或选用无需模型的 kar3、hop-rag、naive-rag 或 hybrid-rag
+    此方法需要知识库的实体图谱，而它尚未建立；请运行 `pikerag index --with graph PATH…`
+    `answer` 的模型设置有误：预算（2 次调用）已用尽，已用 2 次调用；请提高预算并再次运行以继续
+    `answer` 的模型设置有误：无法连接 m：gone；请检查其端点是否运行、地址是否正确，或不使用它：`--offline`
+    问题中没有词；请加引号：`pikerag ask "谁……？"`
+    同时进行的模型调用至少为 1；`--in-flight` 须为 1 或更大
+    pikerag.toml 未受信任，而它设置了 chat.base_url、tools.soffice；请检查后运行 `pikerag trust`；或用 `--config pikerag.toml` 只使用这一次
+    pikerag.toml 在信任之后有改动，而它设置了 chat.base_url、tools.soffice；请检查后运行 `pikerag trust`；或用 `--config pikerag.toml` 只使用这一次
+    "#);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, Resettable};
 use clap::{Arg, Command};
 
 /// The words, a line each: `index = …` for a command, `index --with = …` for its argument, `index --with=graph = …` for a
@@ -107,7 +107,7 @@ impl Table {
                     about(value).map_or(known.clone(), |about| known.help(about))
                 };
                 let described: Vec<PossibleValue> = values.iter().map(described).collect();
-                let argument = argument.help(help);
+                let argument = argument.help(help).long_help(Resettable::Reset);
                 match described.is_empty() {
                     true => argument,
                     false => argument.value_parser(PossibleValuesParser::new(described)),
@@ -129,7 +129,7 @@ impl Table {
                     .collect();
                 let argument = argument.hide_default_value(true).hide_possible_values(true);
                 match described.is_empty() {
-                    true => argument.help(short),
+                    true => argument.help(short).long_help(Resettable::Reset),
                     false => argument
                         .help(short)
                         .long_help(format!("{help}{default}\n\n可选值：{}", described.concat())),

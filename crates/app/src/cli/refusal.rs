@@ -101,9 +101,8 @@ fn reason(error: &Error) -> String {
             format!("缺少必需的参数：{}", missing.join(" "))
         }
         ErrorKind::MissingSubcommand => format!(
-            "`{}` 缺少命令{}",
-            text(error, ContextKind::InvalidSubcommand).unwrap_or_default(),
-            listed("命令", &texts(error, ContextKind::ValidSubcommand))
+            "`{}` 后缺少命令",
+            text(error, ContextKind::InvalidSubcommand).unwrap_or_default()
         ),
         ErrorKind::UnknownArgument => format!("没有参数 `{argument}`"),
         ErrorKind::TooManyValues => format!("`{argument}` 多了值 `{value}`"),

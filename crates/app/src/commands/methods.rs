@@ -33,7 +33,7 @@ pub(crate) fn methods(
             say(&format!("{name:widest$}  {}", summary(method, language)));
             output.say(
                 format!("{:widest$}  {source}; without a model: {without}", ""),
-                format!("{:widest$}  出处：{source}；没有模型时：{without}", ""),
+                format!("{:widest$}  出处：{}；没有模型时：{without}", "", chinese::source(source)),
             );
         }
     }
@@ -88,7 +88,7 @@ fn one(output: Output, method: &MethodResponse) -> anyhow::Result<u8> {
     let (name, source) = (description.name, description.source);
     let (summary, colon) = (summary(description, language), language.either(": ", "："));
     say(&format!("{name}{colon}{summary}"));
-    output.say(format!("source: {source}"), format!("出处：{source}"));
+    output.say(format!("source: {source}"), format!("出处：{}", chinese::source(source)));
     let roles: Vec<String> = description.roles.iter().map(ToString::to_string).collect();
     let roles = roles.join(language.either(", ", "、"));
     output.say(format!("asks the models for: {roles}"), format!("所用的模型角色：{roles}"));
@@ -107,14 +107,15 @@ fn one(output: Output, method: &MethodResponse) -> anyhow::Result<u8> {
             true => Default::default(),
             false => (format!(", by default {default}"), format!("，默认为 {default}")),
         };
-        let (name, range, meaning) = (parameter.name, &parameter.range, parameter.meaning);
+        let (name, range, meaning) =
+            (parameter.name, parameter.range.to_string(), parameter.meaning);
         let meaning = match language {
             Language::English => meaning,
             Language::Chinese => chinese::meaning(name).unwrap_or(meaning),
         };
         output.say(
             format!("  {name} = {now}{usual} ({range}): {meaning}"),
-            format!("  {name} = {now}{chinese}（{range}）：{meaning}"),
+            format!("  {name} = {now}{chinese}（{}）：{meaning}", range.replace(", ", "、")),
         );
     }
     let (typical, most) = (cost.calls, usize::try_from(cost.most_calls)?);

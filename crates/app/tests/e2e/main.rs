@@ -8,6 +8,8 @@ mod administered;
 #[cfg(test)]
 mod boxes;
 #[cfg(test)]
+mod chinese;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod common;

@@ -54,7 +54,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(query));
     let known = known.or_else(|| error.downcast_ref().map(parameter));
     let known = known.or_else(|| error.downcast_ref().map(system));
-    known.unwrap_or_else(|| error.to_string())
+    known.unwrap_or_else(|| foreign(&error.to_string()))
 }
 
 fn settings(error: &SettingsError) -> String {
@@ -91,7 +91,7 @@ fn model(error: &ModelError) -> String {
         ModelError::Denied { model, .. } => format!("{model} 拒绝所有请求"),
         ModelError::Broken { model, .. } => format!("{model} 的回复不符合协议"),
         ModelError::OverBudget { cap, spent } => {
-            format!("预算 {} 已用尽（已用 {}）", amount(cap), amount(spent))
+            format!("预算（{}）已用尽，已用 {}", amount(cap), amount(spent))
         }
         ModelError::KeyEnded => "此请求的密钥已撤销或已过期".to_owned(),
         ModelError::NotRecorded { role, model } => {
@@ -165,7 +165,7 @@ fn data(error: &DataError) -> String {
             format!("语句在 {seconds} 秒后中止；请缩小范围或先汇总")
         }
         DataError::BadStatement { reason, known } => {
-            format!("语句有误（{reason}）；{}", listed("表", known))
+            format!("语句有误（{}）；{}", foreign(reason), listed("表", known))
         }
         DataError::NotAllowed { reason, known } => {
             format!("语句不被允许（{reason}）：只允许对表执行一个 SELECT；{}", listed("表", known))
@@ -185,7 +185,7 @@ fn listed(what: &str, known: &[String]) -> String {
 
 fn file(error: &FileError) -> String {
     match error {
-        FileError::Unreadable { reason } => format!("无法读取：{reason}"),
+        FileError::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
         FileError::Missing => "没有这个文件".to_owned(),
         FileError::EmptyFolder => "文件夹中没有文件".to_owned(),
         FileError::NotUtf8 => "文件名不是 UTF-8 文本".to_owned(),
@@ -245,7 +245,7 @@ fn keys(error: &KeysError) -> String {
 
 fn doubt(doubt: &Doubt) -> String {
     match doubt {
-        Doubt::Unreadable { reason } => format!("无法读取：{reason}"),
+        Doubt::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
         Doubt::Empty => "文件夹是空的，可能是未挂载的磁盘".to_owned(),
         Doubt::NotMounted => "原为单独的磁盘，现在没有挂载".to_owned(),
         Doubt::NoRoot => "知识库的文件所在的文件夹找不到，可能没有挂载".to_owned(),
@@ -364,7 +364,34 @@ fn system(error: &io::Error) -> String {
         io::ErrorKind::StorageFull => "磁盘已满",
         io::ErrorKind::ReadOnlyFilesystem => "文件系统只读",
         io::ErrorKind::BrokenPipe => "管道已关闭",
-        _ => return error.to_string(),
+        _ => return foreign(&error.to_string()),
+    };
+    words.to_owned()
+}
+
+/// Frequent messages of the system, of `SQLite` and of the HTTP client. All others keep their words.
+fn foreign(english: &str) -> String {
+    let begins = [
+        ("no such table: ", "没有此表："),
+        ("no such column: ", "没有此列："),
+        ("no such function: ", "没有此函数："),
+        ("error sending request for url ", "请求失败 "),
+    ];
+    for (begin, chinese) in begins {
+        if let Some(rest) = english.strip_prefix(begin) {
+            return format!("{chinese}{rest}");
+        }
+    }
+    let words = match english {
+        "No such file or directory (os error 2)" => "不存在",
+        "Permission denied (os error 13)" => "没有权限",
+        "Is a directory (os error 21)" => "是文件夹",
+        "Connection refused (os error 111)" => "连接被拒绝",
+        "client error (Connect)" => "无法连接",
+        "tcp connect error" => "TCP 连接失败",
+        "dns error" => "域名无法解析",
+        "operation timed out" => "超时",
+        other => other,
     };
     words.to_owned()
 }

@@ -1,7 +1,7 @@
 //! Describes the methods in Chinese, by name.
 
 /// The summary of each method.
-const SUMMARIES: [(&str, &str); 36] = [
+const SUMMARIES: [(&str, &str); 47] = [
     ("pike", "先判断问题类型，再分别处理：查阅、对比、计算、总结、预测，或由多个智能体共同思考"),
     ("adaptive", "先读几段，指出还缺什么，查找后再读，按需反复"),
     ("kar3", "提出子问题，检索原子问题，选中一个并加入其文本块，最多 N 轮"),
@@ -38,6 +38,17 @@ const SUMMARIES: [(&str, &str); 36] = [
     ("skr", "由标注集中最相近的问题决定是否检索"),
     ("think-then-act", "先看问题是否清楚、是否已知，否则改写后再检索"),
     ("tree-of-thought", "对打分后的想法做广度优先搜索，不检索"),
+    ("ra-isf-no-know", "消融：去掉自知模块"),
+    ("ra-isf-no-relevant", "消融：去掉段落相关性模块"),
+    ("ra-isf-no-decompose", "消融：去掉问题拆分模块"),
+    ("crp-rag-no-aggregation", "消融：去掉知识整合"),
+    ("crp-rag-no-evaluation", "消融：去掉知识评估"),
+    ("crp-rag-no-iteration", "消融：去掉迭代推理"),
+    ("crp-rag-tree", "用树代替图"),
+    ("crp-rag-chain", "用链代替图"),
+    ("crp-rag-text", "用改写后的问题代替图"),
+    ("self-ask-zero-shot", "同 `self-ask-r`，不带示例"),
+    ("ircot-zero-shot", "同上，不带示例"),
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
@@ -86,6 +97,12 @@ pub(super) fn summary(name: &str) -> Option<&'static str> {
 /// The meaning of a parameter.
 pub(super) fn meaning(parameter: &str) -> Option<&'static str> {
     find(&MEANINGS, parameter)
+}
+
+/// The source of a method.
+pub(super) fn source(english: &str) -> String {
+    let names = english.replace(" et al. ", " 等 ");
+    names.replace(", with what is ours", "，含本项目的改动").replace("ours", "本项目")
 }
 
 fn find(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
