@@ -337,3 +337,16 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     cut.push('…');
     cut
 }
+
+/// The columns of a text on a terminal: Chinese characters take two.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars()
+        .map(|c| {
+            if ('\u{1100}'..'\u{ffe7}').contains(&c) && !('\u{2010}'..'\u{2e7f}').contains(&c) {
+                2
+            } else {
+                1
+            }
+        })
+        .sum()
+}

@@ -35,6 +35,7 @@ fn node_in_chinese(kind: &str) -> String {
         "relation" => "关系",
         "record" => "记录",
         "tag" => "标签",
+        "community" => "社区",
         "community_report" => "社区报告",
         "summary" => "摘要",
         "verified_answer" => "人工核实的问答",
@@ -73,6 +74,44 @@ pub(crate) fn edges(kind: &str, language: Language) -> String {
         other => return other.replace('_', " "),
     };
     name.to_owned()
+}
+
+/// A line of the tree around a node: an edge, then a kind of nodes with an identifier and a label, or a number of nodes.
+pub(crate) fn tree_line(line: &str, language: Language) -> String {
+    if language == Language::English {
+        return line.to_owned();
+    }
+    let is_id = |word: &&str| {
+        word.len() == 16 && word.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
+    };
+    let (head, rest) = match line.split(' ').find(is_id).and_then(|id| line.find(id)) {
+        Some(at) => line.split_at(at),
+        None => line.split_once("… and ").unwrap_or((line, "")),
+    };
+    let indent: String = head.chars().take_while(|c| *c == ' ').collect();
+    let head = head.trim_start();
+    let (edge, node) = match (head.split_once(" -> "), head.strip_prefix("<- ")) {
+        (Some((edge, node)), _) => {
+            (format!("- {} -> ", edge_named(edge.trim_start_matches("- "))), node)
+        }
+        (None, Some(inward)) => {
+            let (edge, node) = inward.split_once(" - ").unwrap_or((inward, ""));
+            (format!("<- {} - ", edge_named(edge)), node)
+        }
+        (None, None) => (String::new(), head),
+    };
+    match rest.strip_suffix(" more") {
+        Some(more) if node.is_empty() => format!("{indent}{edge}……另有 {more} 个"),
+        _ => {
+            let node = node.trim_end().replacen("document", "source", 1);
+            format!("{indent}{edge}{} {rest}", node_in_chinese(&node))
+        }
+    }
+}
+
+/// The Chinese name of an edge whose English name is given.
+fn edge_named(english: &str) -> String {
+    edges(&english.replace(' ', "_"), Language::Chinese)
 }
 
 /// The name of a stage of indexing, or of the work of an evaluation.
@@ -155,6 +194,22 @@ mod tests {
         let chinese = kinds.map(|(kind, n)| nodes(kind, n, Language::Chinese));
         assert_eq!(chinese, ["文档", "实体", "原子问题", "记录（load）"]);
         assert_eq!(called("refers_to"), "refers to");
+        let lines = [
+            "document (text/markdown) 75cda4fe24a91178  Guide",
+            "  - contains -> chunk (text) 4eb111ee46ae7b96  # Guide",
+            "    <- refers to - section 4eb111ee46ae7b96  More",
+            "  - contains -> … and 2 more",
+        ];
+        let lines = lines.map(|line| tree_line(line, Language::Chinese));
+        assert_eq!(
+            lines,
+            [
+                "文档（text/markdown） 75cda4fe24a91178  Guide",
+                "  - 包含 -> 文本块（正文） 4eb111ee46ae7b96  # Guide",
+                "    <- 指向 - 章节 4eb111ee46ae7b96  More",
+                "  - 包含 -> ……另有 2 个",
+            ]
+        );
         assert_eq!([0, 1, 2].map(|n| times(n, Language::English)), ["0 times", "once", "2 times"]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod causes;
 mod errors;
+mod foreign;
 mod notices;
 #[cfg(test)]
 mod tests;

@@ -63,7 +63,7 @@ async fn show(session: &Session, output: Output, of: &str, depth: u8) -> anyhow:
         return say_json(&found);
     }
     for line in &found.tree {
-        say(line);
+        say(&words::tree_line(line, output.language));
     }
     if 0 < found.left_out {
         let n = found.left_out;

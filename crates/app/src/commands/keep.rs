@@ -60,7 +60,7 @@ fn show_deleted(response: &DeleteResponse, output: Output) {
         let Words { english, chinese: removed } = remains(forgotten);
         output.say(
             format!("forgot {english} with the text; {overwritten}"),
-            format!("已彻底删除含有其文本的{removed}；{chinese}"),
+            format!("已彻底删除含有其文本的 {removed}；{chinese}"),
         );
     } else if response.remains != Remains::default() {
         let Words { english, chinese } = remains(response.remains);
@@ -77,12 +77,10 @@ fn show_deleted(response: &DeleteResponse, output: Output) {
 fn remains(Remains { calls, runs, verified }: Remains) -> Words {
     let (call, run) = (count(calls, "model call"), count(runs, "run"));
     match verified {
-        0 => {
-            Words::new(format!("{call} and {run}"), format!(" {calls} 次模型调用和 {runs} 次运行"))
-        }
+        0 => Words::new(format!("{call} and {run}"), format!("{calls} 次模型调用和 {runs} 次运行")),
         _ => Words::new(
             format!("{call}, {run} and {}", count(verified, "verified answer")),
-            format!(" {calls} 次模型调用、{runs} 次运行和 {verified} 条人工核实的问答"),
+            format!("{calls} 次模型调用、{runs} 次运行和 {verified} 条人工核实的问答"),
         ),
     }
 }

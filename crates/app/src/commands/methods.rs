@@ -115,7 +115,10 @@ fn one(output: Output, method: &MethodResponse) -> anyhow::Result<u8> {
         };
         output.say(
             format!("  {name} = {now}{usual} ({range}): {meaning}"),
-            format!("  {name} = {now}{chinese}（{}）：{meaning}", range.replace(", ", "、")),
+            format!(
+                "  {name} = {now}{chinese}（{}）：{meaning}",
+                range.replace(", ", "、").replace(" to ", " 至 ")
+            ),
         );
     }
     let (typical, most) = (cost.calls, usize::try_from(cost.most_calls)?);

@@ -6,7 +6,7 @@ use pikerag_engine::{Session, SqlRequest};
 
 use crate::cli::{Sql, Tables};
 use crate::output::{Output, say, say_json};
-use crate::render::{count, short};
+use crate::render::{count, short, width};
 
 /// The longest cell and sample, in characters.
 const CELL: usize = 40;
@@ -134,9 +134,8 @@ pub(super) fn lines(found: &SqlRows) -> Vec<String> {
     let mut table: Vec<Vec<String>> =
         vec![found.columns.iter().map(|name| short(name, CELL)).collect()];
     table.extend(found.rows.iter().map(|row| row.iter().map(cell).collect()));
-    let width = |place: usize| {
-        table.iter().filter_map(|row| row.get(place)).map(|cell| cell.chars().count()).max()
-    };
+    let width =
+        |place: usize| table.iter().filter_map(|row| row.get(place)).map(|cell| width(cell)).max();
     let widths: Vec<usize> =
         (0..found.columns.len()).map(|place| width(place).unwrap_or_default()).collect();
     let is_number = |place: usize| {
@@ -147,7 +146,7 @@ pub(super) fn lines(found: &SqlRows) -> Vec<String> {
     let line = |row: &Vec<String>| {
         let mut line = String::new();
         for ((cell, width), is_number) in row.iter().zip(&widths).zip(&is_number) {
-            let space = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let space = " ".repeat(width.saturating_sub(self::width(cell)));
             match is_number {
                 true => line.extend([space.as_str(), cell, "  "]),
                 false => line.extend([cell, space.as_str(), "  "]),

@@ -8,7 +8,7 @@ use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, I
 use pikerag_engine::knowledge::{TaskClass, Worked};
 use pikerag_engine::narrate::{Language, Words};
 
-use super::short;
+use super::{short, width};
 use crate::plain::one_line;
 
 /// The largest number of rows; of a series the last ones are shown.
@@ -149,17 +149,4 @@ fn write_idea(shown: &mut String, idea: &Idea, language: Language) {
         );
         let _ = writeln!(shown, "    {}", gap.of(language));
     }
-}
-
-/// The columns of a text on a terminal: Chinese characters take two.
-fn width(text: &str) -> usize {
-    text.chars()
-        .map(|c| {
-            if ('\u{1100}'..'\u{ffe7}').contains(&c) && !('\u{2010}'..'\u{2e7f}').contains(&c) {
-                2
-            } else {
-                1
-            }
-        })
-        .sum()
 }

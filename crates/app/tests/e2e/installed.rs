@@ -95,7 +95,7 @@ fn health_says_whether_the_server_takes_requests() {
     let (_, port) = address.rsplit_once(':').unwrap();
     let health = ["health", "--port", port];
     let text = place.run_to(0, &health).stdout;
-    assert!(text.contains("takes requests"), "{text}");
+    assert!(text.contains("accepts requests"), "{text}");
     let report = place.run_to(0, &["--json", "health", "--port", port]).json();
     assert_eq!(report["ready"], true);
     // The check needs no key, even if keys exist.

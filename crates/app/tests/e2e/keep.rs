@@ -225,7 +225,7 @@ fn a_base_is_backed_up_checked_repaired_and_restored() {
     assert!(repaired.stdout.contains("repaired  vectors of sentences"), "{}", repaired.stdout);
 
     let taken = place.run_to(1, &["--base", "base", "restore", "copy.pikerag"]);
-    assert!(taken.stderr.contains("`--base DIR` names another folder"), "{}", taken.stderr);
+    assert!(taken.stderr.contains("choose another folder with `--base DIR`"), "{}", taken.stderr);
     place.run_to(0, &["--base", "other", "restore", "copy.pikerag"]);
     assert_eq!(place.export("other"), exported);
     let found = place.run_to(0, &["--base", "other", "search", "--by", "words", "起重机"]);

@@ -234,7 +234,7 @@ fn figures_show_units_conditions_and_coverage() {
     [4] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
     [5] repairs.csv, bytes 278–354 of its text ✓ “order: R-4; day: 2024-03-02; crane: 62-021; fault: brake wear; downtime: 2 h”
 
-    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
     let shown = place.run_to(0, &["ask", "--quiet", "停机超过2小时的维修有多少次？"]).stdout;
     insta::assert_snapshot!(shown, @r"
@@ -246,7 +246,7 @@ fn figures_show_units_conditions_and_coverage() {
     [2] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
     [3] repairs.csv, bytes 355–426 of its text ✓ “order: R-5; day: 2024-04-09; crane: 40-117; fault: cable; downtime: 5 h”
 
-    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
     let shown =
         place.run_to(0, &["ask", "--quiet", "Which fault is most likely to occur next?"]).stdout;
@@ -266,7 +266,7 @@ fn figures_show_units_conditions_and_coverage() {
     [5] repairs.csv, bytes 355–426 of its text ✓ “order: R-5; day: 2024-04-09; crane: 40-117; fault: cable; downtime: 5 h”
     [6] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
 
-    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
     let shown = place.run_to(0, &["ask", "--quiet", "Which was earlier, R-2 or R-3?"]).stdout;
     insta::assert_snapshot!(shown, @r"
@@ -281,7 +281,7 @@ fn figures_show_units_conditions_and_coverage() {
     [1] repairs.csv, bytes 119–197 of its text ✓ “order: R-2; day: 2024-02-03; crane: 62-019; fault: gearbox leak; downtime: 3 h”
     [2] repairs.csv, bytes 198–277 of its text ✓ “order: R-3; day: 2024-02-20; crane: 40-117; fault: brake wear; downtime: 90 min”
 
-    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
     let refused = place
         .run_to(3, &["ask", "--quiet", "How could we reduce the downtime of our cranes?"])
@@ -289,14 +289,14 @@ fn figures_show_units_conditions_and_coverage() {
     insta::assert_snapshot!(refused, @r"
     Ideas need a language model (`reason`), and none is set: set `[models.reason]` or `[models.default]` in pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.
 
-    no language model wrote this: it was worked out of records; 0 calls, 0 + 0 tokens
+    no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
     let forced = place
         .run_to(0, &["ask", "--quiet", "--level", "1", "How many repairs did crane 40-117 have?"])
         .stdout;
     assert!(forced.contains("it quotes its evidence"), "{forced}");
     let error = place.run_to(2, &["ask", "--class", "factual", "--method", "kar3", "Who?"]).stderr;
-    insta::assert_snapshot!(error, @"error: `kar3` does not use the class or level of a question; `pike` does; leave `--method` out, or `--class` and `--level`");
+    insta::assert_snapshot!(error, @"error: `kar3` does not use the class or level of a question; `pike` does; leave out `--method`, or `--class` and `--level`");
 }
 
 /// Replies like those of the agents of `pike`, with long ideas, so that caps are reached.

@@ -125,7 +125,7 @@ fn ctrl_c_ends_the_program_with_a_message() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut message = String::new();
     child.stderr.unwrap().read_to_string(&mut message).unwrap();
-    assert!(message.contains("stopping; run the same command again to go on"), "{message}");
+    assert!(message.contains("stopping; run the same command again to continue"), "{message}");
 }
 
 /// A result that a full disk does not take is a failure.

@@ -131,12 +131,12 @@ fn moved_files_are_not_found_twice() {
     place.write("documents/b.md", "# Other\n\nOther words.\n");
     let ran = place.run_to(0, &["--base", "base", "index", "documents"]);
     assert!(
-        ran.stdout.contains("removed docs/a.md: it is called documents/a.md now"),
+        ran.stdout.contains("removed docs/a.md: renamed to documents/a.md"),
         "{}",
         ran.stdout
     );
     // A file that is gone and has no new place stays in the base, and this is reported.
-    assert!(ran.stderr.contains("gone from disk: docs/b.md"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("missing on disk: docs/b.md"), "{}", ran.stderr);
     assert!(ran.stderr.contains("still answers from 1 file"), "{}", ran.stderr);
     let there = ["docs/b.md (gone)", "documents/a.md", "documents/b.md", "documents/c.md"];
     assert_eq!(files(&place, "base"), there);

@@ -56,7 +56,7 @@ fn a_table_becomes_records_with_their_positions() {
         drugs.csv, bytes 37–102 of its text
     drug_approval  drug: Bealin; approved: 2011-02-01; company: B <x>
         drugs.csv, bytes 103–162 of its text
-    drug_approval  drug: Cealin; approved: "soon" (as it stands); company: C
+    drug_approval  drug: Cealin; approved: "soon" (untyped); company: C
         drugs.csv, bytes 163–214 of its text
     drug_approval: 3 records
     "#);

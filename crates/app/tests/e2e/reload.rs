@@ -61,7 +61,7 @@ fn a_hangup_changes_prices_caps_origins_and_bases() {
     assert_eq!(serving.get("/api/v1/bases", "").json(), names);
 
     place.write("pikerag.toml", "");
-    reload(&place, &serving, "the settings are read again");
+    reload(&place, &serving, "the settings are reloaded");
     assert_eq!(ask(2).status, 200);
     assert_eq!(serving.get("/api/v1/bases", "").json(), json!([{"name": "default"}]));
 }
@@ -85,7 +85,7 @@ fn a_hangup_leaves_running_runs_unchanged() {
     }
     place.write("pikerag.toml", "[roles.answer]\nmodel = \"other\"\n");
     place.run_to(0, &["trust"]);
-    reload(&place, &serving, "the settings are read again");
+    reload(&place, &serving, "the settings are reloaded");
     stub.answer_all();
     let first = read(asked);
     assert!(first.text.contains("\"model\":\"stub\""), "{first:?}");
