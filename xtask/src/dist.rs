@@ -115,11 +115,11 @@ fn collect(root: &Path, program: &Path, tree: &Tree, sbom: &str, folder: &Path) 
     write(&folder.join(DOC).join("pikerag.cdx.json"), sbom.as_bytes())?;
     for (shell, file) in SHELLS {
         let mut completions = Command::new(program);
-        completions.args(["completions", shell]);
+        completions.args(["--lang", "en", "completions", shell]);
         write(&folder.join(file), output_of(completions)?.as_bytes())?;
     }
     let mut pages = Command::new(program);
-    pages.args(["--json", "man", "--out"]).arg(folder.join(MAN));
+    pages.args(["--lang", "en", "--json", "man", "--out"]).arg(folder.join(MAN));
     output_of(pages).map(drop)
 }
 

@@ -16,6 +16,7 @@ mod runs;
 mod serve;
 mod value;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -92,9 +93,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the arguments of this process and checks that they fit together.
-    pub(crate) fn parse_checked(language: Language) -> Result<Self, Refusal> {
-        let arguments = Self::from_arg_matches(&command(language).try_get_matches()?)?;
+    /// Parses the arguments of the program and checks that they fit together.
+    pub(crate) fn parse_checked(given: Vec<OsString>, language: Language) -> Result<Self, Refusal> {
+        let matches = command(language).try_get_matches_from(given)?;
+        let arguments = Self::from_arg_matches(&matches)?;
         match misuse(&arguments.command) {
             Some(misuse) => Err(Refusal::Misuse(misuse)),
             None => Ok(arguments),

@@ -31,15 +31,15 @@ fn is_chinese(locale: &str) -> bool {
 }
 
 /// The language that the arguments set, before they are parsed: help and errors of the parser need it.
-pub(crate) fn of_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<Language> {
-    let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
+pub(crate) fn of_arguments(arguments: &[OsString]) -> Option<Language> {
+    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
     while let Some(argument) = arguments.next() {
         let name = match argument.to_str().and_then(|argument| argument.strip_prefix(OPTION)) {
-            Some("") => arguments.next()?.into_string().ok()?,
-            Some(value) if value.starts_with('=') => value.trim_start_matches('=').to_owned(),
+            Some("") => arguments.next()?.to_str()?,
+            Some(value) if value.starts_with('=') => value.trim_start_matches('='),
             _ => continue,
         };
-        return NAMES.contains(&name.as_str()).then(|| named(&name));
+        return NAMES.contains(&name).then(|| named(name));
     }
     None
 }
@@ -66,7 +66,10 @@ mod tests {
 
     #[test]
     fn the_option_is_found_before_the_arguments_are_parsed() {
-        let of = |arguments: &str| of_arguments(arguments.split(' ').map(OsString::from));
+        let of = |arguments: &str| {
+            let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+            of_arguments(&arguments)
+        };
         assert_eq!(of("pikerag --lang zh --help"), Some(Language::Chinese));
         assert_eq!(of("pikerag index --lang=zh --nonsense"), Some(Language::Chinese));
         assert_eq!(of("pikerag --lang en status"), Some(Language::English));

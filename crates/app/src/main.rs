@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::narrate::{Language, Words};
-use pikerag_engine::settings::Environment;
+use pikerag_engine::settings::{Environment, arguments};
 use pikerag_engine::{EngineError, sandbox};
 
 /// Exit codes; also in `pikerag --help` and the README.
@@ -37,8 +37,9 @@ pub(crate) mod exit {
 fn main() -> ExitCode {
     let environment = Environment::read();
     let usual = language::of_environment(&environment);
-    let language = language::of_arguments(std::env::args_os()).unwrap_or(usual);
-    let arguments = match cli::Arguments::parse_checked(language) {
+    let given = arguments();
+    let language = language::of_arguments(&given).unwrap_or(usual);
+    let arguments = match cli::Arguments::parse_checked(given, language) {
         Ok(arguments) => arguments,
         Err(refusal) => return refused(&refusal, language),
     };

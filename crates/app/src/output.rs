@@ -128,8 +128,8 @@ impl Bar {
                 Words::new(format!(", ~{tokens} tokens left"), format!("，约剩 {tokens} 个 Token"))
                     .of(language)
             });
-            let stage = words::stage(&name, language);
-            bar.set_message(format!("{}{}", one_line(&stage), to_go.unwrap_or_default()));
+            let work = words::stage(&name, language);
+            bar.set_message(format!("{}{}", one_line(&work), to_go.unwrap_or_default()));
         } else if !self.output.json {
             // A line at each tenth: enough for a log file.
             let tenth = if total == 0 { done / 1000 } else { done * 10 / total.max(1) };
@@ -142,8 +142,8 @@ impl Bar {
                     )
                     .of(language)
                 });
-                let (stage, colon) = (words::stage(&name, language), language.either(": ", "："));
-                note(&format!("{stage}{colon}{done}{of}{}", to_go.unwrap_or_default()));
+                let (work, colon) = (words::stage(&name, language), language.either(": ", "："));
+                note(&format!("{work}{colon}{done}{of}{}", to_go.unwrap_or_default()));
                 state.shown = (name, tenth);
             }
         }

@@ -29,7 +29,7 @@ use pikerag_retrieve::SearchParams;
 use serde::Deserialize;
 
 pub use self::declaration::declaration;
-pub use self::environment::Environment;
+pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub use self::rerank::{RerankSettings, Reranks};
 pub use self::resolve::{Flags, settings_path};

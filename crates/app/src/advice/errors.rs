@@ -20,7 +20,7 @@ pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
     let known = known.or_else(|| error.downcast_ref().map(settings));
     let known = known.or_else(|| error.downcast_ref().map(about_file));
     let known = known.or_else(|| error.downcast_ref().map(serving));
-    let known = known.or_else(|| error.downcast_ref().map(base));
+    let known = known.or_else(|| error.downcast_ref().map(|problem| Some(base(problem))));
     known.or_else(|| error.downcast_ref().map(model)).flatten()
 }
 
@@ -107,7 +107,7 @@ pub(super) fn serve_in_chinese(error: &ServeError) -> String {
     }
 }
 
-fn base(problem: &BaseProblem) -> Option<Words> {
+fn base(problem: &BaseProblem) -> Words {
     let (english, chinese) = match problem {
         BaseProblem::ReadOnly { .. } => (
             "`ask`, `search`, `export` and `backup` work without writing",
@@ -127,7 +127,7 @@ fn base(problem: &BaseProblem) -> Option<Words> {
         BaseProblem::FileThere { .. } => ("choose another file", "请指定另一个文件"),
         BaseProblem::DamagedDatabase { .. } => ("try an older backup", "请试用更早的备份"),
     };
-    Some(Words::new(english, chinese))
+    Words::new(english, chinese)
 }
 
 fn model(error: &ModelError) -> Option<Words> {

@@ -131,7 +131,7 @@ fn cause(error: &Error) -> String {
     let words = if let Some(bad) = source.downcast_ref::<BadValue>() {
         bad.words().chinese
     } else if let Some(bad) = source.downcast_ref::<ParseIntError>() {
-        not_a_number(bad.kind()).to_owned()
+        not_a_number(*bad.kind()).to_owned()
     } else if let Some(bad) = source.downcast_ref::<BadFilter>() {
         filter(bad)
     } else if source.is::<UnknownClass>() {
@@ -146,7 +146,7 @@ fn cause(error: &Error) -> String {
     format!("：{words}")
 }
 
-fn not_a_number(kind: &IntErrorKind) -> &'static str {
+fn not_a_number(kind: IntErrorKind) -> &'static str {
     match kind {
         IntErrorKind::PosOverflow => "数字过大",
         IntErrorKind::NegOverflow => "数字过小",

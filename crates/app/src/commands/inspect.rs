@@ -165,13 +165,13 @@ fn show_pending(
             RefusalCause::Refused => ("refused", "被拒绝"),
             RefusalCause::Unreadable => ("answered unreadably", "回复无法解析"),
         };
-        let (stage, n) = (mark_in_words(&refused.stage), refused.count);
+        let (work, n) = (mark_in_words(&refused.stage), refused.count);
         let (label, reason) = (one_line(&refused.label), short(&refused.reason, 160));
         output.say(
-            format!("  {stage}: {n} {was}, such as {label} ({reason}); {advice}"),
+            format!("  {work}: {n} {was}, such as {label} ({reason}); {advice}"),
             format!(
                 "  {}：{n} 项{chinese}，例如 {label}（{reason}）；{advice}",
-                words::stage(stage, language)
+                words::stage(work, language)
             ),
         );
     }

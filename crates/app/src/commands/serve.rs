@@ -273,7 +273,7 @@ fn limits(params: &KeyParams, spent: f64, used: Option<Millis>) -> Vec<Words> {
             format!("已用 {spent:.2} / {cap:.2} 美元"),
         )),
         None if 0.0 < spent => {
-            limits.push(Words::new(format!("${spent:.2} spent"), format!("已用 {spent:.2} 美元")))
+            limits.push(Words::new(format!("${spent:.2} spent"), format!("已用 {spent:.2} 美元")));
         }
         None => {}
     }

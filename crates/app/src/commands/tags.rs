@@ -83,7 +83,7 @@ fn list(output: Output, response: &TagClassesResponse) -> anyhow::Result<u8> {
         let (tags, times) = (line.tags, words::times(line.borne, output.language));
         let origin = match line.class.origin {
             Origin::Declared => "已声明",
-            _ => "自动发现",
+            Origin::Found => "自动发现",
         };
         output.say(
             format!(
@@ -135,7 +135,7 @@ async fn pairs(session: &Session, output: Output) -> anyhow::Result<u8> {
             (short(&pair.colloquial, 60), short(&pair.professional, 60));
         let (origin, chinese) = match pair.origin {
             Origin::Declared => ("declared", "已声明"),
-            _ => ("learned", "学得"),
+            Origin::Found => ("learned", "学得"),
         };
         let n = pair.samples;
         output.say(

@@ -30,7 +30,7 @@ fn english(line: &str) -> Option<String> {
     };
     let is_lower = |word: &str| 1 < word.len() && word.chars().all(|c| c.is_ascii_lowercase());
     let words: Vec<&str> = bare.split_whitespace().collect();
-    let runs = words.split(|word| !is_word(&word));
+    let runs = words.split(|word| !is_word(word));
     let mut sentences = runs.filter(|run| 2 < run.len() && run.iter().any(|word| is_lower(word)));
     sentences.next().map(|run| run.join(" "))
 }

@@ -130,11 +130,7 @@ fn moved_files_are_not_found_twice() {
     fs::rename(place.path("docs"), place.path("documents")).unwrap();
     place.write("documents/b.md", "# Other\n\nOther words.\n");
     let ran = place.run_to(0, &["--base", "base", "index", "documents"]);
-    assert!(
-        ran.stdout.contains("removed docs/a.md: renamed to documents/a.md"),
-        "{}",
-        ran.stdout
-    );
+    assert!(ran.stdout.contains("removed docs/a.md: renamed to documents/a.md"), "{}", ran.stdout);
     // A file that is gone and has no new place stays in the base, and this is reported.
     assert!(ran.stderr.contains("missing on disk: docs/b.md"), "{}", ran.stderr);
     assert!(ran.stderr.contains("still answers from 1 file"), "{}", ran.stderr);

@@ -1,6 +1,7 @@
 //! Reads the variables of the environment, once and in no other place.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The variables of the environment, as they were when they were read.
@@ -42,6 +43,11 @@ impl Environment {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
+}
+
+/// The name of the program as it was started, and its arguments.
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().collect()
 }
 
 /// The path of this program.

@@ -45,7 +45,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(parse));
     let known = known.or_else(|| error.downcast_ref().map(keys));
     let known = known.or_else(|| error.downcast_ref().map(doubt));
-    let known = known.or_else(|| error.downcast_ref().map(lacking));
+    let known = known.or_else(|| error.downcast_ref().copied().map(lacking));
     let known = known.or_else(|| error.downcast_ref().map(ask));
     let known = known.or_else(|| error.downcast_ref().map(unreadable));
     let known = known.or_else(|| error.downcast_ref().map(retrieve));
@@ -258,7 +258,7 @@ fn doubt(doubt: &Doubt) -> String {
     }
 }
 
-fn lacking(lacking: &Lacking) -> String {
+fn lacking(lacking: Lacking) -> String {
     match lacking {
         Lacking::TreeModels => "摘要树需要嵌入模型和对话模型",
         Lacking::TagModel => "标签需要对话模型",

@@ -182,6 +182,19 @@ fn errors_have_words() {
     check_each(47, &all);
 }
 
+/// The code of each error with its Chinese words.
+#[test]
+fn chinese_of_error_codes() {
+    let mut all = errors();
+    all.extend(solve_errors().into_iter().map(EngineError::Solve));
+    let mut lines: Vec<String> = all
+        .iter()
+        .map(|error| format!("{}: {}", error.code(), error.in_words(Language::Chinese)))
+        .collect();
+    lines.sort();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
 #[test]
 fn notices_have_words() {
     let (questions, of) = (1, 2);
