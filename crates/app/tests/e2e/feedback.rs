@@ -242,7 +242,7 @@ fn unusable_feedback_is_refused_with_a_reason() {
     assert!(bad.stderr.contains("line 1"), "{}", bad.stderr);
     // A correction that no document supports rests on the word of the person.
     let bare = place.run_to(0, &["feedback", "correct", "last", "Nils Holm"]);
-    assert!(bare.stderr.contains("your word alone"), "{}", bare.stderr);
+    assert!(bare.stderr.contains("as your statement"), "{}", bare.stderr);
     let taken = ask(&place, KEEPER);
     assert_eq!((origin(&taken), &taken["answer"]["text"]), (person("taken"), &"Nils Holm".into()));
     let anonymous = Place::new();

@@ -102,7 +102,7 @@ fn forgetting_leaves_no_byte_and_the_rest_replays() {
     let runs = place.run_to(0, &["--base", "base", "--json", "runs"]).json();
     // A plain delete reports what it leaves. A replay then restores the document from the ledger.
     let plain = place.run_to(0, &["--base", "base", "delete", "docs/wages.md"]);
-    assert!(plain.stderr.contains("still hold the text"), "{}", plain.stderr);
+    assert!(plain.stderr.contains("still contain the text"), "{}", plain.stderr);
     assert!(!files_with(&place, OWN[1]).is_empty(), "a plain delete does not forget");
     place.run_to(0, &["--base", "base", "--replay", "index", "docs"]);
 
@@ -151,7 +151,7 @@ fn derived_data_is_forgotten_too() {
     }
     // A document that is no longer in the base cannot be forgotten.
     let none = place.run_to(1, &["--base", "base", "delete", "--forget", "docs/wages.md"]);
-    assert!(none.stderr.contains("nothing in the base is named so"), "{}", none.stderr);
+    assert!(none.stderr.contains("the base has no file of this name"), "{}", none.stderr);
 }
 
 /// A read-only base answers without writing anything, even if full text must be built in memory.

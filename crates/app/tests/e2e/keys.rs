@@ -66,7 +66,7 @@ fn a_server_stays_shut_after_its_last_key_is_revoked() {
         assert_eq!(serving.get("/health", "").status, 200);
     }
     let listed = place.run_to(0, &["keys", "list"]);
-    assert!(listed.stderr.contains("turns every request away"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("refuses every request"), "{}", listed.stderr);
     let key = place.key("bo", &[]);
     assert_eq!(serving.get(BASES, &key).status, 200);
 }

@@ -89,7 +89,7 @@ fn only_certainly_missing_files_are_pruned() {
     let ran = place.run_to(3, &prune);
     assert!(ran.stdout.contains("removed docs/a.md"), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("not seen: 1 file in ")
+        ran.stderr.contains("not found: 1 file in ")
             && ran.stderr.contains("docs/disk: it is empty"),
         "{}",
         ran.stderr
@@ -133,7 +133,7 @@ fn moved_files_are_not_found_twice() {
     assert!(ran.stdout.contains("removed docs/a.md: renamed to documents/a.md"), "{}", ran.stdout);
     // A file that is gone and has no new place stays in the base, and this is reported.
     assert!(ran.stderr.contains("missing on disk: docs/b.md"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("still answers from 1 file"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("still contains 1 file"), "{}", ran.stderr);
     let there = ["docs/b.md (gone)", "documents/a.md", "documents/b.md", "documents/c.md"];
     assert_eq!(files(&place, "base"), there);
     let fresh = place.run_to(0, &["--base", "base", "delete", "docs"]);

@@ -100,7 +100,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert_eq!(of("both") + of("first"), events(&first).len());
     assert_eq!(of("both") + of("second"), events(&second).len());
     let shown = place.run_to(0, &["--base", "base", "runs", "diff", name, second_name]).stdout;
-    assert!(shown.contains(&format!("alike for {at} events")), "{shown}");
+    assert!(shown.contains(&format!("equal for {at} events")), "{shown}");
 
     // A fork is a run like any other: it can be replayed, and forked again after its change and
     // before it.

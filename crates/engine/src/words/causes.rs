@@ -117,6 +117,7 @@ fn amount(english: &str) -> String {
 
 fn store(error: &StoreError) -> String {
     match error {
+        StoreError::Failed { source, .. } if source.is::<BaseProblem>() => "操作失败".to_owned(),
         StoreError::Failed { what, .. } => format!("操作失败（{what}）"),
         StoreError::Missing { what } => format!("知识库中没有 {what}"),
         StoreError::NoField { field, known } => {
