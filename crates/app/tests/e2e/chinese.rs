@@ -134,6 +134,9 @@ fn common_commands_print_chinese_only() {
 #[test]
 fn errors_are_chinese_only() {
     let mut place = Commands::at(place());
+    place.place.write("broken/a.pdf", "no PDF");
+    place.place.write("broken/b.txt", "");
+    place.place.write("broken/c.bin", [0, 1, 2]);
     place.run(0, &["--offline", "index", "docs"]);
     for (code, arguments) in [
         (2, &["frobnicate"][..]),
@@ -173,6 +176,8 @@ fn errors_are_chinese_only() {
         (1, &["export", "--output", "none/graph.jsonl"]),
         (1, &["parse", "docs/none.md"]),
         (3, &["--offline", "index", "docs/none.md"]),
+        (3, &["--offline", "index", "broken"]),
+        (3, &["--offline", "estimate", "broken"]),
     ] {
         let shown = place.run(code, arguments);
         assert!(

@@ -56,7 +56,7 @@ fn a_hangup_changes_prices_caps_origins_and_bases() {
 
     // Settings that cannot be read change nothing.
     place.write("pikerag.toml", "[server]\nquestion_kib = \"many\"\n");
-    reload(&place, &serving, "goes on with the settings that it had");
+    reload(&place, &serving, "continues with its earlier settings");
     assert_eq!(serving.post(ASK, "", &long).status, 413);
     assert_eq!(serving.get("/api/v1/bases", "").json(), names);
 

@@ -16,7 +16,7 @@ fn classes_and_pairs_are_declared_listed_used_and_dropped() {
     run(&["pair", "坐牢", "有期徒刑", "--class", "刑罚"]);
     assert_eq!(
         run(&[]),
-        "刑罚 (declared): 0 tags, mentioned nowhere; 判处的刑罚\n1 pair; see `pikerag tags pairs`\n"
+        "刑罚 (declared): 0 tags, mentioned 0 times; 判处的刑罚\n1 pair; see `pikerag tags pairs`\n"
     );
     assert_eq!(run(&["pairs"]), "坐牢 → 有期徒刑 [刑罚] (declared, 0 samples)\n");
     let shown = place.run_to(0, &["ask", "--trace", "--method", "naive-rag", "会坐牢吗？"]).stdout;
