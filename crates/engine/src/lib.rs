@@ -82,4 +82,4 @@ pub use crate::graph::called;
 pub use crate::notice::Notice;
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;
-pub use crate::words::chinese_chain;
+pub use crate::words::{chinese_chain, chinese_reason};

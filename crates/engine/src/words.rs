@@ -8,3 +8,4 @@ mod notices;
 mod tests;
 
 pub use self::causes::chinese_chain;
+pub use self::foreign::chinese_reason;

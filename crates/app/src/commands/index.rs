@@ -3,7 +3,7 @@
 use pikerag_engine::knowledge::Problem;
 use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::{IndexReport, Outcome};
-use pikerag_engine::{IndexResponse, Session};
+use pikerag_engine::{IndexResponse, Session, chinese_reason};
 
 use super::feedback::show_stale_answers;
 use super::files::{show_gone, show_more, show_unseen};
@@ -101,8 +101,10 @@ fn show_files(report: &IndexReport, output: Output) -> (usize, usize, usize) {
             Outcome::Unchanged => unchanged += 1,
             Outcome::Waiting { reason } => {
                 let (path, reason) = (one_line(path), one_line(reason));
-                output
-                    .note(format!("waits: {path}: {reason}"), format!("待处理：{path}：{reason}"));
+                output.note(
+                    format!("waits: {path}: {reason}"),
+                    format!("待处理：{path}：{}", chinese_reason(&reason)),
+                );
             }
             Outcome::Failed { reason } => {
                 let (path, reason) = (one_line(path), advice::file(reason, output.language));
@@ -181,7 +183,7 @@ fn show(response: &IndexResponse, output: Output) {
         say(&line);
     }
     if let Some(reason) = &report.stopped {
-        output.note(format!("stopped: {reason}"), format!("已停止：{reason}"));
+        output.note(format!("stopped: {reason}"), format!("已停止：{}", chinese_reason(reason)));
     }
     if report.stopped.is_some() || report.failures > 0 {
         note(&advice::unfinished(report, language));
@@ -236,11 +238,17 @@ fn show_unreadable(report: &IndexReport, output: Output) {
 fn show_unanswered(report: &IndexReport, output: Output) {
     for (chunk, reason) in &report.failed {
         let (chunk, reason) = (one_line(chunk), one_line(reason));
-        output.note(format!("failed: {chunk}: {reason}"), format!("失败：{chunk}：{reason}"));
+        output.note(
+            format!("failed: {chunk}: {reason}"),
+            format!("失败：{chunk}：{}", chinese_reason(&reason)),
+        );
     }
     for (chunk, reason) in &report.refusals {
         let (chunk, reason) = (one_line(chunk), one_line(reason));
-        output.note(format!("refused: {chunk}: {reason}"), format!("被拒绝：{chunk}：{reason}"));
+        output.note(
+            format!("refused: {chunk}: {reason}"),
+            format!("被拒绝：{chunk}：{}", chinese_reason(&reason)),
+        );
     }
     if 0 < report.refused {
         let (n, advice) = (report.refused, advice::refused(output.language));

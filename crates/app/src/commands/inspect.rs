@@ -6,7 +6,7 @@ use std::path::Path;
 use pikerag_engine::knowledge::{Backlog, BaseSummary, RefusalCause, RefusalCount, Structure};
 use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::mark_in_words;
-use pikerag_engine::{Session, StatusResponse};
+use pikerag_engine::{Session, StatusResponse, chinese_reason};
 
 use super::feedback::show_stale_answers;
 use super::files::{show_gone, show_same, show_unseen};
@@ -52,7 +52,7 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
     if let Some(reason) = &no_embedder {
         output.note(
             format!("the embedder cannot be used: {reason}; see `pikerag doctor`"),
-            format!("嵌入模型无法使用：{reason}；见 `pikerag doctor`"),
+            format!("嵌入模型无法使用：{}；见 `pikerag doctor`", chinese_reason(reason)),
         );
     }
     let made_by = match (&summary.embedder, embedder) {
@@ -170,8 +170,9 @@ fn show_pending(
         output.say(
             format!("  {work}: {n} {was}, such as {label} ({reason}); {advice}"),
             format!(
-                "  {}：{n} 项{chinese}，例如 {label}（{reason}）；{advice}",
-                words::stage(work, language)
+                "  {}：{n} 项{chinese}，例如 {label}（{}）；{advice}",
+                words::stage(work, language),
+                chinese_reason(&reason)
             ),
         );
     }

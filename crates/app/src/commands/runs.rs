@@ -4,6 +4,7 @@ use pikerag_engine::knowledge::{RunRecord, RunState};
 use pikerag_engine::narrate::Language;
 use pikerag_engine::{
     AskRequest, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, Session,
+    chinese_reason,
 };
 
 use super::answer::{Detail, conclude};
@@ -112,7 +113,7 @@ fn show(output: Output, response: &RunResponse) -> anyhow::Result<u8> {
             say(render::conclusion(answer, &run.cost.spent, language).trim_end());
         }
         (None, Some(error)) => {
-            output.say(format!("\nfailed: {error}"), format!("\n失败：{error}"));
+            output.say(format!("\nfailed: {error}"), format!("\n失败：{}", chinese_reason(error)));
         }
         (None, None) => say(&format!("\n{}", state(run, *interrupted, language))),
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pikerag_engine::knowledge::Origin;
 use pikerag_engine::narrate::Words;
-use pikerag_engine::{LearnRequest, Session, TagClassRequest, TagClassesResponse};
+use pikerag_engine::{LearnRequest, Session, TagClassRequest, TagClassesResponse, chinese_reason};
 use serde_json::json;
 
 use crate::advice::go_on;
@@ -180,14 +180,15 @@ async fn learn(session: &Session, output: Output, file: &Path) -> anyhow::Result
             let question = short(question, 80);
             output.note(
                 format!("failed: {question}: {reason}"),
-                format!("失败：{question}：{reason}"),
+                format!("失败：{question}：{}", chinese_reason(reason)),
             );
         }
         if let Some(line) = paid(&response.spent, output.language) {
             say(&line);
         }
         if let Some(reason) = &learned.stopped {
-            output.note(format!("stopped: {reason}"), format!("已停止：{reason}"));
+            output
+                .note(format!("stopped: {reason}"), format!("已停止：{}", chinese_reason(reason)));
             note(go_on(learned.over_budget, output.language));
         }
     }

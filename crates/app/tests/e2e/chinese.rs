@@ -189,6 +189,23 @@ fn errors_are_chinese_only() {
 }
 
 #[test]
+fn models_that_do_not_answer_are_reported_in_chinese() {
+    let place = place().set("OPENAI_BASE_URL", "http://127.0.0.1:1").set("OPENAI_MODEL", "m");
+    let mut place = Commands::at(place);
+    let shown = place.run(3, &["index", "docs"]);
+    assert!(shown.contains("已停止：") && shown.contains("无法连接 m"), "{shown}");
+    place.run(0, &["status"]);
+    place.run(1, &["ask", "谁校准 TW-9 传感器？"]);
+    place.run(0, &["runs"]);
+    let run =
+        place.place.run_to(0, &["--json", "runs"]).json()[0]["id"].as_str().unwrap().to_owned();
+    place.run(0, &["runs", "show", &run]);
+    place.run(1, &["doctor"]);
+    place.run(4, &["--budget-calls", "0", "ask", "谁校准 TW-9 传感器？"]);
+    place.end();
+}
+
+#[test]
 fn help_is_chinese_only_and_complete() {
     let mut place = Commands::at(Place::new());
     let help = place.run(0, &["--help"]);

@@ -12,7 +12,7 @@ use pikerag_prompt::{AskError, Unreadable};
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
 
-use super::foreign::{foreign, system};
+use super::foreign::{budget, foreign, system};
 use crate::error::EngineError;
 use crate::keys::KeysError;
 use crate::presence::Doubt;
@@ -90,9 +90,7 @@ fn model(error: &ModelError) -> String {
         ModelError::Refused { model, .. } => format!("{model} 拒绝了此请求"),
         ModelError::Denied { model, .. } => format!("{model} 拒绝所有请求"),
         ModelError::Broken { model, .. } => format!("{model} 的回复不符合协议"),
-        ModelError::OverBudget { cap, spent } => {
-            format!("预算（{}）已用尽，已用 {}", amount(cap), amount(spent))
-        }
+        ModelError::OverBudget { cap, spent } => budget(cap, spent),
         ModelError::KeyEnded => "此请求的密钥已撤销或已过期".to_owned(),
         ModelError::NotRecorded { role, model } => {
             format!("重放时不访问网络，而对 {model} 的此 `{role}` 请求没有记录")
@@ -102,16 +100,6 @@ fn model(error: &ModelError) -> String {
             "{model} 不提供对数概率；需要能提供的模型（vLLM、llama.cpp、OpenAI 的非推理模型）"
         ),
         ModelError::Ledger { .. } => "调用账本出错".to_owned(),
-    }
-}
-
-/// A sum of a budget, such as `2 calls`.
-fn amount(english: &str) -> String {
-    match english.split_once(' ') {
-        Some((n, "call" | "calls")) => format!("{n} 次调用"),
-        Some((n, "token" | "tokens")) => format!("{n} 个 Token"),
-        Some((n, "US dollars")) => format!("{n} 美元"),
-        _ => english.to_owned(),
     }
 }
 

@@ -29,16 +29,40 @@ pub(super) fn foreign(english: &str) -> String {
         ("no such function: ", "没有此函数："),
         ("error sending request for url ", "请求失败 "),
     ];
+    let ends = [
+        (" cannot be reached", "无法访问 {}"),
+        (" is out of reach", "无法连接 {}"),
+        (" is busy or does not answer", "{} 繁忙或没有回应"),
+        (" refused the request", "{} 拒绝了请求"),
+        (" refuses every request", "{} 拒绝所有请求"),
+        (" sent a reply that breaks the protocol", "{} 的回复不符合协议"),
+    ];
     for (begin, chinese) in begins {
         if let Some(rest) = english.strip_prefix(begin) {
             return format!("{chinese}{rest}");
         }
+    }
+    for (end, chinese) in ends {
+        if let Some(rest) = english.strip_suffix(end) {
+            return chinese.replace("{}", rest);
+        }
+    }
+    let call = english.strip_prefix("the `").and_then(|rest| rest.strip_suffix("` call failed"));
+    if let Some(role) = call {
+        return format!("`{role}` 的调用失败");
+    }
+    let spent =
+        english.strip_prefix("the budget of ").and_then(|rest| rest.split_once(" is spent ("));
+    if let Some((cap, spent)) = spent {
+        return budget(cap, spent.trim_end_matches(" so far)"));
     }
     let words = match english {
         "No such file or directory (os error 2)" => "不存在",
         "Permission denied (os error 13)" => "没有权限",
         "Is a directory (os error 21)" => "是文件夹",
         "Connection refused (os error 111)" => "连接被拒绝",
+        "a model call failed" => "模型调用失败",
+        "error sending request" => "请求失败",
         "client error (Connect)" => "无法连接",
         "tcp connect error" => "TCP 连接失败",
         "dns error" => "域名无法解析",
@@ -46,4 +70,50 @@ pub(super) fn foreign(english: &str) -> String {
         other => other,
     };
     words.to_owned()
+}
+
+/// A budget and the sum that is spent of it, or that one more call needs.
+pub(super) fn budget(cap: &str, spent: &str) -> String {
+    let cap = amount(cap);
+    match spent.strip_prefix("this call can cost ").and_then(|cost| cost.split_once(" on top of "))
+    {
+        Some((cost, before)) => {
+            format!(
+                "预算（{cap}）不足：此调用可能需要 {}，此前已用 {}",
+                amount(cost),
+                amount(before)
+            )
+        }
+        None => format!("预算（{cap}）已用尽，已用 {}", amount(spent)),
+    }
+}
+
+/// A sum of a budget, such as `2 calls`.
+fn amount(english: &str) -> String {
+    match english.split_once(' ') {
+        Some((n, "call" | "calls")) => format!("{n} 次调用"),
+        Some((n, "token" | "tokens")) => format!("{n} 个 Token"),
+        Some((n, "US dollars")) => format!("{n} 美元"),
+        _ => english.to_owned(),
+    }
+}
+
+/// The reason of an error that a report or a run keeps as English text, with its causes after colons.
+pub fn chinese_reason(english: &str) -> String {
+    let causes: Vec<String> = english.split(": ").map(foreign).collect();
+    causes.join("：")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_reasons_are_worded_cause_by_cause() {
+        let reason = "the `summarize` call failed: m is out of reach: http://127.0.0.1:1 cannot be reached: error sending \
+            request: client error (Connect): tcp connect error: Connection refused (os error 111)";
+        insta::assert_snapshot!(chinese_reason(reason), @"`summarize` 的调用失败：无法连接 m：无法访问 http://127.0.0.1:1：请求失败：无法连接：TCP 连接失败：连接被拒绝");
+        let spent = "the `answer` call failed: the budget of 2 calls is spent (2 calls so far)";
+        insta::assert_snapshot!(chinese_reason(spent), @"`answer` 的调用失败：预算（2 次调用）已用尽，已用 2 次调用");
+    }
 }
