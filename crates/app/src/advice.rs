@@ -209,25 +209,6 @@ pub(crate) fn file(error: &FileError, language: Language) -> String {
 fn with_advice(fact: String, advice: Option<Words>, language: Language) -> String {
     match advice {
         Some(advice) => format!("{fact}{}{}", language.separator(), advice.of(language)),
-        None => fact, @r#"
-        .pikerag cannot be opened: there is no knowledge base yet; make one with `pikerag index PATH…`
-        this method asks a language model (`propose`), and none is set; set `[chat] model`, or choose kar3, hop-rag, naive-rag or hybrid-rag, which also work without
-        this method works on the graph of the base, which is not built; run `pikerag index --with graph PATH…`
-        the model for `answer` is not set up right: the budget of 2 calls is spent (2 calls so far); raise it and run again to go on
-        the model for `answer` is not set up right: m is out of reach: gone; see that its endpoint runs and the address is right, or go without it: `--offline`
-        the question holds no word; put it in quotes: `pikerag ask "Who …?"`
-        at least one model call must be in flight; `--in-flight` takes 1 or more
-        pikerag.toml is not trusted, and sets chat.base_url, tools.soffice; look at it, then run `pikerag trust`; or name it for once with `--config pikerag.toml`
-        pikerag.toml has changed since it was trusted, and sets chat.base_url, tools.soffice; look at it, then run `pikerag trust`; or name it for once with `--config pikerag.toml`
-        "#);
-    }
-
-    #[test]
-    fn what_cannot_be_built_comes_with_what_to_do() {
-        insta::assert_snapshot!(lacking(Lacking::TagModel), @"tags need a chat model; see `pikerag doctor`");
-        insta::assert_snapshot!(
-            file(&FileError::TooLarge { bytes: 3 << 19, most: 1 << 20 }),
-            @"it has 1.5 MiB, over the limit of 1 MiB; raise `limits.file_mib`, or split it"
-        );
+        None => fact,
     }
 }

@@ -184,9 +184,9 @@ impl Programs {
 
     /// The report of `doctor` on Tesseract; an error if a file with pictures would be left out.
     pub(crate) async fn about_tesseract(&self) -> Result<Words, Words> {
-        let program = self.tesseract.as_deref().map_err(|missing| {
+        let program = self.tesseract.as_deref().map_err(|reason| {
             Words::new(
-                format!("scanned pages and pictures will be left out: {missing}"),
+                format!("scanned pages and pictures will be left out: {reason}"),
                 format!("扫描页与图片将被略过：{}", in_chinese(reason)),
             )
         })?;
@@ -196,11 +196,11 @@ impl Programs {
             .into_iter()
             .filter(|wanted| !languages.iter().any(|has| has == wanted))
             .collect();
-        let note = match missing.join(", ") {
+        let (absent, chinese) = match missing.join(", ") {
             missing if missing.is_empty() || !self.languages.is_empty() => Default::default(),
             missing => (format!(" (not installed: {missing})"), format!("（未安装：{missing}）")),
         };
-        let (program, languages) {}{note}", (program.display(), languages.join(", "));
+        let (program, languages) = (program.display(), languages.join(", "));
         Ok(Words::new(
             format!("{program}, reads {languages}{absent}"),
             format!("{program}，可识别 {languages}{chinese}"),
@@ -209,9 +209,9 @@ impl Programs {
 
     /// The report of `doctor` on `LibreOffice`.
     pub(crate) fn about_soffice(&self) -> Result<Words, Words> {
-        let program = self.soffice.as_deref().map_err(|missing| {
+        let program = self.soffice.as_deref().map_err(|reason| {
             Words::new(
-                format!("old documents (.doc, .xls, .ppt) will be left out: {missing}"),
+                format!("old documents (.doc, .xls, .ppt) will be left out: {reason}"),
                 format!("旧格式的文档（.doc、.xls、.ppt）将被略过：{}", in_chinese(reason)),
             )
         })?;

@@ -313,9 +313,8 @@ async fn check_reranker(session: &Session) -> DoctorFinding {
     let reranker = match session.bare_reranker() {
         Ok(Some(reranker)) => reranker,
         Ok(None) => {
-            let words =
-                Words::new("none: results keep the search order", "没有：结果保持检索的顺序");
-            return absent(check, "none: hits keep the search order".to_owned();
+            let words = Words::new("none: hits keep the search order", "没有：结果保持检索的顺序");
+            return absent(check, words);
         }
         Err(error) => return faulty(check, failure(&error)),
     };

@@ -15,7 +15,7 @@ use pikerag_store::BaseProblem;
 use super::foreign::{budget, foreign, system};
 use crate::error::EngineError;
 use crate::keys::KeysError;
-use crate::presence::Doubt;
+use crate::presence::UnclearReason;
 use crate::settings::SettingsError;
 
 /// An error and its causes in Chinese, each after a colon.
@@ -237,13 +237,13 @@ fn keys(error: &KeysError) -> String {
     }
 }
 
-fn doubt(doubt: &Doubt) -> String {
+fn doubt(doubt: &UnclearReason) -> String {
     match doubt {
-        Doubt::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
-        Doubt::Empty => "文件夹是空的，可能是未挂载的磁盘".to_owned(),
-        Doubt::NotMounted => "原为单独的磁盘，现在没有挂载".to_owned(),
-        Doubt::NoRoot => "知识库的文件所在的文件夹找不到，可能没有挂载".to_owned(),
-        Doubt::Missing => "文件夹不存在，可能是未挂载的磁盘".to_owned(),
+        UnclearReason::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
+        UnclearReason::Empty => "文件夹是空的，可能是未挂载的磁盘".to_owned(),
+        UnclearReason::NotMounted => "原为单独的磁盘，现在没有挂载".to_owned(),
+        UnclearReason::NoRoot => "知识库的文件所在的文件夹找不到，可能没有挂载".to_owned(),
+        UnclearReason::Missing => "文件夹不存在，可能是未挂载的磁盘".to_owned(),
     }
 }
 

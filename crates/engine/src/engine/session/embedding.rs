@@ -59,9 +59,10 @@ impl Session {
     /// The reason why there is no embedder.
     pub(crate) fn no_embedder_reason(&self) -> Words {
         match self.settings().embed {
-            EmbedSettings::Off => {
-                Words::new("none, by the settings: searching by words only", "按设置不使用：只按词检索")
-            }
+            EmbedSettings::Off => Words::new(
+                "none, by the settings: searching by words only",
+                "按设置不使用：只按词检索",
+            ),
             _ => match self.local() {
                 Ok(_) => Words::new("none", "没有"),
                 Err(reason) => Words::new(
