@@ -5,11 +5,13 @@ mod amounts;
 mod bounds;
 mod compared;
 mod counts;
+mod days;
 mod doubts;
 mod events;
 mod extremes;
 mod filters;
 mod finish;
+mod frequent;
 mod groups;
 mod kinds;
 mod lookup;
@@ -30,10 +32,11 @@ use std::ops::Range;
 use pikerag_knowledge::data::{Aggregate, TableTest};
 use pikerag_language::is_stop_word;
 
-use crate::cues::{Cues, Extreme, Goal};
+use crate::cues::{Bound, Cues, Extreme, Goal};
 use crate::link::{ColumnMention, Links, link};
 use crate::reading::{Form, Reading, Reckoning};
 use crate::scope::{ColumnPlace, Scope};
+use days::DayPair;
 pub(crate) use kinds::compose_kinds;
 pub(crate) use series::{When, compose_series, groups_of_time, when};
 
@@ -69,6 +72,12 @@ struct Composer<'a> {
     denials: Vec<Range<usize>>,
     /// The comparisons of two columns that are conditions.
     compared: Vec<Range<usize>>,
+    /// The bound on the number of rows of a thing: `more than 3 repairs`.
+    row_bound: Option<Bound>,
+    /// The two dates whose distance the question speaks of.
+    day_pair: Option<DayPair>,
+    /// The bounds on that distance, which are filters.
+    day_bounds: Vec<Range<usize>>,
     /// Periods, numbers and other conditions that no column takes.
     n_unplaced: usize,
     /// Whether the filters of periods cover more than the question names: all of 2010 to 2012 for 2010 and 2012.
@@ -120,6 +129,9 @@ impl<'a> Composer<'a> {
             used: cues.used.clone(),
             denials: Vec::new(),
             compared: Vec::new(),
+            row_bound: None,
+            day_pair: None,
+            day_bounds: Vec::new(),
             n_unplaced: 0,
             has_period_gap: false,
         }
@@ -130,6 +142,7 @@ impl Composer<'_> {
     /// Filters by all conditions of the question.
     fn filter_all(&mut self) {
         self.filter_by_values();
+        self.filter_by_days_between();
         self.filter_by_compared_columns();
         self.filter_by_late_events();
         self.filter_by_periods();
@@ -143,6 +156,12 @@ impl Composer<'_> {
 
     /// Decides what the question asks for.
     fn decide(&mut self) -> Option<Composed> {
+        if let Some(found) = self.frequent() {
+            return Some(found);
+        }
+        if let Some(found) = self.days_between() {
+            return Some(found);
+        }
         match self.cues.goal {
             Goal::Growth => return self.change(Reckoning::Growth),
             Goal::Share => return self.share(),

@@ -298,6 +298,65 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn things_are_chosen_by_their_number_of_rows() {
+    check(&[
+        (
+            "Which machines had more than 2 repairs?",
+            "repairs count() per Machine having count() > 2 (groups)",
+        ),
+        (
+            "How many machines had at least 3 repairs?",
+            "repairs count(count()) per Machine having count() ≥ 3",
+        ),
+        (
+            "How many machines were repaired more than 2 times in 2021?",
+            "repairs [Date in 2021] count(count()) per Machine having count() > 2",
+        ),
+        (
+            "Which machines had exactly 1 repair?",
+            "repairs count() per Machine having count() ≥ 1 ≤ 1 (groups)",
+        ),
+        // A machine without a repair is in no row.
+        ("How many machines had fewer than 3 repairs?", "unsure repairs distinct(Machine)"),
+        ("哪些设备的维修超过2次？", "repairs count() per Machine having count() > 2 (groups)"),
+        ("维修次数超过2次的设备有几台？", "repairs count(count()) per Machine having count() > 2"),
+        (
+            "Which machine had the most repairs, more than 2 repairs?",
+            "unsure repairs count() per Machine ↓ limit 1 (things)",
+        ),
+    ]);
+}
+
+#[test]
+fn days_between_two_dates_are_a_measure() {
+    let orders = "\
+Order no:identifier|Customer:category|Ordered:date|Delivered:date|Amount (EUR):integer
+A-1|Brandt|2024-01-03|2024-01-10|100
+A-2|Meyer|2024-02-01|2024-02-03|250
+A-3|Brandt|2024-02-05|2024-03-20|90";
+    let catalog = Catalog { tables: vec![table("orders", "orders", orders)] };
+    let found = |question: &str| {
+        let best = readings(question, &catalog).into_iter().next();
+        format!("{question}\n  {}", best.map_or("-".to_owned(), |best| told(&best, &catalog)))
+    };
+    let all: Vec<String> = [
+        "How many days on average from order to delivery?",
+        "What is the average number of days between ordering and delivery for Brandt?",
+        "How many days were there between delivery and order of A-2?",
+        "Which order took the longest from order to delivery, in days?",
+        "How many orders took more than 10 days from order to delivery?",
+        "How many days were there between order and delivery?",
+        "从下单到交货平均用了多少天？",
+        "A-3从下单到交货用了几天？",
+        "从下单到交货超过10天的订单有多少个？",
+        "How many orders were delivered in February 2024?",
+    ]
+    .map(found)
+    .to_vec();
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
 fn counts_take_all_conditions() {
     check(&[
         (

@@ -25,10 +25,17 @@ impl Composer<'_> {
     /// Filters by all bounds; one without a column stays unplaced.
     pub(super) fn filter_by_bounds(&mut self) {
         for bound in &self.cues.bounds {
+            if self.day_bounds.contains(&bound.span) {
+                continue;
+            }
             if let Some((place, value)) = self.value_of_bound(bound) {
                 let test = TableTest::Is(vec![stored_value(self.scope.kind(place), &value)]);
                 let (span, value) = (bound.span.clone(), Some(value));
                 self.filters.push(Filter { place, test, span, value, is_exact: true });
+                continue;
+            }
+            if self.row_bound.is_none() && self.bounds_rows(bound) {
+                self.row_bound = Some(bound.clone());
                 continue;
             }
             let place = self.column_of_bound(bound).filter(|place| self.has_unit_of(*place, bound));

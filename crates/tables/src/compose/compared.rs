@@ -163,7 +163,7 @@ impl Composer<'_> {
     }
 
     /// The columns that mentions and events name at some place of the question.
-    fn named_columns(
+    pub(super) fn named_columns(
         &self,
         is_there: &dyn Fn(&Range<usize>) -> bool,
         fits: &dyn Fn(&ColumnPlace) -> bool,
@@ -197,7 +197,7 @@ impl Composer<'_> {
         found.next().filter(|_| found.next().is_none())
     }
 
-    fn is_date(&self, place: ColumnPlace) -> bool {
+    pub(super) fn is_date(&self, place: ColumnPlace) -> bool {
         self.scope.kind(place) == ColumnKind::Date
     }
 
