@@ -1,4 +1,4 @@
-//! Reads questions about the time to come as plans of the past: a figure for each period, which forecasts carry on
+//! Reads questions about the future as plans over the past: a figure for each period, which forecasts continue
 //! (PIKE-RAG §5.4).
 
 use pikerag_knowledge::data::{Aggregate, TableGroup, TableMeasure, TablePlan};
@@ -9,8 +9,8 @@ use crate::cues::Cues;
 use crate::reading::{Form, Reading, Reckoning, SeriesReading};
 use crate::scope::{ColumnPlace, Scope};
 
-/// The readings of a question about the time to come, over each table that has a time; the best first, as [`crate::readings`]
-/// orders them.
+/// The readings of a question about the future, over each table with a time column; the best first, ordered as by
+/// [`crate::readings`].
 pub fn readings_ahead(question: &str, catalog: &Catalog) -> Vec<SeriesReading> {
     let (cues, ahead) = Cues::looking_ahead(question);
     let mut found: Vec<SeriesReading> = (0..catalog.tables.len())
@@ -20,8 +20,9 @@ pub fn readings_ahead(question: &str, catalog: &Catalog) -> Vec<SeriesReading> {
     found
 }
 
-/// The readings of a question for the value that comes next, such as the next fault: the number of rows of each value so far, over
-/// each table that has such a column; the best first, as [`crate::readings`] orders them. Empty where no kind is asked for.
+/// The readings of a question for the next value, such as the next fault: the number of rows of each value so far. They
+/// cover each table with such a column; the best first, ordered as by [`crate::readings`]. Empty if the question asks
+/// for no kind.
 pub fn kinds_ahead(question: &str, catalog: &Catalog) -> Vec<Reading> {
     let Some(cues) = Cues::asking_for_a_kind(question) else { return Vec::new() };
     let mut found: Vec<Reading> = (0..catalog.tables.len())
@@ -31,8 +32,8 @@ pub fn kinds_ahead(question: &str, catalog: &Catalog) -> Vec<Reading> {
     found
 }
 
-/// A model's reading of the past of what a question asks for, as a series of the periods that the question looks to: its groups by
-/// time become those. `None` where it has no figure, or no time.
+/// Turns a model's reading of the past into a series: its groups by time become the periods that the question asks
+/// about. `None` if the reading has no figure or no time.
 pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<SeriesReading> {
     let (cues, ahead) = Cues::looking_ahead(question);
     let scope = Scope::of_table(catalog, *reading.tables.first()?)?;
@@ -44,7 +45,7 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
     let times = groups_of_time(&scope, time, step)?;
     let measure = match plan.measures.as_slice() {
         [measure] => measure.clone(),
-        // `SELECT date, price`: a figure of each row.
+        // `SELECT date, price` gives a figure of each row.
         [] => {
             let column = places.iter().find(|place| scope.is_measure(**place))?;
             let column = Some(scope.reference(*column));
@@ -74,7 +75,7 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
     Some(SeriesReading { reading, step, n_times, target, function })
 }
 
-/// Whether words of a question look ahead: `will`, `next month`, 预计.
+/// Whether a question has words about the future: `will`, `next month`, 预计.
 pub fn looks_ahead(question: &str) -> bool {
     Cues::has_words_ahead(question)
 }

@@ -1,6 +1,6 @@
-//! Shows typed tables to a model, and reads the `SELECT` that it writes as a plan (PIKE-RAG §5.4: structuring). Models know SQL
-//! better than any form of our own; the statement itself is never run. Whatever it names has to be there: a table, a column, a
-//! value. What no plan holds is a fault that says what to write instead.
+//! Shows typed tables to a model and reads the model's `SELECT` as a plan (PIKE-RAG §5.4: structuring). Models know SQL
+//! better than any format of our own. pikerag never runs the statement. Each table, column and value in it must exist.
+//! A part that no plan can hold is a fault, which says what to write instead.
 
 mod aggregates;
 mod conditions;
@@ -35,16 +35,16 @@ use syntax::{Parts, only, peeled};
 pub use fault::PlanFault;
 pub use shown::shown;
 
-/// Bytes of a statement.
+/// The most bytes of a statement.
 const MOST_BYTES: usize = 10_000;
-/// Its words, numbers and signs: an expression is at most half as deep, and the stack holds that.
+/// The most words, numbers and signs of a statement. An expression is at most half as deep, and the stack holds that.
 const MOST_TOKENS: usize = 300;
 
-/// Reads a statement: the reading that it stands for, `None` where it is empty, since no table fits. Only the tables that the
-/// model was shown are looked at.
+/// Reads a statement as a plan. `None` if the statement is empty, because no table fits. It uses only the tables that
+/// the model was shown.
 ///
 /// # Errors
-/// It is no `SELECT`, names what is not there, or holds what no plan has.
+/// The text is no `SELECT`, names an unknown table, column or value, or contains a part that no plan can hold.
 pub fn read_statement(
     statement: &str,
     catalog: &Catalog,
@@ -83,7 +83,7 @@ fn parsed(statement: &str) -> Result<Box<Query>, PlanFault> {
 
 impl Statement<'_> {
     /// # Errors
-    /// The query names what is not there, or holds what no plan has.
+    /// The query names an unknown table, column or value, or contains a part that no plan can hold.
     fn reading(&self, query: &Query) -> Result<Reading, PlanFault> {
         let parts = Parts::of(query)?;
         if let Some(Expr::Exists { subquery, negated: false }) =
@@ -105,7 +105,7 @@ impl Statement<'_> {
         Ok(self.read(Reckoning::One(plan), form, nth))
     }
 
-    /// The reading of what was understood.
+    /// Wraps the computation in a reading with the tables that it uses.
     fn read(&self, reckoning: Reckoning, form: Form, nth: Option<usize>) -> Reading {
         let plans = reckoning.plans();
         let n_used = plans.iter().map(|plan| plan.filters.len()).sum();

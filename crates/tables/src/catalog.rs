@@ -15,7 +15,7 @@ use values::ValueIndex;
 /// The tables that a question can be about.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    /// The tables; readings name them by their places here.
+    /// The tables; readings refer to them by their places here.
     pub tables: Vec<TableView>,
 }
 
@@ -28,16 +28,16 @@ pub struct TableView {
     index: ValueIndex,
     /// Stems of the words in the table's title and topics.
     pub(crate) about: HashSet<String>,
-    /// Meanings of these words.
+    /// The meanings of the words in `about`.
     pub(crate) about_meanings: BTreeSet<Meaning>,
 }
 
 /// One column with its words and values.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnView {
-    /// The words of its name.
+    /// The words of the column's name.
     pub(crate) words: Vec<ColumnWord>,
-    /// Its different texts, the most frequent first.
+    /// The column's different texts, the most frequent first.
     pub(crate) values: Vec<String>,
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct ColumnWord {
     pub(crate) meanings: &'static [Meaning],
 }
 
-/// The shortest part of a compound word.
+/// The shortest part of a compound word, in letters.
 const LEAST_PART: usize = 3;
 
-/// The lengths of beginnings that names of a table share, and how many names do.
+/// The lengths of prefixes that names of a table share, in letters, and the fewest names that share one.
 const PREFIXES: std::ops::RangeInclusive<usize> = 3..=5;
 const ALIKE: usize = 4;
 
@@ -66,8 +66,8 @@ impl ColumnWord {
 }
 
 impl TableView {
-    /// Indexes a table. `values` holds the different values of each column, the most frequent first; columns of numbers need
-    /// none.
+    /// Indexes a table. `values` holds the different values of each column, the most frequent first; columns of numbers
+    /// need no values.
     pub fn new(table: DataTable, values: Vec<Vec<String>>) -> Self {
         let values = values.into_iter().chain(std::iter::repeat_with(Vec::new));
         let prefixes = shared_prefixes(&table);
@@ -104,30 +104,31 @@ impl TableView {
         self.columns.get(column).map(|view| view.words.as_slice()).unwrap_or_default()
     }
 
-    /// The different texts of a column, the most frequent first; none of a column of numbers or times.
+    /// The different texts of a column, the most frequent first; empty for a column of numbers or times.
     pub(crate) fn values(&self, column: usize) -> &[String] {
         self.columns.get(column).map(|view| view.values.as_slice()).unwrap_or_default()
     }
 
-    /// A column as plans name it.
+    /// The column, as plans refer to it.
     pub(crate) fn reference(&self, column: usize) -> Option<ColumnRef> {
         let column = self.table.columns.get(column)?;
         Some(ColumnRef { table: self.table.name.clone(), column: column.sql.clone() })
     }
 
-    /// Whether each row has a value of its own in a column.
+    /// Whether each row has a different value in a column.
     pub(crate) fn is_unique(&self, column: usize) -> bool {
         self.table.columns.get(column).is_some_and(|column| {
             column.distinct == self.table.rows && column.filled == self.table.rows
         })
     }
 
-    /// The column that names the rows: one called `name`, else the first that tells all rows apart, texts before times.
+    /// The column that names the rows: one called `name`, else the first with a different value in each row. Texts come
+    /// before times.
     pub(crate) fn name_column(&self) -> Option<usize> {
         let is_text = |kind: ColumnKind| {
             matches!(kind, ColumnKind::Text | ColumnKind::Identifier | ColumnKind::Category)
         };
-        // `名称` is a name as a whole; `英文名称` is not the name that rows are known by.
+        // The whole word `名称` means the name of the row; `英文名称` is another name.
         let is_name = |words: &[ColumnWord]| {
             let means_name = |word: &ColumnWord| {
                 word.meanings.iter().any(|meaning| meanings("name").contains(meaning))
@@ -150,7 +151,7 @@ impl TableView {
     }
 }
 
-/// A value as a column of this kind stores it; a text where it does not read as a number.
+/// A value as a column of this kind stores it; a text if it is no number.
 pub(crate) fn stored_value(kind: ColumnKind, text: &str) -> DataValue {
     let real = || text.parse().ok().map(DataValue::Real);
     let number = match kind {
@@ -163,7 +164,7 @@ pub(crate) fn stored_value(kind: ColumnKind, text: &str) -> DataValue {
     number.unwrap_or_else(|| DataValue::Text(text.to_owned()))
 }
 
-/// The stems of the parts of an unknown word that joins two known ones: `wind` and `speed` of `windspeed`.
+/// The stems of the two parts of an unknown compound word: `wind` and `speed` of `windspeed`.
 fn compound(word: &Piece) -> Option<[String; 2]> {
     if !word.folded.is_ascii() || !meanings(&word.stem).is_empty() {
         return None;
@@ -176,8 +177,8 @@ fn compound(word: &Piece) -> Option<[String; 2]> {
         .map(|parts| parts.map(stem))
 }
 
-/// The beginnings that at least [`ALIKE`] names of a table share where they are one word each: `pop` of `poptotal`, `popwhite`,
-/// …; the longest first.
+/// The prefixes that at least [`ALIKE`] one-word names of a table share: `pop` of `poptotal`, `popwhite`, …; the
+/// longest first.
 fn shared_prefixes(table: &DataTable) -> Vec<String> {
     let names: Vec<String> = table
         .columns
@@ -201,7 +202,7 @@ fn shared_prefixes(table: &DataTable) -> Vec<String> {
     prefixes
 }
 
-/// The words of a name; Chinese ones as the lexicon splits them, and those that begin as others of the table do in two.
+/// The words of a name. The lexicon splits Chinese words; a word with a shared prefix is split in two.
 fn words_of(name: &str, prefixes: &[String]) -> Vec<ColumnWord> {
     let pieces = pieces(name);
     let mut words = Vec::new();

@@ -43,7 +43,7 @@ pub(crate) use series::{When, compose_series, groups_of_time, when};
 /// Characters of a date that is precise to the day: `2013-07-05`.
 const DAY: usize = 10;
 
-/// A condition on rows, with the words it comes from.
+/// A condition on rows, with its words in the question.
 #[derive(Clone, Debug)]
 struct Filter {
     place: ColumnPlace,
@@ -51,7 +51,7 @@ struct Filter {
     span: Range<usize>,
     /// The value that the question names; `None` for bounds, periods and missing values.
     value: Option<String>,
-    /// Whether the question has the whole value.
+    /// Whether the question contains the whole value.
     is_exact: bool,
 }
 
@@ -64,13 +64,13 @@ struct Composer<'a> {
     scope: &'a Scope<'a>,
     links: Links,
     filters: Vec<Filter>,
-    /// Mentions of columns that no part of the plan has taken yet, in the order of the question.
+    /// Mentions of columns that are not in the plan yet, in the order of the question.
     unclaimed: Vec<ColumnMention>,
-    /// For each piece: whether it has a part in the plan.
+    /// For each piece: whether the plan uses it.
     used: Vec<bool>,
-    /// Words that deny a condition, apart from values: `not` of `not certified`.
+    /// Words that negate a condition, without those in values: `not` of `not certified`.
     denials: Vec<Range<usize>>,
-    /// The comparisons of two columns that are conditions.
+    /// Comparisons of two columns that are conditions.
     compared: Vec<Range<usize>>,
     /// The bound on the number of rows of a thing: `more than 3 repairs`.
     row_bound: Option<Bound>,
@@ -78,18 +78,18 @@ struct Composer<'a> {
     day_pair: Option<DayPair>,
     /// The bounds on that distance, which are filters.
     day_bounds: Vec<Range<usize>>,
-    /// Periods, numbers and other conditions that no column takes.
+    /// The number of periods, numbers and other conditions without a column.
     n_unplaced: usize,
     /// Whether the filters of periods cover more than the question names: all of 2010 to 2012 for 2010 and 2012.
     has_period_gap: bool,
 }
 
-/// The reading of a question over a scope; `None` where it asks nothing that these tables can answer.
+/// The reading of a question over a scope; `None` if these tables cannot answer it.
 pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     let mut composer = Composer::over(cues, scope);
     composer.filter_all();
     let (reckoning, form) = composer.decide()?;
-    // A join that no column needs only loses rows.
+    // An unneeded join only loses rows.
     let is_needed = |table: &str| {
         reckoning.plans().iter().any(|plan| plan.columns().any(|column| column.table == table))
     };
@@ -100,14 +100,14 @@ pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
 }
 
 impl<'a> Composer<'a> {
-    /// A composition with the links of its words, and no filter yet.
+    /// A composition with the linked words, and without filters.
     fn over(cues: &'a Cues, scope: &'a Scope<'a>) -> Self {
         Self::with(cues, scope, link(cues, scope))
     }
 
     fn with(cues: &'a Cues, scope: &'a Scope<'a>, links: Links) -> Self {
         let mut unclaimed = links.columns.clone();
-        // A word for the whole table is no part of a column's name, unless it is what `which` asks for.
+        // A word for the whole table is no part of a column's name, unless `which` asks for it.
         let is_asked = |mention: &ColumnMention| {
             cues.which.as_ref().is_some_and(|which| {
                 which.start <= mention.span.start
@@ -154,7 +154,7 @@ impl Composer<'_> {
         self.negate_filters();
     }
 
-    /// Decides what the question asks for.
+    /// Decides what to compute.
     fn decide(&mut self) -> Option<Composed> {
         if let Some(found) = self.frequent() {
             return Some(found);
@@ -172,7 +172,7 @@ impl Composer<'_> {
             }
             _ => {}
         }
-        // A plan ranks by one extreme. Each further one asks for more than the plan has.
+        // A plan ranks by one extreme. Each further extreme stays unplaced.
         let n_extremes = self.cues.extremes.iter().filter(|it| !self.is_named(it)).count();
         self.n_unplaced += n_extremes.saturating_sub(1);
         let superlative = self.first_extreme(|extreme| !extreme.is_comparative);
@@ -211,7 +211,8 @@ impl Composer<'_> {
         extremes.find(|extreme| fits(extreme) && !self.is_named(extreme)).cloned()
     }
 
-    /// Whether an extreme is a part of a column's name, as in `daily maximum temperature`, or of a comparison of two columns.
+    /// Whether an extreme belongs to a column's name, as in `daily maximum temperature`, or to a comparison of two
+    /// columns.
     fn is_named(&self, extreme: &Extreme) -> bool {
         let is_compared =
             |span: &Range<usize>| span.start <= extreme.span.start && extreme.span.end <= span.end;
@@ -232,7 +233,7 @@ impl Composer<'_> {
         self.used.get(piece).copied().unwrap_or(true)
     }
 
-    /// Marks a mention as used, with all its spans.
+    /// Marks a mention with all its spans as used.
     fn mark(&mut self, span: Range<usize>) {
         let further: Vec<Range<usize>> = self
             .links
@@ -252,7 +253,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Takes a mention out of the unclaimed ones and marks its words.
+    /// Removes a mention from the unclaimed ones and marks its words as used.
     fn claim(&mut self, at: usize) {
         if at < self.unclaimed.len() {
             let mention = self.unclaimed.remove(at);
@@ -260,7 +261,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether at most `most` pieces are between two spans, all of them small words or words of cues.
+    /// Whether at most `most` pieces are between two spans, and all of them are small words or cues.
     fn is_near(&self, one: &Range<usize>, other: &Range<usize>, most: usize) -> bool {
         let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
         let between = first.end..second.start.max(first.end);

@@ -35,7 +35,7 @@ pub(crate) struct Cues {
     asked: HashSet<Cue>,
     /// `how many`, `多少个`.
     pub(crate) count: Option<Range<usize>>,
-    /// `which`, `哪个`: the asked thing is near.
+    /// `which`, `哪个`: the requested thing is near.
     pub(crate) which: Option<Range<usize>>,
     pub(crate) extremes: Vec<Extreme>,
     /// `top three`.
@@ -49,7 +49,7 @@ pub(crate) struct Cues {
     pub(crate) months: Vec<u8>,
     /// Quarters of any year, from 1, with their places.
     pub(crate) quarters: Vec<(u8, Range<usize>)>,
-    /// Whether a word ends in a sign that tells values apart: `A+`, `0-`.
+    /// Whether a word ends in a sign that distinguishes values: `A+`, `0-`.
     pub(crate) has_signs: bool,
     /// `missing`, `缺失`.
     pub(crate) empty: Option<Range<usize>>,
@@ -59,9 +59,9 @@ pub(crate) struct Cues {
     pub(crate) not: Option<Range<usize>>,
     /// `no rain at all`.
     pub(crate) none_of: Option<Range<usize>>,
-    /// Words for events that columns may hold the time of.
+    /// Words for events whose time a column may hold.
     pub(crate) events: Vec<EventMention>,
-    /// `last year`, 上个月: a period that counts from today.
+    /// `last year`, 上个月: a period relative to today.
     pub(crate) relative: Option<Range<usize>>,
     /// Words such as 台账里, which name no column.
     harmless: Vec<Range<usize>>,
@@ -106,7 +106,7 @@ pub(crate) enum Occurrence {
 
 pattern!(SIGNS, r"(?:^|[\s（(])(?:[a-z]{1,3}|0)[+＋−-](?:[\s,.?？，。）)]|$|\p{Han})");
 
-// Two words for what tables write as one.
+// One column often covers these two words.
 pattern!(RUN_OUT, r"\b(?:runs?|ran|running) out\b");
 pattern!(BREAK_DOWN, r"\b(?:break|breaks|broke|broken|breaking) down\b");
 
@@ -128,7 +128,7 @@ impl Cues {
         Self { text, pieces, used, ..Self::default() }
     }
 
-    /// Reads all cues but words that look ahead. Later cues do not read the words of earlier ones.
+    /// Reads all cues except words about the future. Later cues skip the words of earlier ones.
     fn read_rest(&mut self) {
         self.read_periods();
         self.read_relative();
@@ -195,7 +195,7 @@ impl Cues {
         Some(span)
     }
 
-    /// Takes a pattern that is no part of a period: the first of `first quarter` is no first time.
+    /// Takes a pattern outside periods: the first of `first quarter` is no first time.
     fn take_beside_periods(&mut self, pattern: &Regex) -> Option<Range<usize>> {
         let span = self.find(pattern).filter(|span| !self.is_in_period(span))?;
         self.mark(span.clone());

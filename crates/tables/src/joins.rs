@@ -6,13 +6,13 @@ use pikerag_knowledge::data::{ColumnKind, TableJoin};
 
 use crate::catalog::{Catalog, TableView};
 
-/// Fewer different values than this agree by chance.
+/// Fewer different values may agree by chance.
 const LEAST_VALUES: usize = 3;
 
 /// The share of a column's different values that the other column must hold.
 const LEAST_SHARE: f64 = 0.5;
 
-/// A column that tells the rows of its table apart, with its values.
+/// A column with a different value in each row of its table, and these values.
 struct Key<'a> {
     column: usize,
     values: HashSet<&'a str>,

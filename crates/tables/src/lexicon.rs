@@ -1,4 +1,4 @@
-//! Knows which English and Chinese words share a meaning, in names of columns and in questions about them.
+//! Groups English and Chinese words by their shared meanings, in names of columns and in questions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -50,7 +50,7 @@ static CHINESE: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| 
     chinese
 });
 
-/// The meanings of a stem or of a Chinese word; none where the lexicon does not know it.
+/// The meanings of a stem or of a Chinese word; empty if the lexicon does not list it.
 pub(crate) fn meanings(stem: &str) -> &'static [Meaning] {
     BY_WORD.get(stem).map(Vec::as_slice).unwrap_or_default()
 }

@@ -31,8 +31,8 @@ use scope::Scope;
 
 /// The readings of a question over each table and over each pair of tables that can be joined, the best first.
 ///
-/// Best is the reading with the fewest unused words; then one table before two; then the higher score. Readings that are
-/// equal in all three keep the order of the catalog. Empty where the question asks nothing that a table can answer.
+/// The best reading has the fewest unused words; then one table precedes two; then the higher score wins. Equal
+/// readings keep the order of the catalog. The list is empty if no table can answer the question.
 pub fn readings(question: &str, catalog: &Catalog) -> Vec<Reading> {
     let cues = Cues::of(question);
     let single = (0..catalog.tables.len()).filter_map(|table| Scope::of_table(catalog, table));
@@ -47,8 +47,8 @@ pub fn readings(question: &str, catalog: &Catalog) -> Vec<Reading> {
     readings
 }
 
-/// Whether a question asks for what only all rows of a table tell: a count, a total, a mean, a share, or what is greatest. A value
-/// of one row, or a list of values, is not.
+/// Whether the answer needs all rows of a table: a count, a total, a mean, a share or an extreme. A value of one row or
+/// a list of values does not.
 pub fn asks_over_all_rows(question: &str) -> bool {
     let cues = Cues::of(question);
     let is_worked_out =

@@ -10,16 +10,16 @@ use crate::lexicon::{Meaning, english_names, known_length, meanings};
 use crate::pieces::han_run;
 use crate::scope::{ColumnPlace, Scope};
 
-/// Columns that words name; several where they fit equally well.
+/// Columns that words name; several if they fit equally well.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnMention {
     pub(crate) span: Range<usize>,
     pub(crate) columns: Vec<ColumnPlace>,
-    /// How many words of the column's name the question has.
+    /// The number of words of the column's name in the question.
     pub(crate) n_matched: usize,
-    /// How many words the column's name has.
+    /// The number of words in the column's name.
     pub(crate) n_words: usize,
-    /// Further spans of the same mention, apart from the first.
+    /// Further spans of the same mention, separate from the first.
     pub(crate) further_spans: Vec<Range<usize>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The one column that mentions name among those that fit; `None` where they name several, or none.
+    /// The only fitting column that mentions name; `None` if they name several or none.
     pub(crate) fn only_column(&self, fits: impl Fn(ColumnPlace) -> bool) -> Option<ColumnPlace> {
         let mut named =
             self.columns.iter().filter_map(|mention| match mention.columns.as_slice() {
@@ -118,7 +118,7 @@ fn link_topic(cues: &Cues, scope: &Scope<'_>, words: &[Word], links: &mut Links)
             links.topic.extend(word.span.clone());
         }
     }
-    // A table called `2009` is about 2009.
+    // A table named `2009` is about 2009.
     for period in &cues.periods {
         if let Some(only) = period.from.as_deref().filter(|_| period.from == period.to)
             && scope.views.iter().any(|table| table.about.contains(only))

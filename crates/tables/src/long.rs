@@ -1,4 +1,5 @@
-//! Makes long tables of wide ones: a row for each period that names a column, and columns that tell tables of one header apart.
+//! Makes long tables from wide ones: a row for each period in the header, and columns that distinguish tables with the
+//! same header.
 
 mod apart;
 mod columns;

@@ -11,13 +11,13 @@ pub struct Reading {
     pub reckoning: Reckoning,
     /// The kind of answer.
     pub form: Form,
-    /// Words of the question that have no part in the plans; `…` for a period, number or other condition without a place.
+    /// Unused words of the question; `…` stands for a period, number or other condition without a place.
     pub unused_words: Vec<String>,
-    /// How many words or Chinese characters have a part in the plans.
+    /// The number of words or Chinese characters that the plans use.
     pub n_used: usize,
     /// The tables, by their places in the catalog; the first is the table of the plans.
     pub tables: Vec<usize>,
-    /// How well the question fits; compares readings of one question.
+    /// The quality of the match; it compares readings of one question.
     pub score: i64,
     /// Whether a value or a whole column name, other than of a time, points to the table.
     pub is_grounded: bool,
@@ -25,11 +25,11 @@ pub struct Reading {
     pub nth: Option<usize>,
 }
 
-/// Stands for a condition without a place, among unused words.
+/// Stands for a condition without a place among the unused words.
 pub(crate) const UNPLACED: &str = "…";
 
 impl Reading {
-    /// Whether its result answers the question: something of the table is named, and all words have a part in the plans.
+    /// Whether its result answers the question: it names something of the table, and the plans use all words.
     pub fn is_certain(&self) -> bool {
         self.is_grounded && self.unused_words.is_empty()
     }
@@ -95,16 +95,17 @@ pub enum Form {
     Exists,
 }
 
-/// A question about the time to come, over one table.
+/// A question about the future, over one table.
 #[derive(Clone, Debug)]
 pub struct SeriesReading {
-    /// One plan, grouped by time and then by what tells series apart, if the question asks for one of each.
+    /// One plan, grouped by time, then by series if the question asks for a series for each group.
     pub reading: Reading,
     /// The length of a period: a year, a quarter or a month.
     pub step: By,
-    /// How many keys of the plan's groups tell the period: its label or its year; or its year and its quarter or month.
+    /// The number of the plan's group keys that give the period: 1 for its label or year, 2 for its year and its
+    /// quarter or month.
     pub n_times: usize,
-    /// The periods that are asked for.
+    /// The requested periods.
     pub target: Target,
     /// How the figure of a period is worked out.
     pub function: Aggregate,
@@ -113,20 +114,20 @@ pub struct SeriesReading {
 /// The periods that a question asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Those from one to another, both included: `2027`, `2027-Q1` or `2027-03`. They may be longer than a step.
+    /// The periods from one to another, both included: `2027`, `2027-Q1` or `2027-03`. They may be longer than a step.
     Named {
-        /// The first; `None` for the one after the last that is known.
+        /// The first; `None` for the period after the last known one.
         from: Option<String>,
         /// The last.
         until: String,
     },
-    /// Those of so many years, quarters or months after that of the last one that is known.
+    /// The next `count` years, quarters or months after the last known one.
     Next {
-        /// How many.
+        /// The number of periods.
         count: usize,
-        /// How long each is; no shorter than a step.
+        /// The length of each period; no shorter than a step.
         by: By,
     },
-    /// A month, from 1, of the year after the last one that is known.
+    /// A month, from 1, of the year after the last known one.
     MonthOfNextYear(u32),
 }

@@ -58,12 +58,12 @@ impl<'a> Scope<'a> {
         self.column(place).map(|column| column.kind).unwrap_or_default()
     }
 
-    /// Whether values of a column are summed and averaged.
+    /// Whether a column's values can be summed and averaged.
     pub(crate) fn is_measure(&self, place: ColumnPlace) -> bool {
         self.kind(place).is_measure()
     }
 
-    /// Whether values of a column compare with numbers.
+    /// Whether a column's values can be compared with numbers.
     pub(crate) fn is_number(&self, place: ColumnPlace) -> bool {
         matches!(self.kind(place), ColumnKind::Integer | ColumnKind::Real | ColumnKind::Year)
     }
@@ -113,12 +113,12 @@ impl<'a> Scope<'a> {
         self.columns().map(|(place, ..)| place).find(|place| self.has_meaning(*place, word))
     }
 
-    /// The column that places rows in time.
+    /// The column with the time of a row.
     pub(crate) fn time_column(&self) -> Option<ColumnPlace> {
         self.first_of_kind(ColumnKind::Date).or_else(|| self.first_of_kind(ColumnKind::Year))
     }
 
-    /// The column that says where something is.
+    /// The column with a place or region.
     pub(crate) fn location_column(&self) -> Option<ColumnPlace> {
         ["place", "city", "state", "country", "airport"]
             .iter()
@@ -132,7 +132,7 @@ impl<'a> Scope<'a> {
         Some(ColumnPlace { table: 0, column })
     }
 
-    /// The measure of the first table, where it has just one.
+    /// The measure of the first table, if it has exactly one.
     pub(crate) fn only_measure(&self) -> Option<ColumnPlace> {
         let mut measures = self
             .columns()

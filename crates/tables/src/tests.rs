@@ -121,11 +121,11 @@ fn best(question: &str) -> Option<Reading> {
 
 /// The best reading in one line: `unsure` before one that is not certain, `-` for none.
 fn shown(question: &str) -> String {
-    best(question).map_or_else(|| "-".to_owned(), |reading| told(&reading, &catalog()))
+    best(question).map_or_else(|| "-".to_owned(), |reading| one_line(&reading, &catalog()))
 }
 
 /// A reading in one line, with the names of the catalog.
-pub(crate) fn told(reading: &Reading, catalog: &Catalog) -> String {
+pub(crate) fn one_line(reading: &Reading, catalog: &Catalog) -> String {
     let sure = if reading.is_certain() { "" } else { "unsure " };
     let plan = |it: &TablePlan| plan_over(it, catalog);
     let plans = match &reading.reckoning {

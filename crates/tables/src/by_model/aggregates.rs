@@ -1,4 +1,4 @@
-//! Reads aggregates: what is worked out, of which column, and of which rows.
+//! Reads aggregates: the function, its column and its rows.
 
 use pikerag_knowledge::data::{Aggregate, TableFilter, TableMeasure};
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr};
@@ -25,18 +25,18 @@ pub(super) const HINT: &str = "a figure is one aggregate of a column, a - b, (a 
 /// An aggregate.
 pub(super) struct Measured {
     pub(super) measure: TableMeasure,
-    /// What has to hold for the rows that it is worked out of, beside `WHERE`.
+    /// Conditions on the aggregate's rows, besides `WHERE`.
     pub(super) filters: Vec<TableFilter>,
-    /// It is the share of these rows, not their number.
+    /// Whether the figure is the share of these rows, not their number.
     pub(super) is_share: bool,
-    /// The statement gives the share in percent, not as a part of 1.
+    /// Whether the statement gives the share in percent, not as a part of 1.
     pub(super) is_percent: bool,
 }
 
-/// The aggregate that an expression is; `None` where it is none.
+/// Reads an expression as an aggregate; `None` if it is none.
 ///
 /// # Errors
-/// Its input is no column, or a condition that no plan holds.
+/// The input is no column, or it is a condition that no plan can hold.
 pub(super) fn measured(
     reader: &Reader<'_, '_>,
     expression: &Expr,
@@ -49,7 +49,7 @@ pub(super) fn measured(
         [input] => Some(peeled(input)),
         _ => return Err(unsupported(expression, HINT)),
     };
-    // `sum(CASE WHEN … THEN x END)` is worked out of the rows for which the condition holds.
+    // `sum(CASE WHEN … THEN x END)` covers only the rows that fulfil the condition.
     let (input, mut is_share) = match input {
         Some(Expr::Case { operand: None, conditions, else_result, .. }) => {
             let [CaseWhen { condition, result }] = conditions.as_slice() else {
@@ -103,8 +103,8 @@ pub(super) fn measured(
     Ok(Some(Measured { measure, filters, is_share, is_percent: false }))
 }
 
-/// The figure that an expression makes of the rows of a group: an aggregate, or the share of some rows in percent; `None`
-/// where it is none.
+/// Reads an expression as a figure of a group's rows: an aggregate, or the share of some rows in percent. `None` if it
+/// is neither.
 ///
 /// # Errors
 /// As [`measured`].
@@ -140,7 +140,7 @@ pub(super) fn figure_of_rows(
     Ok(is_share.then_some(Measured { is_share, is_percent: is(100.0), ..part }))
 }
 
-/// A product: its numbers, and the calls that it is multiplied and divided by beside them.
+/// A product: its numbers, and the function calls among its factors and divisors.
 struct Factors<'e> {
     times: f64,
     above: Vec<&'e Expr>,
@@ -148,7 +148,7 @@ struct Factors<'e> {
 }
 
 impl<'e> Factors<'e> {
-    /// Adds an expression; whether it is a product.
+    /// Adds an expression; returns whether it is a product.
     fn add(&mut self, expression: &'e Expr, is_below: bool) -> bool {
         let expression = unrounded(expression);
         if let Some(number) = number(expression).filter(|number| *number != 0.0) {
@@ -184,7 +184,7 @@ impl Measured {
     }
 }
 
-/// The function by which figures are worked out of rows, by its name in lower case.
+/// The aggregate function of this name, which is in lower case.
 pub(super) fn function_of(name: &str) -> Option<Aggregate> {
     MEASURES.iter().find(|it| it.0 == name).map(|it| it.1)
 }

@@ -1,4 +1,5 @@
-//! Reads the conditions of a statement as filters. All of them hold together; what plans cannot hold is a fault.
+//! Reads the conditions of a statement as filters. All filters hold together; a condition that no plan can hold is a
+//! fault.
 
 use pikerag_knowledge::data::{ColumnRef, NumberRange, TableFilter, TableTest};
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
@@ -14,11 +15,11 @@ use super::value::{months, test};
 const HINT: &str = "a condition compares one column with values, by = != > >= < <= BETWEEN IN LIKE IS NULL; conditions are joined by AND";
 const NO_OR: &str = "OR joins single conditions";
 
-/// What `WHERE` says.
+/// The conditions of a `WHERE`.
 #[derive(Default)]
 pub(super) struct Conditions {
     pub(super) filters: Vec<TableFilter>,
-    /// The rows with the greatest or least value of a column are meant.
+    /// Set if the statement asks for the rows with the greatest or least value of a column.
     pub(super) extreme: Option<Extreme>,
 }
 
@@ -26,7 +27,7 @@ pub(super) struct Conditions {
 pub(super) struct Extreme {
     pub(super) column: ColumnRef,
     pub(super) is_greatest: bool,
-    /// The rows among which it is the greatest.
+    /// The rows among which the value is the greatest or least.
     pub(super) filters: Vec<TableFilter>,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Extreme {
 enum Condition {
     Filter(TableFilter),
     Extreme(Extreme),
-    /// It always holds.
+    /// A condition that always holds.
     Nothing,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Reader<'s, 'a> {
 
 impl Reader<'_, '_> {
     /// # Errors
-    /// A condition that no plan holds.
+    /// No plan can hold a condition.
     pub(super) fn conditions(&self, holds: Option<&Expr>) -> Result<Conditions, PlanFault> {
         let mut conditions = Conditions::default();
         let mut left: Vec<&Expr> = holds.into_iter().collect();
@@ -67,7 +68,7 @@ impl Reader<'_, '_> {
         Ok(conditions)
     }
 
-    /// The filters, where rows of an extreme cannot be meant.
+    /// Reads filters where an extreme is not allowed.
     ///
     /// # Errors
     /// As [`Reader::conditions`].
@@ -172,7 +173,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value beside the mean of its column, or the greatest or least one.
+    /// Compares a column with its own mean, greatest or least value: `x > (SELECT avg(x) FROM t)`.
     fn beside(
         &self,
         whole: &Expr,
@@ -205,7 +206,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value that a column of some rows has, or has not.
+    /// Tests whether a value is among those of a column in some rows: `x IN (SELECT y FROM t WHERE …)`.
     fn among(&self, of: &Expr, query: &Query, is_in: bool) -> Result<TableFilter, PlanFault> {
         let no = || unsupported(query, "IN takes one column: x IN (SELECT y FROM t WHERE …)");
         let column = self.scope.column(bare(of))?;
@@ -225,7 +226,7 @@ impl Reader<'_, '_> {
         Ok(TableFilter { column: column.reference(), test })
     }
 
-    /// Conditions of which one has to hold; values of one column are one condition.
+    /// Reads conditions joined by `OR`; values of one column make one condition.
     fn either(&self, one: &Expr, other: &Expr) -> Result<TableFilter, PlanFault> {
         let no = || unsupported(one, NO_OR);
         let mut filters: Vec<TableFilter> = Vec::new();
@@ -297,7 +298,7 @@ impl Reader<'_, '_> {
         Ok(TableFilter { column: column.reference(), test })
     }
 
-    /// `LIKE`: the values that fit, where all values of the column are known.
+    /// Reads `LIKE` as the matching values, if all values of the column are known.
     fn like(&self, of: &Expr, pattern: &str, is_negated: bool) -> Result<TableFilter, PlanFault> {
         let column = self.scope.column(bare(of))?;
         let reference = column.reference();
@@ -324,7 +325,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The operator that ends of ranges are compared by.
+/// The comparison operator of a sign.
 fn operator(sign: &str) -> Option<BinaryOperator> {
     match sign {
         ">=" => Some(BinaryOperator::GtEq),
@@ -333,7 +334,7 @@ fn operator(sign: &str) -> Option<BinaryOperator> {
     }
 }
 
-/// Adds a condition to those that hold. Of months, those that are in both are left.
+/// Adds a condition to the others. Two conditions on months keep only the months that both have.
 fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
     let of_column = filters.iter_mut().filter(|other| other.column == filter.column);
     for other in of_column {
@@ -347,7 +348,7 @@ fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
     filters.push(filter);
 }
 
-/// A range of its two ends.
+/// Joins a lower and an upper end into one range.
 fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
     let test = match (low.test, high.test) {
         (
@@ -370,7 +371,7 @@ fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
     Some(TableFilter { column: low.column, test })
 }
 
-/// Whether an expression is a condition, and no value.
+/// Whether an expression is a condition, not a value.
 pub(super) fn is_condition(expression: &Expr) -> bool {
     match peeled(expression) {
         Expr::BinaryOp { op, .. } => matches!(

@@ -1,4 +1,4 @@
-//! Reads expressions over the tables of a statement: values, columns put together, parts of dates.
+//! Reads expressions over the tables of a statement: values, combinations of two columns, parts of dates.
 
 use pikerag_knowledge::data::{Arithmetic, ColumnKind, TableTerm};
 use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, UnaryOperator, Value};
@@ -7,7 +7,7 @@ use super::fault::{PlanFault, unsupported};
 use super::names::{Column, Scope};
 use super::syntax::{Call, DatePart, bare, number};
 
-/// A value that is written, as text. A name in double quotes is one where no column has it, as in SQLite.
+/// Reads a written value as text. A name in double quotes is a value if no column has that name, as in SQLite.
 pub(super) fn literal(scope: &Scope<'_>, expression: &Expr) -> Option<String> {
     match bare(expression) {
         Expr::Value(value) => match &value.value {
@@ -28,7 +28,7 @@ pub(super) fn literal(scope: &Scope<'_>, expression: &Expr) -> Option<String> {
     }
 }
 
-/// Two columns that are put together: `price * quantity`, `julianday(end) - julianday(start)`.
+/// Reads a combination of two columns: `price * quantity`, `julianday(end) - julianday(start)`.
 pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'a>, TableTerm)> {
     let Expr::BinaryOp { left, op, right } = bare(expression) else { return None };
     let by = match op {
@@ -49,7 +49,7 @@ pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'
     Some((one, TableTerm { by, column: other.reference() }))
 }
 
-/// The column of dates whose day an expression is.
+/// The date column whose day the expression is.
 fn day<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<Column<'a>> {
     let inner = match Call::of(bare(expression)) {
         Some(Call { name, inputs, .. }) if name == "julianday" => bare(inputs.first()?),
@@ -58,10 +58,10 @@ fn day<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<Column<'a>> {
     scope.column(inner).ok().filter(Column::is_date)
 }
 
-/// The part of a date column that an expression takes; `None` where it takes none.
+/// Reads an expression as a part of a date column; `None` if it takes no part.
 ///
 /// # Errors
-/// It takes a part of what is no column of dates.
+/// The expression takes a part of something other than a date column.
 pub(super) fn date_part<'a>(
     scope: &Scope<'a>,
     expression: &Expr,
@@ -75,7 +75,7 @@ pub(super) fn date_part<'a>(
     }
 }
 
-/// What an expression takes a part of, and which.
+/// The expression inside a date function, and the part that the function takes.
 fn taken<'e>(scope: &Scope<'_>, expression: &'e Expr) -> Option<(&'e Expr, DatePart)> {
     match expression {
         Expr::Extract { field, expr, .. } => match field {

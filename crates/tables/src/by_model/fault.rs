@@ -1,6 +1,6 @@
-//! Says what is wrong with a statement of a model, in words that the model can go by.
+//! Describes faults in a model's statement, in words that help the model to correct it.
 
-/// Why a statement cannot be worked out.
+/// The reason why a statement cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "a field means what its variant's message says of it")]
 pub enum PlanFault {
@@ -14,7 +14,7 @@ pub enum PlanFault {
     TooLong { most: usize },
     #[error("`{part}`: {hint}")]
     Unsupported { part: String, hint: &'static str },
-    /// The values that are alike, or some that there are.
+    /// Similar values, or else some existing values.
     #[error("no row has the value `{value}` in `{column}`; it has values such as {}", near.join(" | "))]
     NoValue { column: String, value: String, near: Vec<String> },
     #[error("`{value}` cannot be compared with `{column}`, whose values are of the kind {kind}")]
@@ -27,12 +27,12 @@ pub enum PlanFault {
     Nothing,
 }
 
-/// Characters of an expression that a message shows.
+/// The most characters of an expression in a message.
 const SHOWN: usize = 120;
-/// Columns that a message lists.
+/// The most columns in a message.
 const LISTED: usize = 40;
 
-/// A fault that shows a part of the statement, and says what to write instead.
+/// A fault that quotes a part of the statement and says what to write instead.
 pub(super) fn unsupported(part: &(impl ToString + ?Sized), hint: &'static str) -> PlanFault {
     PlanFault::Unsupported { part: part.to_string().chars().take(SHOWN).collect(), hint }
 }

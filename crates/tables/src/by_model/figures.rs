@@ -1,4 +1,4 @@
-//! Reads a figure that a statement works out: an aggregate, or two of them put together.
+//! Reads the figure that a statement computes: an aggregate, or a combination of two.
 
 use pikerag_knowledge::data::TablePlan;
 use sqlparser::ast::{BinaryOperator, Expr, Query};
@@ -12,16 +12,16 @@ use super::query::Statement;
 use super::syntax::{Call, Parts, number, only, unrounded};
 use crate::reading::Reckoning;
 
-/// A figure: what it is made of, times a number.
+/// A figure: its value times a number.
 struct Figure {
     times: f64,
     made: Made,
 }
 
-/// What a figure is made of.
+/// The value of a figure.
 #[derive(Clone)]
 enum Made {
-    /// The number alone.
+    /// Only the number.
     Number,
     Plan(Box<TablePlan>),
     /// The first minus the second.
@@ -33,10 +33,10 @@ enum Made {
 }
 
 impl Statement<'_> {
-    /// The figure that the only column of a statement without groups is; `None` where it is none.
+    /// Reads the only column of a statement without groups as a figure; `None` if it is none.
     ///
     /// # Errors
-    /// It is made of more than plans hold.
+    /// No plan can hold the figure.
     pub(super) fn reckoning(&self, parts: &Parts<'_>) -> Result<Option<Reckoning>, PlanFault> {
         let Some(expression) = only(&parts.select.projection) else { return Ok(None) };
         let Some(Figure { times, made }) = self.figure_of(parts)? else { return Ok(None) };
@@ -55,7 +55,7 @@ impl Statement<'_> {
         }))
     }
 
-    /// The figure of a statement, as its only column writes it.
+    /// The figure in the only column of a statement.
     fn figure_of(&self, parts: &Parts<'_>) -> Result<Option<Figure>, PlanFault> {
         let Some(expression) = only(&parts.select.projection) else { return Ok(None) };
         if !parts.groups()?.is_empty() {
@@ -72,7 +72,7 @@ impl Statement<'_> {
         }
         let scope = Scope::of(&self.seen, &parts.select.from)?;
         let reader = Reader { seen: &self.seen, scope: &scope };
-        // Two cells of one row make a figure, too.
+        // Two cells of one row also make a figure.
         let is_of_cells = term(&scope, expression).is_some() && parts.is_whole();
         if !is_of_cells && !holds_aggregate(expression) {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Statement<'_> {
         self.figure(Some((&reader, &plan)), expression)
     }
 
-    /// A figure over the rows of a plan, which hold nothing where there is no `FROM`.
+    /// A figure over the rows of a plan; `rows` is `None` if the statement has no `FROM`.
     fn figure(
         &self,
         rows: Option<(&Reader<'_, '_>, &TablePlan)>,
@@ -116,7 +116,8 @@ impl Statement<'_> {
         }
     }
 
-    /// The figure within `abs`, for the sign of a difference is seen by its two figures, or within `nullif`.
+    /// Reads the figure within `abs` or `nullif`. `abs` needs no part in the plan, because the two figures of a
+    /// difference show its sign.
     fn wrapped(
         &self,
         rows: Option<(&Reader<'_, '_>, &TablePlan)>,
@@ -136,7 +137,7 @@ impl Statement<'_> {
         }
     }
 
-    /// A subquery with one figure, or one cell.
+    /// Reads a subquery with one figure or one cell.
     fn subquery(&self, query: &Query) -> Result<Figure, PlanFault> {
         let parts = Parts::of(query)?;
         if let Some(figure) = self.figure_of(&parts)? {
@@ -150,7 +151,7 @@ impl Statement<'_> {
     }
 }
 
-/// Whether a figure is worked out of rows somewhere in an expression.
+/// Whether an expression contains a figure over rows.
 pub(super) fn holds_aggregate(expression: &Expr) -> bool {
     match unrounded(expression) {
         Expr::BinaryOp { left, right, .. } => holds_aggregate(left) || holds_aggregate(right),
@@ -175,7 +176,7 @@ fn over_rows(plan: &TablePlan, measured: Measured) -> Figure {
     Figure { times: 1.0, made }
 }
 
-/// Two figures put together; `None` where plans hold no such figure.
+/// Combines two figures; `None` if no plan can hold the result.
 fn combined(left: Figure, op: &BinaryOperator, right: Figure) -> Option<Figure> {
     let (times, made) = match (op, left.made, right.made) {
         (BinaryOperator::Multiply, Made::Number, made)
@@ -192,7 +193,7 @@ fn combined(left: Figure, op: &BinaryOperator, right: Figure) -> Option<Figure> 
         {
             (left.times, Made::Minus(Box::new((*one, *other))))
         }
-        // The growth as a / b - 1.
+        // The growth, written as a / b - 1.
         (BinaryOperator::Minus, Made::Over(pair), Made::Number)
             if (left.times - right.times).abs() < f64::EPSILON =>
         {

@@ -11,10 +11,10 @@ use super::syntax::{Parts, number, peeled};
 
 const HAVING: &str = "HAVING compares aggregates with numbers, joined by AND";
 
-/// The conditions of a `HAVING`.
+/// Reads the conditions of a `HAVING`.
 ///
 /// # Errors
-/// It is more than comparisons of aggregates with numbers.
+/// The condition is more than comparisons of aggregates with numbers.
 pub(super) fn having(
     parts: &Parts<'_>,
     reader: &Reader<'_, '_>,
@@ -37,7 +37,7 @@ pub(super) fn having(
     }
 }
 
-/// Comparisons of figures with numbers, which all have to hold.
+/// Comparisons of figures with numbers; all must hold.
 pub(super) fn group_filters(
     condition: &Expr,
     figure: &mut dyn FnMut(&Expr) -> Option<TableMeasure>,

@@ -1,4 +1,4 @@
-//! Finds the tables and columns that a statement names, among those that the model was shown.
+//! Finds a statement's tables and columns among those that the model was shown.
 
 use pikerag_knowledge::data::{
     ColumnKind, ColumnRef, DataColumn, DataTable, TableFilter, TableJoin, TablePlan, TableTest,
@@ -13,7 +13,7 @@ use super::fault::{PlanFault, unsupported};
 use super::syntax::bare;
 use crate::catalog::TableView;
 
-/// Tables that one plan joins to its first.
+/// The most tables that one plan joins to its first.
 const MOST_JOINS: usize = 3;
 
 /// A table that the model was shown, with its place in the catalog.
@@ -44,17 +44,17 @@ impl Column<'_> {
         self.told.filled == self.told.distinct
     }
 
-    /// As a model writes it.
+    /// The column's name as a model writes it.
     fn name(&self) -> String {
         format!("{}.{}", self.table.view.table.name, self.told.sql)
     }
 }
 
-/// The tables of a `FROM`, the first of them the one that rows are taken from.
+/// The tables of a `FROM`. The first one provides the rows.
 pub(super) struct Scope<'a> {
     pub(super) tables: Vec<Named<'a>>,
     joins: Vec<TableJoin>,
-    /// Conditions that a join without `LEFT` sets: there is such a row.
+    /// Conditions of joins without `LEFT`: a joined row must exist.
     required: Vec<TableFilter>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Named<'a> {
 
 impl<'a> Scope<'a> {
     /// # Errors
-    /// It names a table or column that is not there, or joins in another way than by columns with the same values.
+    /// The `FROM` names an unknown table or column, or joins by something other than columns with equal values.
     pub(super) fn of(seen: &[Seen<'a>], from: &[TableWithJoins]) -> Result<Self, PlanFault> {
         const HINT: &str =
             "rows are taken from one table, and other tables joined to it by JOIN … ON a.x = b.y";
@@ -103,7 +103,7 @@ impl<'a> Scope<'a> {
         Ok(scope)
     }
 
-    /// A plan over all rows.
+    /// A plan over all rows of these tables.
     pub(super) fn plan(&self) -> TablePlan {
         let table = self.tables.first().map(|table| table.seen.view.table.name.clone());
         TablePlan {
@@ -113,7 +113,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Adds what the joins require, where no condition on the joined table requires it already.
+    /// Adds the conditions of the joins, unless a condition on the joined table implies them.
     pub(super) fn require(&self, plan: &mut TablePlan) {
         for required in &self.required {
             let is_said = |filter: &TableFilter| {
@@ -125,7 +125,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether a condition is one that a join sets.
+    /// Whether a join sets this condition.
     pub(super) fn is_required(&self, filter: &TableFilter) -> bool {
         self.required.contains(filter)
     }
@@ -140,10 +140,10 @@ impl<'a> Scope<'a> {
         self.tables.iter().flat_map(move |table| of(&table.seen.view.table))
     }
 
-    /// The column that an expression is.
+    /// Reads an expression as a column.
     ///
     /// # Errors
-    /// It is none, or one that no table has.
+    /// The expression is no column, or no table has the column.
     pub(super) fn column(&self, expression: &Expr) -> Result<Column<'a>, PlanFault> {
         match expression {
             Expr::Identifier(name) => self.lookup(None, name),
@@ -170,7 +170,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The column of this name in the last table, and in one before it.
+    /// The column of this name in the last table and in an earlier table.
     fn shared(&self, columns: &[ObjectName]) -> Result<(Column<'a>, Column<'a>), PlanFault> {
         let name = columns.iter().map(last_part).collect::<String>();
         let (last, before) =
@@ -180,8 +180,8 @@ impl<'a> Scope<'a> {
         from.zip(to).ok_or_else(|| PlanFault::NoJoin { from: name.clone(), to: name })
     }
 
-    /// Puts the rows of the last table beside those of the others: each of them finds at most one. Where two tables are joined
-    /// the other way round, rows are taken from the second one.
+    /// Joins the last table to the others, so that each row finds at most one row of it. If the tables are joined in
+    /// the opposite direction, the second table provides the rows.
     fn joined(
         &mut self,
         one: Column<'a>,
@@ -206,7 +206,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A table by its name in SQL, or as people call it.
+/// A table by its SQL name or by its title.
 fn named<'a>(seen: &[Seen<'a>], factor: &TableFactor) -> Result<Named<'a>, PlanFault> {
     let TableFactor::Table { name, alias, args: None, .. } = factor else {
         return Err(unsupported(factor, "FROM names tables, no subquery"));
@@ -231,12 +231,12 @@ fn within<'a>(table: Seen<'a>, name: &str) -> Option<Column<'a>> {
     Some(Column { table, place, told: columns.get(place)? })
 }
 
-/// The columns of a table, as statements may name them.
+/// The names of a table's columns, as statements may write them.
 fn names(table: &DataTable) -> Vec<String> {
     table.columns.iter().map(|column| format!("{}.{}", table.name, column.sql)).collect()
 }
 
-/// A name without the schema before it.
+/// A name without its schema.
 fn last_part(name: &ObjectName) -> String {
     let part = name.0.last().and_then(|part| part.as_ident());
     part.map(|ident| ident.value.clone()).unwrap_or_default()

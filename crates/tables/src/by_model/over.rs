@@ -15,10 +15,11 @@ use super::syntax::{Call, Parts, bare, only, unrounded};
 const OVER: &str = "one figure over groups is written SELECT avg(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x)";
 
 impl Statement<'_> {
-    /// The plan of one figure over the groups of a subquery in `FROM`, or of a `WITH`; `None` where there is neither.
+    /// The plan of one figure over the groups of a subquery in `FROM` or of a `WITH`; `None` if the statement has
+    /// neither.
     ///
     /// # Errors
-    /// The subquery or the figure is more than plans hold.
+    /// No plan can hold the subquery or the figure.
     pub(super) fn over_groups(&self, parts: &Parts<'_>) -> Result<Option<TablePlan>, PlanFault> {
         let Some(query) = inner_query(parts) else { return Ok(None) };
         let no = || unsupported(parts.select, OVER);
@@ -39,7 +40,7 @@ impl Statement<'_> {
         }
         plan.order = None;
         if plan.measures.is_empty() {
-            // `SELECT DISTINCT x`: the groups alone.
+            // `SELECT DISTINCT x` gives only the groups.
             let by_value = |column| TableGroup { column, by: By::Value };
             plan.group = std::mem::take(&mut plan.show).into_iter().map(by_value).collect();
             plan.measures = vec![TableMeasure::default()];
@@ -74,7 +75,7 @@ impl Statement<'_> {
     }
 }
 
-/// The subquery that rows are taken from.
+/// The subquery that provides the rows.
 fn inner_query<'q>(parts: &Parts<'q>) -> Option<&'q Query> {
     let [from] = parts.select.from.as_slice() else { return None };
     if !from.joins.is_empty() {

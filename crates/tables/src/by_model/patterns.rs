@@ -1,10 +1,10 @@
-//! Finds the values that a pattern of `LIKE` fits.
+//! Finds the values that match a pattern of `LIKE`.
 
 use pikerag_knowledge::data::DataValue;
 
 use super::names::Column;
 
-/// The values of a column that a pattern fits; `None` where none does, or where not all values are known.
+/// The values of a column that match a pattern; `None` if none matches or if some values are unknown.
 pub(super) fn fitting(column: &Column<'_>, pattern: &str) -> Option<Vec<DataValue>> {
     let known = column.table.view.values(column.place);
     if column.told.kind.is_numeric() || (known.len() as u64) < column.told.distinct {
@@ -18,10 +18,11 @@ pub(super) fn fitting(column: &Column<'_>, pattern: &str) -> Option<Vec<DataValu
     (!values.is_empty()).then_some(values)
 }
 
-/// Whether a text fits a pattern of `LIKE`: `%` stands for any characters, `_` for one. In time proportional to both lengths.
+/// Whether a text matches a pattern of `LIKE`: `%` stands for any characters, `_` for one. Takes time proportional to
+/// the product of both lengths.
 fn is_like(pattern: &[char], text: &[char]) -> bool {
     let (mut at, mut place) = (0, 0);
-    // Where the last `%` was, and how much of the text it took.
+    // The place of the last `%`, and the length of the text that it covers.
     let mut last: Option<(usize, usize)> = None;
     while place < text.len() {
         match pattern.get(at) {

@@ -17,25 +17,25 @@ use crate::reading::Form;
 
 const ONE_MEASURE: &str = "each column is an aggregate, or one that GROUP BY names";
 
-/// A statement of a model, over the tables that it was shown.
+/// A model's statement, over the tables that the model was shown.
 pub(super) struct Statement<'a> {
     pub(super) seen: Vec<Seen<'a>>,
 }
 
-/// What the columns of a `SELECT` hold.
+/// The contents of a `SELECT`'s columns.
 #[derive(Default)]
 struct Columns {
     keys: Vec<TableGroup>,
     measures: Vec<Measured>,
-    /// Two columns of a row put together.
+    /// Combinations of two columns of a row.
     terms: Vec<TableMeasure>,
 }
 
 impl Statement<'_> {
-    /// The plan of rows or groups, with the rank that is asked for.
+    /// The plan of rows or groups, with the requested rank.
     ///
     /// # Errors
-    /// The query names what is not there, or holds what no plan has.
+    /// The query names an unknown table, column or value, or contains a part that no plan can hold.
     pub(super) fn plan(
         &self,
         parts: &Parts<'_>,
@@ -84,7 +84,7 @@ impl Statement<'_> {
     }
 }
 
-/// The columns of a `SELECT`, each a key or an aggregate.
+/// Reads the columns of a `SELECT`: each is a key or an aggregate.
 fn columns(parts: &Parts<'_>, reader: &Reader<'_, '_>) -> Result<Columns, PlanFault> {
     let mut columns = Columns::default();
     for item in &parts.select.projection {
@@ -106,7 +106,8 @@ fn columns(parts: &Parts<'_>, reader: &Reader<'_, '_>) -> Result<Columns, PlanFa
     Ok(columns)
 }
 
-/// Two columns of a row put together: the greatest of the rows with the same name, which is mostly one.
+/// Reads a combination of two columns of a row. It takes the greatest value of the rows with the same name, which is
+/// mostly one row.
 fn row_term(reader: &Reader<'_, '_>, expression: &Expr) -> Option<TableMeasure> {
     let (column, with) = term(reader.scope, expression)?;
     let column = Some(column.reference());
@@ -114,7 +115,7 @@ fn row_term(reader: &Reader<'_, '_>, expression: &Expr) -> Option<TableMeasure> 
     Some(TableMeasure { function, column, with, ..TableMeasure::default() })
 }
 
-/// A column, or a period of its dates.
+/// Reads a group key: a column, or a period of its dates.
 fn key(reader: &Reader<'_, '_>, expression: &Expr) -> Result<TableGroup, PlanFault> {
     if let Some((column, part)) = date_part(reader.scope, expression)? {
         let by = part.by().filter(|_| column.is_date());
@@ -128,7 +129,7 @@ fn key(reader: &Reader<'_, '_>, expression: &Expr) -> Result<TableGroup, PlanFau
     Ok(TableGroup { column: column.reference(), by: By::Value })
 }
 
-/// Rows with their columns.
+/// The plan that shows rows with their columns.
 fn shown(
     plan: TablePlan,
     parts: &Parts<'_>,
@@ -185,7 +186,7 @@ fn shown(
     Ok(TablePlan { show, order, limit: Some(1), ..plan })
 }
 
-/// `SELECT name, max(x) FROM t`: the row that has it, as SQLite reads it.
+/// `SELECT name, max(x) FROM t` means the row with the greatest `x`, as in SQLite.
 fn row_of_extreme(
     plan: TablePlan,
     measured: &Measured,
@@ -204,13 +205,13 @@ fn row_of_extreme(
     Ok(TablePlan { show: shown.collect(), order, limit: Some(1), ..plan })
 }
 
-/// Figures of all rows.
+/// The plan of figures over all rows.
 fn of_all_rows(plan: TablePlan, measures: Vec<Measured>) -> TablePlan {
     let measures = measures.into_iter().map(Measured::measure).collect();
     TablePlan { measures, ..plan }
 }
 
-/// Figures of groups.
+/// The plan of figures for each group.
 fn grouped(
     mut plan: TablePlan,
     parts: &Parts<'_>,
@@ -225,7 +226,7 @@ fn grouped(
             group.push(key);
         }
     }
-    // A column that goes with its group, such as the name beside a code, tells no more groups apart.
+    // A column that depends on its group, such as the name beside a code, makes no more groups.
     for key in columns.keys {
         if !group.contains(&key) && !group.iter().any(|it: &TableGroup| it.column == key.column) {
             group.push(key);
@@ -237,7 +238,7 @@ fn grouped(
         let by = parts.resolved(by);
         let by = match figure_of_rows(reader, by)? {
             Some(first) => {
-                // What the order goes by is the first measure.
+                // The order goes by the first measure.
                 measures.retain(|it| it.measure != first.measure || it.filters != first.filters);
                 measures.insert(0, first);
                 OrderBy::Measure
@@ -252,13 +253,13 @@ fn grouped(
     let limit = parts.limit;
     let having = having(parts, reader)?;
     if measures.is_empty() && !having.is_empty() {
-        // What groups are chosen by is shown with them.
+        // The result shows the figures that choose the groups.
         let figures = having.iter().map(|filter| filter.measure.clone());
         let measures = figures.collect();
         return Ok(TablePlan { group, measures, having, order, limit, ..plan });
     }
     if measures.is_empty() {
-        // The groups alone are what differs in these columns.
+        // Groups without a figure are the different values of these columns.
         let show = group.into_iter().map(|key| key.column).collect();
         return Ok(TablePlan { show, order, limit, ..plan });
     }

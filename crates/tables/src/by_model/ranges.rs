@@ -3,7 +3,7 @@
 use pikerag_knowledge::data::NumberRange;
 use sqlparser::ast::BinaryOperator;
 
-/// The range of numbers that are so to `end`; turned, the range of those that `end` is so to. `None` for another operator.
+/// The range of numbers for `x op end`; if `is_turned`, for `end op x`. `None` for another operator.
 pub(super) fn range_of(op: &BinaryOperator, end: f64, is_turned: bool) -> Option<NumberRange> {
     let above =
         |from_included| NumberRange { from: Some(end), from_included, ..NumberRange::default() };

@@ -1,4 +1,5 @@
-//! Shows tables to a model as SQL creates them: columns, kinds, units, ranges and values, as much as there is room for.
+//! Shows tables to a model as `CREATE TABLE` statements: columns, kinds, units, ranges and values, within a budget of
+//! characters.
 
 use std::fmt::Write;
 
@@ -9,34 +10,34 @@ use crate::catalog::{Catalog, TableView};
 use crate::cues::Cues;
 use crate::pieces::pieces;
 
-/// Columns of a table that are shown with their values; of the others, the names.
+/// The most columns of a table with values; the others appear by name only.
 const COLUMNS: usize = 40;
-/// Values of a column, and characters of one of them, of a title and of the name of a file.
+/// The most values of a column, and the most characters of a value, a title or a file name.
 const VALUES: usize = 8;
 const LETTERS: usize = 40;
 
-/// The tables in this order, within so many characters; how many of them there was room for. Columns that the question
-/// names, or whose values it names, come first in wide tables.
+/// Shows the tables in this order within `room` characters, and returns the number of tables that fit. In wide tables,
+/// the columns come first whose names or values are in the question.
 pub fn shown(question: &str, catalog: &Catalog, tables: &[usize], room: usize) -> (String, usize) {
     let cues = Cues::of(question);
     let asked: Vec<&str> = cues.pieces.iter().map(|piece| piece.stem.as_str()).collect();
-    let (mut told, mut taken) = (String::new(), 0);
+    let (mut text, mut taken) = (String::new(), 0);
     for view in tables.iter().filter_map(|at| catalog.tables.get(*at)) {
         let one = table(view, &asked);
-        if 0 < taken && room < told.len() + one.len() {
+        if 0 < taken && room < text.len() + one.len() {
             break;
         }
-        // The first is cut rather than left out.
-        told.extend(one.chars().take(room));
+        // The first table is cut, not left out.
+        text.extend(one.chars().take(room));
         taken += 1;
     }
-    (told, taken)
+    (text, taken)
 }
 
 fn table(view: &TableView, asked: &[&str]) -> String {
     let table = &view.table;
     let files: Vec<String> = table.parts.iter().take(3).map(|part| cut(&part.uri)).collect();
-    let mut told = format!(
+    let mut text = format!(
         "CREATE TABLE {} ( -- {} rows; {}; from {}\n",
         table.name,
         table.rows,
@@ -50,55 +51,55 @@ fn table(view: &TableView, asked: &[&str]) -> String {
     let further = places.split_off(places.len().min(COLUMNS));
     places.sort_unstable();
     for column in places.iter().filter_map(|at| table.columns.get(*at)) {
-        let _ = writeln!(told, "  {}", line(column));
+        let _ = writeln!(text, "  {}", line(column));
     }
     if !further.is_empty() {
         let names: Vec<&str> =
             further.iter().filter_map(|at| Some(table.columns.get(*at)?.sql.as_str())).collect();
-        let _ = writeln!(told, "  {}, -- further columns", names.join(", "));
+        let _ = writeln!(text, "  {}, -- further columns", names.join(", "));
     }
-    told.push_str(");\n");
-    told
+    text.push_str(");\n");
+    text
 }
 
-/// Whether the question has a word of a column's name, or of one of its values.
+/// Whether the question has a word of a column's name or of one of its values.
 fn is_named(view: &TableView, column: usize, asked: &[&str]) -> bool {
     let has = |text: &String| pieces(text).iter().any(|piece| asked.contains(&piece.stem.as_str()));
     view.words(column).iter().any(|word| asked.contains(&word.stem.as_str()))
         || view.values(column).iter().take(200).any(has)
 }
 
-/// The beginning of a text, in one line.
+/// The beginning of a text, on one line.
 fn cut(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
 }
 
 fn line(column: &DataColumn) -> String {
-    let mut told = format!("{} {}, --", column.sql, type_of(column.kind));
-    // A name that says no more than the one in SQL is left out.
+    let mut text = format!("{} {}, --", column.sql, type_of(column.kind));
+    // A header name that adds nothing to the SQL name is left out.
     if fold(&column.name).replace(|c: char| !c.is_alphanumeric(), "_") != column.sql {
-        let _ = write!(told, " \"{}\"", cut(&column.name));
+        let _ = write!(text, " \"{}\"", cut(&column.name));
     }
     if let Some(unit) = &column.unit {
-        let _ = write!(told, " in {}", cut(unit));
+        let _ = write!(text, " in {}", cut(unit));
     }
     match (&column.least, &column.greatest) {
         (Some(least), Some(greatest)) if column.kind.is_numeric() || column.kind.is_time() => {
-            let _ = write!(told, " {} to {}", cut(least), cut(greatest));
+            let _ = write!(text, " {} to {}", cut(least), cut(greatest));
         }
         _ => {
             let values: Vec<String> =
                 column.samples.iter().take(VALUES).map(|value| cut(value)).collect();
-            let _ = write!(told, " {}", values.join(" | "));
+            let _ = write!(text, " {}", values.join(" | "));
             if (values.len() as u64) < column.distinct {
-                let _ = write!(told, " | … ({} values)", column.distinct);
+                let _ = write!(text, " | … ({} values)", column.distinct);
             }
         }
     }
-    told
+    text
 }
 
-/// What the values of a column are, as SQL writes it.
+/// The SQL type of a column's values.
 fn type_of(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Integer | ColumnKind::Year => "INTEGER",

@@ -1,4 +1,4 @@
-//! Takes statements apart without looking at tables: the parts of a query, calls, and what is written around a column.
+//! Takes statements apart without knowing the tables: the parts of a query, calls, and the wrapping around a column.
 
 use pikerag_knowledge::tables::By;
 use pikerag_language::fold::fold;
@@ -12,21 +12,21 @@ use super::fault::{PlanFault, unsupported};
 
 pub(super) const ONE_SELECT: &str = "write one SELECT over the tables, without UNION or window functions; a subquery in FROM, or a WITH, only for one figure over groups";
 
-/// The parts of a query that plans have.
+/// The parts of a query that plans can hold.
 pub(super) struct Parts<'q> {
     pub(super) select: &'q Select,
-    /// Subqueries with a name.
+    /// Named subqueries.
     pub(super) with: Option<&'q With>,
     /// The condition on groups.
     pub(super) having: Option<&'q Expr>,
-    /// What it is ordered by first, and whether the greatest comes first.
+    /// The first expression of the order, and whether the greatest comes first.
     pub(super) order: Option<(&'q Expr, bool)>,
     pub(super) limit: Option<usize>,
-    /// Rows before those that are shown.
+    /// The number of rows to skip.
     pub(super) offset: usize,
 }
 
-/// The expression of a column that stands alone.
+/// The expression of the only column.
 pub(super) fn only(items: &[SelectItem]) -> Option<&Expr> {
     match items {
         [
@@ -39,7 +39,7 @@ pub(super) fn only(items: &[SelectItem]) -> Option<&Expr> {
 
 impl<'q> Parts<'q> {
     /// # Errors
-    /// The query has a part that no plan has.
+    /// The query has a part that no plan can hold.
     pub(super) fn of(query: &'q Query) -> Result<Self, PlanFault> {
         let no = || unsupported(query, ONE_SELECT);
         let select = match query.body.as_ref() {
@@ -85,7 +85,7 @@ impl<'q> Parts<'q> {
         })
     }
 
-    /// Whether it has neither order nor limit.
+    /// Whether the query has neither order nor limit.
     pub(super) fn is_whole(&self) -> bool {
         self.order.is_none() && self.limit.is_none() && self.offset == 0
     }
@@ -97,7 +97,7 @@ impl<'q> Parts<'q> {
         }
     }
 
-    /// What a name or a place of the columns stands for; else the expression itself.
+    /// The column expression behind an alias or a column number; for others, the expression itself.
     pub(super) fn resolved<'e>(&self, expression: &'e Expr) -> &'e Expr
     where
         'q: 'e,
@@ -129,7 +129,7 @@ pub(super) fn peeled(expression: &Expr) -> &Expr {
     inner
 }
 
-/// An expression without what changes no value as plans compare it: brackets, casts, case, blanks.
+/// An expression without parts that change no value as plans compare it: brackets, casts, case, blanks.
 pub(super) fn bare(expression: &Expr) -> &Expr {
     let mut inner = peeled(expression);
     loop {
@@ -153,13 +153,13 @@ pub(super) fn bare(expression: &Expr) -> &Expr {
     }
 }
 
-/// Whether a function gives its one input, as far as plans see.
+/// Whether a function returns its one input, as far as plans can see.
 fn is_plain(name: &str) -> bool {
     matches!(name, "lower" | "upper" | "ltrim" | "rtrim" | "date" | "datetime")
 }
 
-/// A figure without what is done to it once it is worked out: rounding, and what is given where there is none. Within an aggregate or a
-/// condition both would change the figure.
+/// A figure without the steps after its computation: rounding, and a default for a missing value. Within an aggregate
+/// or a condition, both would change the figure.
 pub(super) fn unrounded(expression: &Expr) -> &Expr {
     let mut inner = bare(expression);
     while let Some(Call { name, inputs, is_distinct: false, filter: None }) = Call::of(inner)
@@ -175,7 +175,7 @@ fn is_one(expression: &Expr) -> bool {
     number(expression) == Some(1.0)
 }
 
-/// A number that is written.
+/// A written number.
 pub(super) fn number(expression: &Expr) -> Option<f64> {
     match peeled(expression) {
         Expr::Value(value) => match &value.value {
@@ -187,18 +187,18 @@ pub(super) fn number(expression: &Expr) -> Option<f64> {
     }
 }
 
-/// A call of a function; `*` counts as no input.
+/// A function call; `*` counts as no input.
 pub(super) struct Call<'e> {
-    /// In lower case.
+    /// The name in lower case.
     pub(super) name: String,
     pub(super) inputs: Vec<&'e Expr>,
     pub(super) is_distinct: bool,
-    /// Which rows it is worked out of.
+    /// The condition on the call's rows.
     pub(super) filter: Option<&'e Expr>,
 }
 
 impl<'e> Call<'e> {
-    /// `None` where it is no call, or one with parts that no plan has, such as a window.
+    /// `None` if the expression is no call, or has parts that no plan can hold, such as a window.
     pub(super) fn of(expression: &'e Expr) -> Option<Self> {
         let Expr::Function(Function { name, args, filter, over: None, within_group, .. }) =
             expression

@@ -8,8 +8,8 @@ fn read(statement: &str) -> Result<Option<Reading>, PlanFault> {
     read_statement(statement, &catalog(), &[0, 1, 2])
 }
 
-/// A statement and what was read of it, in two lines.
-fn told(statement: &&str) -> String {
+/// A statement and its reading, in two lines.
+fn outcome(statement: &&str) -> String {
     let reading = match read(statement) {
         Ok(None) => return format!("{statement}\n  no table fits"),
         Ok(Some(reading)) => reading,
@@ -30,13 +30,13 @@ fn told(statement: &&str) -> String {
     format!("{statement}\n  {form}{kind}{}{nth}{joined}", plans.join("; "))
 }
 
-fn all_told(statements: &[&str]) -> String {
-    statements.iter().map(told).collect::<Vec<_>>().join("\n")
+fn outcomes(statements: &[&str]) -> String {
+    statements.iter().map(outcome).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn statements_are_read_as_plans() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "",
         "SELECT COUNT(*) FROM repairs WHERE machine = 'press';",
         "SELECT machine FROM repairs GROUP BY machine ORDER BY SUM(cost) DESC LIMIT 1 OFFSET 1",
@@ -64,12 +64,12 @@ fn statements_are_read_as_plans() {
         "SELECT c3 - c2 FROM sales WHERE product = 'Pump'",
         "SELECT COUNT(*) FROM repairs LEFT JOIN suppliers ON c3 = suppliers.c0",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn figures_of_two_are_read() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "SELECT (SELECT SUM(cost) FROM repairs WHERE machine = 'Press') - (SELECT SUM(cost) FROM repairs WHERE machine = 'Crane')",
         "SELECT SUM(CASE WHEN machine = 'Press' THEN cost ELSE 0 END) - SUM(CASE WHEN machine = 'Crane' THEN cost END) AS d FROM repairs",
         "SELECT (SELECT c4 FROM repairs WHERE date = '2021-01-10') - (SELECT c4 FROM repairs WHERE date = '2021-03-02')",
@@ -89,12 +89,12 @@ fn figures_of_two_are_read() {
         "SELECT SUM(cost * downtime * 2) FROM repairs",
         "SELECT SUM(cost) + COUNT(*) FROM repairs",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn conditions_on_groups_and_figures_over_them_are_read() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "SELECT machine FROM repairs GROUP BY machine HAVING COUNT(*) > 2",
         "SELECT machine, SUM(cost) AS total FROM repairs GROUP BY machine HAVING total >= 100 AND 3 > COUNT(*) ORDER BY total DESC LIMIT 1",
         "SELECT machine, COUNT(*) FROM repairs WHERE cost > 5 GROUP BY machine HAVING AVG(downtime) BETWEEN 2 AND 4",
@@ -105,12 +105,12 @@ fn conditions_on_groups_and_figures_over_them_are_read() {
         "SELECT COUNT(machine) FROM (SELECT machine, SUM(cost) AS n, COUNT(*) AS m FROM repairs GROUP BY machine) WHERE n > 1000 AND m = 1",
         "SELECT 100.0 * (SELECT COUNT(*) FROM (SELECT machine FROM repairs GROUP BY machine HAVING COUNT(*) > 1)) / (SELECT COUNT(DISTINCT machine) FROM repairs)",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn figures_with_conditions_of_their_own_are_read() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "SELECT machine, 100.0 * SUM(CASE WHEN cost > 500 THEN 1 ELSE 0 END) / COUNT(*) AS share FROM repairs GROUP BY machine ORDER BY share DESC LIMIT 1",
         "SELECT machine, ROUND(AVG(CASE WHEN cost > 500 THEN 1.0 ELSE 0 END) * 100, 1) FROM repairs GROUP BY machine",
         "SELECT machine, COUNT(*), COUNT(CASE WHEN engineer IS NULL THEN 1 END) FROM repairs GROUP BY machine",
@@ -120,12 +120,12 @@ fn figures_with_conditions_of_their_own_are_read() {
         "SELECT machine, SUM(cost) / COUNT(*) FROM repairs GROUP BY machine",
         "SELECT AVG(share) FROM (SELECT machine, AVG(cost > 500) AS share FROM repairs GROUP BY machine)",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn conditions_over_two_columns_and_two_tables_are_read() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "SELECT AVG(julianday(date) - julianday(date)) FROM repairs",
         "SELECT COUNT(*) FROM repairs WHERE julianday(date) - julianday(date) > 30",
         "SELECT machine, CAST(julianday(date) - julianday(date) AS INTEGER) AS days FROM repairs ORDER BY days DESC LIMIT 1",
@@ -136,12 +136,12 @@ fn conditions_over_two_columns_and_two_tables_are_read() {
         "SELECT COUNT(*) FROM suppliers WHERE c0 NOT IN (SELECT c3 FROM repairs WHERE cost > 100)",
         "SELECT 名称 FROM suppliers WHERE NOT (c0 IN (SELECT c3 FROM repairs))",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn a_statement_that_names_what_is_not_there_says_so() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "SELECT COUNT(*) FROM machines",
         "SELECT price FROM repairs",
         "SELECT COUNT(*) FROM repairs WHERE strftime('%Y', day) = '2021'",
@@ -156,12 +156,12 @@ fn a_statement_that_names_what_is_not_there_says_so() {
         "SELECT COUNT(*) FROM repairs WHERE strftime('%m', date) = '13'",
         "SELECT COUNT(*) FROM repairs WHERE cost = ''",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
 fn a_statement_that_no_plan_holds_says_what_may_be_written() {
-    let told = all_told(&[
+    let outcomes = outcomes(&[
         "How many repairs?",
         "DELETE FROM repairs",
         "SELECT 1; SELECT 2",
@@ -185,7 +185,7 @@ fn a_statement_that_no_plan_holds_says_what_may_be_written() {
         "SELECT COUNT(*) FROM repairs a JOIN repairs b ON 1 JOIN repairs c ON 1 JOIN repairs d ON 1 JOIN repairs e ON 1",
         "SELECT COUNT(*) FROM repairs a JOIN repairs b ON a.c3 = b.c3",
     ]);
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(outcomes);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_long_statement_is_refused() {
 }
 
 proptest::proptest! {
-    /// Whatever a statement holds, it is a plan of tables that were shown, or a fault.
+    /// Any text gives a plan over the shown tables, or a fault.
     #[test]
     fn no_statement_breaks_the_reader(words in proptest::collection::vec(
         "SELECT|FROM|WHERE|GROUP BY|ORDER BY|LIMIT|repairs|sales|machine|cost|date|count|max|[(*),=<>+/-]|'a'|\"x\"|[0-9]{1,3}|CASE|WHEN|THEN|END|AND|OR|NOT|IN|LIKE|AS|[é价%.;]", 0..24,

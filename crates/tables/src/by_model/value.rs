@@ -1,4 +1,4 @@
-//! Reads the values of a filter as its column stores them.
+//! Converts the values of a filter to the form that the column stores.
 
 use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue, TableTest};
 use pikerag_language::fold::fold;
@@ -8,10 +8,10 @@ use super::names::Column;
 use crate::catalog::stored_value;
 use crate::pieces::pieces;
 
-/// Values that a fault names.
+/// The most values in a fault.
 const NEAR: usize = 8;
 
-/// What has to hold for the values of a column.
+/// The test for a column's values.
 pub(super) fn test(
     column: &Column<'_>,
     is: &str,
@@ -41,7 +41,7 @@ pub(super) fn test(
     })
 }
 
-/// One of these values. A part of a date is a period.
+/// Tests for one of these values. A part of a date is a period.
 fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault> {
     match (column.told.kind, values) {
         (_, []) => Err(wrong(column, "")),
@@ -63,7 +63,7 @@ fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault>
     }
 }
 
-/// A value that rows have. Of a column with more values than are known, any text.
+/// Finds a stored value. If a column has more values than are known, any text is allowed.
 fn one(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     let told = column.told;
     if told.kind.is_numeric() {
@@ -107,13 +107,13 @@ fn number(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     }
 }
 
-/// One end of a range: a number, or a date as far as it is written.
+/// One end of a range: a number, or a date of any precision.
 fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     match column.told.kind {
         ColumnKind::Date if value.starts_with(|c: char| c.is_ascii_digit()) => {
             Ok(DataValue::Text(value.to_owned()))
         }
-        // The year of a whole date.
+        // The year of a full date.
         ColumnKind::Year => number(column, value.get(..4).unwrap_or(value)),
         kind if kind.is_numeric() => number(column, value),
         _ => Err(wrong(column, value)),
@@ -125,7 +125,7 @@ fn wrong(column: &Column<'_>, value: &str) -> PlanFault {
     PlanFault::WrongValue { column: sql.clone(), value: value.to_owned(), kind: kind.as_str() }
 }
 
-/// Months of any year for which a comparison holds; `values` are months as they are written, `7` or `07`.
+/// The months of any year that fulfil a comparison; `values` are written months, `7` or `07`.
 pub(super) fn months(
     column: &Column<'_>,
     is: &str,

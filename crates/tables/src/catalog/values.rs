@@ -9,20 +9,20 @@ use super::{ColumnView, TableView};
 use crate::lexicon::{chinese_names, english_names, meanings};
 use crate::pieces::{Piece, key, pieces};
 
-/// Codes up to this length are common words, too: they count only as they are written.
+/// Codes up to this length are also common words, so they match only as they are written.
 const SHORT_CODE: usize = 3;
 
-/// The letters that a word shares at least with a value that it is a form of, and the longest endings of both.
+/// The fewest letters that a word shares with a value of which it is another form, and the longest endings of both.
 const LEAST_SHARED: usize = 5;
 const MOST_ENDING: (usize, usize) = (4, 2);
 
-/// A column with more values holds names, of which forms are other names.
+/// A column with more values holds names; another form of a name is another name.
 const MOST_CATEGORIES: usize = 40;
 
-/// Values of a column that tells the sex: both, unknown and the like.
+/// The most values of a column of sexes: both, unknown and similar.
 const MOST_SEXES: usize = 5;
 
-/// Endings that people leave out of Chinese names: `江苏` for `江苏省`, `宁夏` for `宁夏回族自治区`.
+/// Endings that people omit from Chinese names: `江苏` for `江苏省`, `宁夏` for `宁夏回族自治区`.
 const ENDINGS: [&str; 15] = [
     "省",
     "市",
@@ -38,11 +38,11 @@ const ENDINGS: [&str; 15] = [
     "集团",
     "州",
     "自治州",
-    // 还在履行 for 履行中.
+    // 还在履行 stands for 履行中.
     "中",
 ];
 
-/// Where a value is: the places of its column and of the value in it.
+/// The place of a value: the places of its column and of the value in that column.
 type ValuePlace = (usize, usize);
 
 /// The values of a table, by their pieces.
@@ -72,7 +72,7 @@ impl ValueIndex {
 }
 
 impl TableView {
-    /// The values that consist of exactly these pieces, with their columns. Chinese names find English values, too.
+    /// The values that consist of exactly these pieces, with their columns. Chinese names also find English values.
     pub(crate) fn equal_values(&self, span: &[Piece]) -> Vec<(usize, String)> {
         let mut found = self.values_of_key(&key(span));
         if found.is_empty() && span.iter().all(|piece| piece.is_han) {
@@ -116,7 +116,7 @@ impl TableView {
         found
     }
 
-    /// The values that contain these pieces side by side, by column.
+    /// The values that contain these pieces next to each other, by column.
     pub(crate) fn values_containing(&self, span: &[Piece]) -> HashMap<usize, Vec<String>> {
         let mut found: HashMap<usize, Vec<String>> = HashMap::new();
         let lists = span.iter().map(|piece| {
@@ -138,7 +138,7 @@ impl TableView {
         places.iter().filter_map(|place| Some((place.0, self.value(*place)?.to_owned()))).collect()
     }
 
-    /// The countries that an adjective belongs to, in columns of countries: `France` for `French`.
+    /// The countries of an adjective, in columns of countries: `France` for `French`.
     fn values_of_adjective(&self, piece: &Piece) -> Vec<(usize, String)> {
         const COUNTRIES: [&str; 3] = ["nationality", "citizenship", "homeland"];
         if piece.is_han || !piece.is_capitalized() {
@@ -157,7 +157,7 @@ impl TableView {
         found
     }
 
-    /// The values of one word that the question has in the plural: `township` for `townships`.
+    /// The one-word values whose plural is in the question: `township` for `townships`.
     fn values_of_plural(&self, piece: &Piece) -> Vec<(usize, String)> {
         let singulars =
             [("ies", "y"), ("s", ""), ("es", "")].into_iter().filter_map(|(end, with)| {
@@ -170,7 +170,7 @@ impl TableView {
             .unwrap_or_default()
     }
 
-    /// The one value of a category that differs from a word in its ending only: `Democratic` for `Democrats`.
+    /// The only value of a category that differs from a word just in its ending: `Democratic` for `Democrats`.
     fn values_of_relative(&self, piece: &Piece) -> Vec<(usize, String)> {
         let word = piece.folded.as_str();
         let names_column =
@@ -197,7 +197,7 @@ impl TableView {
         if found.len() == 1 { found } else { Vec::new() }
     }
 
-    /// The code of a sex, in a column that has both and little else: `F` for `females`.
+    /// The code of a sex, in a column that has both sexes and few other values: `F` for `females`.
     fn values_of_sex(&self, piece: &Piece) -> Vec<(usize, String)> {
         let of = |words: &[&str]| words.contains(&piece.stem.as_str());
         let [own, other] = match () {

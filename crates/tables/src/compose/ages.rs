@@ -1,23 +1,23 @@
-//! Chooses the column that `oldest`, `longest-serving` or 最早 ranks by: an age, a birthday, or the time of an event.
+//! Chooses the column that `oldest`, `longest-serving` or 最早 ranks by: an age, a birthday or the time of an event.
 
 use super::Composer;
 use crate::cues::{Direction, Extreme, Ranked};
 use crate::scope::ColumnPlace;
 
-/// Words for the age of persons, the greater first.
+/// Words for the age of persons that rank the greatest age first.
 const OLD: [&str; 5] = ["oldest", "最年长", "最老", "年龄最大", "年纪最大"];
 const YOUNG: [&str; 4] = ["youngest", "最年轻", "年龄最小", "年纪最小"];
 /// Chinese words for an age, which stand before an extreme.
 const AGES: [&str; 2] = ["年龄", "年纪"];
 /// Words for early and late, which the time of an event can answer.
 const EARLY_OR_LATE: [&str; 4] = ["最早", "最晚", "最新", "newest"];
-/// Words for a time that somebody serves, and for its beginning.
+/// Words for a time of service, and for its beginning.
 const TENURES: [&str; 4] = ["tenur", "工龄", "司龄", "任期"];
 const HIRED: [&str; 8] = ["hire", "join", "employ", "onboard", "recruit", "入职", "录用", "到岗"];
 const LEFT: [&str; 6] = ["left", "leav", "resign", "exit", "离职", "辞职"];
 
 impl Composer<'_> {
-    /// The column of an age or a time that an extreme ranks by, and the end of it that is asked for.
+    /// The column of an age or a time that an extreme ranks by, and the direction of the ranking.
     pub(super) fn by_time(&mut self, extreme: &Extreme) -> Option<(ColumnPlace, Direction)> {
         let words = self.cues.text_of(extreme.span.clone()).to_lowercase();
         if extreme.ranked == Ranked::Tenure {
@@ -57,7 +57,7 @@ impl Composer<'_> {
         age.map(|place| (place, of_age)).or_else(|| birth().map(|place| (place, of_birth)))
     }
 
-    /// The longest time of service. Those who left may be meant, too, or not.
+    /// Ranks by the longest time of service. The question may or may not include people who left.
     fn by_tenure(&mut self) -> Option<(ColumnPlace, Direction)> {
         let places: Vec<ColumnPlace> =
             self.scope.columns().map(|(place, ..)| place).filter(|it| it.table == 0).collect();
@@ -73,7 +73,7 @@ impl Composer<'_> {
             .or_else(|| hired.map(|place| (place, Direction::Least)))
     }
 
-    /// The only measure, for an extreme that does not say of what it is one: `highest`, but not `oldest`.
+    /// The only measure, for an extreme that names no dimension: `highest`, but not `oldest`.
     pub(super) fn only_measure_of(&self, extreme: &Extreme) -> Option<ColumnPlace> {
         let says_what = match extreme.ranked {
             Ranked::Dimension(dimension) => dimension != "cost",

@@ -1,10 +1,10 @@
-//! Tells amounts, which add up over rows and periods, from levels, which do not.
+//! Distinguishes amounts, which add up over rows and periods, from levels, which do not.
 
 use super::Composer;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
-/// Words in names of columns whose values are averaged over a longer period: adding them up says nothing.
+/// Words in names of columns whose values are averaged over a longer period. Their sum means nothing.
 const LEVELS: [&str; 28] = [
     "temperature",
     "temp",
@@ -100,7 +100,7 @@ const AMOUNTS: [&str; 58] = [
     "arrivals",
     "departures",
 ];
-/// Units of what is added up over a longer period.
+/// Units of values that are added up over a longer period.
 const ADDITIVE: [&str; 22] = [
     "cny", "万元", "亿元", "usd", "eur", "gbp", "jpy", "keur", "mwh", "kwh", "kg", "t", "l", "件",
     "人", "人次", "次", "台", "辆", "份", "张", "h",
@@ -140,7 +140,7 @@ const AMOUNTS_ZH: [&str; 33] = [
     "伤亡",
     "订单",
 ];
-/// Units of what is averaged.
+/// Units of values that are averaged.
 const UNITS_OF_LEVELS: [&str; 5] = ["%", "°", "ppm", "/", "‰"];
 
 impl Composer<'_> {

@@ -1,4 +1,4 @@
-//! Filters rows by the numbers that values are compared with.
+//! Filters rows by comparisons of values with numbers.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::units::unit_of;
 /// The greatest distance between a number and the name of its column; see [`distance`].
 const MOST_DISTANCE: usize = 16;
 
-/// A number above the greatest value times this is written in another unit.
+/// A number above this multiple of the greatest value is in another unit.
 const MOST_ABOVE: f64 = 20.0;
 
-/// Units of time: a number of one is no number of another.
+/// Units of time. A number in one of them is not a number in another.
 pub(super) const TIMES: [&str; 5] = ["s", "min", "h", "d", "week"];
 
 impl Composer<'_> {
@@ -55,7 +55,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The one value that the question writes in place of a number: `25岁以下` of an age group.
+    /// The only value that the question writes as a number: `25岁以下` of an age group.
     fn value_of_bound(&self, bound: &Bound) -> Option<(ColumnPlace, String)> {
         let narrow = |text: &str| -> String {
             text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
@@ -83,14 +83,14 @@ impl Composer<'_> {
         Some((place, value))
     }
 
-    /// The number in the unit of the column: 10 000 for `10,000 billion` where it counts billions.
+    /// The number in the unit of the column: 10 000 for `10,000 billion` in a column of billions.
     fn scaled(&self, place: ColumnPlace, bound: &Bound) -> Option<f64> {
         let Some((_, greatest)) = self.scope.range(place) else { return Some(bound.number) };
         let fits = |number: &f64| number.abs() <= greatest.abs() * MOST_ABOVE;
         [bound.number, bound.bare].into_iter().find(fits)
     }
 
-    /// The column that a bound is about: the nearest named one, else one with its unit, else the only measure.
+    /// The column of a bound: the nearest named one, else one with its unit, else the only measure.
     fn column_of_bound(&mut self, bound: &Bound) -> Option<ColumnPlace> {
         let fits =
             |place: &ColumnPlace| self.scope.is_number(*place) && self.is_in_range(*place, bound);
@@ -119,7 +119,7 @@ impl Composer<'_> {
         self.column_of_unit(bound).or_else(only)
     }
 
-    /// Whether a bound without a name says how old somebody is: `are under 18`, 18岁以下.
+    /// Whether a bound without a name is an age: `are under 18`, 18岁以下.
     fn is_of_an_age(&self, bound: &Bound) -> bool {
         const BEFORE: [&str; 6] = ["are", "is", "were", "was", "aged", "people"];
         let span = &bound.span;
@@ -131,7 +131,7 @@ impl Composer<'_> {
         has_years || (is_side && BEFORE.contains(&before))
     }
 
-    /// Whether the unit behind a number, if there is one, may be that of a column: `3 days` is no number of hours.
+    /// Whether the unit after a number, if any, fits a column: `3 days` is no number of hours.
     fn has_unit_of(&self, place: ColumnPlace, bound: &Bound) -> bool {
         let own = self.scope.column(place).and_then(|column| column.unit.as_deref());
         let own = own.and_then(|unit| unit_of(&unit.to_lowercase()));
@@ -144,7 +144,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether a number lies in the range of a column, or at most as far outside as the range is wide.
+    /// Whether a number is in the range of a column, or outside by at most the width of the range.
     fn is_in_range(&self, place: ColumnPlace, bound: &Bound) -> bool {
         let Some((least, greatest)) = self.scope.range(place) else { return true };
         let width = (greatest - least).abs().max(1.0);
@@ -152,7 +152,7 @@ impl Composer<'_> {
         range.contains(&bound.number) || range.contains(&bound.bare)
     }
 
-    /// The first column with the unit behind a number.
+    /// The first column with the unit after a number.
     fn column_of_unit(&self, bound: &Bound) -> Option<ColumnPlace> {
         let is_same = |word: &str, unit: &str| {
             word == unit
@@ -184,7 +184,7 @@ fn test_of(test: BoundTest, value: DataValue) -> TableTest {
     TableTest::Between { from, from_included, to, to_included }
 }
 
-/// Twice the number of pieces between a name and a number; a name before the number is 1 farther than one behind it.
+/// Twice the number of pieces between a name and a number. A name before the number is 1 farther than a name after it.
 fn distance(name: &Range<usize>, number: &Range<usize>) -> usize {
     match number.start <= name.start {
         true => 2 * name.start.saturating_sub(number.end),

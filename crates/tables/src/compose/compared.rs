@@ -1,4 +1,4 @@
-//! Filters rows by two of their columns: `delivered later than due`, 实际金额超过预算.
+//! Filters rows by a comparison of two of their columns: `delivered later than due`, 实际金额超过预算.
 
 use std::ops::Range;
 
@@ -19,20 +19,21 @@ pattern!(
     r"\b(?:earlier than|less than|lower than|smaller than|shorter than|fewer than|before|below|under)\b|低于|小于|少于|早于|短于"
 );
 
-// `Late 2013` is another thing.
+// `Late 2013` is a period.
 pattern!(
     LATE,
     r"\b(?:paid|delivered|shipped|arrived|returned|finished|completed|submitted|closed|settled|installed) (?:too )?late\b|\b(?:was|were|are|is|been|being|too) late\b|\blate (?:payments?|deliver(?:y|ies)|orders?|invoices?|returns?|shipments?|arrivals?|projects?)\b|\boverdue\b"
 );
 pattern!(ON_TIME, r"\bon time\b|\bin time\b|按时|准时|按期|如期");
-/// Words in names of columns for the day by which something is due.
+/// Words in names of columns for a due date.
 const TERMS: [&str; 7] = ["due", "deadlin", "promis", "到期", "截止", "应付", "应交"];
 
-/// Pieces between a comparison and the second column: `later than the`, and between the first one and a comparison.
+/// The most pieces between a comparison and the second column, as in `later than the`, and between the first column and
+/// a comparison.
 const MOST_BEHIND: usize = 3;
 const MOST_BEFORE: usize = 4;
 
-/// Words in names of columns for what is spent or done, and for what was planned.
+/// Words in names of columns for actual values, and for planned values.
 const ACTUAL: [&str; 8] = ["actual", "cost", "spent", "spend", "expens", "实际", "支出", "花费"];
 const BUDGETS: [&str; 6] = ["budget", "plan", "target", "预算", "计划", "目标"];
 
@@ -64,7 +65,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Filters by events that came after their term: `paid late`, where there is a due date.
+    /// Filters by events after their due date: `paid late`, if the table has a due date.
     pub(super) fn filter_by_late_events(&mut self) {
         let Some(late) = LATE.find(&self.cues.text).map(|it| self.cues.span(it.range())) else {
             return;
@@ -93,7 +94,7 @@ impl Composer<'_> {
         self.compared.push(late);
     }
 
-    /// Whether the question asks for what is late, and no condition says so.
+    /// Whether the question asks for late events, but no condition covers that.
     pub(super) fn is_late_without_a_term(&self) -> bool {
         let is_value = |span: &Range<usize>| {
             self.filters.iter().any(|it| it.value.is_some() && it.span.contains(&span.start))
@@ -117,7 +118,7 @@ impl Composer<'_> {
             })
     }
 
-    /// Counts what a comparison of two columns leaves out: a figure of its rows, a distance, or that it does not hold.
+    /// Counts a part of the comparison that a filter cannot hold: a figure of its rows, a distance or a negation.
     fn check_comparison(&mut self, span: &Range<usize>) {
         const DENIALS: &str = "未没有不";
         let before = span.start.checked_sub(1).map(|at| self.cues.folded(at)).unwrap_or_default();
@@ -127,7 +128,7 @@ impl Composer<'_> {
         self.n_unplaced += usize::from(is_denied || is_figure || has_distance);
     }
 
-    /// The words on both sides of a comparison, each with its one column; both columns are of one kind.
+    /// The words on both sides of a comparison, each with its one column. Both columns are of one kind.
     fn compared_columns(&self, span: &Range<usize>) -> Option<[(Range<usize>, ColumnPlace); 2]> {
         let has_number = self.cues.bounds.iter().map(|bound| &bound.span);
         let mut taken = has_number.chain(self.cues.periods.iter().map(|period| &period.span));
@@ -162,7 +163,7 @@ impl Composer<'_> {
         self.named_columns(&is_before, &fits).max_by_key(|(words, _)| words.end)
     }
 
-    /// The columns that mentions and events name at some place of the question.
+    /// The columns that mentions and events name at a place of the question.
     pub(super) fn named_columns(
         &self,
         is_there: &dyn Fn(&Range<usize>) -> bool,
@@ -183,7 +184,7 @@ impl Composer<'_> {
         mentions.chain(events).collect::<Vec<_>>().into_iter()
     }
 
-    /// The column of what was spent, beside that of a budget.
+    /// The column of actual spending that belongs to a budget.
     fn actual_of(&self, budget: ColumnPlace) -> Option<ColumnPlace> {
         if !self.has_word_of(budget, &BUDGETS) {
             return None;

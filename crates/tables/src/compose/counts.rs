@@ -1,4 +1,4 @@
-//! Composes counts: of rows, of different values, and totals that `how many` asks for.
+//! Composes counts of rows and of different values, and totals for `how many`.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::link::ColumnMention;
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
-/// The greatest number of pieces between `how many` and what it counts.
+/// The most pieces between `how many` and its noun.
 const MOST_BEHIND: usize = 3;
 
-/// The greatest number of pieces between a noun and the count behind it: `一共有`.
+/// The most pieces between a noun and the count after it: `一共有`.
 const MOST_BEFORE: usize = 3;
 
 impl Composer<'_> {
@@ -27,7 +27,7 @@ impl Composer<'_> {
                 && !self.labels_a_value(mention)
         });
         let noun = behind.or_else(|| self.noun_before(&count));
-        // `How many donations`, where the rows are donors: rows, or the numbers of a column?
+        // `How many donations` in a table of donors may mean rows or the numbers of a column.
         let is_of_both = noun.and_then(|at| self.unclaimed.get(at)).is_some_and(|mention| {
             let stem = self.cues.pieces.get(mention.span.start).map(|piece| piece.stem.as_str());
             let has_stem = |place: &ColumnPlace| {
@@ -50,7 +50,7 @@ impl Composer<'_> {
         if self.cues.has(Cue::Sum) && self.has_measure() {
             return self.aggregate(Aggregate::Sum);
         }
-        // A row of a table over periods holds the number of things.
+        // A row of a table over periods holds a number of things.
         if self.number_over_periods().is_some_and(|number| self.is_amount(number)) {
             return self.aggregate(Aggregate::Sum);
         }
@@ -59,9 +59,10 @@ impl Composer<'_> {
         Some((Reckoning::One(plan), Form::Figure))
     }
 
-    /// Whether a mention is not what is counted: an adjective, or the column of a value right beside it, as the grade of `grade A`.
+    /// Whether a mention is not the counted noun: an adjective, or the column of a value next to it, as the grade of
+    /// `grade A`.
     fn labels_a_value(&self, mention: &ColumnMention) -> bool {
-        // `Organic harvests`: an adjective of the rows.
+        // `Organic harvests` has an adjective of the rows.
         let is_adjective = self.links.topic.contains(&mention.span.end)
             && self.cues.pieces.get(mention.span.end).is_some_and(|piece| !piece.is_han)
             && !mention.span.clone().any(|at| self.links.topic.contains(&at));
@@ -88,7 +89,7 @@ impl Composer<'_> {
         self.unclaimed.iter().position(is_noun)
     }
 
-    /// The sum of a column that counts people, where the question counts them and says of what: `死于地震的有多少人`.
+    /// The sum of a column of people, if the question counts people and says which: `死于地震的有多少人`.
     fn count_people(&mut self, count: &Range<usize>) -> Option<Composed> {
         const PEOPLE: [&str; 5] = ["people", "persons", "victims", "deaths", "人"];
         let asks = (count.start..count.end + 2).any(|at| PEOPLE.contains(&self.cues.folded(at)));
@@ -97,7 +98,7 @@ impl Composer<'_> {
         Some((Reckoning::One(plan), Form::Figure))
     }
 
-    /// The column that counts the people that the question speaks of, also where the table as a whole is about them.
+    /// The column that counts the question's people, also if the whole table is about them.
     pub(super) fn people_column(&mut self) -> Option<ColumnPlace> {
         let counts_people = |place: &ColumnPlace| {
             self.scope.is_measure(*place)
@@ -113,7 +114,7 @@ impl Composer<'_> {
         Some(place)
     }
 
-    /// The answer by the noun behind `how many`; `None` where it names the rows.
+    /// The answer by the noun after `how many`; `None` if the noun names the rows.
     fn count_noun(&mut self, noun: usize) -> Option<Composed> {
         let mention = self.unclaimed.get(noun)?;
         let is_topic = mention.span.clone().all(|piece| self.links.topic.contains(&piece));
@@ -121,7 +122,7 @@ impl Composer<'_> {
         self.claim(noun);
         let is_time = self.is_time(place);
         if self.scope.is_measure(place) && !is_topic && !is_time {
-            // `How many passengers`: the table holds the number.
+            // `How many passengers` asks for a number in the table.
             let plan = self.plan();
             let is_sum = self.cues.has(Cue::Sum) || self.is_amount(place);
             return Some(match is_sum {
@@ -130,7 +131,7 @@ impl Composer<'_> {
             });
         }
         let is_key = place.table == 0 && self.scope.is_unique(place);
-        // A plant has a row for each month.
+        // For example, a plant has a row for each month.
         let is_row = (is_topic && !self.has_rows_of_periods(place)) || is_key || is_time;
         if is_row && !self.cues.has(Cue::Distinct) {
             return None;

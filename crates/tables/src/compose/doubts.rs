@@ -1,5 +1,5 @@
-//! Finds readings that have all words of a question, and may still not be what it asks: a row's value for a group's sum, rows for
-//! things, one unit for another.
+//! Finds readings that use all words of a question but may answer another one. Examples: one row's value for a group's
+//! sum, rows for things, another unit.
 
 use pikerag_knowledge::data::{Aggregate, ColumnKind, ColumnRef, OrderBy, TableMeasure, TablePlan};
 use pikerag_knowledge::tables::By;
@@ -19,10 +19,10 @@ impl Composer<'_> {
         let any =
             |is_doubtful: &dyn Fn(&TablePlan) -> bool| plans.iter().any(|plan| is_doubtful(plan));
         let doubts = [
-            // `First-time donors` are not the first ones; `for the first time` asks for them.
+            // `First-time donors` are not the first donors; `for the first time` asks for the first.
             text.contains("first-time")
                 || (text.contains("first time") && !text.contains("the first time")),
-            // A change that no two figures show.
+            // The question asks for a change, but no two figures show it.
             self.cues.goal == Goal::Difference
                 && matches!(reckoning, Reckoning::One(plan) if plan.measures.is_empty()),
             any(&|plan| self.is_extreme_of_rows(plan)),
@@ -47,7 +47,8 @@ impl Composer<'_> {
         doubts.into_iter().filter(|doubt| *doubt).count()
     }
 
-    /// Which shop has the greatest sales, where each has many rows: of one row, or of all together?
+    /// Whether an extreme of groups may mean one row or the sum of all rows: the shop with the greatest sales, with
+    /// many rows for each shop.
     fn is_extreme_of_rows(&self, plan: &TablePlan) -> bool {
         let (Some(order), true) = (&plan.order, plan.measures.is_empty()) else { return false };
         let (OrderBy::Column(by), Some(thing)) = (&order.by, plan.show.first()) else {
@@ -59,7 +60,7 @@ impl Composer<'_> {
         let is_one_period = plan.filters.iter().any(|filter| {
             self.scope.place(&filter.column).is_some_and(|place| self.scope.kind(place).is_time())
         });
-        // `The most expensive repair` is a row.
+        // `The most expensive repair` means a row.
         let names_rows = self.cues.extremes.iter().any(|extreme| {
             let end = extreme.span.end;
             let is_measure = self
@@ -80,7 +81,7 @@ impl Composer<'_> {
             && !self.has_one_row_each(thing)
     }
 
-    /// The mean of each day: of its rows, or of the days?
+    /// Whether `the mean of each day` may mean the day's rows or the days.
     fn is_mean_within_days(&self, plan: &TablePlan) -> bool {
         let is_mean = plan.measures.iter().any(|measure| measure.function == Aggregate::Mean);
         is_mean
@@ -93,7 +94,7 @@ impl Composer<'_> {
             })
     }
 
-    /// The number of different values of a column that says yes or no.
+    /// Whether the plan counts different values of a yes/no column.
     fn is_distinct_of_marks(&self, plan: &TablePlan) -> bool {
         const MARKS: u64 = 2;
         plan.measures.iter().any(|measure| {
@@ -104,14 +105,14 @@ impl Composer<'_> {
         })
     }
 
-    /// `How many litres`, where rows are counted; `how many days` of what is measured in hours.
+    /// Whether the plan counts rows for `how many litres`, or uses a measure in hours for `how many days`.
     fn is_in_another_unit(&self, plan: &TablePlan) -> bool {
         let Some(count) = &self.cues.count else { return false };
         let last = self.cues.text_of(count.clone()).chars().next_back();
         let last = last.map(String::from).unwrap_or_default();
         let asked = [self.cues.folded(count.end), last.as_str()].into_iter().find_map(unit_of);
         let Some(asked) = asked else { return false };
-        // 多少份 counts contracts as well as portions.
+        // 多少份 may count contracts or portions.
         let has_portions =
             || self.scope.columns().any(|(_, column, _)| column.unit.as_deref() == Some("份"));
         if asked == "份" && !has_portions() {
@@ -125,14 +126,14 @@ impl Composer<'_> {
                 &measure.column,
             ) {
                 (Some(own), _) => TIMES.contains(&own) && TIMES.contains(&asked) && own != asked,
-                // Days and hours may be rows; litres are not.
+                // Days and hours may be rows, but litres are not.
                 (None, None) => !TIMES.contains(&asked),
                 (None, Some(_)) => false,
             }
         })
     }
 
-    /// `How many days did the trip take`, where the row of the trip is counted.
+    /// Whether `how many days did the trip take` counts the row of the trip.
     fn counts_rows_of_a_thing(&self, plan: &TablePlan) -> bool {
         let Some(count) = &self.cues.count else { return false };
         let last = self.cues.text_of(count.clone()).chars().next_back();
@@ -151,7 +152,7 @@ impl Composer<'_> {
             && (is_of_one_thing || has_unit)
     }
 
-    /// The mean of rows per customer, where each customer has many rows: of the rows, or of the sums of customers?
+    /// Whether the mean for each customer may mean their rows or their sums, with many rows for each customer.
     fn is_mean_per_thing(&self, plan: &TablePlan) -> bool {
         let is_mean = plan.measures.iter().any(|measure| {
             let place = measure.column.as_ref().and_then(|column| self.scope.place(column));
@@ -161,7 +162,8 @@ impl Composer<'_> {
         is_mean
             && per.is_some_and(|per| {
                 let behind = per.end;
-                // Of all rows, though the things are a column: or the column has names, not kinds.
+                // The mean covers all rows although the table has a column of things, or the column has names, not
+                // kinds.
                 let is_thing = |place: &ColumnPlace| {
                     !self.scope.is_unique(*place)
                         && (plan.group.is_empty()
@@ -173,7 +175,7 @@ impl Composer<'_> {
             })
     }
 
-    /// `How much did Acme pay`, where days or names are shown.
+    /// Whether `how much did Acme pay` shows days or names.
     fn shows_no_amount(&self, plan: &TablePlan) -> bool {
         const HOW_MUCH: [&str; 3] = ["how much", "多少钱", "多少元"];
         let text = self.cues.text.to_lowercase();
@@ -186,7 +188,7 @@ impl Composer<'_> {
             && !plan.show.iter().any(is_amount)
     }
 
-    /// Money is asked for, and the figure has another unit.
+    /// Whether the question asks for money, but the figure has another unit.
     fn is_no_money(&self, plan: &TablePlan, text: &str) -> bool {
         const MONEY: [&str; 7] = ["money", "fees", "dollars", "euros", "费", "钱", "元"];
         const CURRENCIES: [&str; 8] = ["usd", "eur", "gbp", "jpy", "cny", "万元", "亿元", "keur"];
@@ -202,13 +204,13 @@ impl Composer<'_> {
             })
     }
 
-    /// The number of rows of a table that has a row for each thing and period says nothing.
+    /// Whether the plan counts rows of a table with a row for each thing and period. Such a count means nothing.
     fn counts_rows_of_periods(&self, plan: &TablePlan) -> bool {
         let counts_rows = plan.measures.iter().any(|it| it == &TableMeasure::default());
         counts_rows && plan.group.is_empty() && self.number_over_periods().is_some()
     }
 
-    /// `How many trucks`, where the table has a row for each repair of a truck, and a column of trucks.
+    /// Whether `how many trucks` counts rows of a table with a row for each repair and a column of trucks.
     fn counts_rows_of_things(&self, plan: &TablePlan) -> bool {
         let is_count = plan.measures.iter().all(|measure| measure.column.is_none());
         let (Some(count), true) = (&self.cues.count, is_count && !plan.measures.is_empty()) else {
@@ -235,7 +237,7 @@ impl Composer<'_> {
         })
     }
 
-    /// The day of one row, where a month or a year is asked for.
+    /// Whether the plan shows a row's day although the question asks for a month or a year.
     fn shows_a_day_for_a_longer_period(&self, plan: &TablePlan, text: &str) -> bool {
         const LONGER: [&str; 9] = [
             "which month",
@@ -264,7 +266,7 @@ impl Composer<'_> {
             && plan.show.iter().any(is_day)
     }
 
-    /// Whether `how much` asks for a sum: of what adds up.
+    /// Whether `how much` asks for a sum, because the values add up.
     pub(super) fn asks_for_a_sum_of(&self, place: ColumnPlace) -> bool {
         self.cues.has(Cue::HowMuch)
             && self.cues.text.to_lowercase().contains("how much")

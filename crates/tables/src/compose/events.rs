@@ -9,23 +9,24 @@ use crate::cues::{EventMention, Goal, is_of_a_beginning, is_of_an_event};
 use crate::reading::Reckoning;
 use crate::scope::ColumnPlace;
 
-/// Words in names of columns that hold what was to be, and not what happened.
+/// Words in names of columns with planned times, not actual ones.
 const PLANNED: [&str; 12] = [
     "plan", "planned", "schedul", "expect", "estim", "target", "due", "forecast", "计划", "预计",
     "预定", "应",
 ];
 
-/// What a table holds of the time of an event.
+/// The time columns that a table has for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventTime {
     One(ColumnPlace),
-    /// Several columns, of which the question names none.
+    /// Several columns; the question names none of them.
     Several,
     Unknown,
 }
 
 impl Composer<'_> {
-    /// The column with the time of an event. Of a planned time and a time, the question means the latter.
+    /// The column with the time of an event. If there is a planned and an actual time, the question means the actual
+    /// one.
     pub(super) fn time_of_event(&self, mention: &EventMention) -> EventTime {
         let mut times: Vec<ColumnPlace> =
             self.times().filter(|place| self.is_time_of(*place, mention)).collect();
@@ -41,7 +42,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The columns of times of the first table.
+    /// The time columns of the first table.
     pub(super) fn times(&self) -> impl Iterator<Item = ColumnPlace> {
         self.scope
             .columns()
@@ -69,7 +70,7 @@ impl Composer<'_> {
         })
     }
 
-    /// The column of the event nearest to a span, where the table holds its time once.
+    /// The event nearest to a span, with its column, if the table has exactly one time of that event.
     pub(super) fn event_near(&self, span: &Range<usize>) -> Option<(Range<usize>, ColumnPlace)> {
         let distance = |mention: &&EventMention| match mention.span.end <= span.start {
             true => span.start - mention.span.end,
@@ -82,7 +83,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The events of the question that no name of another column has: the delivery of `delivery cost`.
+    /// The question's events outside the names of other columns; the delivery of `delivery cost` is none.
     pub(super) fn events(&self) -> impl Iterator<Item = &EventMention> {
         self.cues.events.iter().filter(|event| {
             !self.links.columns.iter().any(|mention| {
@@ -94,7 +95,7 @@ impl Composer<'_> {
         })
     }
 
-    /// The one event of the question with its column, where the table holds its time once.
+    /// The question's only event with its column, if the table has exactly one time of that event.
     pub(super) fn only_event(&self) -> Option<(Range<usize>, ColumnPlace)> {
         let mut events = self.events().filter(|event| event.denied.is_none());
         let first = events.next()?;
@@ -116,7 +117,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Filters by events that have not happened, and by those that have: their columns are empty, or filled.
+    /// Filters by events that have or have not happened: their columns are filled or empty.
     pub(super) fn filter_by_events(&mut self) {
         let events: Vec<EventMention> = self.events().cloned().collect();
         for mention in events {
@@ -134,7 +135,7 @@ impl Composer<'_> {
             let is_used = self.filters.iter().any(|filter| filter.place == place);
             let has_gaps = self.has_gaps(place);
             if let Some(denied) = &mention.denied {
-                // A status says it, too, and may say something else.
+                // A status may record the event too, with a different result.
                 if is_used || is_status || !has_gaps || !mention.event.is_past() {
                     self.n_unplaced += 1;
                     continue;
@@ -177,7 +178,7 @@ impl Composer<'_> {
         self.filters.push(Filter { place, test, span, value: None, is_exact: true });
     }
 
-    /// Whether the question counts what has happened, at any time.
+    /// Whether the question counts events that have happened at any time.
     fn asks_what_happened(&self, mention: &EventMention) -> bool {
         let extremes = self.cues.extremes.is_empty() && self.cues.occurrence.is_none();
         self.cues.goal == Goal::Count
@@ -208,7 +209,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether a plan looks at the time of another event than the question names: when things began, not when they ended.
+    /// Whether a plan uses the time of an event that the question does not name: a beginning for an end.
     pub(super) fn is_of_another_event(&self, plan: &TablePlan) -> bool {
         let is_compared = |column: &ColumnRef| {
             plan.filters.iter().any(|filter| match &filter.test {
@@ -245,7 +246,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether the time of an event has a part in the plan.
+    /// Whether the plan uses the time of an event.
     pub(super) fn has_used_event(&self) -> bool {
         self.events().any(|mention| {
             matches!(self.time_of_event(mention), EventTime::One(_))
@@ -254,8 +255,8 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether things are counted by a period of a beginning that the question does not name: the employees of 2021 are not those
-    /// hired in 2021. An amount belongs to the day of its row: the revenue of tickets in 2025.
+    /// Whether the plan counts things by a period of a beginning that the question does not name: the employees of 2021
+    /// are not those hired in 2021. An amount belongs to the day of its row: the revenue of tickets in 2025.
     pub(super) fn is_of_an_unnamed_beginning(&self, plan: &TablePlan) -> bool {
         let is_of_amounts = !plan.measures.is_empty()
             && plan.measures.iter().all(|measure| {
@@ -280,7 +281,7 @@ impl Composer<'_> {
             })
     }
 
-    /// Whether the question names an event whose time no plan looks at: projects that started and ended in a year.
+    /// Whether the question names an event whose time no plan uses: projects that started and ended in a year.
     pub(super) fn leaves_an_event_out(&self, reckoning: &Reckoning) -> bool {
         let plans = reckoning.plans();
         let times: Vec<ColumnPlace> = plans
@@ -305,7 +306,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Marks the events whose times the plans look at.
+    /// Marks the events whose times the plans use.
     pub(super) fn mark_events(&mut self, reckoning: &Reckoning) {
         let plans = reckoning.plans();
         let times: Vec<ColumnPlace> = plans

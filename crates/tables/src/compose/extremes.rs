@@ -78,7 +78,7 @@ impl Composer<'_> {
         Some((Reckoning::One(plan), Form::Things))
     }
 
-    /// A word for the count of rows before the extreme, where no column has its name: `款数最多`.
+    /// A word for the count of rows before the extreme, unless it is a column's name: `款数最多`.
     fn count_before(&self, extreme: &Extreme) -> Option<Range<usize>> {
         let end = extreme.span.start;
         let span = end.checked_sub(2)?..end;
@@ -114,7 +114,7 @@ impl Composer<'_> {
         Some((Reckoning::One(plan), Form::Things))
     }
 
-    /// Whether the figure itself is asked for: `What was the longest delay?`
+    /// Whether the question asks for the figure itself: `What was the longest delay?`
     fn asks_figure(&self, asked: Option<ColumnPlace>, thing: Option<ColumnPlace>) -> bool {
         let asks_where = self.cues.has(Cue::Where);
         let asks_how_much = self.cues.has(Cue::HowMuch) || self.cues.goal == Goal::Count;

@@ -50,7 +50,7 @@ impl Composer<'_> {
         self.claim_labels();
     }
 
-    /// The place among the columns of a mention of the column that the words around it mean.
+    /// Chooses a column for a value by the words around it; returns its place among the mention's columns.
     fn column_of_value(&self, mention: &ValueMention) -> usize {
         let columns = &mention.columns;
         let start = mention.span.start;
@@ -79,7 +79,7 @@ impl Composer<'_> {
             .unwrap_or(0)
     }
 
-    /// Claims mentions that name the column of a value beside them: `carrier code` of `carrier code B6`.
+    /// Claims mentions that name the column of an adjacent value: `carrier code` of `carrier code B6`.
     fn claim_labels(&mut self) {
         let is_label = |mention: &ColumnMention| {
             self.filters.iter().any(|filter| {
@@ -95,7 +95,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Filters by numbers beside the name of their column: `numeric code 392`, `区号86`.
+    /// Filters by numbers next to the name of their column: `numeric code 392`, `区号86`.
     pub(super) fn filter_by_numbers(&mut self) {
         for (at, piece) in self.cues.pieces.iter().enumerate() {
             let is_number = piece.raw.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',');
@@ -110,7 +110,7 @@ impl Composer<'_> {
                 self.filters.push(Filter { place, test, span, value, is_exact: true });
                 continue;
             }
-            // `3 rooms`: the label behind a number goes before one that is near.
+            // In `3 rooms`, the label after the number takes precedence over a label nearby.
             let behind = self.unclaimed.iter().position(|label| label.span.start == span.end);
             let near = behind
                 .or_else(|| self.unclaimed.iter().position(|it| self.is_near(&it.span, &span, 2)));
@@ -133,7 +133,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The value that a number is with the sign beside it: `50+` or `<18` of an age group.
+    /// The value that consists of a number and an adjacent sign: `50+` or `<18` of an age group.
     fn value_with_sign(&self, at: usize) -> Option<(ColumnPlace, String)> {
         const SIGNS: [char; 8] = ['<', '>', '≤', '≥', '+', '＜', '＞', '＋'];
         let piece = self.cues.pieces.get(at)?;
@@ -167,7 +167,7 @@ impl Composer<'_> {
         ];
         for (span, test) in cues {
             let Some(span) = span else { continue };
-            // `No end date entered`: the words name the column.
+            // `No end date entered` contains the name of the column.
             let is_inside = |mention: &ColumnMention| {
                 span.start <= mention.span.start && mention.span.end <= span.end
             };
@@ -176,7 +176,7 @@ impl Composer<'_> {
                 let before = span.start.abs_diff(mention.span.end);
                 mention.span.start.abs_diff(span.end).min(before)
             };
-            // `Apartments have no tenant`: what they lack is behind.
+            // In `apartments have no tenant`, the missing thing comes last.
             let lacks = ["no", "without", "a", "an", "缺少", "缺失"]
                 .contains(&self.cues.folded(span.end - 1));
             let fits = |mention: &ColumnMention| match has_name {
@@ -190,16 +190,16 @@ impl Composer<'_> {
             let Some(mention) = self.unclaimed.get(at).cloned() else { continue };
             self.unclaimed.remove(at);
             let Some(place) = mention.columns.first().copied() else { continue };
-            // In a measure without gaps, 0 stands for nothing.
+            // In a measure without gaps, 0 means missing.
             let is_complete = self.scope.is_measure(place)
                 && self
                     .scope
                     .view(place)
                     .zip(self.scope.column(place))
                     .is_some_and(|(view, column)| column.filled == view.table.rows);
-            // `No balcony`, where a column says yes or no.
+            // `No balcony`, if a yes/no column records it.
             let is_mark = lacks && self.scope.kind(place) == ColumnKind::Boolean;
-            // `No budget entered` of a column without gaps: a word or a 0 may stand for nothing.
+            // `No budget entered` in a column without gaps: a word or a 0 may mean missing.
             let is_full = test == TableTest::IsEmpty && !self.has_gaps(place) && !is_mark;
             self.n_unplaced += usize::from(is_full && (has_name || !is_complete));
             let test = if is_complete || is_mark { is_zero() } else { test };
@@ -213,7 +213,7 @@ impl Composer<'_> {
 
     fn filter_by_none_of(&mut self) {
         let Some(span) = self.cues.none_of.clone() else { return };
-        // What `have no` found is not empty and nothing at once.
+        // Words of an existing filter make no second filter.
         if self.filters.iter().any(|it| span.start <= it.span.start && it.span.end <= span.end) {
             return;
         }
@@ -236,7 +236,7 @@ impl Composer<'_> {
         self.filters.push(Filter { place, test, span, value: None, is_exact: true });
     }
 
-    /// Negates the filter behind `not`, and one that begins the question: `After Gentoo, which …`.
+    /// Negates the filter after `not`, and a filter at the beginning of the question: `After Gentoo, which …`.
     pub(super) fn negate_filters(&mut self) {
         if self.cues.folded(0) == "after"
             && self.cues.nth.is_none()
@@ -266,7 +266,7 @@ fn is_zero() -> TableTest {
     TableTest::Is(vec![DataValue::Integer(0)])
 }
 
-/// Whether the test could be negated.
+/// Negates the test; returns whether that was possible.
 fn negate(filter: &mut Filter) -> bool {
     let TableTest::Is(values) = &mut filter.test else { return false };
     filter.test = TableTest::IsNot(std::mem::take(values));

@@ -12,13 +12,13 @@ use crate::pieces::Piece;
 use crate::reading::{Reading, Reckoning, UNPLACED};
 
 impl Composer<'_> {
-    /// The reading of a composition.
+    /// The reading of the whole composition.
     pub(super) fn finish(mut self, (reckoning, form): Composed) -> Reading {
         for at in self.links.topic.clone() {
             self.mark(at..at + 1);
         }
         for span in self.cues.noise() {
-            // A word that is a value, too, may be a condition: jobs that are `done`.
+            // A word that is also a value may be a condition: jobs that are `done`.
             if !self.is_value(&span) {
                 self.mark(span);
             }
@@ -50,7 +50,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether words are a whole value of a column with few of them.
+    /// Whether words are a whole value of a column with few values.
     fn is_value(&self, span: &Range<usize>) -> bool {
         let words = self.cues.text_of(span.clone());
         self.scope.columns().any(|(_, column, view)| {
@@ -59,7 +59,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether a value is also the name of a measure: the votes of Ada, or the districts that she won.
+    /// Whether a value is also the name of a measure: Ada's votes, or the districts that she won.
     fn is_column_too(&self, filter: &Filter) -> bool {
         let is_named = |value: &String| {
             self.scope.columns().any(|(place, column, _)| {
@@ -69,7 +69,7 @@ impl Composer<'_> {
         filter.value.as_ref().is_some_and(is_named)
     }
 
-    /// The rank that the question asks for, where the plan has it. A rank or limit that it lacks stays unplaced.
+    /// The requested rank, if the plan has it. A rank or limit that the plan does not have stays unplaced.
     fn placed_nth(&mut self, reckoning: &Reckoning) -> Option<usize> {
         let limit = match reckoning {
             Reckoning::One(plan) => plan.limit,
@@ -105,7 +105,7 @@ impl Composer<'_> {
             || self.links.columns.iter().any(is_named)
     }
 
-    /// Mentions of columns without a part in the plan, then the other words without one.
+    /// Mentions of columns that the plan does not use, then the other unused words.
     fn unused_words(&self) -> Vec<String> {
         let mut unused: Vec<String> = self
             .unclaimed
@@ -113,7 +113,7 @@ impl Composer<'_> {
             .filter(|mention| !mention.span.clone().all(|at| self.is_used(at)))
             .map(|mention| self.cues.text_of(mention.span.clone()).to_owned())
             .collect();
-        // The end of the Chinese word that was added last.
+        // The end of the last added Chinese word.
         let mut last_end = None;
         let mut at = 0;
         while let Some(piece) = self.cues.pieces.get(at) {
@@ -149,14 +149,14 @@ impl Composer<'_> {
         self.unclaimed.iter().any(|mention| mention.span.contains(&at))
     }
 
-    /// Whether a word asks nothing by itself.
+    /// Whether a word adds nothing to a question.
     fn is_small(&self, piece: &Piece) -> bool {
         let is_change_asked = matches!(self.cues.goal, Goal::Growth | Goal::Difference);
         !piece.is_han
             && (is_stop_word(&piece.folded) || (is_change_asked && is_change(&piece.folded)))
     }
 
-    /// The characters of the unused Chinese run from a piece on.
+    /// The characters of the unused Chinese run from a piece onward.
     fn unused_run(&self, at: usize) -> Vec<char> {
         let pieces = self.cues.pieces.get(at..).unwrap_or_default();
         let used = self.used.get(at..).unwrap_or_default();
@@ -169,7 +169,7 @@ impl Composer<'_> {
     }
 }
 
-/// Whether a plan shows only what its own conditions say: the year of rows of 2015.
+/// Whether a plan only shows the values of its own conditions: the year of rows of 2015.
 fn says_nothing(reckoning: &Reckoning) -> bool {
     let Reckoning::One(plan) = reckoning else { return false };
     let is_fixed = |column: &ColumnRef| {

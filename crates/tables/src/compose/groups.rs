@@ -6,16 +6,16 @@ use super::{Composed, Composer, Filter};
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
-/// The greatest number of pieces between `each` and what it groups by.
+/// The most pieces between `each` and the column of the groups.
 const MOST_BEHIND: usize = 3;
 
 impl Composer<'_> {
-    /// A figure for each group, where the question has `each`.
+    /// A figure for each group, if the question has `each`.
     pub(super) fn per_group(&mut self) -> Option<Composed> {
         let each = self.cues.each.clone()?;
         let named = self.column_of_named_groups();
         let function = self.named_aggregate();
-        // `各国的平均`, `各国加起来`: one figure over all of them.
+        // `各国的平均` and `各国加起来` mean one figure over all groups.
         let has_one_figure = match function {
             Some(Aggregate::Sum) => self.cues.text.contains("加起来"),
             Some(_) => true,
@@ -30,7 +30,7 @@ impl Composer<'_> {
             None => self.take_group(each.end)?,
         };
         let measure = function.and_then(|_| self.take_measure(None, None));
-        // The mean per project of a row for each project is the mean of all.
+        // If each project has one row, the mean per project is the mean of all rows.
         if let (Some(Aggregate::Mean), Some(measure), true) =
             (function, measure, self.scope.is_unique(place) && named.is_none())
             && !begins_with_all
@@ -48,7 +48,7 @@ impl Composer<'_> {
         Some((Reckoning::One(self.grouped(plan, place)), Form::Groups))
     }
 
-    /// The last column of which the question names two values.
+    /// The last column with two named values.
     fn column_of_named_groups(&self) -> Option<ColumnPlace> {
         let n_values = |place: ColumnPlace| {
             let is_value = |it: &&Filter| it.place == place && it.value.is_some();
@@ -57,7 +57,7 @@ impl Composer<'_> {
         self.filters.iter().map(|it| it.place).rfind(|place| 2 <= n_values(*place))
     }
 
-    /// Claims the column behind `each`.
+    /// Claims the column after `each`.
     fn take_group(&mut self, end: usize) -> Option<ColumnPlace> {
         let at = self.unclaimed.iter().position(|mention| {
             let start = mention.span.start;

@@ -1,4 +1,4 @@
-//! Composes the past of a question for the value that comes next: how often each value came (PIKE-RAG §5.4, forecasting).
+//! Composes the past for a question about the next value: how often each value occurred (PIKE-RAG §5.4, forecasting).
 
 use pikerag_knowledge::data::{ColumnKind, OrderBy, TableOrder, TablePlan};
 
@@ -7,7 +7,7 @@ use crate::cues::Cues;
 use crate::reading::{Form, Reading, Reckoning};
 use crate::scope::Scope;
 
-/// The number of rows of each value of the column that a question asks for; `None` where it asks for no column of kinds.
+/// The number of rows of each value of the requested column; `None` if the question asks for no column of kinds.
 pub(crate) fn compose_kinds(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     let mut composer = Composer::over(cues, scope);
     composer.filter_all();

@@ -1,4 +1,4 @@
-//! Composes questions for values: of a row by its name, the first time, whether something exists.
+//! Composes lookups: a value of a named row, a first time, whether something exists.
 
 use pikerag_knowledge::data::Aggregate;
 
@@ -7,7 +7,7 @@ use crate::cues::{Cue, Direction, Occurrence};
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
-/// The greatest number of pieces between `what` and the measure that it asks for.
+/// The most pieces between `what` and the requested measure.
 const MOST_BEHIND: usize = 2;
 
 impl Composer<'_> {
@@ -32,7 +32,7 @@ impl Composer<'_> {
     }
 
     fn looked_up_column(&mut self) -> Option<ColumnPlace> {
-        // `How much did Acme pay`: nothing but the measure says how much.
+        // `How much did Acme pay` needs a measure.
         let how_much = self.cues.text.to_lowercase().contains("how much") && !self.has_measure();
         let only = self.scope.only_measure().filter(|_| how_much);
         let named = only
@@ -49,8 +49,8 @@ impl Composer<'_> {
             .or_else(|| self.scope.only_measure().filter(|_| self.cues.has(Cue::HowMuch)))
     }
 
-    /// The names of rows, unless the question asks for a measure that is the topic of the table, too: the price in a table of
-    /// costs.
+    /// The names of rows, unless the question asks for a measure that is also the table's topic: the price in a table
+    /// of costs.
     fn named_thing(&self) -> Option<ColumnPlace> {
         let which = self.cues.which.as_ref().map_or(0, |which| which.end);
         let asked = self.links.columns.iter().find(|mention| which <= mention.span.start);
@@ -62,7 +62,7 @@ impl Composer<'_> {
         self.scope.name_column().filter(|_| !is_measure)
     }
 
-    /// The first or last time that the filters are fulfilled, or the thing of that time.
+    /// The first or last time at which a row fulfils the filters, or the thing of that time.
     pub(super) fn first_time(&mut self, occurrence: Occurrence) -> Option<Composed> {
         let event = self.only_event();
         if let Some((words, place)) = &event {
@@ -74,7 +74,7 @@ impl Composer<'_> {
         if self.filters.is_empty() && event.is_none() {
             return None;
         }
-        // `Who was hired first`: the name of the row.
+        // `Who was hired first` asks for the name of the row.
         let named =
             || self.scope.name_column().filter(|_| event.is_some() && self.cues.which.is_some());
         let shown = asked.or_else(named).filter(|_| !self.cues.has(Cue::When)).unwrap_or(time);

@@ -1,4 +1,4 @@
-//! Filters rows by columns of yes and no that the question names by what they say: `certified`, 不合格.
+//! Filters rows by yes/no columns, which the question names by their meaning: `certified`, 不合格.
 
 use std::ops::Range;
 
@@ -9,15 +9,15 @@ use crate::cues::Goal;
 use crate::pieces::{Piece, pieces};
 use crate::scope::ColumnPlace;
 
-/// Words that begin the name of a column of yes and no.
+/// Words that begin the name of a yes/no column.
 const OPENINGS: [&str; 10] = ["is", "has", "was", "are", "were", "did", "have", "been", "是", "否"];
-/// Words that deny what follows, and those between both.
+/// Words that negate the next word, and words allowed between them.
 const DENIALS: [&str; 3] = ["not", "never", "non"];
 const BETWEEN: [&str; 5] = ["yet", "been", "be", "being", "fully"];
 const DENIALS_ZH: [&str; 7] = ["没有", "尚未", "并不", "不", "未", "没", "非"];
 
 impl Composer<'_> {
-    /// Filters by all columns of yes and no that the question names.
+    /// Filters by all yes/no columns that the question names.
     pub(super) fn filter_by_marks(&mut self) {
         let has_rows = !matches!(self.cues.goal, Goal::Growth | Goal::Difference);
         if !has_rows || self.cues.each.is_some() {
@@ -35,7 +35,7 @@ impl Composer<'_> {
             if words.clone().any(|at| self.is_in_condition(at)) {
                 continue;
             }
-            // A cell without a value may be a no.
+            // A cell without a value may mean no.
             self.n_unplaced += usize::from(denial.is_some() && self.has_gaps(place));
             let value = DataValue::Integer(i64::from(denial.is_none()));
             self.claim_event(&span, place);
@@ -46,7 +46,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Where the question has the name of a column of yes and no, without the words that ask.
+    /// The place of a yes/no column's name in the question, without question words.
     fn words_of_mark(&self, name: &str) -> Option<Range<usize>> {
         let name: Vec<Piece> = pieces(name)
             .into_iter()
@@ -57,7 +57,7 @@ impl Composer<'_> {
             let here = self.cues.pieces_in(*start..*start + name.len());
             here.iter().zip(&name).all(|(one, other)| one.stem == other.stem)
         };
-        // One character is in other words, too.
+        // A single character is also part of other words.
         let is_long = 2 <= name.len() || name.iter().any(|piece| !piece.is_han);
         let start = (0..=last).find(is_name).filter(|_| is_long)?;
         Some(start..start + name.len())
@@ -87,7 +87,7 @@ impl Composer<'_> {
         None
     }
 
-    /// Whether a piece has a part in a condition already, or in one of missing values.
+    /// Whether a piece belongs to a condition, or to one of missing values.
     fn is_in_condition(&self, at: usize) -> bool {
         let missing = [&self.cues.empty, &self.cues.none_of];
         self.filters.iter().any(|filter| filter.span.contains(&at))

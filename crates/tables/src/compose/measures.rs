@@ -11,14 +11,14 @@ use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
 impl Composer<'_> {
-    /// One figure of the measure that the question names, or of the only one.
+    /// A figure of the named measure, or of the only measure.
     pub(super) fn aggregate(&mut self, function: Aggregate) -> Option<Composed> {
         let place = self.take_measure(None, None).or_else(|| self.scope.only_measure())?;
         let plan = self.measured(self.plan(), function, place);
         Some((Reckoning::One(plan), Form::Figure))
     }
 
-    /// The column that a mention means. Of several, the direction decides, then a total, then the first table.
+    /// Chooses the column of a mention. If several fit, the direction decides, then a total, then the first table.
     pub(super) fn choose(
         &self,
         mention: &ColumnMention,
@@ -52,7 +52,7 @@ impl Composer<'_> {
         mention.columns.iter().any(|place| self.scope.is_measure(*place))
     }
 
-    /// Claims the measure nearest to a span; the first one where there is no span.
+    /// Claims the measure nearest to a span, or the first measure if there is no span.
     pub(super) fn take_measure(
         &mut self,
         near: Option<&Range<usize>>,

@@ -1,4 +1,4 @@
-//! Sums amounts of tables that have a row for each thing and period: the electricity of a plant in a year of twelve months.
+//! Sums amounts of tables with a row for each thing and period: the electricity of a plant in a year of twelve months.
 
 use pikerag_knowledge::data::{ColumnKind, TableTest};
 use pikerag_knowledge::tables::By;
@@ -9,8 +9,8 @@ use crate::long::period_named;
 use crate::scope::ColumnPlace;
 
 impl Composer<'_> {
-    /// Whether a thing has several rows, one for each period or, of a period, one for each thing, of which the question names
-    /// no single one, and the measure adds up.
+    /// Whether the measure adds up over several rows of a thing: one for each period. For a period, the rows are one
+    /// for each thing. The question must not select a single one of them.
     pub(super) fn sums_over_periods(&self, thing: ColumnPlace, measure: ColumnPlace) -> bool {
         let Some(period) = self.period_column() else { return false };
         if !self.is_amount(measure) {
@@ -19,7 +19,7 @@ impl Composer<'_> {
         if thing != period {
             return self.is_dense(thing, period) && !self.names_one(period);
         }
-        // The quarters of months.
+        // For example, the quarters of months.
         let least = self.scope.column(period).and_then(|column| column.least.as_deref());
         let is_longer = least.is_some_and(|least| match self.grain_of(period) {
             By::Year => 4 < least.len(),
@@ -40,19 +40,19 @@ impl Composer<'_> {
             && !self.names_one(period)
     }
 
-    /// Whether the table has a row for each thing and period: to count rows says nothing.
+    /// Whether the table has a row for each thing and period. A count of its rows means nothing.
     pub(super) fn is_over_periods(&self) -> bool {
         let mut places = self.scope.columns().map(|(place, ..)| place);
         places.any(|place| self.has_rows_of_periods(place))
     }
 
-    /// The only measure of a table over periods, which no condition limits: its rows are no things to count.
+    /// The only measure of a table over periods, if no condition limits it. The table's rows are no countable things.
     pub(super) fn number_over_periods(&self) -> Option<ColumnPlace> {
         let only = self.scope.only_measure().filter(|_| self.is_over_periods())?;
         (!self.filters.iter().any(|filter| filter.place == only)).then_some(only)
     }
 
-    /// Whether the question names the period of things, or the thing of periods: each has one row then.
+    /// Whether the question names the period of things, or the thing of periods. Then each has one row.
     pub(super) fn has_one_row_each(&self, thing: ColumnPlace) -> bool {
         let Some(period) = self.period_column() else { return false };
         let mut keys = self.scope.columns().map(|(place, ..)| place);
@@ -62,12 +62,12 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether a value of this column has a row for each period.
+    /// Whether each value of this column has a row for each period.
     pub(super) fn has_rows_of_periods(&self, place: ColumnPlace) -> bool {
         self.period_column().is_some_and(|period| self.is_dense(place, period))
     }
 
-    /// The column of periods that are longer than days.
+    /// The column of periods longer than days.
     fn period_column(&self) -> Option<ColumnPlace> {
         let names_periods = || {
             let found = self.scope.columns().find(|(place, column, view)| {

@@ -1,4 +1,4 @@
-//! Composes answers out of two figures: differences, growth, shares and comparisons.
+//! Composes answers from two figures: differences, growth, shares and comparisons.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::cues::{Extreme, Period};
 use crate::reading::{Form, Reckoning};
 use crate::scope::ColumnPlace;
 
-/// The greatest number of pieces between `of` and the measure that is the whole.
+/// The most pieces between `of` and the measure of the whole.
 const MOST_BEHIND_OF: usize = 3;
 
 /// One side of a pair: the filters of its rows.
@@ -41,16 +41,16 @@ impl Composer<'_> {
                 Some(extreme) => self.only_measure_of(extreme),
                 None => self.scope.only_measure(),
             });
-        // `How much heavier is A than B` asks for A above B.
+        // `How much heavier is A than B` asks for A minus B.
         let plans = (self.figure_of_side(&second, place), self.figure_of_side(&first, place));
         Some((make(plans.0, plans.1), Form::Figure))
     }
 
-    /// Which of two values or periods has the greater figure.
+    /// Decides which of two values or periods has the greater figure.
     pub(super) fn compare(&mut self, extreme: &Extreme) -> Option<Composed> {
         let [(first, first_name), (second, second_name)] =
             self.value_sides().or_else(|| self.compared_periods())?;
-        // Sides of periods have no filter of both.
+        // Each period has a filter of its own, so they have no gap.
         self.has_period_gap &= self.value_sides().is_some();
         let place = self
             .take_measure(Some(&extreme.span), Some(extreme.direction))
@@ -79,7 +79,7 @@ impl Composer<'_> {
         if let [first, second] = measures.as_slice()
             && first.1 != second.1
         {
-            // `The share of the whole …`; `…占…`: the part is first.
+            // In `the share of the whole …` the whole is first; in `…占…` the part is first.
             let is_whole_first = (first.0.start.saturating_sub(MOST_BEHIND_OF)..first.0.start)
                 .any(|at| self.cues.folded(at) == "of");
             let (part, whole) =
@@ -99,12 +99,13 @@ impl Composer<'_> {
         };
         let named = self.filters.iter().rposition(|it| it.value.is_some());
         let part = named.or_else(|| self.filters.iter().rposition(is_state))?;
-        // Rows that say neither yes nor no: are they a part of the whole?
+        // Rows with neither yes nor no may or may not belong to the whole.
         let has_gaps = self.filters.iter().any(|it| is_mark(it) && self.has_gaps(it.place));
         self.n_unplaced += usize::from(has_gaps);
         let whole = self.filters.iter().enumerate().filter(|(at, _)| *at != part);
         let whole = self.plan_of(whole.map(|(_, filter)| filter));
-        // `The share of the yield that is tomatoes`: of what is added up, not of rows. The topic may be the measure, too.
+        // `The share of the yield that is tomatoes` adds up an amount; it does not count rows. The topic may also be
+        // the measure.
         let named = measures.first().map(|(_, place)| *place).or_else(|| {
             let mentions = self.links.columns.iter().filter(|mention| mention.is_whole());
             let mut places = mentions.filter_map(|mention| self.choose(mention, None));
@@ -199,7 +200,7 @@ impl Composer<'_> {
         Some([(first_side, first.from.clone()?), (second_side, second.from.clone()?)])
     }
 
-    /// The figure of one side: of a measure, else the count of rows.
+    /// The figure of one side: of a measure, or else the count of rows.
     fn figure_of_side(&self, side: &Side, place: Option<ColumnPlace>) -> TablePlan {
         match place {
             Some(place) => self.side_plan(side, place),
@@ -207,10 +208,10 @@ impl Composer<'_> {
         }
     }
 
-    /// The figure of a measure on one side: the named aggregate, else the value of its only row.
+    /// The figure of a measure on one side: the named aggregate, or else the value of its only row.
     fn side_plan(&self, side: &Side, place: ColumnPlace) -> TablePlan {
         let plan = self.plan_of(side);
-        // Values of several rows add up: what one customer paid, and another.
+        // Values of several rows add up: the payments of one customer and of another.
         let names_rows =
             side.iter().any(|filter| filter.value.is_some() && self.scope.is_unique(filter.place));
         let added = (!names_rows && self.is_amount(place)).then_some(Aggregate::Sum);

@@ -7,7 +7,7 @@ use crate::long::{Grain, period_named};
 use crate::scope::ColumnPlace;
 
 impl Composer<'_> {
-    /// Filters by a month or quarter of any year. Several may be one condition or two sides, so these stay unplaced.
+    /// Filters by a month or quarter of any year. Several may be one condition or two sides, so they stay unplaced.
     pub(super) fn filter_by_parts_of_years(&mut self) {
         let found = match (self.cues.months.as_slice(), self.cues.quarters.as_slice()) {
             ([], []) => return,
@@ -51,7 +51,7 @@ impl Composer<'_> {
     }
 }
 
-/// The test for dates in a month or quarter; `None` where dates are less precise.
+/// The test for dates in a month or quarter; `None` if the dates are less precise.
 fn date_test(column: &DataColumn, grain: Grain, number: u8) -> Option<TableTest> {
     let (least, greatest) = (column.least.as_deref(), column.greatest.as_deref());
     let is_of_quarters = least.is_some_and(|least| least.contains('Q'));

@@ -14,7 +14,7 @@ const MONTHS_OF_QUARTER: u32 = 3;
 impl Composer<'_> {
     /// Filters by all periods that the question names.
     pub(super) fn filter_by_periods(&mut self) {
-        // The year of quarters and months in columns of their own: one year at most keeps them together.
+        // The years of quarters and months in separate columns. They stay together only with at most one year.
         let mut years: Vec<(ColumnPlace, TableTest)> = Vec::new();
         for period in &self.cues.periods {
             let is_column = self.links.columns.iter().any(|it| it.span == period.span)
@@ -46,14 +46,14 @@ impl Composer<'_> {
         self.filter_by_parts_of_years();
     }
 
-    /// The dates that months of any year are months of.
+    /// The date column to which months of any year belong.
     pub(super) fn date_of_months(&self) -> Option<ColumnPlace> {
         let is_date = |place: &ColumnPlace| self.scope.kind(*place) == ColumnKind::Date;
         let named = self.event_near(&(0..0)).map(|(_, place)| place).or_else(|| self.named_time());
         named.filter(is_date).or_else(|| self.scope.first_of_kind(ColumnKind::Date))
     }
 
-    /// Whether the period is a part of the name of a column that the question names: `Population 2021`.
+    /// Whether the period belongs to the name of a column in the question: `Population 2021`.
     fn is_in_a_name(&self, period: &Period) -> bool {
         let Some(wanted) = period.from.as_deref().filter(|_| period.from == period.to) else {
             return false;
@@ -85,7 +85,7 @@ impl Composer<'_> {
         self.filters = merged;
     }
 
-    /// The tests for a row within a period; none where no column can tell.
+    /// The tests for a row within a period; empty if no column can decide that.
     pub(super) fn tests_of(&self, period: &Period) -> Vec<(ColumnPlace, TableTest)> {
         let event = self.event_near(&period.span).map(|(_, place)| place);
         let named = event.or_else(|| self.named_time());
@@ -107,7 +107,7 @@ impl Composer<'_> {
         tests
     }
 
-    /// The column of times that the question names, where the table has several: `built` of `Year Built`.
+    /// The time column that the question names, if the table has several: `built` of `Year Built`.
     fn named_time(&self) -> Option<ColumnPlace> {
         let is_time = |place: ColumnPlace| place.table == 0 && self.scope.kind(place).is_time();
         let n_times = self.scope.columns().filter(|(place, ..)| is_time(*place)).count();
@@ -168,7 +168,7 @@ impl Composer<'_> {
     }
 }
 
-/// Extends a test to a further period; false where one test cannot cover both and nothing between them.
+/// Extends a test to a further period. Returns false if one test cannot cover both periods without others between them.
 fn merge(earlier: &mut TableTest, later: TableTest) -> bool {
     match (&mut *earlier, later) {
         (TableTest::Is(held), TableTest::Is(values)) => {
@@ -280,7 +280,7 @@ fn year_test(period: &Period) -> TableTest {
     }
 }
 
-/// The months of a period within one year, from 1; none where it is open, longer, or made of days.
+/// The months of a period within one year, from 1; empty if the period is open, longer, or made of days.
 fn months_of(period: &Period) -> Vec<u32> {
     let (Some(from), Some(to)) = (&period.from, &period.to) else { return Vec::new() };
     let (Some((year, first)), Some((last_year, last))) = (from.split_once('-'), to.split_once('-'))

@@ -99,7 +99,7 @@ impl Composer<'_> {
         TablePlan { order: Some(order), limit: Some(limit), ..plan }
     }
 
-    /// The aggregate that the question names, `None` where it names none.
+    /// The aggregate that the question names; `None` if it names none.
     pub(super) fn named_aggregate(&self) -> Option<Aggregate> {
         match () {
             () if self.cues.has(Cue::Mean) => Some(Aggregate::Mean),
@@ -109,7 +109,7 @@ impl Composer<'_> {
         }
     }
 
-    /// How finely the question groups a column: dates by year or month where it says so.
+    /// The precision of groups by a column: dates by year or month if the question says so.
     pub(super) fn grain_of(&self, place: ColumnPlace) -> By {
         let text = self.cues.text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));

@@ -1,4 +1,4 @@
-//! Finds rates, totals and times of day that a plan would take for something else.
+//! Finds rates, totals and times of day that a plan would misread.
 
 use pikerag_knowledge::data::{Aggregate, ColumnKind, TablePlan, TableTest};
 use pikerag_language::pattern;
@@ -11,7 +11,7 @@ use crate::scope::ColumnPlace;
 pattern!(RATE, r"\b(?:rates?|ratio)\b|[^频效功概]率");
 /// Parts of names and units of columns that hold rates.
 const RATES: [&str; 9] = ["rate", "ratio", "percent", "pct", "%", "率", "‰", "/", "per "];
-/// Values that stand for all others of their column.
+/// Values that cover all others of their column.
 const TOTALS: [&str; 18] = [
     "total",
     "all",
@@ -32,7 +32,7 @@ const TOTALS: [&str; 18] = [
     "男女合计",
     "总体",
 ];
-/// Words in names of columns that hold times of day, and the greatest of such times as a number: 23:59 as 2359.
+/// Words in names of columns with times of day, and an upper limit of such times as numbers: 23:59 is 2359.
 const TIMES_OF_DAY: [&str; 20] = [
     "dep",
     "departure",
@@ -58,7 +58,7 @@ const TIMES_OF_DAY: [&str; 20] = [
 const LATEST: f64 = 2400.0;
 
 impl Composer<'_> {
-    /// Whether the question asks for a rate, and no column of the plans holds one.
+    /// Whether the question asks for a rate, but no column of the plans holds one.
     pub(super) fn has_no_rate(&self, reckoning: &Reckoning) -> bool {
         let is_a_pair = matches!(
             reckoning,
@@ -75,7 +75,7 @@ impl Composer<'_> {
             .collect();
         // A whole number without a unit counts something; a number with a fraction may be a rate.
         let may_be_a_rate = |place: &ColumnPlace| {
-            // `December 2009`, in a table of rates.
+            // `December 2009` is a column in a table of rates.
             let is_period = self.links.columns.iter().any(|mention| {
                 mention.columns.contains(place)
                     && self.cues.periods.iter().any(|period| period.span == mention.span)
@@ -97,7 +97,7 @@ impl Composer<'_> {
         !is_in_a_value && !places.iter().any(may_be_a_rate)
     }
 
-    /// Whether a plan adds up rows of which some are totals of others, such as `both sexes`.
+    /// Whether a plan adds up rows and their totals, such as `both sexes`.
     pub(super) fn adds_up_totals(&self, plan: &TablePlan) -> bool {
         let adds_up =
             plan.measures.iter().any(|it| it.function == Aggregate::Sum && it.column.is_some());

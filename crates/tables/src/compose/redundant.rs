@@ -12,17 +12,17 @@ use crate::reading::Reckoning;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
-/// Words for the kind of a value beside it: `code` of `code B6`.
+/// Words for the kind of an adjacent value: `code` of `code B6`.
 const LABELS: [&str; 24] = [
     "code", "codes", "number", "numbers", "letter", "name", "type", "kind", "full", "zone", "time",
     "cod", "代码", "编号", "号码", "名称", "全名", "数字", "类型", "号", "字母", "机场", "国家",
     "城市",
 ];
 
-/// Labels that may be what is asked for.
+/// Labels that the question may ask for.
 const CODES: [&str; 6] = ["code", "codes", "cod", "代码", "编号", "号码"];
 
-/// Words for the count of rows, which may also hold the name of a column: the date of `天数`.
+/// Words for the count of rows. They may contain the name of a column: the date 天 of `天数`.
 pub(super) const COUNTS: [&str; 14] = [
     "天数", "次数", "个数", "件数", "数量", "笔数", "场数", "年数", "款数", "部数", "条数", "起数",
     "篇数", "项数",
@@ -62,7 +62,7 @@ impl Composer<'_> {
         self.mark_row_noun();
         self.mark_still();
         let is_of_two = matches!(reckoning, Reckoning::Difference(..) | Reckoning::Compare { .. });
-        // 比 of 海天比明光多多少.
+        // In 海天比明光多多少, 比 is redundant.
         for at in 0..self.cues.pieces.len() {
             if is_of_two && self.cues.folded(at) == "比" {
                 self.mark_only(at..at + 1);
@@ -70,7 +70,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Marks 尚 of 尚未付款 where 未付款 is a value.
+    /// Marks 尚 of 尚未付款, if 未付款 is a value.
     fn mark_still(&mut self) {
         let starts: Vec<usize> = self
             .filters
@@ -85,7 +85,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Marks mentions of what the plan works out, shows or orders by already: `风最大的那天风速`.
+    /// Marks mentions that the plan already computes, shows or orders by: `风最大的那天风速`.
     fn mark_named_again(&mut self, reckoning: &Reckoning) {
         let named: Vec<ColumnRef> = reckoning
             .plans()
@@ -121,7 +121,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether a word only says that the values of the column before it are kinds.
+    /// Whether a word only means that the column before it has kinds as values.
     fn names_kind(&self, mention: &ColumnMention) -> bool {
         KINDS.contains(&self.cues.text_of(mention.span.clone()))
             && self.links.columns.iter().any(|before| {
@@ -155,11 +155,11 @@ impl Composer<'_> {
             (piece.folded.clone(), 1)
         };
         let span = at..at + length;
-        // A measure without a unit may be in any.
+        // A measure without a unit may have any unit.
         let is_unit = unit_of(&word).is_some_and(|unit| {
             units.iter().any(|own| own.as_deref().is_none_or(|own| own == unit))
         });
-        // A code that has no part in the plan is asked for.
+        // A code without a part in the plan is the requested value.
         let is_code = CODES.contains(&word.as_str())
             && self.unclaimed.iter().any(|mention| mention.span.contains(&at));
         let is_label = !is_code
@@ -173,7 +173,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether a word only says that the column beside it holds dates: the date of `end date`.
+    /// Whether a word only means that the adjacent column holds dates: the date of `end date`.
     fn labels_a_date(&self, word: &str, span: &Range<usize>) -> bool {
         const DATES: [&str; 5] = ["date", "dates", "day", "日期", "时间"];
         let is_date = |mention: &ColumnMention| {
@@ -200,7 +200,7 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// The name from a piece on that repeats a value beside it: `加拿大雁（Canada goose）`.
+    /// The name from a piece onward that repeats an adjacent value: `加拿大雁（Canada goose）`.
     fn gloss(&self, at: usize, linked: &[Range<usize>]) -> Option<Range<usize>> {
         let is_han = self.cues.pieces.get(at)?.is_han;
         let rest = self.cues.pieces.get(at..)?;
@@ -235,7 +235,7 @@ impl Composer<'_> {
         (is_before || is_behind).then_some(at..end)
     }
 
-    /// Marks the unknown noun behind `how many`, where a value or a missing value selects the rows.
+    /// Marks the unknown noun after `how many`, if a value or a missing value selects the rows.
     fn mark_row_noun(&mut self) {
         let Some(count) = self.cues.count.clone() else { return };
         let is_selected = self.filters.iter().any(|filter| {
@@ -264,7 +264,7 @@ impl Composer<'_> {
                 piece.is_han == is_han && !**used && is_unknown(*at, piece)
             })
             .count();
-        // `How many painted repairs`: a name of the rows follows, so the word is a condition.
+        // In `how many painted repairs`, a name of the rows follows, so the word is a condition.
         let end = start + length;
         let is_adjective = !is_han && self.links.topic.contains(&end);
         if is_selected && !is_adjective {

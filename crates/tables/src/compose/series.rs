@@ -1,4 +1,4 @@
-//! Composes the past of what a question asks for ahead: a figure for each period (PIKE-RAG §5.4, forecasting).
+//! Composes the past for a question about the future: a figure for each period (PIKE-RAG §5.4, forecasting).
 
 use pikerag_knowledge::data::{Aggregate, ColumnKind, TableGroup, TablePlan};
 use pikerag_knowledge::tables::By;
@@ -9,7 +9,7 @@ use crate::link::{ColumnMention, link};
 use crate::reading::{Form, Reckoning, SeriesReading, Target};
 use crate::scope::{ColumnPlace, Scope};
 
-/// Words in titles of tables about what is there at a time.
+/// Words in titles of tables about stocks, which exist at a time.
 const STOCKS: [&str; 10] = [
     "employment",
     "population",
@@ -22,21 +22,21 @@ const STOCKS: [&str; 10] = [
     "余额",
     "在职",
 ];
-/// Words of a question for what prices add up to.
+/// Words of a question for turnover, the sum of prices.
 const TURNOVER: [&str; 8] =
     ["revenue", "turnover", "sales", "销售额", "营业额", "营收", "收入", "总额"];
 
-/// When a question looks to.
+/// The future periods that a question asks about.
 pub(crate) struct When {
     pub(crate) step: By,
     pub(crate) target: Target,
     /// Periods of the question that the table may cover.
     past: Vec<Period>,
-    /// Whether a day to come is named, which is finer than any period.
+    /// Whether the question names a future day, which is shorter than any period.
     names_a_day: bool,
 }
 
-/// When a question looks to, after the last time of a column.
+/// Finds the question's periods after the last time of a column.
 pub(crate) fn when(
     cues: &Cues,
     ahead: &Ahead,
@@ -63,7 +63,7 @@ pub(crate) fn when(
             Target::Named { from: from.filter(|_| !is_open), until }
         }
         (None, Some(month)) => Target::MonthOfNextYear(month),
-        // What is asked for has happened.
+        // The requested periods are in the past.
         (None, None) if !ahead.is_said || (ahead.by.is_none() && !past.is_empty()) => return None,
         (None, None) => Target::Next { count: ahead.count.unwrap_or(1).max(1), by },
     };
@@ -71,10 +71,11 @@ pub(crate) fn when(
     Some(When { step, target, past, names_a_day })
 }
 
-/// The greatest number of pieces between `by` and the column that tells groups apart.
+/// The most pieces between `by` and the column of the groups.
 const MOST_BEHIND: usize = 2;
 
-/// A question that looks ahead, over a scope; `None` where the scope has no time, or no figure of it is asked for.
+/// The reading of a question about the future, over a scope. `None` if the scope has no time, or the question asks for
+/// no figure of it.
 pub(crate) fn compose_series(
     cues: &Cues,
     ahead: &Ahead,
@@ -92,7 +93,7 @@ pub(crate) fn compose_series(
     composer.n_unplaced += usize::from(names_a_day) + usize::from(ahead.is_too_fine);
     // `What will sales be in May?` asks for one month, not for a series of Mays.
     composer.n_unplaced += cues.months.len() + cues.quarters.len();
-    // The mean of periods, or of the rows in each of them?
+    // The question may mean the mean of periods, or of the rows in each period.
     composer.n_unplaced += usize::from(ahead.each.is_some() && cues.goal == Goal::Mean);
     let n_extremes = cues.extremes.iter().filter(|extreme| !composer.is_named(extreme)).count();
     composer.n_unplaced += n_extremes + usize::from(cues.occurrence.is_some());
@@ -111,8 +112,8 @@ pub(crate) fn compose_series(
     Some(SeriesReading { reading, step, n_times, target, function })
 }
 
-/// The keys of periods: of a date its period, else a year, with a column of quarters or months beside it. `None` where the table
-/// has no periods that short.
+/// The group keys of periods. A date gives its period; a year may need a column of quarters or months. `None` if the
+/// table has no periods that short.
 pub(crate) fn groups_of_time(
     scope: &Scope<'_>,
     time: ColumnPlace,
@@ -152,7 +153,8 @@ fn is_longer(by: By, than: By) -> bool {
 const END_OF_MONTH: &str = "-31";
 const END_OF_YEAR: &str = "-12-31";
 
-/// Whether a period ends after the last day of a column. A part of the last year may, where the column holds years alone.
+/// Whether a period ends after the last day of a column. If the column holds only years, a part of the last year may
+/// count too.
 fn is_after(period: &Period, last: &str, is_year: bool) -> bool {
     let Some(to) = period.to.as_deref().map(by_months) else { return false };
     if let Some(day) = last.get(..DAY) {
@@ -204,7 +206,7 @@ fn usual_step(scope: &Scope<'_>, time: ColumnPlace, last: &str) -> By {
 }
 
 impl Composer<'_> {
-    /// Marks mentions of the columns that tell periods: they are no measure.
+    /// Marks mentions of the period columns as used, because they are no measure.
     fn release(&mut self, times: &[TableGroup]) {
         let is_time = |mention: &ColumnMention| {
             mention.columns.iter().all(|place| {
@@ -221,7 +223,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The figure of each period, before it is grouped.
+    /// The figure of each period, before grouping.
     fn past(&mut self, time: ColumnPlace, step: By) -> Option<(TablePlan, Aggregate)> {
         let plan = match self.cues.goal {
             Goal::Share | Goal::Growth | Goal::Difference | Goal::Exists => return None,
@@ -234,7 +236,7 @@ impl Composer<'_> {
             _ => self.measured_over_time(time, step),
         };
         let Some((Reckoning::One(plan), _)) = plan else { return None };
-        // `How many passengers`: the table holds the number.
+        // `How many passengers` asks for a number in the table.
         if plan.measures.is_empty() {
             let shown = plan.show.first().and_then(|shown| self.scope.place(shown));
             let place = shown.filter(|place| self.scope.is_measure(*place))?;
@@ -246,7 +248,7 @@ impl Composer<'_> {
         Some((plan, function))
     }
 
-    /// Whether a noun says that rows are counted: `the number of flights`.
+    /// Whether a noun shows that the question counts rows: `the number of flights`.
     fn counts_by_a_noun(&self) -> bool {
         const NOUNS: [&str; 5] = ["number of", "数量", "次数", "件数", "个数"];
         let text = self.cues.text.to_lowercase();
@@ -269,8 +271,8 @@ impl Composer<'_> {
         is_year && self.scope.is_unique(time)
     }
 
-    /// Whether values of a column are added up or averaged over a period: as the question says, then by the column's name and
-    /// unit, else `usual`.
+    /// Whether values of a column are summed or averaged over a period. The question decides, then the column's name
+    /// and unit, then `usual`.
     fn function_of(&self, place: ColumnPlace, usual: Aggregate) -> Aggregate {
         if let Some(named) = self.named_aggregate() {
             return named;
@@ -287,19 +289,19 @@ impl Composer<'_> {
         }
     }
 
-    /// Whether a word for what prices add up to stands in the question, not as the name of the table.
+    /// Whether the question has a word for turnover that is not the name of the table.
     fn asks_for_turnover(&self) -> bool {
         let is_turnover = |at: usize| {
             let rest = self.cues.pieces.get(at).and_then(|piece| self.cues.text.get(piece.start..));
             let rest = rest.unwrap_or_default().to_lowercase();
-            // `Shop sales` may be what the table is called.
+            // `Shop sales` may be the name of the table.
             let is_topic = |word: &str| word.is_ascii() && self.links.topic.contains(&at);
             TURNOVER.iter().any(|word| rest.starts_with(word) && !is_topic(word))
         };
         (0..self.cues.pieces.len()).any(is_turnover)
     }
 
-    /// Whether the table is about what is there at a time: adding it up over a period says nothing.
+    /// Whether the table is about stocks. Their sum over a period means nothing.
     fn is_about_stocks(&self) -> bool {
         let about = self.scope.views.first().map(|view| &view.table);
         let about = about.into_iter().flat_map(|table| table.about.iter().chain([&table.title]));
@@ -312,7 +314,7 @@ impl Composer<'_> {
         ["how much", "多少钱", "多少元", "多少美元"].iter().any(|words| text.contains(words))
     }
 
-    /// The column that tells series apart, where the question asks for one of each.
+    /// The column of the groups, if the question asks for a series for each.
     fn group_of_series(&mut self) -> Option<TableGroup> {
         let by = (0..self.cues.pieces.len()).find(|at| self.cues.folded(*at) == "by");
         let each = self.cues.each.clone().or(by.map(|at| at..at + 1))?;

@@ -6,12 +6,12 @@ use crate::link::ColumnMention;
 use crate::scope::ColumnPlace;
 use pikerag_knowledge::data::TableTest;
 
-/// The greatest number of pieces between `which` and the thing behind it, and before it.
+/// The most pieces between `which` and the thing after it, and before it.
 const MOST_BEHIND: usize = 5;
 const MOST_BEFORE: usize = 3;
 
 impl Composer<'_> {
-    /// Claims the column that `which` asks for: behind it, else before it, as in `…的公司是哪一家`.
+    /// Claims the column that `which` asks for: after it, or else before it, as in `…的公司是哪一家`.
     pub(super) fn take_asked_column(&mut self) -> Option<ColumnPlace> {
         let which = self.cues.which.clone()?;
         let behind = |mention: &ColumnMention| {
@@ -24,7 +24,7 @@ impl Composer<'_> {
         self.take_thing_at(&behind).or_else(|| self.take_thing_at(&before))
     }
 
-    /// Claims the nearest mention of a thing. One that can mean several columns stays unplaced.
+    /// Claims the nearest mention of a thing. A mention of several possible columns stays unplaced.
     fn take_thing_at(
         &mut self,
         distance: &dyn Fn(&ColumnMention) -> Option<usize>,
@@ -37,7 +37,7 @@ impl Composer<'_> {
             .collect();
         near.sort_unstable();
         for (_, at) in near {
-            // `哪个厂用电最多`: a measure behind a thing is not its head.
+            // In `哪个厂用电最多`, the measure after the thing is not its head.
             let head = Some(self.head_noun(at)).filter(|head| !self.things_at(*head).is_empty());
             let at = head.unwrap_or(at);
             let things = self.things_at(at);
@@ -55,7 +55,7 @@ impl Composer<'_> {
         None
     }
 
-    /// The columns of a mention that are no measures and have no fixed value.
+    /// A mention's columns that are no measures and have no fixed value.
     fn things_at(&self, at: usize) -> Vec<ColumnPlace> {
         let is_thing =
             |place: &ColumnPlace| !self.scope.is_measure(*place) && !self.is_fixed(*place);
@@ -72,10 +72,10 @@ impl Composer<'_> {
         })
     }
 
-    /// The head of names side by side: the capital of `state capital`, the year of `year of manufacture`.
+    /// The head of adjacent names: the capital of `state capital`, the year of `year of manufacture`.
     pub(super) fn head_noun(&self, at: usize) -> usize {
         let mut at = at;
-        // Each step moves to another mention; more steps than mentions would be a circle.
+        // Each step moves to another mention. More steps than mentions would be a cycle.
         for _ in 0..self.unclaimed.len() {
             let Some(mention) = self.unclaimed.get(at) else { break };
             let Some(next) = self.step_to_head(mention) else { break };

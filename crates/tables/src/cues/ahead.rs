@@ -1,4 +1,4 @@
-//! Reads the words of a question that look ahead: `next three months`, `明年`, `forecast`.
+//! Reads the words of a question about the future: `next three months`, `明年`, `forecast`.
 
 use pikerag_knowledge::tables::By;
 use pikerag_language::{month_named, pattern};
@@ -6,24 +6,24 @@ use pikerag_language::{month_named, pattern};
 use super::numbers::small_number;
 use super::{Cues, Goal};
 
-/// What a question says of the time to come, apart from the periods that it names by their years.
+/// A question's words about the future, without the periods that it names by their years.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ahead {
-    /// How long the periods to come are, where the question says so.
+    /// The length of the future periods, if the question gives it.
     pub(crate) by: Option<By>,
-    /// How many of them.
+    /// The number of these periods.
     pub(crate) count: Option<usize>,
-    /// A month of the year to come, from 1.
+    /// A month of next year, from 1.
     pub(crate) month: Option<u32>,
-    /// The periods that figures are asked for one by one: `monthly`.
+    /// The length of the periods that need a figure each: `monthly`.
     pub(crate) each: Option<By>,
-    /// Whether a word says by itself that the time to come is meant: `will`, but not `expected`.
+    /// Whether a word alone means the future: `will`, but not `expected`.
     pub(crate) is_said: bool,
-    /// Whether days or weeks are asked for, which are shorter than any period.
+    /// Whether the question asks for days or weeks, which are shorter than any period.
     pub(crate) is_too_fine: bool,
 }
 
-/// What `several` years are.
+/// The number of years that `several` means.
 const SEVERAL: usize = 3;
 
 pattern!(
@@ -38,12 +38,12 @@ pattern!(
     FUTURE,
     r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|projections?|future|outlook|extrapolat\w+)\b|将会?(?:发生)?|预测|展望|推算|今后|未来|会(?:是|有|达到?|发生)"
 );
-// They look ahead beside a year to come, and may be a part of a column's name.
+// They mean the future next to a future year, and may belong to a column's name.
 pattern!(
     EXPECTED,
     r"\b(?:projected|expect(?:ed)?|estimated?|likely|probably)\b|预计|预期|预估|估计|可能"
 );
-// A kind is asked for: the words ask which value comes next, not how many.
+// The question asks which value comes next, not how many.
 pattern!(
     LIKELY_KIND,
     r"\b(?:is |are |will )?(?:the )?(?:most )?likel(?:y|iest)(?: to)?(?: (?:be|have|occur|happen|fail|break down|come|appear|arise))?(?: next)?(?: time)?\b|\bwill (?:probably )?(?:be|occur|happen|fail|break down|come|appear|arise) next\b|(?:接下来|下一?次|今后|以后)?(?:将)?最(?:有)?可能(?:会)?(?:再次?)?(?:是|出现|发生|出)?(?:的)?|下一?次(?:会|将)(?:是|出现|发生)"
@@ -53,7 +53,7 @@ pattern!(
     TOO_FINE,
     r"\b(?:tomorrow|daily|weekly|next week|next day|each day|per day|each week|per week|tonight)\b|明天|后天|每天|每日|逐日|下周|每周"
 );
-// Rain that falls is no change.
+// `Rain will fall` is no decrease.
 pattern!(FALLS, r"\b(?:rain|snow|precipitation)\w*\s+(?:will\s+)?fall\b");
 pattern!(UNTIL, r"\b(?:until|till|up to|through|by(?: the end of)?)\s+(?:\w+\s+)?\d{4}\b");
 pattern!(
@@ -62,8 +62,8 @@ pattern!(
 );
 
 impl Cues {
-    /// Reads a question about the time to come; the words that look ahead have no other part in it. Where no word looks ahead,
-    /// its periods may.
+    /// Reads a question about the future, and leaves out the words about the future. Without such words, its periods
+    /// may be in the future.
     pub(crate) fn looking_ahead(question: &str) -> (Self, Ahead) {
         let mut cues = Self::written(question);
         let ahead = cues.read_ahead();
@@ -77,7 +77,7 @@ impl Cues {
         (cues, ahead)
     }
 
-    /// Reads a question for the value that comes next; `None` where it does not ask for one.
+    /// Reads a question about the next value; `None` if it asks for none.
     pub(crate) fn asking_for_a_kind(question: &str) -> Option<Self> {
         let mut cues = Self::written(question);
         cues.take(&LIKELY_KIND)?;
@@ -85,7 +85,7 @@ impl Cues {
         (cues.goal == Goal::Value && cues.extremes.is_empty()).then_some(cues)
     }
 
-    /// Whether a word looks ahead.
+    /// Whether a word means the future.
     pub(crate) fn has_words_ahead(question: &str) -> bool {
         [&*MONTH_OF_NEXT_YEAR, &*NEXT, &*FUTURE].into_iter().any(|words| words.is_match(question))
             || (EXPECTED.is_match(question) && YEAR.is_match(question))
@@ -117,7 +117,7 @@ impl Cues {
         ahead
     }
 
-    /// Takes the first place of a pattern, where its groups say something.
+    /// Takes the first match of a pattern whose groups have a meaning.
     fn take_groups<T>(
         &mut self,
         pattern: &pikerag_language::Regex,
@@ -145,7 +145,7 @@ fn next(groups: &[Option<&str>]) -> Option<(By, usize)> {
     let unit = unit.or(*later_unit).or(*chinese_unit)?;
     let count = count.or(*later_count).or(*chinese_count);
     let count = match count.map(str::to_lowercase).as_deref() {
-        // 未来几年; but `the next year` is one.
+        // 未来几年 means several years, but `the next year` means one.
         None if chinese_unit.is_some() => SEVERAL,
         None => 1,
         Some("several" | "few" | "几") => SEVERAL,

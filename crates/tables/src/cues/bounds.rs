@@ -1,4 +1,4 @@
-//! Reads the numbers of a question that values are compared with: `more than 100 million`, `至少5天`, `为0`.
+//! Reads the numbers of comparisons in a question: `more than 100 million`, `至少5天`, `为0`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use pikerag_language::{is_chinese, pattern};
 use super::Cues;
 use super::numbers::{amount, factor};
 
-/// A number that values are compared with.
+/// A number for comparison with values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub(crate) test: BoundTest,
@@ -18,7 +18,7 @@ pub(crate) struct Bound {
     pub(crate) span: Range<usize>,
 }
 
-/// How values are compared with a number.
+/// The kind of comparison with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundTest {
     Above,
@@ -36,7 +36,7 @@ pattern!(
     BOUND_BEHIND,
     r"(?P<n>[−-]?\d[\d,]*(?:\.\d+)?)\s*(?P<f>million|billion|thousand|万|亿)?\s*(?:\S{0,3}?)(?P<t>及以上|以上|以下|及以下|or more|or less|or above|or below|or fewer|or higher|or lower)"
 );
-// Without a unit and without 之间, two numbers may be a score.
+// Without a unit and 之间, two numbers may be a score.
 pattern!(
     RANGE,
     r"\bbetween\s+[$€£]?(?P<a>\d[\d,]*(?:\.\d+)?)\s*(?P<af>million|billion|thousand)?\s+and\s+[$€£]?(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<bf>million|billion|thousand)?|(?P<za>\d[\d,]*(?:\.\d+)?)\s*(?P<zaf>百万|千万|万|亿|千)?\s*(?:元|天|小时)?\s*(?:到|至|~|—|-)\s*(?P<zb>\d[\d,]*(?:\.\d+)?)\s*(?P<zbf>百万|千万|万|亿|千)?\s*(?:元|天|小时)?\s*之间"
@@ -75,8 +75,8 @@ impl Cues {
         }
     }
 
-    /// `between 2 and 5 thousand`, `100万到300万之间`: both ends are included, and a factor behind the second number alone is one of
-    /// both.
+    /// `between 2 and 5 thousand`, `100万到300万之间`: both ends are included. A factor only after the second number applies
+    /// to both.
     fn read_ranges(&mut self) {
         let mut ends: Vec<Bound> = Vec::new();
         for found in RANGE.captures_iter(&self.text) {
@@ -97,7 +97,8 @@ impl Cues {
         }
     }
 
-    /// `None` where the number belongs to a period or an earlier bound, or is a Chinese word by chance, as in `是一`.
+    /// `None` if the number belongs to a period or an earlier bound, or a Chinese word only looks like a number, as in
+    /// `是一`.
     fn bound(
         &self,
         test: BoundTest,

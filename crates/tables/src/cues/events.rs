@@ -13,7 +13,7 @@ use crate::pieces::Piece;
 pub(crate) struct EventMention {
     pub(crate) event: &'static Event,
     pub(crate) span: Range<usize>,
-    /// `not yet paid`, `unpaid`, 尚未付款: the words that deny it, from the first to the last.
+    /// The words that negate the event, from the first to the last: `not yet paid`, `unpaid`, 尚未付款.
     pub(crate) denied: Option<Range<usize>>,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Event {
     marks: &'static str,
 }
 
-/// One event a line: English words of questions, `|`, words in names of columns, `|`, Chinese words. `+` marks events of which
-/// the date is entered when they have happened, `-` those that end something, `~` the sides of a
-/// trade, `<` those that begin a time in which something is there.
+/// One event for each line: English words of questions, `|`, words in names of columns, `|`, Chinese words. `+` marks
+/// events whose date is entered after they happened. `-` marks events that end something. `~` marks the two sides of a
+/// trade. `<` marks events that begin a time in which something exists.
 const EVENTS: &str = "\
 <start started starts begin began begun begins commenced commences launched | start begin begun commencement launch | 开始 开工 启动 动工
 -end ended ends finish finished finishes concluded | end finish | 结束
@@ -88,33 +88,33 @@ static ALL: LazyLock<Vec<Event>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The greatest number of pieces from a word that denies an event to the event: `has not yet been paid`.
+/// The most pieces from a negating word to its event: `has not yet been paid`.
 const MOST_BEFORE: usize = 3;
 
-/// English words that deny an event behind them, and words that may stand between both.
+/// English words that negate the next event, and words allowed between them.
 const DENIALS: [&str; 4] = ["not", "never", "yet", "without"];
 const BETWEEN: [&str; 9] = ["yet", "been", "to", "be", "being", "still", "have", "has", "fully"];
-/// Chinese words that deny an event right behind them, the longer ones first.
+/// Chinese words that negate the event directly after them, the longer ones first.
 const DENIALS_ZH: [&str; 10] =
     ["尚未", "还没有", "还未", "并未", "从未", "仍未", "没有", "还没", "未", "没"];
 
 impl Event {
-    /// Whether a column is filled only after it has happened: the day of a payment, but not the day that one is due.
+    /// Whether the column is filled only after the event: the day of a payment, but not its due date.
     pub(crate) fn is_past(&self) -> bool {
         self.marks.contains('+')
     }
 
-    /// Whether it ends what a row is about.
+    /// Whether the event ends the thing of a row.
     pub(crate) fn is_end(&self) -> bool {
         self.marks.contains('-')
     }
 
-    /// Whether it begins a time in which the thing of a row is there.
+    /// Whether the event begins a time in which the thing of a row exists.
     fn is_begin(&self) -> bool {
         self.marks.contains('<')
     }
 
-    /// Whether it is one side of a trade: a sale is an order, too.
+    /// Whether the event is one side of a trade: a sale is also an order.
     fn is_trade(&self) -> bool {
         self.marks.contains('~')
     }
@@ -139,13 +139,13 @@ impl Event {
     }
 }
 
-/// Whether a column has the name of an event that begins a time in which something is there, and of no other.
+/// Whether a column is named only after events that begin a time in which something exists.
 pub(crate) fn is_of_a_beginning(name: &str, stems: &[&str]) -> bool {
     let mut own = ALL.iter().filter(|event| event.is_time_of(name, stems)).peekable();
     own.peek().is_some() && own.all(Event::is_begin)
 }
 
-/// Whether a column has the name of any event.
+/// Whether a column is named after any event.
 pub(crate) fn is_of_an_event(name: &str, stems: &[&str]) -> bool {
     ALL.iter().any(|event| event.is_time_of(name, stems))
 }
@@ -206,7 +206,7 @@ impl Cues {
                 break;
             }
         }
-        // `Yet` alone denies only what is `yet to be` done.
+        // `Yet` alone negates only in `yet to be done`.
         let start = start?;
         let is_yet_alone = self.folded(start) == "yet" && self.folded(start + 1) != "to";
         (!is_yet_alone).then_some(start..span.start)

@@ -25,14 +25,14 @@ pub(crate) struct Extreme {
     pub(crate) span: Range<usize>,
 }
 
-/// Which end of the order is asked for.
+/// The end of the order that the question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Greatest,
     Least,
 }
 
-/// What a superlative ranks by.
+/// The value that a superlative ranks by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ranked {
     /// A measure that the question names elsewhere: `highest`.
@@ -47,11 +47,11 @@ pub(crate) enum Ranked {
     Tenure,
 }
 
-/// The characters of 最近, which may be the nearest in space; 最近一次 is not.
+/// The characters of 最近, which may mean the nearest place; 最近一次 means a time.
 const RECENT_ONE: usize = 2;
 
 impl Extreme {
-    /// The meanings of the ranked dimension; none where it has none.
+    /// The meanings of the ranked dimension; empty if it has none.
     pub(crate) fn dimension(&self) -> &'static [Meaning] {
         match self.ranked {
             Dimension(word) => meanings(&pikerag_language::stem(word)),
@@ -71,7 +71,7 @@ impl Direction {
     }
 }
 
-/// Of two that overlap, the longer one comes first.
+/// If two overlap, the longer one comes first.
 const GREATEST: [(&str, Ranked); 29] = [
     ("highest", Measure),
     ("largest", Measure),
@@ -125,7 +125,7 @@ const LEAST: [(&str, Ranked); 15] = [
 const SOUTHERNMOST: [(&str, Ranked); 2] =
     [("farthest south", Dimension("latitude")), ("southernmost", Dimension("latitude"))];
 
-/// Read last: `farthest north` ranks by another dimension.
+/// These are read last: `farthest north` ranks by another dimension.
 const FARTHEST: [(&str, Ranked); 2] =
     [("farthest", Dimension("distance")), ("furthest", Dimension("distance"))];
 
@@ -152,7 +152,7 @@ const LESSER: [(&str, Ranked); 7] = [
     ("fewer", CountOrMeasure),
 ];
 
-/// What makes an adjective a superlative, or a comparative.
+/// Prefixes that make an adjective a superlative or a comparative.
 const PREFIXES_ZH: [(&str, bool); 6] = [
     ("最", false),
     ("第二", false),
@@ -236,7 +236,8 @@ impl Cues {
         self.extremes.sort_by_key(|extreme| extreme.span.start);
     }
 
-    /// `Most recently`, and 最近 right before an event or `one`: the last one in time, not the nearest in space.
+    /// Reads `most recently`, and 最近 directly before an event or `one`, as the last time. Elsewhere 最近 may mean the
+    /// nearest place.
     fn read_recent(&mut self) {
         let is_recent = |span: &Range<usize>| {
             let is_han = self.pieces_in(span.clone()).iter().all(|piece| piece.is_han);

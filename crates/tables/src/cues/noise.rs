@@ -1,4 +1,4 @@
-//! Knows the words of questions that carry no condition, and those that change what a question asks.
+//! Lists the words of questions that add no condition, and those for a change.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pattern!(
     r"\b(?:please|quickly|still|yet|at the moment|at present|right now|currently|presently|to date|up to now|until now|overall|so far|in (?:our|the|this) (?:data|records?|books?|system|register|database|spreadsheet|sheet|overview|list)|on (?:the )?(?:list|books|file|record)|do we have|we have|tell me|just out of curiosity|out of curiosity|do you know|can you|could you|thank you|thanks|hello|hi|according to|going by|in the data|in the (?:list|table|record|file|dataset)|in this (?:list|table|record|file|dataset)|on record|recorded|listed|measured|measurements?|data|full name|ever|in all|by name|there|exist|they|give|altogether|stand for|possible|whole|entire|really|actually|exactly|figures?|happened?|occurr?(?:ed|s)?|took place|take place|reach(?:es|ed)?|carr(?:y|ies|ied)|lies?|located|live[sd]?|gets?|got|buil[dt]s?|operate[sd]?|fl[ye]w?|flown|fly|departed|observed?|go(?:es)?|went|come[s]?|came|makes?|made|takes?|took|used?|uses|exist(?:s|ed)?|hit|seen?|show[ns]?|showed|appear(?:s|ed)?|becom(?:e|es|ing)|became|belongs?|contains?|includes?|hold[s]?|held|run[s]?|ran|sold|bought|began|begin[s]?|started?|ends?|ended|do|done|among|out|sell|sells|shop|ledger|race|cast|listed|received|receive|sit|sat|dated|daily|yearly|years?|months?|days?|two-letter|three-letter|letters?|persons?|people|kinds?|different|both|all|over|early|late|off|public)\b"
 );
 
-// They may hold words of columns: 名 of 名单.
+// They may contain words of columns: 名 of 名单.
 pattern!(
     HARMLESS,
     r"(?:台账|名单|清单|花名册|登记表|登记册|系统|数据库|明细表?|报表|表格)(?:里面|[里中上内])面?|(?:我们|咱们|我司|本公司|公司)(?:里面|里|内)?(?:一共|总共|目前|现在|共)|请问|医院里|院里|厂里|店里|公司里|所里|全国|全公司|全院|全厂|全所|到现在|到如今|(?:请?帮(?:我|忙)|麻烦你?)?(?:查|看|算|数|统计)一下|截至目前|到目前为止|迄今为止?"
@@ -39,7 +39,7 @@ const NOISE_ZH: &str = "\
     天 份 款 批 卖 卖出 卖了 收 收了 上 里面 牌子 其他 他 夺走 下 那款 \
     台 位 只 与 那 并 从 便 曾 件 查 说 让 是 来 于";
 
-/// Words for a change. Where a question asks for a difference, they add nothing.
+/// Words for a change. In a question about a difference, they add nothing.
 const CHANGES: [&str; 24] = [
     "rise",
     "rose",
@@ -68,7 +68,7 @@ const CHANGES: [&str; 24] = [
 ];
 
 impl Cues {
-    /// Marks words that name no column, whatever their characters mean alone.
+    /// Marks words that name no column, although their characters alone may.
     pub(super) fn read_harmless(&mut self) {
         let found: Vec<Range<usize>> =
             HARMLESS.find_iter(&self.text).map(|found| self.span(found.range())).collect();

@@ -12,7 +12,7 @@ use crate::long::period_named;
 /// A period: one year, quarter, month or day, or a range of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Period {
-    /// As `2013`, `2013-07`, `2013-07-05` or `2013-Q3`; `None` where it is open.
+    /// `2013`, `2013-07`, `2013-07-05` or `2013-Q3`; `None` if that end is open.
     pub(crate) from: Option<String>,
     pub(crate) to: Option<String>,
     /// Whether the period includes its ends.
@@ -38,7 +38,7 @@ impl Period {
 
     /// Whether its ends are years, not quarters, months or days.
     pub(crate) fn is_of_years(&self) -> bool {
-        // An excluded end is the last day of the year before, or the day `00` before the first of the year after.
+        // An excluded end is the last day of the year before, or day `00` before the first day of the next year.
         let is_year = |end: &Option<String>, edge: &str| {
             end.as_deref().is_none_or(|end| !end.contains('-') || end.ends_with(edge))
         };
@@ -93,7 +93,7 @@ pub(super) fn with_complete_dates(text: String) -> String {
 
 /// Writes the months of Chinese years in digits: `2023年3月` for 2023年三月.
 fn with_digits(text: String) -> String {
-    // The longer ones first: 十二 ends with 二.
+    // The longer names come first: 十二 ends with 二.
     const MONTHS: [&str; 12] =
         ["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
     MONTHS.iter().zip((1..=12).rev()).fold(text, |text, (month, number)| {
@@ -112,7 +112,7 @@ static MONTHS_ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 impl Cues {
-    /// Reads months of any year: `in May`, 五月. They are read behind periods, which have a year.
+    /// Reads months of any year: `in May`, 五月. Periods are read first, because their months have a year.
     pub(super) fn read_months(&mut self) {
         let Some(pattern) = MONTHS_ALONE.as_ref() else { return };
         let found: Vec<(u8, Range<usize>)> = pattern
@@ -187,9 +187,9 @@ impl Cues {
     }
 }
 
-/// A stretch of days in its coarsest grain: `2013` for all days of 2013.
+/// A span of days as the longest possible period: `2013` for all days of 2013.
 fn period(stretch: &Stretch, span: Range<usize>) -> Period {
-    // A `~` behind a day excludes it.
+    // A `~` after a day excludes the day.
     let is_included = |day: Option<&String>| !day.is_some_and(|day| day.ends_with('~'));
     let from_included = is_included(stretch.from.as_ref());
     let to_included = is_included(stretch.to.as_ref());
@@ -223,7 +223,7 @@ fn period(stretch: &Stretch, span: Range<usize>) -> Period {
             };
             let from = from.map(|day| match from_included {
                 true => end(day, "-01-01", "-01"),
-                // After the first of a month is not after the month.
+                // `After the first of a month` does not mean after the month.
                 false => day.to_owned(),
             });
             (from, to.map(|day| end(day, "-12-31", "-31")))
@@ -233,8 +233,7 @@ fn period(stretch: &Stretch, span: Range<usize>) -> Period {
     Period { from, to, from_included, to_included, is_range, span }
 }
 
-/// The excluded day that an end before it stands for, such as 2013-07-05 for `2013-07-04~`; the day `00` before the first of a
-/// month stays.
+/// The excluded day of an end just before it: 2013-07-05 for `2013-07-04~`. Day `00` before the first of a month stays.
 fn day_behind(before: &str) -> String {
     let mut day = before.to_owned();
     if !day.ends_with("-00")

@@ -1,4 +1,4 @@
-//! Reads periods that count from today, such as `last year` or 上个月: no table says which day that is.
+//! Reads periods relative to today, such as `last year` or 上个月. No table contains today's date.
 
 use pikerag_language::pattern;
 
@@ -8,14 +8,14 @@ pattern!(
     RELATIVE,
     r"\b(?P<the>the )?(?:last|past|preceding)\s+(?:(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|few|couple of)\s+)?(?:years?|quarters?|months?|weeks?|weekend|days?)\b|\bthis (?:calendar |financial |fiscal )?(?:year|quarter|month|week|morning|spring|summer|autumn|winter|season)\b|\b(?:current|present|coming) (?:calendar |financial |fiscal )?(?:year|quarter|month|week|season)\b|\b(?:today|yesterday|tomorrow|nowadays)\b|\brecent (?:years|months|weeks|days)\b|\b(?:years?|months?|weeks?|days?) ago\b|\b(?:year|quarter|month)[- ]to[- ]date\b|去年|今年|前年|本年度?|上一?年度|上一?个?季度|本季度|这个?季度|上个?月|本月|这个月|当月|上一?周|本周|这周|上星期|这星期|昨天|今天|昨日|今日|明天|近期|(?:最近|过去|近)的?\s*(?:\d{1,2}|[一二两三四五六七八九十几])\s*个?(?:年|季度|月|周|星期|天|日)"
 );
-/// Words before `the last year` that make it a time in which something happens.
+/// Words before `the last year` that make it a time span.
 const WITHIN: [&str; 6] = ["in", "over", "during", "within", "for", "since"];
-/// Words behind `the last year` that say which year it is: the last one of a list.
+/// Words after `the last year` that specify it as the last one of a list.
 const OF_A_LIST: [&str; 9] =
     ["of", "in", "when", "that", "listed", "recorded", "with", "where", "shown"];
 
 impl Cues {
-    /// Reads a period that counts from today. `The last year in which` is one of a table.
+    /// Reads a period relative to today. `The last year in which` refers to a year of a table.
     pub(super) fn read_relative(&mut self) {
         let found = RELATIVE.captures_iter(&self.text).find_map(|found| {
             let whole = found.get(0)?;

@@ -32,7 +32,7 @@ pub(super) fn link_periods(cues: &Cues, scope: &Scope<'_>, links: &mut Links) {
     for period in &cues.periods {
         let (Some(from), Some(to)) = (&period.from, &period.to) else { continue };
         let ends = if period.is_range { vec![from, to] } else { vec![from] };
-        // A range of columns has a plan only for its change.
+        // Only a question about a change can use a range of columns.
         let is_change = matches!(cues.goal, Goal::Difference | Goal::Growth);
         let mentions: Vec<ColumnMention> =
             ends.iter().filter_map(|end| mention_of_period(end, period, scope)).collect();
@@ -58,7 +58,7 @@ fn mention_of_period(end: &str, period: &Period, scope: &Scope<'_>) -> Option<Co
     })
 }
 
-/// The year or month that a column's whole name is.
+/// The year or month that is a column's whole name.
 fn period_of_name(name: &str) -> Option<String> {
     let (found, rest) = stretches(name);
     let [only] = found.as_slice() else { return None };
@@ -131,7 +131,7 @@ fn matches_of(word: &Word, cues: &Cues, scope: &Scope<'_>, links: &Links) -> Vec
     found
 }
 
-/// Whether a character counts what stands behind or before it: `哪款`, `几种`. Then it is no part of a name.
+/// Whether a character is a classifier, as in `哪款` or `几种`. Then it is no part of a name.
 fn is_classifier(word: &Word, cues: &Cues) -> bool {
     const CLASSIFIERS: &str = "款种位家个只件项条批份次名台座辆";
     const BEFORE: &str = "哪几一这那";
@@ -154,7 +154,7 @@ fn is_same(word: &Word, named: &ColumnWord) -> bool {
     word.stem == named.stem || shares_meaning() || is_abbreviation()
 }
 
-/// For each word of a question: the words of columns that it matches.
+/// For each word of a question: the column words that it matches.
 struct Matches<'a> {
     scope: &'a Scope<'a>,
     words: &'a [Word],
@@ -228,7 +228,7 @@ impl Matches<'_> {
         }
         let mut columns: Vec<ColumnPlace> = matched
             .into_keys()
-            // Among names that the question has in part only, none is better.
+            // If the question has only a part of each name, no name is better than another.
             .filter(|place| n_matched < n_words || self.scope.n_words(*place) == n_words)
             .collect();
         columns.sort_unstable();
@@ -238,7 +238,7 @@ impl Matches<'_> {
     }
 }
 
-/// Merges mentions that stand apart and narrow each other: `scheduled` and `departure` for `sched_dep_time`.
+/// Merges separate mentions that narrow each other: `scheduled` and `departure` for `sched_dep_time`.
 fn merge_narrowing_mentions(mentions: &mut Vec<ColumnMention>) {
     let mut merged: Vec<ColumnMention> = Vec::new();
     let mut rest: VecDeque<ColumnMention> = std::mem::take(mentions).into();

@@ -16,7 +16,7 @@ const MOST_HAN: usize = 12;
 /// The longest part of a value that is looked up, in words.
 const MOST_PARTS: usize = 5;
 
-/// Shorter words name no value that they are a part of.
+/// Shorter words name no value as a part of it.
 const LEAST_PART: usize = 3;
 
 /// Links the longest spans that are whole values, from left to right.
@@ -47,7 +47,7 @@ pub(super) fn link_values(cues: &Cues, scope: &Scope<'_>, links: &mut Links, cla
     }
 }
 
-/// A small word is a value only where it is written as a code: `US`.
+/// A small word is a value only if it is written as a code: `US`.
 fn is_small_word(pieces: &[Piece]) -> bool {
     let [piece] = pieces else { return false };
     let is_code = piece.raw.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())

@@ -1,4 +1,5 @@
-//! Finds the columns that tell tables of one header apart: the period of each, else its file, sheet, section or caption.
+//! Finds the columns that distinguish tables with the same header: the period of each, or else its file, sheet, section
+//! or caption.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ const LONGEST: usize = 120;
 /// The endings of workbooks, whose sections are sheets.
 const WORKBOOKS: [&str; 8] = ["xlsx", "xlsm", "xlsb", "xls", "ods", "fods", "xltx", "numbers"];
 
-/// Where a table of a document stands.
+/// The place of a table in a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub file: String,
@@ -22,7 +23,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn of(place: RowPlace<'_>) -> Self {
-        // Headings that no other text follows are above the table, too.
+        // The text above the table may repeat its headings; they are no caption.
         let is_heading = |line: &&str| {
             let line = line.trim().trim_matches(['#', '=', '-', '*', ' ']);
             line.is_empty() || place.headings.iter().any(|heading| heading == line)
@@ -38,16 +39,16 @@ impl Place {
         }
     }
 
-    /// What names the table, the nearest first.
+    /// The names around the table, the nearest first.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let headings = self.headings.iter().rev().map(String::as_str);
         std::iter::once(self.caption.as_str()).chain(headings).chain([stem(&self.file)])
     }
 
-    /// The period that names the table: of its caption, else of the headings and the file around it.
+    /// The period of the table: from its caption, or else from the headings and the file around it.
     pub(crate) fn period(&self) -> Option<Period> {
         let names = self.names().map(said_of);
-        // Of folders, names such as `archive of 2019` say too little.
+        // Names of folders such as `archive of 2019` are too vague.
         let folder = |name| period_named(name).map_or(Said::Nothing, Said::One);
         let folders = self.file.rsplit('/').skip(1).map(folder);
         let mut held: Option<Period> = None;
@@ -56,7 +57,7 @@ impl Place {
                 (Said::Nothing, _) => {}
                 (Said::Several, _) => return None,
                 (Said::One(period), None) => held = Some(period),
-                // The year around a quarter.
+                // The surrounding name gives the year of a quarter.
                 (Said::One(around), Some(part)) => held = Some(part.in_year(around.year)),
             }
             if held.is_some_and(|period| period.year.is_some()) {
@@ -78,18 +79,18 @@ fn stem(file: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// A column that tells places apart.
+/// A column that distinguishes places.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Label {
     pub column: DataColumn,
-    /// By place, in their order.
+    /// The values by place, in the order of the places.
     pub values: Vec<DataValue>,
 }
 
-/// The columns that tell these places apart, as few as do.
+/// The columns that distinguish these places, as few as possible.
 ///
-/// `periods` are those that name the places. `is_dated` says that rows hold these periods already; `has_year`, that they
-/// have a column of years, which may be others.
+/// `periods` are the periods of the places. `is_dated` means that rows already hold these periods. `has_year` means
+/// that rows have a column of years, which may be different ones.
 pub(crate) fn labels(
     places: &[Place],
     periods: &[Option<Period>],
@@ -98,7 +99,7 @@ pub(crate) fn labels(
     is_chinese: bool,
 ) -> Vec<Label> {
     let mut labels: Vec<Label> = Vec::new();
-    // What tells places apart so far: their numbers, by place.
+    // The values that distinguish places so far, as numbers, by place.
     let mut known: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
     if is_dated {
         add(&mut known, &numbered(periods));
@@ -115,7 +116,7 @@ pub(crate) fn labels(
     };
     for (name, values) in [("file", files), (section, sections), ("caption", captions)] {
         let numbers = numbered(&values);
-        // A column that splits no places that are alike so far tells nothing.
+        // A column that splits no group of equal places adds nothing.
         let further: BTreeSet<(&Vec<usize>, usize)> =
             known.iter().zip(numbers.iter().copied()).collect();
         let so_far: BTreeSet<&Vec<usize>> = known.iter().collect();
@@ -147,7 +148,7 @@ fn numbered<T: Ord>(values: &[T]) -> Vec<usize> {
     values.iter().map(|value| different.partition_point(|held| *held < value)).collect()
 }
 
-/// A column of the periods that name all places, where these are of one length and differ.
+/// A column of the places' periods, if each place has one, all have one length, and they differ.
 fn of_periods(periods: &[Option<Period>], is_chinese: bool) -> Option<Label> {
     let periods: Vec<Period> = periods.iter().copied().collect::<Option<_>>()?;
     let grain = periods.first()?.grain;
@@ -181,7 +182,7 @@ fn text(text: String) -> DataValue {
     DataValue::Text(text)
 }
 
-/// The headings of each place that not all of them have in common.
+/// Each place's headings after those that all places share.
 fn sections(places: &[Place]) -> Vec<String> {
     let Some(first) = places.first() else { return Vec::new() };
     let shared = places.iter().fold(first.headings.len(), |shared, place| {
@@ -208,18 +209,18 @@ mod tests {
         };
         let places: Vec<Place> = places.iter().map(place).collect();
         let periods: Vec<Option<Period>> = places.iter().map(Place::period).collect();
-        let mut told = String::new();
+        let mut shown = String::new();
         for label in labels(&places, &periods, false, false, false) {
             let values: Vec<String> = label.values.iter().map(ToString::to_string).collect();
             let _ = write!(
-                told,
+                shown,
                 "{} {}: {}; ",
                 label.column.name,
                 label.column.kind.as_str(),
                 values.join(", ")
             );
         }
-        told
+        shown
     }
 
     #[test]
@@ -268,7 +269,7 @@ mod tests {
             shown(&["a.xlsx > North", "a.xlsx > South", "b.xlsx > North"]),
             "file category: a.xlsx, a.xlsx, b.xlsx; sheet category: North, South, North; "
         );
-        // One year for all tells nothing apart.
+        // One year for all places distinguishes nothing.
         assert_eq!(shown(&["a_2024.csv", "b_2024.csv"]), "file category: a_2024.csv, b_2024.csv; ");
     }
 

@@ -1,9 +1,9 @@
-//! Finds the columns of a header that are named by periods, and those that total them.
+//! Finds the columns of a header that are named after periods, and their totals.
 
 use super::periods::{Grain, Period, are_seasons, period_named};
 use crate::typing::{header_says, names_total, narrowed};
 
-/// Fewer columns of periods stay columns.
+/// Fewer columns of periods stay as they are.
 const FEWEST: usize = 3;
 
 /// Which columns of a header are periods of one length.
@@ -12,15 +12,15 @@ pub(crate) struct PeriodColumns {
     pub grain: Grain,
     /// In the order of the header.
     pub periods: Vec<PeriodColumn>,
-    /// Columns of totals, averages and longer periods over these.
+    /// Columns of totals, averages and longer periods over these periods.
     pub totals: Vec<usize>,
-    /// All others.
+    /// All other columns.
     pub others: Vec<usize>,
     /// The unit that all names of periods have in brackets.
     pub unit: Option<String>,
 }
 
-/// A column that is named by a period.
+/// A column that is named after a period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeriodColumn {
     pub column: usize,
@@ -30,9 +30,8 @@ pub(crate) struct PeriodColumn {
 }
 
 impl PeriodColumns {
-    /// The columns of periods; `None` where the header has fewer than three, or where it is not clear that each row has one
-    /// value for each period: a period that is named twice, or periods of several lengths of which the longer ones are no
-    /// totals of the shorter ones.
+    /// The columns of periods. `None` if the header has fewer than three, or if a row may not have one value for each
+    /// period. That is the case if a period occurs twice, or if longer periods are no totals of shorter ones.
     pub(crate) fn of(header: &[String]) -> Option<Self> {
         let mut named: Vec<(PeriodColumn, Option<String>)> = Vec::new();
         let (mut totals, mut others) = (Vec::new(), Vec::new());
@@ -88,7 +87,7 @@ impl PeriodColumns {
         self.periods.iter().all(|it| it.period.year.is_some())
     }
 
-    /// Whether periods without a year follow each other within one: April to March are of two.
+    /// Whether periods without a year follow each other within one year: April to March span two.
     pub(crate) fn are_within_a_year(&self) -> bool {
         self.periods.is_sorted_by_key(|it| it.period.number)
     }
@@ -99,7 +98,7 @@ impl PeriodColumns {
     }
 }
 
-/// Whether a period is named twice, or some names say their years and some do not.
+/// Whether a period occurs twice, or only some of the names have a year.
 fn are_alike(periods: &[PeriodColumn]) -> bool {
     let mut held: Vec<Period> = periods.iter().map(|it| it.period).collect();
     held.sort_unstable();

@@ -1,4 +1,4 @@
-//! Finds what a table measures in its title: `Electricity use by plant, kWh` measures electricity use in kWh.
+//! Finds the measured quantity in a table's title: `Electricity use by plant, kWh` measures electricity use in kWh.
 
 use pikerag_language::{is_chinese, pattern};
 
@@ -9,10 +9,10 @@ use crate::typing::{header_says, narrowed};
 const LONGEST: usize = 40;
 const MOST_WORDS: usize = 6;
 
-/// What a title says of the numbers below it.
+/// A title's information about the numbers below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// What they measure; empty where nothing usable is said.
+    /// The measured quantity; empty if the title gives nothing usable.
     pub name: String,
     pub unit: Option<String>,
 }
@@ -35,7 +35,7 @@ pattern!(
     r"(?:[\s的]*(?:\b(?:report|table|overview|summary|statistics|figures|data|sheet\d*|tabelle\d*|page \d+|book\d*|untitled|in|for|of)\b|统计表|汇总表|明细表|一览表|情况表|报表|[日周月季年]报表?|统计|汇总|明细|一览|情况|工作表\d*|数据|表|\d+))+$"
 );
 
-/// What one title measures. `keys` are the names of the columns that the numbers stand beside.
+/// The measured quantity of one title. `keys` are the names of the columns beside the numbers.
 pub(crate) fn measured(title: &str, keys: &[String]) -> Measured {
     let mut found = Measured::default();
     for line in title.lines() {
@@ -75,7 +75,7 @@ fn of_line(line: &str, keys: &[String]) -> Measured {
     let name = HEAD.replace(name.trim(), "").into_owned();
     let name = REST.replace(&name, "").into_owned();
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && c != '%').to_owned();
-    // A name of one letter is that of a file.
+    // A name of one letter is the name of a file.
     let fewest = if name.chars().any(is_chinese) { 2 } else { 3 };
     let is_usable = fewest <= name.chars().filter(|c| c.is_alphabetic()).count()
         && name.chars().count() <= LONGEST
@@ -88,7 +88,7 @@ fn is_unit(text: &str) -> bool {
     header_says(&format!("x ({text})")).unit.is_some()
 }
 
-/// Without `各工厂` where a column is called 工厂.
+/// The name without `各工厂`, if a column is called 工厂.
 fn without_keys(name: &str, keys: &[String]) -> String {
     let Some(rest) = name.trim_start().strip_prefix('各') else { return name.to_owned() };
     for key in keys.iter().filter(|key| !key.is_empty() && key.chars().all(is_chinese)) {

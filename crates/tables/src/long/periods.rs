@@ -1,10 +1,10 @@
-//! Reads the month, quarter or year that names a column, a sheet, a section or a file.
+//! Reads the month, quarter or year in the name of a column, a sheet, a section or a file.
 
 use pikerag_language::{chinese_number, month_named, pattern};
 
 use crate::typing::narrowed;
 
-/// Years that digits alone name; other numbers are too often something else.
+/// Years that may be written as digits alone; other numbers are too often something else.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 /// Years that a word marks: `1850年`.
 const MARKED_YEARS: std::ops::RangeInclusive<i16> = 1000..=2100;
@@ -20,7 +20,7 @@ pub(crate) enum Grain {
 }
 
 impl Grain {
-    /// What people call it.
+    /// The usual name of this length.
     pub(crate) fn name(self, is_chinese: bool) -> &'static str {
         match (self, is_chinese) {
             (Self::Month, false) => "month",
@@ -37,7 +37,7 @@ impl Grain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Period {
     pub grain: Grain,
-    /// Its year, where the name says it.
+    /// The year, if the name has one.
     pub year: Option<i16>,
     /// The month from 1 to 12, or the quarter from 1 to 4; 0 for a year.
     pub number: u8,
@@ -63,7 +63,7 @@ impl Period {
         })
     }
 
-    /// What people call it: its date, or its name without a year.
+    /// The usual name: the date, or the name without a year.
     pub(crate) fn shown(self, is_chinese: bool) -> String {
         const MONTHS: [&str; 12] = [
             "January",
@@ -104,7 +104,7 @@ impl Period {
     }
 }
 
-/// What a text says of periods.
+/// The periods in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Nothing,
@@ -170,7 +170,7 @@ fn with_long_year(name: &str) -> Option<Period> {
         let is_digits = rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit());
         let numbered = || match between {
             "-" | "/" | "." | "_" | "" if is_digits => month_of(rest),
-            // 2024/1 is a month, 2024-1 may be anything.
+            // 2024/1 is a month, but 2024-1 may be anything.
             "/" => month_of(rest).filter(|_| rest.len() <= 2),
             _ => None,
         };
@@ -270,7 +270,7 @@ pattern!(IN_DIGITS, r"(?:19|20)\d\d[\-_./](?:\d\d)|(?:19|20)\d{4}");
 /// `2023/24`, `2023-2024`
 const SEASON_SIGNS: [char; 4] = ['/', '-', '–', '—'];
 
-/// What a title, the name of a sheet or of a file says of periods: `Sales 2024`, `2024年3月`, `orders_2024_03`.
+/// The periods in a title, or in the name of a sheet or file: `Sales 2024`, `2024年3月`, `orders_2024_03`.
 pub(crate) fn said_of(text: &str) -> Said {
     if let Some(period) = period_named(text) {
         return Said::One(period);
@@ -312,7 +312,7 @@ pub(crate) fn said_of(text: &str) -> Said {
     said
 }
 
-/// Whether two digits behind a year name the next one: `2023/24`. `2011-12` is a month.
+/// Whether two digits after a year mean the next year: `2023/24`. `2011-12` is a month.
 fn is_season(year: &str, behind: &str) -> bool {
     let Some(rest) = behind.strip_prefix(SEASON_SIGNS) else { return false };
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -322,7 +322,7 @@ fn is_season(year: &str, behind: &str) -> bool {
         && year.parse().is_ok_and(|year| digits.parse() == Ok(next(year)))
 }
 
-/// Whether names such as `2009/10` count seasons of two years, and no months.
+/// Whether names such as `2009/10` mean seasons of two years, not months.
 pub(crate) fn are_seasons<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     let mut names = names.into_iter().peekable();
     let is_one = |name: &str| {

@@ -1,4 +1,4 @@
-//! Reads the rows of documents as rows of a typed table: first what the columns are, then the values.
+//! Reads the rows of documents as rows of a typed table: first the columns, then the values.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,16 +17,16 @@ pub struct TypedRows {
     guesses: Vec<ColumnGuess>,
     typed: Vec<TypedColumn>,
     kinds: Vec<ColumnKind>,
-    /// Where rows stand, in the order in which they were seen.
+    /// The places of rows, in the order of reading.
     places: Vec<Place>,
     numbers: BTreeMap<Place, usize>,
     /// The place of the rows that follow.
     at: usize,
-    /// The same rows with one for each period, while they are seen.
+    /// The same rows with one row for each period, during the first pass.
     unfolded: Option<Unfolded>,
-    /// How such rows are read, where the table is a long one.
+    /// The rule for reading such rows, if the table is a long one.
     long: Option<Long>,
-    /// Columns that tell places apart.
+    /// Columns that distinguish places.
     labels: Vec<Label>,
 }
 

@@ -1,4 +1,4 @@
-//! Unfolds the rows of a wide table: one row for each period of which a row has a value.
+//! Unfolds the rows of a wide table: one row for each period with a value.
 
 use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue};
 use pikerag_language::is_chinese;
@@ -9,11 +9,11 @@ use super::measured::{Measured, measured};
 use super::periods::{Grain, Period};
 use crate::typing::{ColumnGuess, TypedColumn, header_says, is_missing};
 
-/// What is seen of the rows of a table, as if it had a row for each period.
+/// Guesses the columns of a table as if it had a row for each period.
 pub(super) struct Unfolded {
     header: Vec<String>,
     columns: PeriodColumns,
-    /// Of the columns that are no periods and no totals.
+    /// The columns that are no periods and no totals.
     others: Vec<ColumnGuess>,
     value: ColumnGuess,
 }
@@ -42,9 +42,10 @@ impl Unfolded {
         }
     }
 
-    /// How the rows are read; `None` where the table stays wide: beside the periods stand as many columns of other numbers.
+    /// The rule for reading the rows. `None` if the table stays wide, because it has as many columns of other numbers
+    /// as of periods.
     ///
-    /// `kinds` are those of the columns as they are, `periods` those that name the places of rows.
+    /// `kinds` are the kinds of the original columns; `periods` are the periods of the rows' places.
     pub(super) fn settle(
         self,
         kinds: &[ColumnKind],
@@ -66,7 +67,7 @@ impl Unfolded {
             }
         }
         let is_key = |typed: &(usize, TypedColumn)| !typed.1.column.kind.is_time();
-        // Numbers alone that stand before the periods tell the rows apart: 1, 2, 3 for plants.
+        // A column of numbers before the periods identifies the rows: 1, 2, 3 for plants.
         if !keys.iter().any(is_key)
             && let Some((column, typed)) =
                 first_measure.filter(|(column, _)| columns.is_before(*column))
@@ -103,15 +104,15 @@ impl Unfolded {
     }
 }
 
-/// Where the years of periods are known from.
+/// The source of the periods' years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Years {
     Unknown,
     /// The names of their columns.
     Names,
-    /// A column beside them.
+    /// A column next to the periods.
     Column,
-    /// What names the table.
+    /// The names of the table's place.
     Places,
 }
 
@@ -126,7 +127,7 @@ fn years(columns: &PeriodColumns, year_column: Option<usize>, periods: &[Option<
     }
 }
 
-/// What all places say is measured: the nearest kind of name that says something usable, and the same everywhere.
+/// The measured quantity that all places share, from the nearest kind of name that gives one.
 fn names_of_places(places: &[Place], keys: &[String]) -> Measured {
     let said: Vec<Vec<Measured>> = places
         .iter()
@@ -134,7 +135,7 @@ fn names_of_places(places: &[Place], keys: &[String]) -> Measured {
         .collect();
     let depth = said.iter().map(Vec::len).min().unwrap_or(0);
     let mut found = Measured::default();
-    // Captions, then the headings from within, then the file: the last one of each place.
+    // Each place's names are read from the inside: captions, then inner to outer headings, then the file.
     for level in 0..depth {
         let of = |said: &Vec<Measured>| match level + 1 == depth {
             true => said.last().cloned(),
@@ -167,7 +168,7 @@ fn value_header(says: Measured, unit: Option<String>, is_chinese: bool) -> Strin
     }
 }
 
-/// How the rows of a wide table are read as rows of a long one.
+/// The rule for reading the rows of a wide table as rows of a long one.
 pub(super) struct Long {
     columns: PeriodColumns,
     /// Columns that are no numbers, with their places in the header.
@@ -176,28 +177,28 @@ pub(super) struct Long {
     value: TypedColumn,
     years: Years,
     year_column: Option<usize>,
-    /// The year that names each place.
+    /// The year in the name of each place.
     place_years: Vec<Option<i16>>,
 }
 
 impl Long {
-    /// The columns that tell rows apart, the period, and the value.
+    /// The key columns, the period and the value.
     pub(super) fn columns(&self) -> Vec<DataColumn> {
         let keys = self.keys.iter().map(|(_, typed)| typed.column.clone());
         keys.chain([self.period.clone(), self.value.column.clone()]).collect()
     }
 
-    /// Whether the periods of rows hold the years that name their places.
+    /// Whether the rows' periods include the years of their places.
     pub(super) fn has_years_of_places(&self) -> bool {
         self.years == Years::Places
     }
 
-    /// Whether rows have years besides those that name their places.
+    /// Whether rows have years other than those of their places.
     pub(super) fn has_own_years(&self) -> bool {
         matches!(self.years, Years::Names | Years::Column)
     }
 
-    /// Hands on the values of a row for each period that it has a value of; how many totals over the periods it has.
+    /// Passes on a row's value for each period with a value; returns the number of its totals over the periods.
     pub(super) fn read(
         &self,
         row: &[String],

@@ -1,6 +1,6 @@
 //! Reads questions over tables as companies keep them: staff, invoices, orders, projects.
 
-use super::{table, told};
+use super::{one_line, table};
 use crate::{Catalog, readings};
 
 const STAFF: &str = "\
@@ -83,7 +83,7 @@ fn company() -> Catalog {
 fn shown(question: &str) -> String {
     let catalog = company();
     let best = readings(question, &catalog).into_iter().next();
-    best.map_or_else(|| "-".to_owned(), |reading| told(&reading, &catalog))
+    best.map_or_else(|| "-".to_owned(), |reading| one_line(&reading, &catalog))
 }
 
 fn check(cases: &[(&str, &str)]) {

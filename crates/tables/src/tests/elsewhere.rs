@@ -62,9 +62,9 @@ fn shown(question: &str) -> String {
     ];
     let best = readings(question, &Catalog { tables }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
-    let mut told = if reading.is_certain() { String::new() } else { "unsure ".to_owned() };
+    let mut line = if reading.is_certain() { String::new() } else { "unsure ".to_owned() };
     for plan in reading.reckoning.plans() {
-        told.push_str(&plan.table);
+        line.push_str(&plan.table);
         for filter in &plan.filters {
             let test = match &filter.test {
                 TableTest::Is(values) => {
@@ -73,20 +73,20 @@ fn shown(question: &str) -> String {
                 TableTest::Between { from: Some(from), to: None, .. } => format!("> {from}"),
                 other => format!("{other:?}"),
             };
-            let _ = write!(told, " [{} {test}]", filter.column.column);
+            let _ = write!(line, " [{} {test}]", filter.column.column);
         }
         for group in &plan.group {
-            let _ = write!(told, " by {}", group.column.column);
+            let _ = write!(line, " by {}", group.column.column);
         }
         for measure in &plan.measures {
             let column = measure.column.as_ref().map_or("rows", |column| &column.column);
-            let _ = write!(told, " {:?}({column})", measure.function);
+            let _ = write!(line, " {:?}({column})", measure.function);
         }
         for column in &plan.show {
-            let _ = write!(told, " {}", column.column);
+            let _ = write!(line, " {}", column.column);
         }
     }
-    told
+    line
 }
 
 #[test]
