@@ -1,5 +1,6 @@
-//! What is lost and paid for twice if indexing is killed, or the disk is full, at any system call? Every
-//! call that changes a file of a small base, one after the other (or every n-th: `-- n`), on all cores.
+//! Counts lost data and repeated payments after a kill or a full disk at each system call of
+//! indexing. It interrupts every call that changes a file of a small base, one after the other (or
+//! every n-th: `-- n`), on all cores.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
@@ -12,7 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use pikerag_test_support::{Sweep, Tally, Trouble};
 
-/// From which base a sweep begins.
+/// Prepares the base from which a sweep begins.
 type Begin = fn(&Path) -> Option<Sweep>;
 
 fn main() -> Result<()> {
@@ -25,7 +26,7 @@ fn main() -> Result<()> {
     let mut faults = 0;
     let kinds: [(&str, Begin); 2] = [("first", Sweep::fresh), ("again", Sweep::update)];
     for (what, sweep) in kinds {
-        // A base and a server each.
+        // Each sweep has its own base and server.
         let sweeps: Option<Vec<Sweep>> = (0..cores).map(|_| sweep(program)).collect();
         let sweeps = sweeps.context("trouble cannot be made on this machine")?;
         for trouble in [Trouble::Kill, Trouble::Tear, Trouble::Full] {
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Meets trouble at each of these points, as many at once as there are sweeps.
+/// Interrupts the program at each of these points, with one thread for each sweep.
 fn each(sweeps: &[Sweep], trouble: Trouble, points: &[u64]) -> Tally {
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     thread::scope(|scope| {

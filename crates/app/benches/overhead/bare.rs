@@ -1,5 +1,5 @@
-//! How long do these requests take a client that does nothing else? It sends recorded bodies and
-//! reads the replies without looking at them.
+//! Measures the time of recorded requests by a client that does nothing else. It sends recorded
+//! bodies and reads the replies without parsing them.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use crate::process::{Used, processor_seconds};
 use crate::proxy::Call;
 
-/// All chat calls, then all embedding calls, as indexing does.
+/// Sends all chat calls, then all embedding calls, as indexing does.
 pub(crate) fn index(port: u16, calls: &[Call], chats: usize, embeddings: usize) -> Result<Used> {
     timed(port, async |wire| {
         let (chat, embed): (Vec<&Call>, Vec<&Call>) = calls.iter().partition(|call| call.is_chat());
@@ -23,7 +23,7 @@ pub(crate) fn index(port: u16, calls: &[Call], chats: usize, embeddings: usize) 
     })
 }
 
-/// So many questions at a time, each call of a question after the one before it.
+/// Sends `at_once` questions at a time; the calls of one question follow each other.
 pub(crate) fn ask(port: u16, questions: &[Vec<Call>], at_once: usize) -> Result<Used> {
     timed(port, async |wire| {
         let answers = stream::iter(questions).map(|calls| async move {
@@ -38,7 +38,7 @@ pub(crate) fn ask(port: u16, questions: &[Vec<Call>], at_once: usize) -> Result<
 
 fn timed(port: u16, work: impl AsyncFnOnce(&Wire) -> Result<()>) -> Result<Used> {
     let (began, cpu) = (Instant::now(), processor_seconds("self")?);
-    // As pikerag sets its own up.
+    // pikerag sets up its own runtime in the same way.
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let client = Client::builder()
         .no_proxy()

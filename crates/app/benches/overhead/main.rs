@@ -1,5 +1,5 @@
-//! What does pikerag add to the time its model calls take? The same requests by the program and by
-//! a bare client, against a stub that answers after 20 ms. (Figures: `docs/benchmarks.md`.)
+//! Measures the time that pikerag adds to its model calls. The program and a bare client send the
+//! same requests to a stub that answers after 20 ms. (Figures: `docs/benchmarks.md`.)
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -18,7 +18,7 @@ use pikerag_test_support::{Faults, Server, World, oracle};
 use crate::process::{Used, load, run};
 use crate::proxy::{Call, Proxy};
 
-/// Each measures all four: what is compared ran within seconds of each other.
+/// Each round measures all four, so compared figures are only seconds apart.
 const ROUNDS: usize = 7;
 /// Chat calls in flight while indexing.
 const IN_FLIGHT: usize = 32;
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Where things lie.
+/// The folder of the benchmark's files.
 struct Place {
     folder: PathBuf,
 }
@@ -63,11 +63,11 @@ struct Place {
 /// The requests that pikerag sends.
 struct Work {
     indexing: Vec<Call>,
-    /// By question: what is asked one after the other.
+    /// The calls of each question, in order.
     questions: Vec<Vec<Call>>,
 }
 
-/// Runs everything once through the proxy. Leaves behind the indexed base that rounds copy.
+/// Runs everything once through the proxy. Leaves the indexed base, which the rounds copy.
 fn record(place: &Place, stub: &Server) -> Result<Work> {
     let proxy = Proxy::start(stub.port())?;
     index(place, proxy.port, &place.folder.join("indexed"))?;
@@ -100,7 +100,8 @@ fn round(place: &Place, stub: &Server, work: &Work, number: usize) -> Result<Rou
     let index_bare = || bare::index(stub.port(), &work.indexing, IN_FLIGHT, EMBEDS_IN_FLIGHT);
     let ask_ours = || ask(place, stub.port(), &name, CONCURRENCY);
     let ask_bare = || bare::ask(stub.port(), &work.questions, CONCURRENCY);
-    // Who goes first changes, so that neither always finds the machine as the other left it.
+    // The order alternates, so that neither client always runs on the machine state that the other
+    // left.
     Ok(if number.is_multiple_of(2) {
         let (index, bare_index) = (index_ours()?, index_bare()?);
         Round { index, bare_index, ask: ask_ours()?, bare_ask: ask_bare()? }
@@ -125,7 +126,7 @@ fn index(place: &Place, port: u16, base: &Path) -> Result<Used> {
     run(&arguments, port, &place.folder)
 }
 
-/// Asks all questions of a copy of the indexed base, whose ledger knows none of them.
+/// Asks all questions of a copy of the indexed base, whose ledger contains none of them.
 fn ask(place: &Place, port: u16, name: &str, concurrency: usize) -> Result<Used> {
     let base = place.folder.join(format!("{name}-asked"));
     copy(&place.folder.join("indexed"), &base)?;

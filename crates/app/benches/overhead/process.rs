@@ -1,4 +1,4 @@
-//! What does one run of pikerag use up? Wall time, and what Linux says of the process.
+//! Measures the wall time, processor time and memory of one pikerag run on Linux.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// What a run took.
+/// The resources of one run.
 pub(crate) struct Used {
     /// Seconds from start to end.
     pub(crate) wall: f64,
     /// Seconds of processor time, with those of its children.
     pub(crate) cpu: f64,
-    /// The most memory that was resident.
+    /// The peak resident memory, in MiB.
     pub(crate) peak_mib: f64,
 }
 
-/// Linux counts processor time in hundredths of a second, wherever it tells user programs.
+/// Linux counts processor time for user programs in hundredths of a second.
 const TICKS: f64 = 100.0;
 
-/// Runs pikerag against the endpoint on `port`, with nothing but that in its environment: no weights
-/// and no settings of this machine.
+/// Runs pikerag against the endpoint on `port`. Its environment holds nothing else: no model
+/// weights and no settings of this machine.
 pub(crate) fn run(arguments: &[&OsStr], port: u16, folder: &Path) -> Result<Used> {
     let home = folder.join("home");
     fs::create_dir_all(&home)?;
@@ -46,8 +46,8 @@ pub(crate) fn run(arguments: &[&OsStr], port: u16, folder: &Path) -> Result<Used
     used.with_context(|| fs::read_to_string(folder.join("stderr")).unwrap_or_default())
 }
 
-/// Watches a child to its end. A process that has ended keeps its times until it is waited for, but
-/// not its memory: that is what was seen last.
+/// Watches a child process until it ends. An ended process keeps its times until the parent waits
+/// for it, but not its memory, so the last seen memory counts.
 fn watch(mut child: Child, began: Instant) -> Result<Used> {
     let (process, mut peak_mib) = (child.id().to_string(), 0.0);
     while !has_ended(&process)? {
@@ -73,7 +73,7 @@ pub(crate) fn processor_seconds(process: &str) -> Result<f64> {
     Ok(times.sum::<f64>() / TICKS)
 }
 
-/// The fields of `/proc/PROCESS/stat` behind the name, which may hold anything.
+/// The fields of `/proc/PROCESS/stat` after the name, which may contain any character.
 fn fields(process: &str) -> Result<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
     let (_, fields) = text.rsplit_once(')').context("a name in parentheses")?;
@@ -86,7 +86,7 @@ fn peak_memory(process: &str) -> Option<f64> {
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
 }
 
-/// Processes that wanted to run, over the last minute.
+/// The load average of the last minute.
 pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()

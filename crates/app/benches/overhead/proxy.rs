@@ -1,4 +1,4 @@
-//! Which requests does pikerag send? A forwarding proxy writes them down in the order they arrive.
+//! Forwards pikerag's requests and records them in the order of arrival.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -38,14 +38,14 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let calls = Arc::clone(&calls);
-                // A connection that breaks is the program's to report.
+                // The program reports a broken connection.
                 thread::spawn(move || forward(client, upstream, &calls).ok());
             }
         });
         Ok(Self { port, calls: kept })
     }
 
-    /// The calls since they were last taken.
+    /// Takes the calls since the last time.
     pub(crate) fn take(&self) -> Vec<Call> {
         std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -68,7 +68,7 @@ fn forward(mut client: TcpStream, upstream: u16, calls: &Mutex<Vec<Call>>) -> io
     Ok(())
 }
 
-/// A message of HTTP/1.1 whose length is announced, as head and body; `None` at the end.
+/// Reads an HTTP/1.1 message with a declared length, as head and body; `None` at the end.
 fn message(from: &mut impl BufRead) -> io::Result<Option<(String, Vec<u8>)>> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
