@@ -337,7 +337,7 @@ A-3|Brandt|2024-02-05|2024-03-20|90";
     let catalog = Catalog { tables: vec![table("orders", "orders", orders)] };
     let found = |question: &str| {
         let best = readings(question, &catalog).into_iter().next();
-        format!("{question}\n  {}", best.map_or("-".to_owned(), |best| told(&best, &catalog)))
+        format!("{question}\n  {}", best.map_or("-".to_owned(), |best| one_line(&best, &catalog)))
     };
     let all: Vec<String> = [
         "How many days on average from order to delivery?",

@@ -66,7 +66,9 @@ impl Composer<'_> {
                 let (direction, measure) = (extreme.direction, self.days(pair, function));
                 let limit = self.cues.limit.unwrap_or(1);
                 self.mark_only(extreme.span.clone());
-                let thing = self.take_asked_column()?;
+                // The order of `which order` is no date of an order.
+                let asked = self.take_asked_column().filter(|place| !self.is_date(*place));
+                let thing = asked.or_else(|| self.scope.name_column())?;
                 let plan = TablePlan { measures: vec![measure], ..self.plan() };
                 let plan = Self::ranked(self.grouped(plan, thing), direction, limit);
                 return Some((Reckoning::One(plan), Form::Things));
@@ -114,11 +116,13 @@ impl Composer<'_> {
         let mut named: Vec<(Range<usize>, ColumnPlace)> =
             self.named_columns(&is_there, &is_day).collect();
         named.sort_by_key(|(words, _)| words.start);
-        named.dedup_by_key(|(_, place)| *place);
-        let [(one, first), (other, second)] = named.as_slice() else { return None };
-        let (one, other, first, second) = (one.clone(), other.clone(), *first, *second);
+        let (one, first) = named.first().cloned()?;
+        let (other, second) = named.iter().find(|(_, place)| *place != first).cloned()?;
+        if named.iter().any(|(_, place)| ![first, second].contains(place)) {
+            return None;
+        }
         let between = self.cues.text_of(one.end..other.start);
-        if first == second || first.table != second.table || !JOIN.is_match(between) {
+        if first.table != second.table || !JOIN.is_match(between) {
             return None;
         }
         // `Between delivery and order`: the earlier date comes first, whatever the order of the words.
