@@ -195,7 +195,7 @@ fn written_by(answer: &Answer, language: Language) -> String {
             "no language model wrote this: it quotes its evidence",
             "未使用语言模型：回答摘自其证据原文",
         ),
-        WrittenBy::Reckoning => Words::new(
+        WrittenBy::Computation => Words::new(
             "no language model wrote this: it was computed from records",
             "未使用语言模型：由记录算出",
         ),

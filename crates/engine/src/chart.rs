@@ -127,7 +127,7 @@ fn series(title: &str, known: &[(String, Option<f64>)], forecast: &Forecast) -> 
 mod tests {
     use pikerag_knowledge::TaskClass;
     use pikerag_knowledge::tables::RecordQuery;
-    use pikerag_knowledge::worked::{Coverage, Figure, ForecastModel, Foretold, Known};
+    use pikerag_knowledge::worked::{Coverage, Figure, ForecastModel, ForecastPoint, Known};
 
     use super::*;
 
@@ -140,7 +140,12 @@ mod tests {
         };
         let forecast = Forecast {
             model: ForecastModel::Mean,
-            points: vec![Foretold { period: "2013".to_owned(), value: 5.0, low: 2.0, high: 8.0 }],
+            points: vec![ForecastPoint {
+                period: "2013".to_owned(),
+                value: 5.0,
+                low: 2.0,
+                high: 8.0,
+            }],
             level: 0.8,
             tried: Vec::new(),
             within: (0, 0),

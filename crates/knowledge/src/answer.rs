@@ -128,7 +128,8 @@ pub enum WrittenBy {
     /// No language model: the answer quotes its evidence.
     Quotation,
     /// No language model: a program computed the answer from records.
-    Reckoning,
+    #[serde(rename = "reckoning")]
+    Computation,
     /// A person, who verified it; the documents contain nothing new since then.
     Person {
         /// The person's name.

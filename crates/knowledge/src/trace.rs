@@ -351,7 +351,8 @@ pub enum Event {
         unused: Vec<String>,
     },
     /// A series was forecast.
-    Foretold {
+    #[serde(rename = "foretold")]
+    SeriesForecast {
         /// The series and its forecast.
         forecast: Forecast,
     },

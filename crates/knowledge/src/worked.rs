@@ -167,7 +167,7 @@ pub struct Forecast {
     /// The model of these figures: the one with the smallest error in the back-test.
     pub model: ForecastModel,
     /// The future periods, in order, up to the requested one.
-    pub points: Vec<Foretold>,
+    pub points: Vec<ForecastPoint>,
     /// The expected share of true values within the interval, above 0 and below 1.
     pub level: f64,
     /// Every model that was tried, the best first.
@@ -206,7 +206,7 @@ pub struct Known {
 
 /// A future period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Foretold {
+pub struct ForecastPoint {
     /// Its name in series: `2020`, `2020-Q1`, `2020-01`.
     pub period: String,
     /// The most likely figure.

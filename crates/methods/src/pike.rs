@@ -360,7 +360,7 @@ fn refusal(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Langu
         text,
         rationale: String::new(),
         refused: true,
-        written_by: WrittenBy::Reckoning,
+        written_by: WrittenBy::Computation,
         citations: Vec::new(),
         context: Context::default(),
         worked: Some(Box::new(Worked { refusal: why, ..Worked::of(class) })),

@@ -167,7 +167,7 @@ pub fn narrate(event: &Event, language: Language) -> Narration {
             format!("查询 {}：{matched} 行符合", tables.join("、")),
         )
         .with(sql.iter().cloned()),
-        Event::Foretold { forecast } => line(
+        Event::SeriesForecast { forecast } => line(
             format!("tests {}", counted(forecast.tried.len(), "model")),
             format!("检验 {} 个模型", forecast.tried.len()),
         )

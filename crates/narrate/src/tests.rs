@@ -356,7 +356,7 @@ fn events() -> Vec<Event> {
         Event::Structured { schema: named(), is_declared: false, coverage: Coverage::default() },
         Event::Tabulated { query: RecordQuery::default(), matched: 2, rows: vec![row.into()] },
         Event::Queried { tables: names(), sql: names(), matched: 2, unused: names() },
-        Event::Foretold { forecast },
+        Event::SeriesForecast { forecast },
         Event::Organized { given: 2, kept: 1, left_out: vec![(LeftOut::NoRoom, 1)] },
         Event::Answered { answer: named() },
         Event::Noted { note: Note::NoTags.into() },

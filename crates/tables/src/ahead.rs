@@ -6,7 +6,7 @@ use pikerag_knowledge::data::{Aggregate, TableGroup, TableMeasure, TablePlan};
 use crate::catalog::Catalog;
 use crate::compose::{When, compose_kinds, compose_series, groups_of_time, when};
 use crate::cues::Cues;
-use crate::reading::{Form, Reading, Reckoning, SeriesReading};
+use crate::reading::{Computation, Form, Reading, SeriesReading};
 use crate::scope::{ColumnPlace, Scope};
 
 /// The readings of a question about the future, over each table with a time column; the best first, ordered as by
@@ -37,7 +37,7 @@ pub fn kinds_ahead(question: &str, catalog: &Catalog) -> Vec<Reading> {
 pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<SeriesReading> {
     let (cues, ahead) = Cues::looking_ahead(question);
     let scope = Scope::of_table(catalog, *reading.tables.first()?)?;
-    let Reckoning::One(plan) = &reading.reckoning else { return None };
+    let Computation::One(plan) = &reading.computation else { return None };
     let keys = plan.group.iter().map(|group| &group.column).chain(&plan.show);
     let places: Vec<ColumnPlace> = keys.filter_map(|column| scope.place(column)).collect();
     let time = places.iter().copied().find(|place| scope.kind(*place).is_time())?;
@@ -71,7 +71,7 @@ pub fn series_of(reading: Reading, question: &str, catalog: &Catalog) -> Option<
         limit: None,
         ..plan.clone()
     };
-    let reading = Reading { reckoning: Reckoning::One(plan), form: Form::Groups, ..reading };
+    let reading = Reading { computation: Computation::One(plan), form: Form::Groups, ..reading };
     Some(SeriesReading { reading, step, n_times, target, function })
 }
 

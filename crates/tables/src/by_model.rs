@@ -26,7 +26,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::catalog::Catalog;
-use crate::reading::{Form, Reading, Reckoning};
+use crate::reading::{Computation, Form, Reading};
 use conditions::Reader;
 use names::{Scope, Seen};
 use query::Statement;
@@ -96,18 +96,18 @@ impl Statement<'_> {
             let show = scope.columns().take(1).collect();
             let mut plan = TablePlan { filters, show, ..scope.plan() };
             scope.require(&mut plan);
-            return Ok(self.read(Reckoning::One(plan), Form::Exists, None));
+            return Ok(self.read(Computation::One(plan), Form::Exists, None));
         }
-        if let Some(reckoning) = self.reckoning(&parts)? {
-            return Ok(self.read(reckoning, Form::Figure, None));
+        if let Some(computation) = self.computation(&parts)? {
+            return Ok(self.read(computation, Form::Figure, None));
         }
         let (plan, nth, form) = self.plan(&parts)?;
-        Ok(self.read(Reckoning::One(plan), form, nth))
+        Ok(self.read(Computation::One(plan), form, nth))
     }
 
     /// Wraps the computation in a reading with the tables that it uses.
-    fn read(&self, reckoning: Reckoning, form: Form, nth: Option<usize>) -> Reading {
-        let plans = reckoning.plans();
+    fn read(&self, computation: Computation, form: Form, nth: Option<usize>) -> Reading {
+        let plans = computation.plans();
         let n_used = plans.iter().map(|plan| plan.filters.len()).sum();
         let mut tables: Vec<usize> = Vec::new();
         for plan in &plans {
@@ -118,7 +118,7 @@ impl Statement<'_> {
             }
         }
         Reading {
-            reckoning,
+            computation,
             form,
             unused_words: Vec::new(),
             n_used,

@@ -34,7 +34,7 @@ use pikerag_language::is_stop_word;
 
 use crate::cues::{Bound, Cues, Extreme, Goal};
 use crate::link::{ColumnMention, Links, link};
-use crate::reading::{Form, Reading, Reckoning};
+use crate::reading::{Computation, Form, Reading};
 use crate::scope::{ColumnPlace, Scope};
 use days::DayPair;
 pub(crate) use kinds::compose_kinds;
@@ -56,7 +56,7 @@ struct Filter {
 }
 
 /// How an answer is computed, and its kind.
-type Composed = (Reckoning, Form);
+type Composed = (Computation, Form);
 
 /// The state of one composition.
 struct Composer<'a> {
@@ -88,15 +88,15 @@ struct Composer<'a> {
 pub(crate) fn compose(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     let mut composer = Composer::over(cues, scope);
     composer.filter_all();
-    let (reckoning, form) = composer.decide()?;
+    let (computation, form) = composer.decide()?;
     // An unneeded join only loses rows.
     let is_needed = |table: &str| {
-        reckoning.plans().iter().any(|plan| plan.columns().any(|column| column.table == table))
+        computation.plans().iter().any(|plan| plan.columns().any(|column| column.table == table))
     };
     if !scope.joins.iter().all(|join| is_needed(&join.to.table)) {
         return None;
     }
-    Some(composer.finish((reckoning, form)))
+    Some(composer.finish((computation, form)))
 }
 
 impl<'a> Composer<'a> {
@@ -163,10 +163,10 @@ impl Composer<'_> {
             return Some(found);
         }
         match self.cues.goal {
-            Goal::Growth => return self.change(Reckoning::Growth),
+            Goal::Growth => return self.change(Computation::Growth),
             Goal::Share => return self.share(),
             Goal::Difference => {
-                if let Some(found) = self.change(Reckoning::Difference) {
+                if let Some(found) = self.change(Computation::Difference) {
                     return Some(found);
                 }
             }

@@ -23,7 +23,7 @@ pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
 pub use long::TypedRows;
-pub use reading::{Form, Reading, Reckoning, SeriesReading, Target};
+pub use reading::{Computation, Form, Reading, SeriesReading, Target};
 
 use compose::compose;
 use cues::{Cue, Cues, Goal};

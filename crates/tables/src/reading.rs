@@ -8,7 +8,7 @@ use pikerag_language::is_chinese;
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// How the answer is computed.
-    pub reckoning: Reckoning,
+    pub computation: Computation,
     /// The kind of answer.
     pub form: Form,
     /// Unused words of the question; `…` stands for a period, number or other condition without a place.
@@ -46,7 +46,7 @@ impl Reading {
 
 /// How the answer is computed from the results of plans.
 #[derive(Clone, Debug)]
-pub enum Reckoning {
+pub enum Computation {
     /// The result of one plan.
     One(TablePlan),
     /// The second figure minus the first.
@@ -68,7 +68,7 @@ pub enum Reckoning {
     },
 }
 
-impl Reckoning {
+impl Computation {
     /// Its plans, in order.
     pub fn plans(&self) -> Vec<&TablePlan> {
         match self {

@@ -9,7 +9,7 @@ mod survive;
 
 use std::collections::HashMap;
 
-use crate::{Catalog, Form, Reading, Reckoning, TableView, joins, readings};
+use crate::{Catalog, Computation, Form, Reading, TableView, joins, readings};
 use pikerag_knowledge::data::{
     Aggregate, Arithmetic, ColumnKind, ColumnRef, DataColumn, DataTable, DataValue, NumberRange,
     OrderBy, TableFilter, TableMeasure, TablePlan, TableTerm, TableTest,
@@ -128,13 +128,13 @@ fn shown(question: &str) -> String {
 pub(crate) fn one_line(reading: &Reading, catalog: &Catalog) -> String {
     let sure = if reading.is_certain() { "" } else { "unsure " };
     let plan = |it: &TablePlan| plan_over(it, catalog);
-    let plans = match &reading.reckoning {
-        Reckoning::One(one) => plan(one),
-        Reckoning::Difference(first, second) => format!("{} → {}", plan(first), plan(second)),
-        Reckoning::Growth(first, second) => format!("{} →% {}", plan(first), plan(second)),
-        Reckoning::Share(part, whole) => format!("{} of {}", plan(part), plan(whole)),
-        Reckoning::Ratio(first, second) => format!("{} / {}", plan(first), plan(second)),
-        Reckoning::Compare { names: [first, second], plans, greater } => {
+    let plans = match &reading.computation {
+        Computation::One(one) => plan(one),
+        Computation::Difference(first, second) => format!("{} → {}", plan(first), plan(second)),
+        Computation::Growth(first, second) => format!("{} →% {}", plan(first), plan(second)),
+        Computation::Share(part, whole) => format!("{} of {}", plan(part), plan(whole)),
+        Computation::Ratio(first, second) => format!("{} / {}", plan(first), plan(second)),
+        Computation::Compare { names: [first, second], plans, greater } => {
             let sign = if *greater { '>' } else { '<' };
             format!("{first}: {} {sign} {second}: {}", plan(&plans[0]), plan(&plans[1]))
         }

@@ -32,6 +32,6 @@ pub use absent::{absent, optional};
 pub use interpose::{Interposer, Trouble};
 pub use oracle::{Said, oracle};
 pub use server::canned;
-pub use server::{Fault, Faults, Heard, Malformed, Server, When};
+pub use server::{Fault, Faults, Malformed, Received, Server, When};
 pub use sweep::{Point, Sweep, Tally};
 pub use world::{Sizes, World};

@@ -16,7 +16,7 @@ use std::time::Duration;
 use base64::Engine;
 use serde_json::{Value, json};
 
-pub use counts::Heard;
+pub use counts::Received;
 pub use faults::{Fault, Faults, Malformed, When};
 
 use crate::oracle::Said;
@@ -118,7 +118,7 @@ impl Server {
 
     /// The counts of all requests so far.
     #[must_use]
-    pub fn heard(&self) -> Heard {
+    pub fn received(&self) -> Received {
         self.shared.counts().received.clone()
     }
 
@@ -155,7 +155,7 @@ impl Server {
     }
 
     /// Removes all faults that the `spoil_` functions set.
-    pub fn mend(&self) {
+    pub fn stop_faults(&self) {
         self.shared.spoiled().clear();
     }
 

@@ -170,7 +170,7 @@ impl Sweep {
                 output_of(&again)
             )));
         }
-        let received = self.server.heard();
+        let received = self.server.received();
         let made = self.made();
         if made != self.whole && lost.is_none() {
             let same = |same: bool| if same { "the same" } else { "another" };
@@ -229,7 +229,7 @@ impl Sweep {
     }
 
     fn made(&self) -> Whole {
-        let received = self.server.heard();
+        let received = self.server.received();
         Whole {
             export: self.succeed(&["export"]),
             found: uris(&self.succeed(&["--json", "search", "a ship of the harbour 港口"])),

@@ -118,7 +118,7 @@ pub(super) fn conclude(
     }
     // Neither kind of answer needs passages.
     let is_worked_out =
-        matches!(answer.written_by, WrittenBy::Reckoning | WrittenBy::Person { .. });
+        matches!(answer.written_by, WrittenBy::Computation | WrittenBy::Person { .. });
     let is_answered = !answer.refused && (is_worked_out || !answer.context.chunks.is_empty());
     Ok(if is_answered { 0 } else { exit::NOT_ANSWERED })
 }

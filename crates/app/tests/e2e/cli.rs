@@ -244,11 +244,11 @@ fn an_estimate_is_free_and_accurate() {
     let chunks = estimate["chunks"].as_u64().unwrap();
     assert_eq!(estimate["calls"].as_u64(), Some(chunks + 11));
     let tokens = estimate["usage"]["prompt_tokens"].as_u64().unwrap();
-    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(stub.received().requests(), 0);
     assert!(!place.path(".pikerag").exists(), "an estimate leaves nothing behind");
 
     let report = place.run_to(0, &["--json", "index", "docs"]).json();
-    assert_eq!(estimate["calls"], stub.heard().chats);
+    assert_eq!(estimate["calls"], stub.received().chats);
     let parts = report["spent"]["parts"].as_array().unwrap();
     let asked =
         parts.iter().filter(|part| part["role"] == "atomize" || part["role"] == "summarize");
@@ -264,7 +264,7 @@ fn an_estimate_is_free_and_accurate() {
     let question = "Who supervises the hall in which the KX-40 is assembled?";
     place.run_to(0, &["--offline", "--base", "other", "index", "docs"]);
     place.run_to(0, &["--offline", "--base", "other", "ask", question]);
-    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(stub.received().requests(), 0);
 }
 
 const KEY: &str = "sk-secret-test-4711";

@@ -349,13 +349,13 @@ fn a_job_on_a_failing_disk_is_done_after_a_restart() {
     let first = put(&serving, "files/winch.md", None, b"# Winch\n\nThe winch Brindlewick pulls.\n");
     assert_eq!(wait_for_job(&serving, &first.json()["job"])["stand"], "done");
     assert!(finds(&serving, "Brindlewick"));
-    let requests = stub.heard().requests();
+    let requests = stub.received().requests();
     stub.answer_only(requests);
     let text = b"# Crane\n\nThe crane Quillwort lifts.\n";
     let reply = put(&serving, "files/crane.md", None, text);
     assert_eq!(reply.status, 200, "{reply:?}");
     let job = reply.json()["job"].clone();
-    wait_until("the model is asked", || requests < stub.heard().requests());
+    wait_until("the model is asked", || requests < stub.received().requests());
     disk.fail();
     stub.answer_all();
     let path = format!("{BASE}/jobs/{job}");

@@ -40,12 +40,12 @@ fn endpoints_with_equal_model_names_share_nothing() {
     place.run_to(0, &["--base", &base, "index", "a.md"]);
     let ask = ["--base", base.as_str(), "ask", "--method", "naive-rag", "Who built the KX-40?"];
     place.run_to(0, &ask);
-    let paid = one.heard().requests();
+    let paid = one.received().requests();
     let ran = elsewhere.run_to(0, &ask);
-    assert!(0 < other.heard().chats, "the reply of another server was used: {}", ran.stdout);
+    assert!(0 < other.received().chats, "the reply of another server was used: {}", ran.stdout);
     assert_eq!(other.embedded(), [""; 0], "a query for the vectors of another server");
     place.run_to(0, &ask);
-    assert_eq!(one.heard().requests(), paid);
+    assert_eq!(one.received().requests(), paid);
 }
 
 /// Files that pass for weights until they are loaded.
@@ -137,5 +137,5 @@ fn another_dimension_makes_new_vectors() {
     place.write("pikerag.toml", "");
     talker.reset();
     place.run_to(0, &["index", "a.md"]);
-    assert_eq!(talker.heard().embeddings, 0);
+    assert_eq!(talker.received().embeddings, 0);
 }

@@ -30,14 +30,14 @@ fn judge_calls_are_booked_to_the_judge() {
             .split(' ')
             .collect();
     let bare = place.run_to(0, &eval).json();
-    assert_eq!(stub.heard().kind("judge"), 0);
+    assert_eq!(stub.received().kind("judge"), 0);
     assert!(bare["report"]["overall"][0]["further"].get("acc").is_none());
-    let answered = stub.heard().requests();
+    let answered = stub.received().requests();
     let judging = [&eval[..], &["--judge"]].concat();
     let report = place.run_to(0, &judging).json();
-    let judged = stub.heard().kind("judge");
+    let judged = stub.received().kind("judge");
     assert!((1..=20).contains(&judged), "{judged}");
-    assert_eq!(stub.heard().requests(), answered + judged, "only judging was paid");
+    assert_eq!(stub.received().requests(), answered + judged, "only judging was paid");
     let first = |pointer: &str| thousandths(&report, &format!("/report/overall/0/{pointer}"));
     assert_eq!((first("further/acc/mean"), first("em/mean")), (1000, 1000));
     assert_eq!(first("judge/calls"), 1000);
@@ -49,7 +49,10 @@ fn judge_calls_are_booked_to_the_judge() {
     assert!(0.0 < report["report"]["overall"][0]["usd"].as_f64().unwrap());
     // Nothing is left to do.
     let again = place.run_to(0, &judging).json();
-    assert_eq!((&again["report"], stub.heard().requests()), (&report["report"], answered + judged));
+    assert_eq!(
+        (&again["report"], stub.received().requests()),
+        (&report["report"], answered + judged)
+    );
     // Further metrics pay only for their own calls. The passages of kar3 contain its answers.
     let detailed = [&judging[..], &["--consistency", "--perplexity"]].concat();
     let detailed = place.run_to(0, &detailed).json();
@@ -58,7 +61,11 @@ fn judge_calls_are_booked_to_the_judge() {
     assert!(1000 < thousandths(further, "/perplexity/mean"), "{further}");
     assert_eq!(thousandths(further, "/acc/mean"), 1000);
     // Log-probabilities need a new request, so each answer is requested once more.
-    assert!(stub.heard().requests() <= 2 * (answered + judged) + 40, "{}", stub.heard().requests());
+    assert!(
+        stub.received().requests() <= 2 * (answered + judged) + 40,
+        "{}",
+        stub.received().requests()
+    );
     let comparisons = report["report"]["significance"].as_array().unwrap();
     assert!(comparisons.iter().any(|c| c["metric"] == "acc" && c["method"] == "naive-rag"));
     let page = place.read("out/report.html");
@@ -121,7 +128,7 @@ fn a_dry_run_is_free_and_its_bounds_hold() {
             .split(' ')
             .collect();
     let forecast = place.run_to(0, &[&eval[..], &["--dry-run"]].concat()).json();
-    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(stub.received().requests(), 0);
     assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 2, "nothing is left behind");
     assert_eq!(forecast["indexing"][0]["calls"], 500);
     let report = place.run_to(0, &[&eval[..], &["--out", "out"]].concat()).json();

@@ -13,7 +13,7 @@ use crate::talker::Talker;
 fn damaged_replies_cost_almost_nothing() {
     let stub = stub(vec![(Fault::AnyMalformed, When::Share(0.1))]);
     let report = evaluate_workload(&Place::with(&stub), &stub, "damaged replies");
-    assert!(0 < stub.heard().fault("Malformed(Truncated)"));
+    assert!(0 < stub.received().fault("Malformed(Truncated)"));
     // At most three of fifty answers are wrong: a truncated list misses its last questions.
     assert!(940 <= thousandths(&report, "/overall/0/em/mean"));
 }
@@ -54,7 +54,7 @@ fn with_half_of_the_replies_malformed_kar3_is_no_worse_than_naive_rag() {
 fn a_busy_server_costs_nothing() {
     let stub = stub(vec![(Fault::Busy, When::Share(0.1)), (Fault::Broken, When::Share(0.1))]);
     let report = evaluate_workload(&Place::with(&stub), &stub, "429 and 500");
-    let counts = stub.heard();
+    let counts = stub.received();
     assert!(50 < counts.fault("Busy") && 50 < counts.fault("Broken"));
     assert_eq!(thousandths(&report, "/overall/0/em/mean"), 1000);
 }
@@ -79,7 +79,7 @@ fn evaluate_workload(place: &Place, stub: &Server, name: &str) -> Value {
     println!(
         "{name}: EM {}/1000, faults {}",
         thousandths(&report, "/overall/0/em/mean"),
-        json!(stub.heard().faults)
+        json!(stub.received().faults)
     );
     report
 }
@@ -97,7 +97,7 @@ fn a_cap_on_calls_stops_and_the_next_run_continues() {
         place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-calls", "200"]);
     assert!(ran.stderr.contains("stopped: ") && ran.stderr.contains("budget"), "{}", ran.stderr);
     // Vectors are made meanwhile, and their calls count.
-    let counts = stub.heard();
+    let counts = stub.received();
     assert_eq!(counts.requests(), 200);
     let left = 500 - counts.chats;
     assert_eq!(status(&place)["pending"], json!([{"stage": "atomize:question", "count": left}]));
@@ -110,7 +110,7 @@ fn a_cap_on_tokens_is_never_exceeded() {
     let place = Place::with(&stub);
     place.write_workload();
     place.run_to(4, &["--base", "base", "index", "corpus.jsonl", "--budget-tokens", "50000"]);
-    let used = stub.heard().prompt_tokens + stub.heard().completion_tokens;
+    let used = stub.received().prompt_tokens + stub.received().completion_tokens;
     println!("used {used} of 50000 tokens");
     // The largest cost of a call is reserved before it is made, so some tokens stay unused.
     assert!((40_000..=50_000).contains(&used), "{used}");
@@ -121,7 +121,7 @@ fn a_cap_on_tokens_is_never_exceeded() {
 fn finish_indexing(place: &Place, stub: &Server) {
     place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     assert_eq!(status(place)["pending"], json!([]));
-    assert_eq!((stub.heard().chats, stub.heard().repeated_chats), (500, 0));
+    assert_eq!((stub.received().chats, stub.received().repeated_chats), (500, 0));
 }
 
 /// If the first attempt of each request meets a transport fault, the second attempt succeeds.
@@ -159,7 +159,7 @@ fn a_transport_fault_is_retried_and_leaves_no_trace() {
             disturbed.export_of_any_server("base") == undisturbed.export_of_any_server("base"),
             "{fault:?}"
         );
-        let counts = faulty.heard();
+        let counts = faulty.received();
         assert!(0 < counts.fault(&format!("{fault:?}")), "{fault:?}: {counts:?}");
     }
 }
@@ -227,7 +227,7 @@ fn an_unreachable_endpoint_is_reported_once() {
     let talker = Talker::start();
     let place = place.set("OPENAI_BASE_URL", &talker.url());
     place.run_to(0, &index);
-    assert_eq!((status(&place)["pending"].clone(), talker.heard().chats), (json!([]), 20));
+    assert_eq!((status(&place)["pending"].clone(), talker.received().chats), (json!([]), 20));
 }
 
 /// A text that a content filter refuses stops nothing. It is reported with the reason and asked
@@ -249,12 +249,12 @@ fn refused_chats_are_reported_and_retried_on_request() {
     assert!(shown.contains("atomic questions: 12 refused, such as docs/"), "{shown}");
     assert!(shown.contains("`pikerag index --retry-refused PATH…` asks again"), "{shown}");
 
-    talker.mend();
+    talker.stop_faults();
     talker.reset();
     place.run_to(0, &index);
-    assert_eq!(talker.heard().chats, 0);
+    assert_eq!(talker.received().chats, 0);
     place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
-    assert_eq!((talker.heard().chats, status(&place)["refused"].clone()), (12, json!([])));
+    assert_eq!((talker.received().chats, status(&place)["refused"].clone()), (12, json!([])));
 }
 
 /// A text that the embedder refuses has no vector; all others have theirs. It is reported, is not
@@ -278,10 +278,13 @@ fn refused_texts_are_reported_and_retried_on_request() {
 
     talker.reset();
     place.run_to(0, &index);
-    assert_eq!(talker.heard().embeddings, 0);
-    talker.mend();
+    assert_eq!(talker.received().embeddings, 0);
+    talker.stop_faults();
     place.run_to(0, &[&index[..], &["--retry-refused"]].concat());
-    assert_eq!((talker.heard().repeated_texts, status(&place)["refused"].clone()), (0, json!([])));
+    assert_eq!(
+        (talker.received().repeated_texts, status(&place)["refused"].clone()),
+        (0, json!([]))
+    );
     assert_eq!(talker.embedded().len(), 2, "its chunk and its question");
 
     // The same holds without a chat model. A tree is built from the other texts.
@@ -296,13 +299,13 @@ fn refused_texts_are_reported_and_retried_on_request() {
     assert_eq!(tree["stale"], json!([]));
     assert!(0 < tree["summary"]["summaries"].as_u64().unwrap(), "{tree:#}");
 
-    talker.mend();
+    talker.stop_faults();
     talker.reset();
     talker.spoil_texts("", Fault::Refused);
     let ran = place.run_to(3, &["--base", "other", "index", "docs"]);
     assert!(ran.stderr.contains("stopped: "), "{}", ran.stderr);
     assert!(
-        talker.heard().embeddings < 12,
+        talker.received().embeddings < 12,
         "it tries batches and one harmless word, not each text"
     );
 }

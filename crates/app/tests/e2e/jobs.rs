@@ -43,8 +43,8 @@ fn kill(mut serving: Serving) {
 /// Waits until this number of requests has reached the model.
 fn wait_for_requests(stub: &Server, requests: u64) {
     let began = Instant::now();
-    while stub.heard().requests() < requests {
-        assert!(began.elapsed() < Duration::from_mins(1), "{:?}", stub.heard());
+    while stub.received().requests() < requests {
+        assert!(began.elapsed() < Duration::from_mins(1), "{:?}", stub.received());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -52,9 +52,9 @@ fn wait_for_requests(stub: &Server, requests: u64) {
 /// The number of requests that have reached the model, after the last ones of killed servers.
 fn settled_requests(stub: &Server) -> u64 {
     loop {
-        let requests = stub.heard().requests();
+        let requests = stub.received().requests();
         std::thread::sleep(Duration::from_millis(200));
-        if requests == stub.heard().requests() {
+        if requests == stub.received().requests() {
             return requests;
         }
     }
@@ -62,7 +62,7 @@ fn settled_requests(stub: &Server) -> u64 {
 
 /// Makes the model accept requests without an answer; the number of requests so far.
 fn mute(stub: &Server) -> u64 {
-    let requests = stub.heard().requests();
+    let requests = stub.received().requests();
     stub.answer_only(requests);
     requests
 }
@@ -113,16 +113,16 @@ fn a_new_model_is_offered_its_work_and_paid_only_when_accepted() {
     let jobs = serving.wait_until(&format!("{BASE}/jobs"), "", |jobs| offered(jobs).is_some());
     let offer = offered(&jobs).unwrap();
     assert_eq!((&offer["kind"], &offer["accepted"]["calls"]), (&json!("complete"), &json!(4)));
-    assert_eq!(stub.heard().requests(), 0, "{:?}", stub.heard());
+    assert_eq!(stub.received().requests(), 0, "{:?}", stub.received());
     // Another file costs only its own call.
     let job = wait_for_job(&serving, number(&put(&serving, "files/5.md", None, &text(5))));
     assert_eq!((&job["stand"], &job["accepted"]["calls"]), (&json!("done"), &json!(1)), "{job}");
-    assert_eq!(stub.heard().chats, 1);
+    assert_eq!(stub.received().chats, 1);
     let begin = format!("{BASE}/jobs/{}/begin", offer["id"]);
     let reply = serving.post(&begin, "", &json!({}));
     assert_eq!((reply.status, number(&reply)), (202, offer["id"].as_u64().unwrap()));
     assert_eq!(wait_for_job(&serving, number(&reply))["stand"], "done");
-    assert_eq!(stub.heard().chats, 5);
+    assert_eq!(stub.received().chats, 5);
     let again = serving.post(&begin, "", &json!({}));
     assert_eq!((again.status, again.json()["code"].as_str()), (409, Some("not-offered")));
     assert_eq!(serving.post(&format!("{BASE}/jobs/999/begin"), "", &json!({})).status, 404);
@@ -147,7 +147,7 @@ fn a_job_that_was_accepted_under_another_model_is_offered() {
         let job = serving.wait_until(&path, "", |job| job["stand"] == "offered");
         assert_eq!(job["accepted"]["calls"], json!(1), "{job}");
     }
-    assert_eq!(stub.heard().requests(), requests);
+    assert_eq!(stub.received().requests(), requests);
     // Without a name, only files without a job can be discarded, and there are none.
     assert_eq!(serving.request("DELETE", &format!("{BASE}/sent"), &[], b"").status, 409);
     let gone = serving.request("DELETE", &format!("{BASE}/sent?file=1.md"), &[], b"").json();
@@ -179,7 +179,7 @@ fn a_file_that_ended_the_process_three_times_is_set_aside() {
     let serving = place.serve(&[]);
     let aside = serving.wait_until(&path, "", |job| job["stand"] == "set_aside");
     assert!(aside["reason"].as_str().unwrap().contains("poison.md"), "{aside}");
-    assert_eq!(stub.heard().requests(), requests);
+    assert_eq!(stub.received().requests(), requests);
     assert_eq!(serving.post(&format!("{path}/begin"), "", &json!({})).status, 202);
     assert_eq!(wait_for_job(&serving, job)["stand"], "done");
 }
@@ -195,7 +195,7 @@ fn an_unreachable_model_is_retried_and_the_reason_shown() {
     let path = format!("{BASE}/jobs/{job}");
     let waiting = serving.wait_until(&path, "", |job| !job["reason"].is_null());
     assert_eq!((&waiting["stand"], &waiting["attempts"]), (&json!("waiting"), &json!(1)));
-    stub.mend();
+    stub.stop_faults();
     let done = wait_for_job(&serving, job);
     assert_eq!((&done["stand"], &done["attempts"]), (&json!("done"), &json!(2)), "{done}");
 }
@@ -217,10 +217,10 @@ fn a_job_keeps_to_the_bill_that_was_accepted() {
         format!("# Crane {n}\n\n{}\n", sentence.repeat(60))
     };
     place.write("base.uploads/7.md", (100..140).map(section).collect::<String>());
-    stub.mend();
-    let before = stub.heard().chats;
+    stub.stop_faults();
+    let before = stub.received().chats;
     let ended_job = wait_for_job(&serving, job);
-    let calls = stub.heard().chats - before;
+    let calls = stub.received().chats - before;
     assert!(calls <= 17, "{calls} calls: {ended_job}");
     assert_eq!(ended_job["stand"], "incomplete", "{ended_job}");
 }
@@ -350,7 +350,7 @@ fn a_file_deleted_during_indexing_never_comes_back() {
         let first = number(&put(&serving, &file, None, &text(n)));
         assert_eq!(wait_for_job(&serving, first)["stand"], "done");
         // A new version, and three more jobs for it.
-        let requests = if n % 2 == 0 { mute(&stub) } else { stub.heard().requests() };
+        let requests = if n % 2 == 0 { mute(&stub) } else { stub.received().requests() };
         let word = format!("Zyxwort{n}");
         let newer = format!("# Crane {n}\n\nThe crane {n} is called {word}, and it is tall.\n");
         let mut last = number(&put(&serving, &file, None, newer.as_bytes()));

@@ -298,13 +298,13 @@ fn a_run_ends_at_the_next_call_after_its_key_is_revoked() {
     let question = json!({"question": "Who built the crane of Hamburg, and what does it lift?", "method": "kar3"});
     let ended = std::thread::scope(|scope| {
         let asking = scope.spawn(|| serving.post(ASK, &key, &question));
-        wait_until(|| 0 < stub.heard().requests());
+        wait_until(|| 0 < stub.received().requests());
         assert_eq!(revoke(&serving, &admin, &id), 204);
         stub.answer_all();
         asking.join().unwrap()
     });
     assert_eq!((ended.status, code(&ended)), (401, "key-ended".to_owned()), "{ended:?}");
-    assert_eq!(stub.heard().requests(), 1, "{:?}", stub.heard());
+    assert_eq!(stub.received().requests(), 1, "{:?}", stub.received());
     let runs = serving.get("/api/v1/bases/default/runs", &admin).json();
     assert_eq!(runs[0]["state"], "failed", "{runs}");
 }
@@ -363,7 +363,7 @@ fn reservations_of_a_killed_server_count_until_the_ledger_settles_them() {
         &[("Authorization", &format!("Bearer {key}")), ("Content-Type", "application/json")],
         question.to_string().as_bytes(),
     );
-    wait_until(|| 0 < stub.heard().requests());
+    wait_until(|| 0 < stub.received().requests());
     drop(serving);
     drop(stream);
     let ceiling = dollars(&place, "reserved_usd");
@@ -408,7 +408,7 @@ fn embeddings_and_rerankings_are_paid_by_the_key() {
     for (path, body) in [("/v1/embeddings", &embed), ("/rerank", &rerank)] {
         stub.reset();
         assert_eq!(serving.post(path, &poor, body).status, 402, "{path}");
-        assert_eq!(stub.heard().requests(), 0, "{path}");
+        assert_eq!(stub.received().requests(), 0, "{path}");
         assert_eq!(serving.post(path, &key, body).status, 200, "{path}");
         let spent = dollars(&place, "spent_usd");
         assert!(before < spent, "{path}: {spent}");

@@ -90,7 +90,7 @@ impl Bench {
         let began = Instant::now();
         place.run_to(0, &INDEX);
         let takes = began.elapsed();
-        let (calls, requests) = (talker.heard().chats, talker.heard().requests());
+        let (calls, requests) = (talker.received().chats, talker.received().requests());
         let (export, found) = (place.export("base"), search(&place));
         Self { talker, place, calls, requests, export, found, takes, amid: 0 }
     }
@@ -106,7 +106,7 @@ impl Bench {
     fn kill_at(&mut self, reached: u64) {
         self.talker.answer_only(reached);
         assert!(
-            self.kill(|talker| reached <= talker.heard().requests()),
+            self.kill(|talker| reached <= talker.received().requests()),
             "ended before {reached} requests"
         );
         self.talker.answer_all();
@@ -124,7 +124,7 @@ impl Bench {
         ended = ended || child.try_wait().unwrap().is_some();
         child.kill().unwrap();
         child.wait().unwrap();
-        self.amid += u32::from((1..self.calls).contains(&self.talker.heard().chats));
+        self.amid += u32::from((1..self.calls).contains(&self.talker.received().chats));
         !ended
     }
 
@@ -133,10 +133,10 @@ impl Bench {
         self.place.run_to(0, &INDEX);
         assert!(self.place.export("base") == self.export, "another base: {at}");
         assert_eq!(search(&self.place), self.found, "{at}");
-        let repeated = self.talker.heard().repeated_chats;
+        let repeated = self.talker.received().repeated_chats;
         assert!(repeated <= IN_FLIGHT * kills, "{repeated} calls twice: {at}");
-        assert_eq!(self.talker.heard().chats, self.calls + repeated, "{at}");
-        let repeated = self.talker.heard().repeated_texts;
+        assert_eq!(self.talker.received().chats, self.calls + repeated, "{at}");
+        let repeated = self.talker.received().repeated_texts;
         assert!(repeated <= EMBEDDING * kills, "{repeated} texts twice: {at}");
     }
 

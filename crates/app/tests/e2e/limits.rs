@@ -36,7 +36,7 @@ fn serve_silent_model(stub: &Server, settings: &str) -> (Place, Serving) {
     let place = with_papers(Place::with(stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
     place.write("pikerag.toml", format!("[server]\n{settings}\n"));
-    stub.answer_only(stub.heard().requests());
+    stub.answer_only(stub.received().requests());
     let serving = place.serve(&[]);
     (place, serving)
 }
@@ -174,7 +174,11 @@ fn a_search_does_not_wait_for_writers() {
     for query in ["who built it", "what is insured", "who built it"] {
         search(query);
     }
-    assert_eq!(stub.heard().requests(), 2, "the vector of a query is found before it is written");
+    assert_eq!(
+        stub.received().requests(),
+        2,
+        "the vector of a query is found before it is written"
+    );
     other.execute_batch("COMMIT").unwrap();
     let written = "SELECT count(*) FROM calls WHERE request LIKE '%what is insured%'";
     wait_until("the vector is written in the end", || {
@@ -496,10 +500,10 @@ fn an_evaluation_keeps_no_call_with_a_forgotten_passage() {
         json!({"id": "1", "question": "Who insures the crane of Hamburg?", "answers": ["Zyxwort"]});
     place.write("questions.jsonl", format!("{question}\n"));
     let eval = "--base base --json eval --methods naive-rag --questions questions.jsonl --out out";
-    let before = stub.heard().requests();
+    let before = stub.received().requests();
     let ran = std::thread::scope(|threads| {
         let ran = threads.spawn(|| place.run(&eval.split(' ').collect::<Vec<_>>()));
-        wait_until("the evaluation asks", || before < stub.heard().requests());
+        wait_until("the evaluation asks", || before < stub.received().requests());
         let shut = format!("{BASE}/files?file=docs/shut/crane.md&forget=true");
         assert_eq!(serving.request("DELETE", &shut, &[], b"").status, 200);
         stub.answer_all();

@@ -118,7 +118,7 @@ fn ctrl_c_ends_the_program_with_a_message() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while talker.heard().requests() == 0 {
+    while talker.received().requests() == 0 {
         std::thread::sleep(Duration::from_millis(2));
     }
     kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();

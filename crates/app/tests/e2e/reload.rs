@@ -73,13 +73,13 @@ fn a_hangup_leaves_running_runs_unchanged() {
     let place = with_papers(Place::with(&stub));
     place.run_to(0, &["--base", "base", "index", "docs"]);
     let serving = place.serve(&[]);
-    let requests = stub.heard().requests();
+    let requests = stub.received().requests();
     stub.answer_only(requests);
     let body = json!({"question": "What does crane 1 of Hamburg lift?", "method": "naive-rag"});
     let headers = [("Content-Type", "application/json")];
     let asked = serving.send("POST", ASK, &headers, body.to_string().as_bytes());
     let began = Instant::now();
-    while stub.heard().requests() == requests {
+    while stub.received().requests() == requests {
         assert!(began.elapsed() < Duration::from_mins(1), "nobody asked the model");
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -51,7 +51,7 @@ fn hits_have_the_order_and_the_scores_of_the_reranker() {
     let stub = good_stub();
     let place = place(&stub, "");
     let plain = search(&place, &["--rerank", "0"]);
-    assert_eq!(stub.heard().rerankings, 0);
+    assert_eq!(stub.received().rerankings, 0);
     assert_eq!(titles(&plain), ["Crane", "Dock", "Mill"]);
     assert!(plain[0]["parts"].get("rerank").is_none(), "{plain:#}");
 
@@ -77,7 +77,7 @@ fn nothing_is_reranked_without_a_setting() {
     assert_eq!(titles(&search(&place, &[])), ["Crane", "Dock", "Mill"]);
     let ran = place.run_to(1, &["--base", "base", "search", "--rerank", "5", QUERY]);
     assert!(ran.stderr.contains("there is no reranker; set `[rerank]`"), "{}", ran.stderr);
-    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(stub.received().requests(), 0);
 }
 
 /// Methods use the reranked order of searches.
@@ -94,7 +94,7 @@ fn methods_read_the_best_reranked_passages() {
         let others = [trace.find("\"title\":\"Mill\""), trace.find("\"title\":\"Crane\"")];
         assert!(others.into_iter().flatten().all(|other| first < other), "{method}: {trace}");
     }
-    assert!(0 < stub.heard().rerankings);
+    assert!(0 < stub.received().rerankings);
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn a_reranking_is_paid_once_and_replayed() {
     let stub = good_stub();
     let place = place(&stub, "[prices.stub-reranker]\nprompt = 1.0\n");
     let first = search(&place, &[]);
-    assert_eq!((stub.heard().rerankings, search(&place, &[])), (1, first.clone()));
+    assert_eq!((stub.received().rerankings, search(&place, &[])), (1, first.clone()));
     let ask = ["--base", "base", "ask", "--method", "naive-rag", QUERY];
     place.run_to(0, &ask);
     // The same three chunks in the same order: the search and the method share a call.
-    assert_eq!(stub.heard().rerankings, 1);
+    assert_eq!(stub.received().rerankings, 1);
     drop(stub);
     assert_eq!(search(&place, &["--replay"]), first);
     let other = ["--base", "base", "--replay", "search", "--by", "words", "crane grain"];
@@ -139,7 +139,7 @@ fn offline_hits_keep_the_order_of_the_search() {
         .run_to(0, &["--base", "base", "--offline", "--json", "search", "--by", "words", QUERY]);
     assert_eq!(titles(&ran.json()), ["Crane", "Dock", "Mill"]);
     assert!(ran.stderr.contains("offline: reranker stub-reranker skipped"), "{}", ran.stderr);
-    assert_eq!(stub.heard().requests(), 0);
+    assert_eq!(stub.received().requests(), 0);
 }
 
 /// An invalid reply ends the search with an error. The order of the search is not presented as the
@@ -167,12 +167,12 @@ fn an_invalid_reranking_is_an_error() {
             assert!(shown.contains("`first = 0` in `[rerank]`"), "{fault:?}: {shown}");
             assert!(!shown.contains("panicked") && ran.stdout.is_empty(), "{fault:?}: {shown}");
         }
-        stub.mend();
+        stub.stop_faults();
     }
     // No invalid reply was recorded, so the next search asks again.
     stub.reset();
     place.run_to(0, &search);
-    assert_eq!((stub.heard().rerankings, stub.heard().repeated_rerankings), (1, 0));
+    assert_eq!((stub.received().rerankings, stub.received().repeated_rerankings), (1, 0));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_spent_budget_asks_no_reranker() {
     let ran = place.run(&search);
     assert_ne!(ran.code, Some(0), "{}", ran.stdout);
     assert!(ran.stderr.contains("the budget of 0 calls is spent"), "{}", ran.stderr);
-    assert_eq!(stub.heard().rerankings, 0);
+    assert_eq!(stub.received().rerankings, 0);
 }
 
 /// A key is sent only to the address that it was given with, and is never shown.
@@ -229,5 +229,5 @@ fn a_forecast_counts_the_reranker() {
     let rerank = of("(rerank)").unwrap_or_else(|| panic!("{shown:#}"));
     assert_eq!(rerank["forecast"]["typical"]["calls"], 100);
     assert!((rerank["usd"]["typical"].as_f64().unwrap() - 0.2).abs() < 1e-9, "{rerank:#}");
-    assert!(of("naive-rag").is_some() && stub.heard().requests() == 0);
+    assert!(of("naive-rag").is_some() && stub.received().requests() == 0);
 }

@@ -54,7 +54,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     let paid = calls(&first["cost"]["paid"]);
     assert_eq!(
         (paid, calls(&first["cost"]["spent"])),
-        (talker.heard().chats, talker.heard().chats)
+        (talker.received().chats, talker.received().chats)
     );
     // Events are numbered without gaps, each has an earlier parent, and each call is named once.
     let mut named = Vec::new();
@@ -66,11 +66,11 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert_eq!(named.len() as u64, paid);
 
     // A replay asks no model.
-    let requests = talker.heard().requests();
+    let requests = talker.received().requests();
     let name = first["id"].as_str().unwrap();
     let replayed = run(&place, 0, &["runs", "replay", &name[..5]]);
     assert_eq!(replayed["answer"], asked["answer"]);
-    assert_eq!(talker.heard().requests(), requests);
+    assert_eq!(talker.received().requests(), requests);
 
     // A fork with another choice in the first hop: calls before it cost nothing, calls after it are
     // made.
@@ -85,7 +85,7 @@ fn a_run_is_kept_replayed_forked_and_compared() {
         .sum();
     let (spent, paid) = (calls(&second["cost"]["spent"]), calls(&second["cost"]["paid"]));
     assert_eq!((spent - paid) as usize, before, "{second:#}");
-    assert_eq!(talker.heard().chats - calls(&first["cost"]["paid"]), paid);
+    assert_eq!(talker.received().chats - calls(&first["cost"]["paid"]), paid);
     assert!(0 < paid);
     assert_eq!(events(&second)[at]["index"], 1);
     assert_ne!(events(&second)[at]["chunk"], events(&first)[at]["chunk"]);
@@ -104,9 +104,9 @@ fn a_run_is_kept_replayed_forked_and_compared() {
 
     // A fork is a run like any other: it can be replayed, and forked again after its change and
     // before it.
-    let requests = talker.heard().requests();
+    let requests = talker.received().requests();
     let replayed = run(&place, 0, &["runs", "replay", second_name]);
-    assert_eq!((&replayed["answer"], talker.heard().requests()), (&forked["answer"], requests));
+    assert_eq!((&replayed["answer"], talker.received().requests()), (&forked["answer"], requests));
     assert_eq!(latest(&place)["id"], second["id"], "a replay is no run of its own");
     let mut later = events(&second).iter().skip(at + 1);
     let later = later.find(|event| event["event"] == "proposed").unwrap()["seq"].to_string();
@@ -121,9 +121,9 @@ fn a_run_is_kept_replayed_forked_and_compared() {
     assert_eq!(fourth["changes"].as_array().unwrap().len(), 1);
 
     // The same fork a second time is a replay to its end.
-    let requests = talker.heard().requests();
+    let requests = talker.received().requests();
     let again = run(&place, 0, &fork);
-    assert_eq!((&again["answer"], talker.heard().requests()), (&forked["answer"], requests));
+    assert_eq!((&again["answer"], talker.received().requests()), (&forked["answer"], requests));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn impossible_forks_are_refused_with_a_reason() {
     talker.reset();
     let shown = fails(&["fork", name, "--at", &at.to_string(), "--choose", "2"]);
     assert!(shown.contains("have changed since") || shown.contains("never recorded"), "{shown}");
-    assert_eq!(talker.heard().chats, 0);
+    assert_eq!(talker.received().chats, 0);
     assert_eq!(latest(&place)["state"], "failed");
 }
 
@@ -173,9 +173,9 @@ fn a_failed_run_keeps_its_trace_and_its_cost() {
     let failed = latest(&place);
     assert_eq!(failed["state"], "failed");
     assert!(failed["error"].as_str().unwrap().contains("budget"), "{failed:#}");
-    assert_eq!(calls(&failed["cost"]["paid"]), talker.heard().chats);
+    assert_eq!(calls(&failed["cost"]["paid"]), talker.received().chats);
     assert!(
-        0 < talker.heard().chats
+        0 < talker.received().chats
             && events(&failed).iter().any(|event| event["event"] == "proposed")
     );
 }
@@ -187,7 +187,7 @@ fn a_cancelled_run_makes_no_further_call() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let talker = Talker::start();
         let place = firms(&talker);
-        talker.answer_only(talker.heard().requests() + 4);
+        talker.answer_only(talker.received().requests() + 4);
         let mut child = place
             .command(&["--base", "base", "ask", QUESTION, "--method", "kar3"])
             .stdout(Stdio::null())
@@ -195,12 +195,12 @@ fn a_cancelled_run_makes_no_further_call() {
             .spawn()
             .unwrap();
         // The fifth request is never answered, so the program waits there.
-        while talker.heard().requests() < 5 {
+        while talker.received().requests() < 5 {
             std::thread::sleep(Duration::from_millis(2));
         }
         kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
-        assert_eq!(talker.heard().requests(), 5);
+        assert_eq!(talker.received().requests(), 5);
         let run = latest(&place);
         assert_eq!((&run["state"], &run["interrupted"]), (&json!("cancelled"), &json!(false)));
         assert!(0 < calls(&run["cost"]["paid"]), "{run:#}");
@@ -266,11 +266,11 @@ fn unusable_replies_are_requested_again_and_the_old_run_replays_unchanged() {
     let name = bad["run"].as_str().unwrap();
     assert!(bad["answer"]["trace"].to_string().contains("unreadable"), "{bad:#}");
 
-    talker.mend();
+    talker.stop_faults();
     talker.reset();
     let good = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     assert!(!good["answer"]["trace"].to_string().contains("unreadable"), "{good:#}");
-    assert!(0 < talker.heard().chats);
+    assert!(0 < talker.received().chats);
 
     talker.reset();
     for (name, asked) in [(name, &bad), (good["run"].as_str().unwrap(), &good)] {
@@ -279,7 +279,7 @@ fn unusable_replies_are_requested_again_and_the_old_run_replays_unchanged() {
     }
     let once_more = run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
     assert_eq!(once_more["answer"].to_string(), good["answer"].to_string());
-    assert_eq!(talker.heard().chats, 0);
+    assert_eq!(talker.received().chats, 0);
 }
 
 /// If the documents have changed, a replay may diverge: it names the first different event.

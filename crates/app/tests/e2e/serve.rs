@@ -404,22 +404,22 @@ fn a_client_that_disconnects_stops_its_run() {
             "/v1/chat/completions" => body.to_string(),
             _ => json!({"question": asked, "method": "kar3"}).to_string(),
         };
-        let before = stub.heard().chats;
+        let before = stub.received().chats;
         let headers = [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
         let mut stream = serving.send("POST", path, &headers, body.as_bytes());
         let mut some = [0; 64];
         stream.read_exact(&mut some).unwrap();
         let began = Instant::now();
-        while stub.heard().chats == before {
+        while stub.received().chats == before {
             assert!(began.elapsed() < Duration::from_secs(30), "no call was made");
             std::thread::sleep(Duration::from_millis(5));
         }
         stream.shutdown(Shutdown::Both).unwrap();
         drop(stream);
         std::thread::sleep(Duration::from_millis(700));
-        let after = stub.heard().chats;
+        let after = stub.received().chats;
         std::thread::sleep(Duration::from_millis(900));
-        assert_eq!(stub.heard().chats, after, "{path}");
+        assert_eq!(stub.received().chats, after, "{path}");
         let runs = serving.wait_until("/api/v1/bases/default/runs?limit=1", "", |runs| {
             runs[0]["state"] != "running"
         });
@@ -443,7 +443,7 @@ fn a_stopping_server_answers_requests_under_way() {
             serde_json::from_str::<Value>(line).unwrap()["question"].as_str().unwrap().to_owned()
         })
         .collect();
-    let before = stub.heard().chats;
+    let before = stub.received().chats;
     let streams: Vec<_> = asked
         .iter()
         .map(|asked| {
@@ -457,7 +457,7 @@ fn a_stopping_server_answers_requests_under_way() {
         })
         .collect();
     let began = Instant::now();
-    while stub.heard().chats < before + 8 && began.elapsed() < Duration::from_secs(30) {
+    while stub.received().chats < before + 8 && began.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(5));
     }
     serving.signal(Signal::SIGTERM);
@@ -609,7 +609,7 @@ fn a_server_killed_while_indexing_continues_after_a_restart() {
     }
     assert_eq!(serving.post("/api/v1/bases/default/index", "", &json!({})).status, 202);
     let began = Instant::now();
-    while stub.heard().requests() < 4 && began.elapsed() < Duration::from_mins(1) {
+    while stub.received().requests() < 4 && began.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(5));
     }
     // Answered calls are recorded a moment later; all others wait.
@@ -629,7 +629,7 @@ fn a_server_killed_while_indexing_continues_after_a_restart() {
     );
     // The first four calls were answered and recorded. Those that waited at the kill may be made
     // again.
-    assert!(stub.heard().repeated_chats <= 12 - 3, "{:?}", stub.heard());
+    assert!(stub.received().repeated_chats <= 12 - 3, "{:?}", stub.received());
 }
 
 /// The cap of a key holds across restarts of the server.

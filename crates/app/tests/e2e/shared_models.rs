@@ -89,7 +89,7 @@ fn calls_in_flight_are_limited_over_requests_and_roles() {
     );
     let serving = place.serve(&[]);
     ask_all(&serving, "kar3", &questions(&place, 6));
-    let counts = stub.heard();
+    let counts = stub.received();
     assert!(6 < counts.chats, "{counts:?}");
     assert_eq!(counts.most_at_once, 2, "{counts:?}");
 }
@@ -128,7 +128,7 @@ fn identical_calls_of_two_requests_cost_one() {
     let serving = place.serve(&[]);
     let question = questions(&place, 1).remove(0);
     let runs = ask_all(&serving, "naive-rag", &[question.clone(), question]);
-    assert_eq!(stub.heard().chats, 1);
+    assert_eq!(stub.received().chats, 1);
     let mut paid: Vec<f64> = runs.iter().map(|run| run["usd"]["paid"].as_f64().unwrap()).collect();
     paid.sort_by(f64::total_cmp);
     assert!(matches!(paid[..], [0.0, more] if 0.0 < more), "{runs:?}");
@@ -175,7 +175,7 @@ impl Protocol {
 /// Asks through all protocols at once, with the questions in turn. The model replies after all runs
 /// have begun and this number of calls has reached it.
 fn ask_at_once(serving: &Serving, stub: &Server, questions: &[String], calls: u64) -> Vec<Value> {
-    let before = stub.heard().requests();
+    let before = stub.received().requests();
     stub.answer_only(before);
     let replies: Vec<Reply> = scope(|scope| {
         let asked = Protocol::ALL.iter().zip(questions.iter().cycle());
@@ -184,7 +184,7 @@ fn ask_at_once(serving: &Serving, stub: &Server, questions: &[String], calls: u6
             .collect();
         wait_until("all runs have begun", || {
             counter(serving, "pikerag_runs_underway") == Protocol::ALL.len() as u64
-                && before + calls <= stub.heard().requests()
+                && before + calls <= stub.received().requests()
         });
         stub.answer_all();
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
@@ -202,7 +202,7 @@ fn calls_in_flight_are_limited_over_all_protocols() {
     let place = papers(&stub, "[chat]\nin_flight = 2\n");
     let serving = place.serve(&[]);
     ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
-    let counts = stub.heard();
+    let counts = stub.received();
     assert_eq!((counts.chats, counts.most_at_once), (6, 2), "{counts:?}");
 }
 
@@ -216,7 +216,7 @@ fn chats_and_embeddings_of_one_model_share_its_limit() {
     stub.reset();
     let serving = place.serve(&[]);
     ask_at_once(&serving, &stub, &about_cranes(Protocol::ALL.len()), 2);
-    let counts = stub.heard();
+    let counts = stub.received();
     assert!(counts.most_at_once <= 2 && 0 < counts.embeddings, "{counts:?}");
 }
 
@@ -227,7 +227,7 @@ fn identical_calls_of_all_protocols_cost_one() {
     let place = papers(&stub, "[prices.stub]\nprompt = 1.0\ncompletion = 1.0\n");
     let serving = place.serve(&[]);
     let runs = ask_at_once(&serving, &stub, &about_cranes(1), 1);
-    assert_eq!(stub.heard().chats, 1);
+    assert_eq!(stub.received().chats, 1);
     let paid = |run: &&Value| 0.0 < run["usd"]["paid"].as_f64().unwrap();
     assert_eq!(runs.iter().filter(paid).count(), 1, "{runs:?}");
 }
@@ -249,13 +249,13 @@ fn a_retry_after_holds_for_all_protocols() {
         stub.reset();
         stub.spoil_chats("", Fault::Busy);
         first.ask(&serving, &questions.next().unwrap());
-        assert_eq!(stub.heard().chats, 1, "{first:?}");
-        stub.mend();
+        assert_eq!(stub.received().chats, 1, "{first:?}");
+        stub.stop_faults();
         for (protocol, question) in Protocol::ALL.into_iter().zip(questions) {
             let reply = protocol.ask(&serving, &question);
             assert!(names_model(&reply), "{first:?}, {protocol:?}: {reply:?}");
         }
-        assert_eq!(stub.heard().chats, 1, "{first:?}");
+        assert_eq!(stub.received().chats, 1, "{first:?}");
     }
 }
 
@@ -276,25 +276,25 @@ fn a_circuit_that_one_protocol_opens_is_open_for_all() {
         Protocol::Ollama.ask(&serving, &question);
     }
     let opened = Instant::now();
-    assert_eq!(stub.heard().chats, 3);
+    assert_eq!(stub.received().chats, 3);
     for (protocol, question) in Protocol::ALL.into_iter().zip(questions.by_ref()) {
         let reply = protocol.ask(&serving, &question);
         assert!(names_model(&reply), "{protocol:?}: {reply:?}");
     }
-    let tried = stub.heard().chats - 3;
+    let tried = stub.received().chats - 3;
     assert!(tried <= tries_since(opened), "{tried} calls in {:?}", opened.elapsed());
     // The first answered call closes the circuit for all protocols.
-    stub.mend();
+    stub.stop_faults();
     let question = questions.next().unwrap();
     wait_until("one call is answered", || {
         Protocol::Mcp.ask(&serving, &question).text.contains("citations")
     });
-    let counts = stub.heard().chats;
+    let counts = stub.received().chats;
     for (protocol, question) in Protocol::ALL.into_iter().zip(questions) {
         let reply = protocol.ask(&serving, &question);
         assert!(!names_model(&reply), "{protocol:?}: {reply:?}");
     }
-    assert_eq!(stub.heard().chats, counts + Protocol::ALL.len() as u64);
+    assert_eq!(stub.received().chats, counts + Protocol::ALL.len() as u64);
 }
 
 /// Searches and Dify call only the embedding model.
@@ -316,13 +316,13 @@ fn a_retry_after_of_the_embedder_holds_for_all_protocols() {
     };
     let serving = place.serve(&[]);
     searches(&serving, 0);
-    let before = stub.heard().embeddings;
+    let before = stub.received().embeddings;
     assert!(0 < before);
     stub.spoil_texts("", Fault::Busy);
     let replies = searches(&serving, 1);
-    assert_eq!(stub.heard().embeddings, before + 1, "{replies:?}");
-    stub.mend();
+    assert_eq!(stub.received().embeddings, before + 1, "{replies:?}");
+    stub.stop_faults();
     let replies = searches(&serving, 2);
-    assert_eq!(stub.heard().embeddings, before + 1, "{replies:?}");
+    assert_eq!(stub.received().embeddings, before + 1, "{replies:?}");
     assert!(replies.iter().all(names_model), "{replies:?}");
 }

@@ -19,7 +19,7 @@ fn kar3_is_right_and_repeats_no_call_at_any_concurrency() {
                 .chain(["--concurrency", at_once, "--in-flight", at_once, "--out", at_once])
                 .collect();
         let report = place.run_to(0, &eval).json();
-        let counts = stub.heard();
+        let counts = stub.received();
         println!("{at_once} at once: {counts:?}");
         assert_eq!(thousandths(&report, "/report/overall/0/em/mean"), 1000);
         assert_eq!(report["report"]["overall"][0]["questions"], 50);

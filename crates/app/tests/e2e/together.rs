@@ -32,8 +32,12 @@ fn indexing(place: &Place) -> Child {
 /// Waits until this number of requests has reached the server, which answers none of them.
 fn wait_for_requests(talker: &Talker, requests: u64) {
     let began = Instant::now();
-    while talker.heard().requests() < requests {
-        assert!(began.elapsed() < Duration::from_mins(5), "{} requests", talker.heard().requests());
+    while talker.received().requests() < requests {
+        assert!(
+            began.elapsed() < Duration::from_mins(5),
+            "{} requests",
+            talker.received().requests()
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -43,7 +47,7 @@ fn two_processes_on_one_base_make_each_call_once() {
     let talker = Talker::start();
     let place = firms(&talker);
     place.run_to(0, &INDEX);
-    let (alone, calls) = (place.export("base"), talker.heard().chats);
+    let (alone, calls) = (place.export("base"), talker.received().chats);
     std::fs::remove_dir_all(place.path("base")).unwrap();
     talker.reset();
 
@@ -56,8 +60,8 @@ fn two_processes_on_one_base_make_each_call_once() {
     for child in &mut children {
         assert_eq!(child.wait().unwrap().code(), Some(0));
     }
-    assert_eq!((talker.heard().repeated_chats, talker.heard().repeated_texts), (0, 0));
-    assert_eq!((calls, talker.heard().chats), (FIRMS, FIRMS));
+    assert_eq!((talker.received().repeated_chats, talker.received().repeated_texts), (0, 0));
+    assert_eq!((calls, talker.received().chats), (FIRMS, FIRMS));
     assert!(place.export("base") == alone, "another base");
 }
 
@@ -76,6 +80,6 @@ fn a_waiting_process_takes_over_the_calls_of_a_killed_one() {
     talker.answer_all();
     assert_eq!(second.wait().unwrap().code(), Some(0));
     // Only the replies to calls in flight are lost.
-    assert!(talker.heard().repeated_chats <= IN_FLIGHT, "{}", talker.heard().repeated_chats);
-    assert_eq!(talker.heard().chats - talker.heard().repeated_chats, FIRMS);
+    assert!(talker.received().repeated_chats <= IN_FLIGHT, "{}", talker.received().repeated_chats);
+    assert_eq!(talker.received().chats - talker.received().repeated_chats, FIRMS);
 }

@@ -177,7 +177,7 @@ fn a_file_is_trusted_by_its_place_and_its_content() {
     let trusted = place.run_to(0, &["trust"]).stdout;
     assert!(trusted.contains("sets chat.base_url, chat.model"), "{trusted}");
     place.run_to(0, &index);
-    assert!(0 < talker.heard().chats);
+    assert!(0 < talker.received().chats);
     // The trust is stored with the user, not in the folder.
     let kept = std::fs::read_dir(place.own_path("pikerag/trusted")).unwrap().count();
     assert_eq!(kept, 1);
@@ -304,15 +304,15 @@ fn a_budget_holds_whatever_extra_says() {
     for extra in ["max_tokens = 100000", "options = { num_predict = 100000 }"] {
         place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} }}\n"));
         place.run_to(4, &index);
-        assert_eq!(talker.heard().chats, 0, "{extra}");
+        assert_eq!(talker.received().chats, 0, "{extra}");
     }
     for extra in ["n", "best_of", "tools"] {
         place.write("pikerag.toml", format!("[chat]\nextra = {{ {extra} = 8 }}\n"));
         let output = place.run_to(1, &index).stderr;
         assert!(output.contains(&format!("`{extra}` cannot be an extra field")), "{output}");
-        assert_eq!(talker.heard().chats, 0, "{extra}");
+        assert_eq!(talker.received().chats, 0, "{extra}");
     }
     place.write("pikerag.toml", "[chat]\nextra = { max_tokens = 1000 }\n");
     place.run_to(0, &index);
-    assert!(0 < talker.heard().chats);
+    assert!(0 < talker.received().chats);
 }

@@ -211,7 +211,7 @@ fn write_pike_event(trace: &mut String, event: &Event) -> std::fmt::Result {
         Event::Queried { tables, matched, .. } => {
             writeln!(trace, "queries {}: {matched} rows", tables.join(", "))
         }
-        Event::Foretold { forecast } => writeln!(trace, "foretells by {:?}", forecast.model),
+        Event::SeriesForecast { forecast } => writeln!(trace, "foretells by {:?}", forecast.model),
         Event::Organized { given, kept, left_out } => {
             writeln!(trace, "reads {kept} of {given}: {left_out:?}")
         }
@@ -307,7 +307,7 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
             | Event::Structured { .. }
             | Event::Tabulated { .. }
             | Event::Queried { .. }
-            | Event::Foretold { .. }
+            | Event::SeriesForecast { .. }
             | Event::Organized { .. } => write_pike_event(&mut trace, event),
             Event::Noted { note } => writeln!(trace, "note: {}", note.in_words(Language::English)),
             Event::Answered { answer } => writeln!(trace, "answer: {answer}"),

@@ -141,7 +141,7 @@ mod tests {
 
     fn verdict(text: &str, kind: WantedKind, labels: &[&str]) -> char {
         let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
-        let answer = answer(text, WrittenBy::Reckoning);
+        let answer = answer(text, WrittenBy::Computation);
         let answer = Some(&answer).filter(|answer| !answer.text.is_empty());
         match figure_score(answer, Wanted { kind, tolerance: 0.001 }, &labels) {
             FigureScore { right: 1.0, .. } => 'r',

@@ -63,7 +63,7 @@ fn numbers(text: &str) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::worked::{Forecast, ForecastModel, Foretold};
+    use pikerag_knowledge::worked::{Forecast, ForecastModel, ForecastPoint};
     use pikerag_knowledge::{Context, TaskClass, Worked, WrittenBy};
 
     use super::*;
@@ -71,7 +71,7 @@ mod tests {
     fn answer(text: &str, point: Option<(f64, f64, f64)>) -> Answer {
         let forecast = point.map(|(value, low, high)| Forecast {
             model: ForecastModel::Naive,
-            points: vec![Foretold { period: "2018".to_owned(), value, low, high }],
+            points: vec![ForecastPoint { period: "2018".to_owned(), value, low, high }],
             level: 0.8,
             tried: Vec::new(),
             within: (0, 0),
@@ -86,7 +86,7 @@ mod tests {
             rationale: String::new(),
             refused: false,
             missing: Vec::new(),
-            written_by: WrittenBy::Reckoning,
+            written_by: WrittenBy::Computation,
             citations: Vec::new(),
             context: Context::default(),
             worked: Some(Box::new(Worked { forecast, ..Worked::of(TaskClass::Predictive) })),

@@ -30,7 +30,7 @@ pub(super) async fn computed_answer(
         rationale,
         refused: false,
         missing: Vec::new(),
-        written_by: WrittenBy::Reckoning,
+        written_by: WrittenBy::Computation,
         citations,
         context,
         worked: Some(Box::new(worked)),

@@ -4,7 +4,7 @@
 mod kinds;
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
-use pikerag_knowledge::worked::{Figure, Forecast, Foretold, Known};
+use pikerag_knowledge::worked::{Figure, Forecast, ForecastPoint, Known};
 use pikerag_knowledge::{Answer, Event, Question, Reason, TaskClass, Value, Worked};
 use pikerag_narrate::{
     Language, coverage, forecast_points, query as query_words, series_rationale,
@@ -123,7 +123,7 @@ async fn continue_series(
         Ok(forecast_made) => forecast_made,
         Err(why) => return Ok(Ahead::Lacks(Some(why))),
     };
-    run.push(Event::Foretold { forecast: forecast_made.clone() });
+    run.push(Event::SeriesForecast { forecast: forecast_made.clone() });
     let mut own = figures(collection, &query, &table);
     let mut places = Places::new(collection);
     own.rows = found
@@ -168,7 +168,7 @@ pub(super) fn carry_on(found: &Series, target: Period) -> Result<Forecast, Reaso
         known: few.known,
         period: step.by(),
     })?;
-    let points = outlook.ahead.iter().enumerate().map(|(at, ahead)| Foretold {
+    let points = outlook.ahead.iter().enumerate().map(|(at, ahead)| ForecastPoint {
         period: last.plus(i32::try_from(at + 1).unwrap_or(i32::MAX)).to_string(),
         value: ahead.value,
         low: ahead.low,

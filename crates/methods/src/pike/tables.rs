@@ -18,7 +18,7 @@ use pikerag_knowledge::{
 };
 use pikerag_narrate::{InWords, Language, Sentence, plan_words};
 use pikerag_tables::{
-    Catalog, Reading, Reckoning, SeriesReading, kinds_ahead, readings, readings_ahead,
+    Catalog, Computation, Reading, SeriesReading, kinds_ahead, readings, readings_ahead,
 };
 
 pub(super) use self::ahead::Foreseen;
@@ -105,8 +105,8 @@ fn names_of_columns(table: &DataTable) -> Vec<String> {
 
 /// The class of a question that reads so: what a cell tells is a fact, all else is worked out.
 pub(super) fn class_of(reading: &Reading) -> TaskClass {
-    match &reading.reckoning {
-        Reckoning::One(plan) if plan.measures.is_empty() && plan.order.is_none() => {
+    match &reading.computation {
+        Computation::One(plan) if plan.measures.is_empty() && plan.order.is_none() => {
             TaskClass::Factual
         }
         _ => TaskClass::Quantitative,
@@ -339,7 +339,7 @@ impl Reader {
         let language = Language::of(question.query());
         let tables = self.tables(&reading);
         let mut results = Vec::new();
-        for plan in reading.reckoning.plans() {
+        for plan in reading.computation.plans() {
             results.push(ports.base.run_plan(plan).await?);
         }
         // What the tables do not reach yet is a matter of forecasts.
@@ -347,7 +347,7 @@ impl Reader {
             return Ok(None);
         }
         let Some(lead) = lead(&reading, &tables, &results, language) else { return Ok(None) };
-        let plans = reading.reckoning.plans();
+        let plans = reading.computation.plans();
         let understood: Vec<String> =
             plans.into_iter().map(|plan| plan_words(plan, &tables, language)).collect();
         let first = understood.first().map(String::as_str).unwrap_or_default();

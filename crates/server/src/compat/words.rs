@@ -33,7 +33,7 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
         | Event::Merged { .. }
         | Event::Consulted { .. }
         | Event::Tagged { .. }
-        | Event::Foretold { .. }
+        | Event::SeriesForecast { .. }
         | Event::Organized { .. }
         | Event::Answered { .. } => false,
     };

@@ -10,7 +10,7 @@ use super::fault::{PlanFault, unsupported};
 use super::names::Scope;
 use super::query::Statement;
 use super::syntax::{Call, Parts, number, only, unrounded};
-use crate::reading::Reckoning;
+use crate::reading::Computation;
 
 /// A figure: its value times a number.
 struct Figure {
@@ -37,19 +37,19 @@ impl Statement<'_> {
     ///
     /// # Errors
     /// No plan can hold the figure.
-    pub(super) fn reckoning(&self, parts: &Parts<'_>) -> Result<Option<Reckoning>, PlanFault> {
+    pub(super) fn computation(&self, parts: &Parts<'_>) -> Result<Option<Computation>, PlanFault> {
         let Some(expression) = only(&parts.select.projection) else { return Ok(None) };
         let Some(Figure { times, made }) = self.figure_of(parts)? else { return Ok(None) };
         let no = || unsupported(expression, HINT);
         let is = |number: f64| (times - number).abs() < 1e-9;
         Ok(Some(match made {
-            Made::Plan(plan) if is(1.0) => Reckoning::One(*plan),
-            Made::Minus(pair) if is(1.0) => Reckoning::Difference(pair.1, pair.0),
-            Made::Minus(pair) if is(-1.0) => Reckoning::Difference(pair.0, pair.1),
-            Made::Over(pair) if is(100.0) => Reckoning::Share(pair.0, pair.1),
-            Made::Over(pair) if is(1.0) => Reckoning::Ratio(pair.0, pair.1),
+            Made::Plan(plan) if is(1.0) => Computation::One(*plan),
+            Made::Minus(pair) if is(1.0) => Computation::Difference(pair.1, pair.0),
+            Made::Minus(pair) if is(-1.0) => Computation::Difference(pair.0, pair.1),
+            Made::Over(pair) if is(100.0) => Computation::Share(pair.0, pair.1),
+            Made::Over(pair) if is(1.0) => Computation::Ratio(pair.0, pair.1),
             Made::Change(three) if three.1 == three.2 && (is(1.0) || is(100.0)) => {
-                Reckoning::Growth(three.1, three.0)
+                Computation::Growth(three.1, three.0)
             }
             _ => return Err(no()),
         }))

@@ -1,7 +1,7 @@
 //! Reads statements as models write them, over the tables of the other tests.
 
 use super::{PlanFault, read_statement, shown};
-use crate::reading::{Form, Reading, Reckoning};
+use crate::reading::{Computation, Form, Reading};
 use crate::tests::{catalog, plan};
 
 fn read(statement: &str) -> Result<Option<Reading>, PlanFault> {
@@ -15,15 +15,15 @@ fn outcome(statement: &&str) -> String {
         Ok(Some(reading)) => reading,
         Err(fault) => return format!("{statement}\n  {fault}"),
     };
-    let kind = match &reading.reckoning {
-        Reckoning::One(_) => "",
-        Reckoning::Difference(..) => "second minus first: ",
-        Reckoning::Growth(..) => "growth: ",
-        Reckoning::Share(..) => "percent: ",
-        Reckoning::Ratio(..) => "ratio: ",
-        Reckoning::Compare { .. } => "greater: ",
+    let kind = match &reading.computation {
+        Computation::One(_) => "",
+        Computation::Difference(..) => "second minus first: ",
+        Computation::Growth(..) => "growth: ",
+        Computation::Share(..) => "percent: ",
+        Computation::Ratio(..) => "ratio: ",
+        Computation::Compare { .. } => "greater: ",
     };
-    let plans: Vec<String> = reading.reckoning.plans().into_iter().map(plan).collect();
+    let plans: Vec<String> = reading.computation.plans().into_iter().map(plan).collect();
     let form = if reading.form == Form::Exists { "exists: " } else { "" };
     let nth = reading.nth.map(|nth| format!(" #{nth}")).unwrap_or_default();
     let joined = if reading.tables.len() == 1 { "" } else { " (joined)" };

@@ -7,7 +7,7 @@ use pikerag_knowledge::data::Aggregate;
 use super::{Composed, Composer};
 use crate::cues::Cue;
 use crate::link::ColumnMention;
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// The most pieces between `how many` and its noun.
@@ -56,7 +56,7 @@ impl Composer<'_> {
         }
         self.n_unplaced += usize::from(is_of_both);
         let plan = Self::counted(self.plan());
-        Some((Reckoning::One(plan), Form::Figure))
+        Some((Computation::One(plan), Form::Figure))
     }
 
     /// Whether a mention is not the counted noun: an adjective, or the column of a value next to it, as the grade of
@@ -95,7 +95,7 @@ impl Composer<'_> {
         let asks = (count.start..count.end + 2).any(|at| PEOPLE.contains(&self.cues.folded(at)));
         let place = if asks { self.people_column()? } else { return None };
         let plan = self.measured(self.plan(), Aggregate::Sum, place);
-        Some((Reckoning::One(plan), Form::Figure))
+        Some((Computation::One(plan), Form::Figure))
     }
 
     /// The column that counts the question's people, also if the whole table is about them.
@@ -126,8 +126,10 @@ impl Composer<'_> {
             let plan = self.plan();
             let is_sum = self.cues.has(Cue::Sum) || self.is_amount(place);
             return Some(match is_sum {
-                true => (Reckoning::One(self.measured(plan, Aggregate::Sum, place)), Form::Figure),
-                false => (Reckoning::One(self.shown(plan, &[place])), Form::Things),
+                true => {
+                    (Computation::One(self.measured(plan, Aggregate::Sum, place)), Form::Figure)
+                }
+                false => (Computation::One(self.shown(plan, &[place])), Form::Things),
             });
         }
         let is_key = place.table == 0 && self.scope.is_unique(place);
@@ -137,7 +139,7 @@ impl Composer<'_> {
             return None;
         }
         let plan = self.measured(self.plan(), Aggregate::Distinct, place);
-        Some((Reckoning::One(plan), Form::Figure))
+        Some((Computation::One(plan), Form::Figure))
     }
 
     fn is_time(&self, place: ColumnPlace) -> bool {

@@ -9,7 +9,7 @@ use pikerag_language::pattern;
 
 use super::{Composed, Composer, Filter};
 use crate::cues::{Bound, BoundTest, Goal};
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
@@ -71,7 +71,7 @@ impl Composer<'_> {
                 let thing = asked.or_else(|| self.scope.name_column())?;
                 let plan = TablePlan { measures: vec![measure], ..self.plan() };
                 let plan = Self::ranked(self.grouped(plan, thing), direction, limit);
-                return Some((Reckoning::One(plan), Form::Things));
+                return Some((Computation::One(plan), Form::Things));
             }
             _ => {
                 self.n_unplaced += 1;
@@ -85,7 +85,7 @@ impl Composer<'_> {
             self.n_unplaced += 1;
         }
         let plan = TablePlan { measures: vec![self.days(pair, function)], ..self.plan() };
-        Some((Reckoning::One(plan), Form::Figure))
+        Some((Computation::One(plan), Form::Figure))
     }
 
     fn days(&self, pair: DayPair, function: Aggregate) -> TableMeasure {

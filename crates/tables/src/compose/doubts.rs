@@ -7,15 +7,15 @@ use pikerag_knowledge::tables::By;
 use super::bounds::TIMES;
 use super::{Composer, DAY};
 use crate::cues::{Cue, Goal};
-use crate::reading::Reckoning;
+use crate::reading::Computation;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
 impl Composer<'_> {
     /// The number of doubts about a reading.
-    pub(super) fn n_doubts(&self, reckoning: &Reckoning) -> usize {
+    pub(super) fn n_doubts(&self, computation: &Computation) -> usize {
         let text = self.cues.text.to_lowercase();
-        let plans = reckoning.plans();
+        let plans = computation.plans();
         let any =
             |is_doubtful: &dyn Fn(&TablePlan) -> bool| plans.iter().any(|plan| is_doubtful(plan));
         let doubts = [
@@ -24,7 +24,7 @@ impl Composer<'_> {
                 || (text.contains("first time") && !text.contains("the first time")),
             // The question asks for a change, but no two figures show it.
             self.cues.goal == Goal::Difference
-                && matches!(reckoning, Reckoning::One(plan) if plan.measures.is_empty()),
+                && matches!(computation, Computation::One(plan) if plan.measures.is_empty()),
             any(&|plan| self.is_extreme_of_rows(plan)),
             any(&|plan| self.is_mean_within_days(plan)),
             any(&|plan| self.is_distinct_of_marks(plan)),
@@ -33,12 +33,12 @@ impl Composer<'_> {
             any(&|plan| self.shows_a_day_for_a_longer_period(plan, &text)),
             any(&|plan| self.is_of_another_event(plan)),
             any(&|plan| self.adds_up_totals(plan)),
-            any(&|plan| self.reckons_with_times_of_day(plan)),
+            any(&|plan| self.computes_with_times_of_day(plan)),
             any(&|plan| self.counts_rows_of_a_thing(plan)),
             any(&|plan| self.counts_rows_of_periods(plan)),
             any(&|plan| self.is_no_money(plan, &text)),
-            self.has_no_rate(reckoning),
-            self.leaves_an_event_out(reckoning),
+            self.has_no_rate(computation),
+            self.leaves_an_event_out(computation),
             any(&|plan| self.is_of_an_unnamed_beginning(plan)),
             any(&|plan| self.shows_no_amount(plan)),
             self.is_late_without_a_term(),

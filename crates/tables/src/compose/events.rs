@@ -6,7 +6,7 @@ use pikerag_knowledge::data::{ColumnKind, ColumnRef, TablePlan, TableTest};
 
 use super::{Composer, Filter};
 use crate::cues::{EventMention, Goal, is_of_a_beginning, is_of_an_event};
-use crate::reading::Reckoning;
+use crate::reading::Computation;
 use crate::scope::ColumnPlace;
 
 /// Words in names of columns with planned times, not actual ones.
@@ -282,8 +282,8 @@ impl Composer<'_> {
     }
 
     /// Whether the question names an event whose time no plan uses: projects that started and ended in a year.
-    pub(super) fn leaves_an_event_out(&self, reckoning: &Reckoning) -> bool {
-        let plans = reckoning.plans();
+    pub(super) fn leaves_an_event_out(&self, computation: &Computation) -> bool {
+        let plans = computation.plans();
         let times: Vec<ColumnPlace> = plans
             .iter()
             .flat_map(|plan| {
@@ -307,8 +307,8 @@ impl Composer<'_> {
     }
 
     /// Marks the events whose times the plans use.
-    pub(super) fn mark_events(&mut self, reckoning: &Reckoning) {
-        let plans = reckoning.plans();
+    pub(super) fn mark_events(&mut self, computation: &Computation) {
+        let plans = computation.plans();
         let times: Vec<ColumnPlace> = plans
             .iter()
             .flat_map(|plan| plan.columns())

@@ -10,7 +10,7 @@ use super::redundant::COUNTS;
 use super::{Composed, Composer};
 use crate::cues::{Cue, Direction, Extreme, Goal, Ranked};
 use crate::link::ColumnMention;
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 impl Composer<'_> {
@@ -59,7 +59,7 @@ impl Composer<'_> {
                 Direction::Least => Aggregate::Least,
             };
             let plan = self.measured(self.plan(), function, measure);
-            return Some((Reckoning::One(plan), Form::Figure));
+            return Some((Computation::One(plan), Form::Figure));
         }
         let thing =
             thing.or_else(|| self.scope.name_column()).or_else(|| self.scope.time_column())?;
@@ -75,7 +75,7 @@ impl Composer<'_> {
                 self.ordered(plan, measure, extreme.direction, limit)
             }
         };
-        Some((Reckoning::One(plan), Form::Things))
+        Some((Computation::One(plan), Form::Things))
     }
 
     /// A word for the count of rows before the extreme, unless it is a column's name: `款数最多`.
@@ -111,7 +111,7 @@ impl Composer<'_> {
         }
         let plan = self.grouped(Self::counted(self.plan()), thing);
         let plan = Self::ranked(plan, extreme.direction, limit);
-        Some((Reckoning::One(plan), Form::Things))
+        Some((Computation::One(plan), Form::Things))
     }
 
     /// Whether the question asks for the figure itself: `What was the longest delay?`

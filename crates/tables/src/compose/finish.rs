@@ -9,11 +9,11 @@ use super::{Composed, Composer, DAY, Filter};
 use crate::cues::{Goal, is_change, noise_length};
 use crate::lexicon::known_length;
 use crate::pieces::Piece;
-use crate::reading::{Reading, Reckoning, UNPLACED};
+use crate::reading::{Computation, Reading, UNPLACED};
 
 impl Composer<'_> {
     /// The reading of the whole composition.
-    pub(super) fn finish(mut self, (reckoning, form): Composed) -> Reading {
+    pub(super) fn finish(mut self, (computation, form): Composed) -> Reading {
         for at in self.links.topic.clone() {
             self.mark(at..at + 1);
         }
@@ -23,13 +23,13 @@ impl Composer<'_> {
                 self.mark(span);
             }
         }
-        self.n_unplaced += usize::from(self.cues.has_signs) + self.n_doubts(&reckoning);
-        self.mark_events(&reckoning);
-        self.mark_redundant(&reckoning);
+        self.n_unplaced += usize::from(self.cues.has_signs) + self.n_doubts(&computation);
+        self.mark_events(&computation);
+        self.mark_redundant(&computation);
         self.n_unplaced += usize::from(self.has_period_gap);
-        self.n_unplaced += usize::from(says_nothing(&reckoning));
+        self.n_unplaced += usize::from(says_nothing(&computation));
         self.n_unplaced += usize::from(self.filters.iter().any(|it| self.is_column_too(it)));
-        let nth = self.placed_nth(&reckoning);
+        let nth = self.placed_nth(&computation);
         let mut unused_words = self.unused_words();
         let score = self.score(unused_words.len());
         if let Some(relative) = &self.cues.relative {
@@ -39,7 +39,7 @@ impl Composer<'_> {
             unused_words.push(UNPLACED.to_owned());
         }
         Reading {
-            reckoning,
+            computation,
             form,
             unused_words,
             n_used: self.used.iter().filter(|used| **used).count(),
@@ -70,9 +70,9 @@ impl Composer<'_> {
     }
 
     /// The requested rank, if the plan has it. A rank or limit that the plan does not have stays unplaced.
-    fn placed_nth(&mut self, reckoning: &Reckoning) -> Option<usize> {
-        let limit = match reckoning {
-            Reckoning::One(plan) => plan.limit,
+    fn placed_nth(&mut self, computation: &Computation) -> Option<usize> {
+        let limit = match computation {
+            Computation::One(plan) => plan.limit,
             _ => None,
         };
         let is_placed = |asked: Option<usize>| asked.is_none() || asked == limit;
@@ -170,8 +170,8 @@ impl Composer<'_> {
 }
 
 /// Whether a plan only shows the values of its own conditions: the year of rows of 2015.
-fn says_nothing(reckoning: &Reckoning) -> bool {
-    let Reckoning::One(plan) = reckoning else { return false };
+fn says_nothing(computation: &Computation) -> bool {
+    let Computation::One(plan) = computation else { return false };
     let is_fixed = |column: &ColumnRef| {
         plan.filters.iter().any(|filter| {
             let names_one = match &filter.test {

@@ -6,7 +6,7 @@ use pikerag_knowledge::data::{Aggregate, GroupFilter, NumberRange, TableMeasure,
 
 use super::{Composed, Composer};
 use crate::cues::{Bound, BoundTest, Goal};
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// Words behind a number that count rows, if something else of the question names the table.
@@ -49,9 +49,9 @@ impl Composer<'_> {
         Some(match self.cues.goal {
             Goal::Count => {
                 let plan = TablePlan { over: Some(Aggregate::Count), ..plan };
-                (Reckoning::One(plan), Form::Figure)
+                (Computation::One(plan), Form::Figure)
             }
-            _ => (Reckoning::One(plan), Form::Groups),
+            _ => (Computation::One(plan), Form::Groups),
         })
     }
 

@@ -3,7 +3,7 @@
 use pikerag_knowledge::data::Aggregate;
 
 use super::{Composed, Composer, Filter};
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// The most pieces between `each` and the column of the groups.
@@ -36,7 +36,7 @@ impl Composer<'_> {
             && !begins_with_all
         {
             let plan = self.measured(self.plan(), Aggregate::Mean, measure);
-            return Some((Reckoning::One(plan), Form::Figure));
+            return Some((Computation::One(plan), Form::Figure));
         }
         if function.is_some() && measure.is_none() {
             return None;
@@ -45,7 +45,7 @@ impl Composer<'_> {
             Some((function, measure)) => self.measured(self.plan(), function, measure),
             None => Self::counted(self.plan()),
         };
-        Some((Reckoning::One(self.grouped(plan, place)), Form::Groups))
+        Some((Computation::One(self.grouped(plan, place)), Form::Groups))
     }
 
     /// The last column with two named values.

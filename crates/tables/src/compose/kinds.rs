@@ -4,7 +4,7 @@ use pikerag_knowledge::data::{ColumnKind, OrderBy, TableOrder, TablePlan};
 
 use super::Composer;
 use crate::cues::Cues;
-use crate::reading::{Form, Reading, Reckoning};
+use crate::reading::{Computation, Form, Reading};
 use crate::scope::Scope;
 
 /// The number of rows of each value of the requested column; `None` if the question asks for no column of kinds.
@@ -19,5 +19,5 @@ pub(crate) fn compose_kinds(cues: &Cues, scope: &Scope<'_>) -> Option<Reading> {
     let plan = composer.grouped(Composer::counted(composer.plan()), place);
     let order = Some(TableOrder { by: OrderBy::Measure, descending: true });
     let plan = TablePlan { order, ..plan };
-    Some(composer.finish((Reckoning::One(plan), Form::Groups)))
+    Some(composer.finish((Computation::One(plan), Form::Groups)))
 }

@@ -4,7 +4,7 @@ use pikerag_knowledge::data::Aggregate;
 
 use super::{Composed, Composer};
 use crate::cues::{Cue, Direction, Occurrence};
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// The most pieces between `what` and the requested measure.
@@ -14,7 +14,7 @@ impl Composer<'_> {
     /// Whether any row fulfils the filters.
     pub(super) fn exists(&self) -> Option<Composed> {
         let plan = Self::counted(self.plan());
-        (!self.filters.is_empty()).then_some((Reckoning::One(plan), Form::Exists))
+        (!self.filters.is_empty()).then_some((Computation::One(plan), Form::Exists))
     }
 
     /// The cells of the rows that fulfil the filters.
@@ -25,10 +25,10 @@ impl Composer<'_> {
         let place = self.looked_up_column()?;
         if self.asks_for_a_sum_of(place) || self.asks_for_a_sum_over_periods(place) {
             let plan = self.measured(self.plan(), Aggregate::Sum, place);
-            return Some((Reckoning::One(plan), Form::Figure));
+            return Some((Computation::One(plan), Form::Figure));
         }
         let plan = self.shown(self.plan(), &[place]);
-        Some((Reckoning::One(plan), Form::Things))
+        Some((Computation::One(plan), Form::Things))
     }
 
     fn looked_up_column(&mut self) -> Option<ColumnPlace> {
@@ -89,6 +89,6 @@ impl Composer<'_> {
             if event.is_some() && shown != time { &[shown, time] } else { &[shown] };
         let plan = self.shown(self.plan(), columns);
         let plan = self.ordered(plan, time, direction, 1);
-        Some((Reckoning::One(plan), Form::Things))
+        Some((Computation::One(plan), Form::Things))
     }
 }

@@ -7,7 +7,7 @@ use pikerag_knowledge::data::Aggregate;
 use super::{Composed, Composer};
 use crate::cues::{Direction, Extreme};
 use crate::link::ColumnMention;
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 impl Composer<'_> {
@@ -15,7 +15,7 @@ impl Composer<'_> {
     pub(super) fn aggregate(&mut self, function: Aggregate) -> Option<Composed> {
         let place = self.take_measure(None, None).or_else(|| self.scope.only_measure())?;
         let plan = self.measured(self.plan(), function, place);
-        Some((Reckoning::One(plan), Form::Figure))
+        Some((Computation::One(plan), Form::Figure))
     }
 
     /// Chooses the column of a mention. If several fit, the direction decides, then a total, then the first table.

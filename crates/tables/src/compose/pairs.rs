@@ -6,7 +6,7 @@ use pikerag_knowledge::data::{Aggregate, ColumnKind, TablePlan, TableTest};
 
 use super::{Composed, Composer, Filter};
 use crate::cues::{Extreme, Period};
-use crate::reading::{Form, Reckoning};
+use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// The most pieces between `of` and the measure of the whole.
@@ -19,7 +19,7 @@ impl Composer<'_> {
     /// The change between two columns, two periods or two values; `make` gets the earlier plan first.
     pub(super) fn change(
         &mut self,
-        make: fn(TablePlan, TablePlan) -> Reckoning,
+        make: fn(TablePlan, TablePlan) -> Computation,
     ) -> Option<Composed> {
         if let [first, second] = self.period_columns().as_slice() {
             let plan = self.plan();
@@ -60,12 +60,12 @@ impl Composer<'_> {
             return None;
         }
         let plans = [self.figure_of_side(&first, place), self.figure_of_side(&second, place)];
-        let reckoning = Reckoning::Compare {
+        let computation = Computation::Compare {
             names: [first_name, second_name],
             plans: Box::new(plans),
             greater: extreme.direction.is_descending(),
         };
-        Some((reckoning, Form::Things))
+        Some((computation, Form::Things))
     }
 
     /// The share of one measure in another, or of the rows with the last named value.
@@ -89,7 +89,7 @@ impl Composer<'_> {
             }
             self.unclaimed.retain(|mention| measures.iter().all(|(span, _)| *span != mention.span));
             let sum = |place| self.measured(self.plan(), Aggregate::Sum, place);
-            return Some((Reckoning::Share(sum(part), sum(whole)), Form::Figure));
+            return Some((Computation::Share(sum(part), sum(whole)), Form::Figure));
         }
         // Earlier values belong to the whole.
         let is_mark = |it: &Filter| self.scope.kind(it.place) == ColumnKind::Boolean;
@@ -113,18 +113,18 @@ impl Composer<'_> {
         });
         let named = named.or_else(|| self.number_over_periods());
         let named = named.filter(|place| self.is_amount(*place));
-        let reckoning = match named {
+        let computation = match named {
             Some(place) => {
                 for (span, _) in &measures {
                     self.mark(span.clone());
                 }
                 self.unclaimed.retain(|it| measures.iter().all(|(span, _)| *span != it.span));
                 let sum = |plan| self.measured(plan, Aggregate::Sum, place);
-                Reckoning::Share(sum(self.plan()), sum(whole))
+                Computation::Share(sum(self.plan()), sum(whole))
             }
-            None => Reckoning::Share(Self::counted(self.plan()), Self::counted(whole)),
+            None => Computation::Share(Self::counted(self.plan()), Self::counted(whole)),
         };
-        Some((reckoning, Form::Figure))
+        Some((computation, Form::Figure))
     }
 
     /// The columns that are named after periods: `December 2007` and `December 2009`.

@@ -5,7 +5,7 @@ use pikerag_language::pattern;
 
 use super::Composer;
 use crate::cues::Goal;
-use crate::reading::Reckoning;
+use crate::reading::Computation;
 use crate::scope::ColumnPlace;
 
 pattern!(RATE, r"\b(?:rates?|ratio)\b|[^频效功概]率");
@@ -59,15 +59,15 @@ const LATEST: f64 = 2400.0;
 
 impl Composer<'_> {
     /// Whether the question asks for a rate, but no column of the plans holds one.
-    pub(super) fn has_no_rate(&self, reckoning: &Reckoning) -> bool {
+    pub(super) fn has_no_rate(&self, computation: &Computation) -> bool {
         let is_a_pair = matches!(
-            reckoning,
-            Reckoning::Share(..) | Reckoning::Growth(..) | Reckoning::Ratio(..)
+            computation,
+            Computation::Share(..) | Computation::Growth(..) | Computation::Ratio(..)
         );
         if is_a_pair || self.cues.goal == Goal::Growth || !RATE.is_match(&self.cues.text) {
             return false;
         }
-        let plans = reckoning.plans();
+        let plans = computation.plans();
         let places: Vec<ColumnPlace> = plans
             .iter()
             .flat_map(|plan| plan.columns())
@@ -120,7 +120,7 @@ impl Composer<'_> {
     }
 
     /// Whether a plan adds up or averages times of day, such as 730 and 1415.
-    pub(super) fn reckons_with_times_of_day(&self, plan: &TablePlan) -> bool {
+    pub(super) fn computes_with_times_of_day(&self, plan: &TablePlan) -> bool {
         plan.measures.iter().any(|measure| {
             let place = measure.column.as_ref().and_then(|column| self.scope.place(column));
             let is_worked_out =

@@ -8,7 +8,7 @@ use super::Composer;
 use crate::lexicon::{known_length, meanings};
 use crate::link::ColumnMention;
 use crate::pieces::{Piece, han_run};
-use crate::reading::Reckoning;
+use crate::reading::Computation;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
 
@@ -42,9 +42,9 @@ const MOST_ROW_NOUN: usize = 4;
 
 impl Composer<'_> {
     /// Marks words that repeat a part of the plan.
-    pub(super) fn mark_redundant(&mut self, reckoning: &Reckoning) {
-        self.mark_named_again(reckoning);
-        let units = self.units(reckoning);
+    pub(super) fn mark_redundant(&mut self, computation: &Computation) {
+        self.mark_named_again(computation);
+        let units = self.units(computation);
         let linked: Vec<Range<usize>> = self
             .filters
             .iter()
@@ -61,7 +61,8 @@ impl Composer<'_> {
         }
         self.mark_row_noun();
         self.mark_still();
-        let is_of_two = matches!(reckoning, Reckoning::Difference(..) | Reckoning::Compare { .. });
+        let is_of_two =
+            matches!(computation, Computation::Difference(..) | Computation::Compare { .. });
         // In 海天比明光多多少, 比 is redundant.
         for at in 0..self.cues.pieces.len() {
             if is_of_two && self.cues.folded(at) == "比" {
@@ -86,8 +87,8 @@ impl Composer<'_> {
     }
 
     /// Marks mentions that the plan already computes, shows or orders by: `风最大的那天风速`.
-    fn mark_named_again(&mut self, reckoning: &Reckoning) {
-        let named: Vec<ColumnRef> = reckoning
+    fn mark_named_again(&mut self, computation: &Computation) {
+        let named: Vec<ColumnRef> = computation
             .plans()
             .iter()
             .flat_map(|plan| {
@@ -99,7 +100,7 @@ impl Composer<'_> {
                 by.chain(measured).chain(&plan.show).cloned()
             })
             .collect();
-        let counts_rows = reckoning.plans().iter().all(|plan| {
+        let counts_rows = computation.plans().iter().all(|plan| {
             let function = plan.measures.first().map(|measure| measure.function);
             function == Some(Aggregate::Count)
         });
@@ -185,8 +186,8 @@ impl Composer<'_> {
     }
 
     /// The units of the measures in a plan; `None` for a measure without one.
-    fn units(&self, reckoning: &Reckoning) -> Vec<Option<String>> {
-        let plans = reckoning.plans();
+    fn units(&self, computation: &Computation) -> Vec<Option<String>> {
+        let plans = computation.plans();
         let columns: Vec<&ColumnRef> = plans.iter().flat_map(|plan| plan.columns()).collect();
         self.scope
             .columns()

@@ -6,7 +6,7 @@ use pikerag_knowledge::tables::By;
 use super::{Composed, Composer, DAY};
 use crate::cues::{Ahead, Cues, Goal, Period};
 use crate::link::{ColumnMention, link};
-use crate::reading::{Form, Reckoning, SeriesReading, Target};
+use crate::reading::{Computation, Form, SeriesReading, Target};
 use crate::scope::{ColumnPlace, Scope};
 
 /// Words in titles of tables about stocks, which exist at a time.
@@ -108,7 +108,7 @@ pub(crate) fn compose_series(
         limit: None,
         ..plan
     };
-    let reading = composer.finish((Reckoning::One(plan), Form::Groups));
+    let reading = composer.finish((Computation::One(plan), Form::Groups));
     Some(SeriesReading { reading, step, n_times, target, function })
 }
 
@@ -231,11 +231,11 @@ impl Composer<'_> {
             Goal::Median => self.aggregate(Aggregate::Median),
             Goal::Count => self.count(),
             _ if self.counts_by_a_noun() => {
-                Some((Reckoning::One(Self::counted(self.plan())), Form::Figure))
+                Some((Computation::One(Self::counted(self.plan())), Form::Figure))
             }
             _ => self.measured_over_time(time, step),
         };
-        let Some((Reckoning::One(plan), _)) = plan else { return None };
+        let Some((Computation::One(plan), _)) = plan else { return None };
         // `How many passengers` asks for a number in the table.
         if plan.measures.is_empty() {
             let shown = plan.show.first().and_then(|shown| self.scope.place(shown));
@@ -262,7 +262,7 @@ impl Composer<'_> {
             true => Aggregate::Mean,
             false => self.function_of(place, Aggregate::Mean),
         };
-        Some((Reckoning::One(self.measured(self.plan(), function, place)), Form::Figure))
+        Some((Computation::One(self.measured(self.plan(), function, place)), Form::Figure))
     }
 
     /// Whether no period holds more than one row.

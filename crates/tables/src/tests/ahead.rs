@@ -36,7 +36,7 @@ fn shown(question: &str) -> String {
         return "-".to_owned();
     };
     let sure = if found.reading.is_certain() { "" } else { "unsure " };
-    let plans: Vec<String> = found.reading.reckoning.plans().into_iter().map(plan).collect();
+    let plans: Vec<String> = found.reading.computation.plans().into_iter().map(plan).collect();
     format!("{sure}{} {:?} {:?}", plans.join(" "), found.step, found.target)
 }
 
@@ -74,7 +74,7 @@ fn the_kind_that_comes_next_is_counted_so_far() {
         let found = kinds_ahead(question, &super::catalog()).into_iter().next();
         found.map_or("-".to_owned(), |reading| {
             let sure = if reading.is_certain() { "" } else { "unsure " };
-            let plans = reading.reckoning.plans();
+            let plans = reading.computation.plans();
             format!("{sure}{}", plans.into_iter().map(plan).collect::<Vec<_>>().join(" "))
         })
     };

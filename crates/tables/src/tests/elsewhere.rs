@@ -63,7 +63,7 @@ fn shown(question: &str) -> String {
     let best = readings(question, &Catalog { tables }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
     let mut line = if reading.is_certain() { String::new() } else { "unsure ".to_owned() };
-    for plan in reading.reckoning.plans() {
+    for plan in reading.computation.plans() {
         line.push_str(&plan.table);
         for filter in &plan.filters {
             let test = match &filter.test {

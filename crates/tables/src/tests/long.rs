@@ -258,7 +258,7 @@ fn read(question: &str, view: TableView) -> String {
     let best = readings(question, &Catalog { tables: vec![view] }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
     let sure = if reading.is_certain() { "" } else { "unsure " };
-    let plans: Vec<String> = reading.reckoning.plans().into_iter().map(super::plan).collect();
+    let plans: Vec<String> = reading.computation.plans().into_iter().map(super::plan).collect();
     format!("{sure}{}", plans.join(" | "))
 }
 

@@ -72,7 +72,7 @@ proptest! {
         for reading in readings(&question, &catalog) {
             let _ = reading.is_certain();
             prop_assert!(reading.tables.iter().all(|table| *table < catalog.tables.len()));
-            prop_assert!(!reading.reckoning.plans().is_empty());
+            prop_assert!(!reading.computation.plans().is_empty());
         }
     }
 }

@@ -8,7 +8,7 @@ use super::kind::Kind;
 /// All counts, including those that only the faults need.
 #[derive(Default)]
 pub(super) struct Counts {
-    pub(super) received: Heard,
+    pub(super) received: Received,
     /// First line and headers of each request.
     pub(super) heads: Vec<String>,
     /// How often each request has arrived, to draw its faults.
@@ -22,7 +22,7 @@ pub(super) struct Counts {
 
 /// The requests since the server was started or reset.
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
+pub struct Received {
     /// Chat requests.
     pub chats: u64,
     /// Requests for vectors.
@@ -47,7 +47,7 @@ pub struct Heard {
     pub faults: BTreeMap<String, u64>,
 }
 
-impl Heard {
+impl Received {
     /// The number of all requests.
     #[must_use]
     pub fn requests(&self) -> u64 {

@@ -14,7 +14,7 @@ use pikerag_knowledge::{
 use pikerag_narrate::{Language, forecast_points, group_forecasts, plan_words, series_rationale};
 use pikerag_prompt::Prompt;
 use pikerag_records::series::Series;
-use pikerag_tables::{Reading, Reckoning, SeriesReading, series_of};
+use pikerag_tables::{Computation, Reading, SeriesReading, series_of};
 
 use self::past::{asked, past};
 use super::asked::Try;
@@ -127,7 +127,8 @@ impl Reader {
             return Ok(None);
         };
         let tables = self.tables(&near.reading);
-        let (Some(table), Reckoning::One(plan)) = (tables.first(), &near.reading.reckoning) else {
+        let (Some(table), Computation::One(plan)) = (tables.first(), &near.reading.computation)
+        else {
             return Ok(None);
         };
         let (mut readings, mut statements) = (Vec::new(), Vec::new());
@@ -187,7 +188,7 @@ impl Reader {
         (found, [result, counted]): (&SeriesReading, [PlanRows; 2]),
         by: ClassifiedBy,
     ) -> Result<Option<Foreseen>, SolveError> {
-        let Reckoning::One(plan) = &found.reading.reckoning else { return Ok(None) };
+        let Computation::One(plan) = &found.reading.computation else { return Ok(None) };
         let tables = self.tables(&found.reading);
         let carried = carried_on(found, plan, &tables, (&result, &counted));
         if !matches!(carried, Ok(None)) && by == ClassifiedBy::Rules {
@@ -211,7 +212,7 @@ async fn results(
     ports: &Ports,
     found: &SeriesReading,
 ) -> Result<Option<[PlanRows; 2]>, StoreError> {
-    let Reckoning::One(plan) = &found.reading.reckoning else { return Ok(None) };
+    let Computation::One(plan) = &found.reading.computation else { return Ok(None) };
     let figures = match ports.base.run_plan(plan).await {
         Ok(figures) => figures,
         Err(StoreError::Data(_)) => return Ok(None),
@@ -282,7 +283,7 @@ async fn answer(
     let language = Language::of(question.query());
     queried(run, tables, &[&result], &[]);
     for of in carried.values() {
-        run.push(Event::Foretold { forecast: of.forecast.clone() });
+        run.push(Event::SeriesForecast { forecast: of.forecast.clone() });
     }
     let points = |of: &Carried| {
         forecast_points(&of.forecast, of.wanted, of.forecast.unit.as_deref(), language)

@@ -90,8 +90,8 @@ impl Reader {
     }
 
     fn is_by_rules(&self, taken: &Computed) -> bool {
-        let plans = taken.reading.reckoning.plans();
-        self.certain().is_some_and(|certain| certain.reckoning.plans() == plans)
+        let plans = taken.reading.computation.plans();
+        self.certain().is_some_and(|certain| certain.computation.plans() == plans)
     }
 
     /// Which of two readings is meant; `None` where the model's choice depends on their order, or its reply
@@ -154,7 +154,7 @@ pub(super) fn undecided(run: &mut Run, question: &Question, readings: &[Computed
 /// one of its conditions it is another question.
 fn has_numbers(question: &str, computed: &Computed) -> bool {
     let values: Vec<String> =
-        computed.reading.reckoning.plans().into_iter().flat_map(values_of).collect();
+        computed.reading.computation.plans().into_iter().flat_map(values_of).collect();
     let is_in_plan = |number: &String| {
         let scaled: Vec<f64> = match number.parse::<f64>() {
             Ok(value) => SCALES.iter().map(|scale| value * scale).collect(),

@@ -12,7 +12,7 @@ use pikerag_knowledge::{
     Answer, ChunkId, ClassifiedBy, Question, Reason, Span, StoreError, TaskClass, Worked,
 };
 use pikerag_narrate::{Language, first_kinds, kinds_rationale, plan_words};
-use pikerag_tables::{Reading, Reckoning};
+use pikerag_tables::{Computation, Reading};
 
 use super::ahead::Foreseen;
 use super::lead::as_number;
@@ -66,8 +66,8 @@ impl Reader {
 }
 
 fn only_plan(reading: &Reading) -> Option<&TablePlan> {
-    match &reading.reckoning {
-        Reckoning::One(plan) => Some(plan),
+    match &reading.computation {
+        Computation::One(plan) => Some(plan),
         _ => None,
     }
 }

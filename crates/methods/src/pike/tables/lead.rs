@@ -8,7 +8,7 @@ use pikerag_knowledge::data::{
 };
 use pikerag_knowledge::{ChunkId, Span};
 use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
-use pikerag_tables::{Form, Reading, Reckoning};
+use pikerag_tables::{Computation, Form, Reading};
 
 /// Rows that an answer names, at most.
 const NAMED: usize = 100;
@@ -38,7 +38,7 @@ pub(super) fn lead(
     results: &[PlanRows],
     language: Language,
 ) -> Option<Lead> {
-    let plans = reading.reckoning.plans();
+    let plans = reading.computation.plans();
     let (plan, result) = plans.first().copied().zip(results.first())?;
     let both = || Some((figure(plan, result)?, figure(plans.get(1)?, results.get(1)?)?));
     let rows = results.iter().flat_map(|result| &result.rows);
@@ -46,25 +46,25 @@ pub(super) fn lead(
         let origins = rows.flat_map(|row| row.origins.clone()).collect();
         Some(Lead { text, values: vec![number(figure)], origins })
     };
-    match &reading.reckoning {
-        Reckoning::Difference(..) => {
+    match &reading.computation {
+        Computation::Difference(..) => {
             let (first, second) = both()?;
             lead(second - first, two_figures(TwoFigures::Difference, first, second, language))
         }
-        Reckoning::Growth(..) => {
+        Computation::Growth(..) => {
             let (first, second) = both().filter(|(first, _)| *first != 0.0)?;
             let growth = (second - first) / first;
             lead(growth, two_figures(TwoFigures::Growth, first, second, language))
         }
-        Reckoning::Share(..) => {
+        Computation::Share(..) => {
             let (part, whole) = both().filter(|(_, whole)| *whole != 0.0)?;
             lead(part / whole, two_figures(TwoFigures::Share, part, whole, language))
         }
-        Reckoning::Ratio(..) => {
+        Computation::Ratio(..) => {
             let (first, second) = both().filter(|(_, second)| *second != 0.0)?;
             lead(first / second, two_figures(TwoFigures::Ratio, first, second, language))
         }
-        Reckoning::Compare { names, greater, .. } => {
+        Computation::Compare { names, greater, .. } => {
             let (first, second) =
                 both().filter(|(first, second)| first.total_cmp(second).is_ne())?;
             let is_first = (first > second) == *greater;
@@ -78,7 +78,7 @@ pub(super) fn lead(
             };
             Some(Lead { values: vec![won.clone()], ..lead(first, text)? })
         }
-        Reckoning::One(_) => one(reading, plan, result, tables, language),
+        Computation::One(_) => one(reading, plan, result, tables, language),
     }
 }
 
