@@ -4,7 +4,7 @@ use super::rust::{code_only, is_word};
 use super::{Finding, Tree, has_ending};
 
 /// Folders whose Rust files are checked, one for each crate that uses plain words throughout.
-const DONE: [&str; 24] = [
+const DONE: [&str; 25] = [
     "crates/app/",
     "crates/baselines/",
     "crates/contract/",
@@ -26,6 +26,7 @@ const DONE: [&str; 24] = [
     "crates/retrieve/",
     "crates/server/",
     "crates/store/",
+    "crates/tables/",
     "crates/test-support/",
     "crates/unpack/",
     "xtask/",
@@ -51,42 +52,79 @@ const BANNED: [&str; 12] = [
 ];
 
 /// Files in which a phrase is allowed, each with its reason.
-const EXCEPTIONS: [(&str, &str, &str); 8] = [
+const EXCEPTIONS: [(&str, &str, &str); 9] = [
     ("crates/baselines/tests/methods/ircot.rs", "is to be", "a snapshot of a prompt"),
     ("crates/baselines/tests/methods/think_then_act.rs", "anew", "a snapshot of a prompt"),
     ("crates/baselines/tests/model_output/tags.rs", "whoever", "documents, which are test data"),
     ("crates/engine/src/error.rs", "reckoned", "a published error code"),
     ("crates/knowledge/src/correction.rs", "is to be", "a published error message"),
+    ("crates/knowledge/src/trace.rs", "foretold", "a published name of an event"),
     ("crates/prompt/src/ask.rs", "told", "a sentence of a model's reply, which is test data"),
     ("crates/store/src/sqlite/data/expressions.rs", "told", "an error that goes into a prompt"),
     ("crates/test-support/src/oracle.rs", "told", "a model's reply, which is test data"),
 ];
 
+/// Documents that must contain the phrases: the table of words, what was released, the count of words.
+const WITH_OLD_WORDS: [&str; 3] = ["STYLE.md", "CHANGELOG.md", "docs/bench/results/words.md"];
+
 /// The first line of each checked file asks no question, and no comment, string or character of it
-/// contains a banned phrase.
+/// contains a banned phrase. No document does outside of code.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    in_folders(tree, &DONE, &EXCEPTIONS)
+    let mut findings = in_folders(tree, &DONE, &EXCEPTIONS);
+    findings.extend(in_documents(tree, &EXCEPTIONS));
+    findings
+}
+
+fn in_documents(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let is_ours = |path: &str| {
+        let is_document = path.starts_with("docs/") || !path.contains('/');
+        is_document && !WITH_OLD_WORDS.contains(&path)
+    };
+    let documents = tree.iter().filter(|(path, _)| has_ending(path, "md") && is_ours(path));
+    documents.flat_map(|(path, text)| banned(path, &outside_code(text), exceptions)).collect()
+}
+
+/// `text` with blanks in place of code between backticks or fences.
+fn outside_code(text: &str) -> String {
+    let mut is_fenced = false;
+    let lines = text.lines().map(|line| {
+        if line.trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
+            return String::new();
+        }
+        let parts = line.split('`').enumerate();
+        let prose = parts.filter(|(at, _)| at % 2 == 0 && !is_fenced).map(|(_, part)| part);
+        prose.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn in_folders(tree: &Tree, done: &[&str], exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
     let is_done = |path: &str| path != SELF && done.iter().any(|folder| path.starts_with(folder));
     let mut findings = Vec::new();
     for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs") && is_done(path)) {
-        let mut find = |line, problem| findings.push(Finding { path: path.clone(), line, problem });
         let first = text.lines().next().unwrap_or_default();
         if first.contains(['?', '？']) {
-            find(1, "the first line asks a question: state what the file does".to_owned());
+            let problem = "the first line asks a question: state what the file does".to_owned();
+            findings.push(Finding { path: path.clone(), line: 1, problem });
         }
-        let words = words(&prose_only(text));
-        for phrase in BANNED {
-            let is_excepted =
-                |(file, word, _): &(&str, &str, &str)| path == file && *word == phrase;
-            if exceptions.iter().any(is_excepted) {
-                continue;
-            }
-            for line in lines_with(&words, phrase) {
-                find(line, format!("`{phrase}`: write plain words (STYLE.md, Words)"));
-            }
+        findings.extend(banned(path, &prose_only(text), exceptions));
+    }
+    findings
+}
+
+/// The banned phrases of a file, whose code is blank.
+fn banned(path: &str, prose: &str, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let words = words(prose);
+    let mut findings = Vec::new();
+    for phrase in BANNED {
+        let is_excepted = |(file, word, _): &(&str, &str, &str)| path == *file && *word == phrase;
+        if exceptions.iter().any(is_excepted) {
+            continue;
+        }
+        for line in lines_with(&words, phrase) {
+            let problem = format!("`{phrase}`: write plain words (STYLE.md, Words)");
+            findings.push(Finding { path: path.to_owned(), line, problem });
         }
     }
     findings
@@ -138,7 +176,7 @@ fn lines_with(words: &Words, phrase: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::in_folders;
+    use super::{in_documents, in_folders};
     use crate::tidy::Tree;
 
     const FILE: &str = "crates/a/src/lib.rs";
@@ -175,6 +213,18 @@ mod tests {
             banned(5, "is to be"),
         ];
         assert_eq!(found(text, &[]), wanted);
+    }
+
+    #[test]
+    fn finds_banned_phrases_of_documents_outside_code() {
+        let text = "# As told\n\n`told` and\n```\nanew\n```\nwho`x`ever\nat\nhand\n";
+        let tree: Tree = [("docs/a.md", text), ("web/b.md", "told"), ("README.md", "anew")]
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .into();
+        let found = in_documents(&tree, &[]);
+        let found: Vec<String> =
+            found.iter().map(|it| format!("{}:{}", it.path, it.line)).collect();
+        assert_eq!(found, ["README.md:1", "docs/a.md:1", "docs/a.md:8"]);
     }
 
     #[test]

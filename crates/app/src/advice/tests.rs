@@ -65,7 +65,7 @@ fn missing_structures_come_with_what_to_do() {
     let large = FileError::TooLarge { bytes: 3 << 19, most: 1 << 20 };
     insta::assert_snapshot!(
         file(&large, Language::English),
-        @"it has 1.5 MiB, and more than 1 MiB are not read; raise `limits.file_mib`, or split it"
+        @"it has 1.5 MiB, over the limit of 1 MiB; raise `limits.file_mib`, or split it"
     );
     insta::assert_snapshot!(
         file(&large, Language::Chinese),

@@ -64,7 +64,7 @@ fn wrong_usage_ends_with_2_and_a_hint() {
     // A failing export leaves an existing file unchanged.
     place.write("g.html", "of before");
     let typo = ["graph", "export", "--format", "html", "--of", "nobody", "-o", "g.html"];
-    assert!(place.run_to(1, &typo).stderr.contains("`nobody` is no node"));
+    assert!(place.run_to(1, &typo).stderr.contains("there is no node `nobody`"));
     assert_eq!(std::fs::read_to_string(place.path("g.html")).unwrap(), "of before");
     place.run_to(0, &["--offline", "ask", "cranes?"]);
     place.run_to(3, &["--offline", "ask", "起重机？"]);

@@ -143,7 +143,8 @@ fn impossible_forks_are_refused_with_a_reason() {
             .contains("is not a decision; the decisions are: 1, ")
     );
     assert!(
-        fails(&["fork", name, "--at", "1", "--verdict", "no"]).contains("decided by sub-questions")
+        fails(&["fork", name, "--at", "1", "--verdict", "no"])
+            .contains("can only be changed to sub-questions")
     );
     let at = events(&first).iter().position(|event| event["event"] == "selected").unwrap();
     assert!(

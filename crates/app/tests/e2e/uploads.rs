@@ -375,7 +375,7 @@ fn corrections_of_a_reading_are_applied_and_kept() {
     place.write("docs/moved.pdf", pdf(&[&["The crane Brindlewick lifts fifty tons."]]));
     let newer = place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
     assert!(
-        newer.stderr.contains("Quillw0rt") && newer.stderr.contains("not made"),
+        newer.stderr.contains("Quillw0rt") && newer.stderr.contains("was not applied"),
         "{}",
         newer.stderr
     );

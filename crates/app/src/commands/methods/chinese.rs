@@ -102,7 +102,7 @@ pub(super) fn meaning(parameter: &str) -> Option<&'static str> {
 /// The source of a method.
 pub(super) fn source(english: &str) -> String {
     let names = english.replace(" et al. ", " 等 ");
-    names.replace(", with what is ours", "，含本项目的改动").replace("ours", "本项目")
+    names.replace(", with our additions", "，含本项目的改动").replace("ours", "本项目")
 }
 
 fn find(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
