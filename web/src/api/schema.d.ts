@@ -2309,7 +2309,7 @@ export interface components {
              */
             past?: components["schemas"]["Known"][];
             /** @description The future periods, in order, up to the requested one. */
-            points: components["schemas"]["Foretold"][];
+            points: components["schemas"]["ForecastPoint"][];
             /** @description Every model that was tried, the best first. */
             tried: components["schemas"]["Tried"][];
             /** @description The unit of the series. */
@@ -2325,21 +2325,8 @@ export interface components {
          * @enum {string}
          */
         ForecastModel: "combination" | "naive" | "seasonal_naive" | "mean" | "drift" | "smoothing" | "seasonal";
-        /** @description US dollars, if prices are known. */
-        ForecastUsd: {
-            /**
-             * Format: double
-             * @description The highest cost, if every loop runs to its end; none without a price.
-             */
-            most: number | null;
-            /**
-             * Format: double
-             * @description The typical cost.
-             */
-            typical: number | null;
-        };
         /** @description A future period. */
-        Foretold: {
+        ForecastPoint: {
             /**
              * Format: double
              * @description The upper end of the interval.
@@ -2357,6 +2344,19 @@ export interface components {
              * @description The most likely figure.
              */
             value: number;
+        };
+        /** @description US dollars, if prices are known. */
+        ForecastUsd: {
+            /**
+             * Format: double
+             * @description The highest cost, if every loop runs to its end; none without a price.
+             */
+            most: number | null;
+            /**
+             * Format: double
+             * @description The typical cost.
+             */
+            typical: number | null;
         };
         /** @description The point at which a run was forked from another. */
         ForkPoint: {
@@ -2577,12 +2577,12 @@ export interface components {
                 } | {
                     /** @enum {string} */
                     outcome: "waiting";
-                    /** @description Why. */
+                    /** @description The reason. */
                     reason: string;
                 } | {
                     /** @enum {string} */
                     outcome: "failed";
-                    /** @description Why. */
+                    /** @description The reason. */
                     reason: string;
                 }
             ][];
