@@ -9,20 +9,17 @@ mod cues;
 mod joins;
 mod lexicon;
 mod link;
-mod long;
 mod pieces;
 mod reading;
 mod scope;
 #[cfg(test)]
 mod tests;
-pub mod typing;
 mod units;
 
 pub use ahead::{kinds_ahead, looks_ahead, readings_ahead, series_of};
 pub use by_model::{PlanFault, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
-pub use long::TypedRows;
 pub use reading::{Computation, Form, Reading, SeriesReading, Target};
 
 use compose::compose;

@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -24,8 +24,9 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("store", &["knowledge", "language"]),
     ("models", &["knowledge", "language"]),
     ("records", &["knowledge", "language", "prompt"]),
-    ("tables", &["knowledge", "language"]),
-    ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "tables"]),
+    ("typing", &["knowledge", "language"]),
+    ("tables", &["knowledge", "language", "typing"]),
+    ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "typing"]),
     (
         "methods",
         &[
@@ -65,6 +66,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "store",
     "models",
     "records",
+    "typing",
     "tables",
     "indexing",
     "methods",

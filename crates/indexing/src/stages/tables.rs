@@ -9,7 +9,7 @@ use pikerag_knowledge::{
     Chunk, ChunkResults, InChunk, KnowledgeWriter, SourceId, Stage as Mark, StoreError, TableShape,
     Which,
 };
-use pikerag_tables::TypedRows;
+use pikerag_typing::TypedRows;
 
 use crate::outcome::Report;
 use crate::pending::all_pending;

@@ -5,8 +5,8 @@ use pikerag_knowledge::tables::By;
 
 use super::{Composer, DAY};
 use crate::cues::Cue;
-use crate::long::period_named;
 use crate::scope::ColumnPlace;
+use pikerag_typing::period_named;
 
 impl Composer<'_> {
     /// Whether the measure adds up over several rows of a thing: one for each period. For a period, the rows are one

@@ -3,8 +3,8 @@
 use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue, TableTest};
 
 use super::{Composer, Filter};
-use crate::long::{Grain, period_named};
 use crate::scope::ColumnPlace;
+use pikerag_typing::{Grain, period_named};
 
 impl Composer<'_> {
     /// Filters by a month or quarter of any year. Several may be one condition or two sides, so they stay unplaced.

@@ -4,9 +4,9 @@ use pikerag_knowledge::data::{ColumnKind, DataValue, TableTest};
 
 use super::{Composer, Filter};
 use crate::cues::Period;
-use crate::long::{Grain, period_named};
 use crate::pieces::pieces;
 use crate::scope::ColumnPlace;
+use pikerag_typing::{Grain, period_named};
 
 /// The months of a quarter.
 const MONTHS_OF_QUARTER: u32 = 3;

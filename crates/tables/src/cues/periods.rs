@@ -7,7 +7,7 @@ use pikerag_language::periods::{Stretch, stretches};
 use pikerag_language::{Regex, month_named, pattern};
 
 use super::Cues;
-use crate::long::period_named;
+use pikerag_typing::period_named;
 
 /// A period: one year, quarter, month or day, or a range of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use pikerag_language::{is_chinese, pattern};
 
 use super::periods::period_named;
-use crate::typing::{header_says, narrowed};
+use crate::{header_says, narrowed};
 
 /// Longer names, in characters or words, are sentences.
 const LONGEST: usize = 40;

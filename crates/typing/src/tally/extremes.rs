@@ -2,7 +2,7 @@
 
 /// The least and greatest of the values that were added.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::typing) struct Extremes<T> {
+pub(crate) struct Extremes<T> {
     pub both: Option<(T, T)>,
 }
 
@@ -22,7 +22,7 @@ impl<T: Copy> Extremes<T> {
     }
 
     /// The extremes of both.
-    pub(in crate::typing) fn with(mut self, other: Self, is_less: impl Fn(T, T) -> bool) -> Self {
+    pub(crate) fn with(mut self, other: Self, is_less: impl Fn(T, T) -> bool) -> Self {
         if let Some((least, greatest)) = other.both {
             self.add(least, &is_less);
             self.add(greatest, &is_less);

@@ -7,7 +7,7 @@ use super::apart::Place;
 use super::columns::{PeriodColumn, PeriodColumns};
 use super::measured::{Measured, measured};
 use super::periods::{Grain, Period};
-use crate::typing::{ColumnGuess, TypedColumn, header_says, is_missing};
+use crate::{ColumnGuess, TypedColumn, header_says, is_missing};
 
 /// Guesses the columns of a table as if it had a row for each period.
 pub(super) struct Unfolded {

@@ -1,15 +1,15 @@
 //! Counts the cells that are numbers: by unit, and with either decimal mark.
 
 use super::extremes::Extremes;
-use crate::typing::number::{Amount, DecimalMark, WrittenNumber};
-use crate::typing::units::unit_key;
+use crate::number::{Amount, DecimalMark, WrittenNumber};
+use crate::units::unit_key;
 
 /// Different units of one column that are counted; cells with further ones are unread.
 const MOST_UNITS: usize = 16;
 
 /// The numbers of one unit, read with one decimal mark.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::typing) struct NumberReading {
+pub(crate) struct NumberReading {
     pub cells: u64,
     /// Of these, whole numbers.
     pub whole: u64,
@@ -23,7 +23,7 @@ impl NumberReading {
         self.extremes.add(amount, is_less);
     }
 
-    pub(in crate::typing) fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self {
             cells: self.cells + other.cells,
             whole: self.whole + other.whole,
@@ -32,13 +32,13 @@ impl NumberReading {
     }
 }
 
-pub(in crate::typing) fn is_less(left: Amount, right: Amount) -> bool {
+pub(crate) fn is_less(left: Amount, right: Amount) -> bool {
     left.compare(right).is_lt()
 }
 
 /// The numbers of one unit.
 #[derive(Clone, Debug, Default)]
-pub(in crate::typing) struct UnitTally {
+pub(crate) struct UnitTally {
     pub key: String,
     /// The first spelling that came.
     pub spelling: String,
@@ -47,7 +47,7 @@ pub(in crate::typing) struct UnitTally {
 }
 
 impl UnitTally {
-    pub(in crate::typing) fn reading(&self, mark: DecimalMark) -> NumberReading {
+    pub(crate) fn reading(&self, mark: DecimalMark) -> NumberReading {
         match mark {
             DecimalMark::Point => self.point,
             DecimalMark::Comma => self.comma,
@@ -57,7 +57,7 @@ impl UnitTally {
 
 /// The cells that are numbers with one decimal mark or the other.
 #[derive(Clone, Debug, Default)]
-pub(in crate::typing) struct NumberTally {
+pub(crate) struct NumberTally {
     /// Without a unit.
     pub plain: UnitTally,
     pub units: Vec<UnitTally>,
@@ -130,7 +130,7 @@ impl NumberTally {
     ///
     /// Cells such as `1,234` and `1.234` show none. With such cells only, `1,234` is a thousand, and `1.234` one and a bit,
     /// as in English. But `850`, `1.234`, `12.345` are thousands: decimals would not skip `850.000`.
-    pub(in crate::typing) fn decimal_mark(&self) -> DecimalMark {
+    pub(crate) fn decimal_mark(&self) -> DecimalMark {
         let by_votes = self.only_point < self.only_comma;
         let has_votes = 0 < self.only_point || 0 < self.only_comma;
         let are_thousands = 3 <= self.grouped_by_point

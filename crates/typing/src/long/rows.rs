@@ -8,7 +8,7 @@ use pikerag_knowledge::{RowPlace, RowReader};
 use super::apart::{Label, Place, labels};
 use super::periods::Period;
 use super::wide::{Long, Unfolded};
-use crate::typing::{ColumnGuess, TypedColumn, header_says, is_left_out, sql_names};
+use crate::{ColumnGuess, TypedColumn, header_says, is_left_out, sql_names};
 
 /// The columns of a table, guessed while its rows are seen, then typed.
 #[derive(Default)]

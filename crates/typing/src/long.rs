@@ -8,5 +8,5 @@ mod periods;
 mod rows;
 mod wide;
 
-pub(crate) use periods::{Grain, period_named};
+pub use periods::{Grain, Period, period_named};
 pub use rows::TypedRows;

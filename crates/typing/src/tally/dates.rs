@@ -1,11 +1,11 @@
 //! Counts the cells that are dates, in either order of day and month.
 
 use super::extremes::Extremes;
-use crate::typing::date::{DateOrder, Moment, SlashedDate, WrittenDate};
+use crate::date::{DateOrder, Moment, SlashedDate, WrittenDate};
 
 /// The cells that are dates.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::typing) struct DateTally {
+pub(crate) struct DateTally {
     /// Dates of one reading.
     pub fixed: u64,
     /// `2019`, and `2019年`.
@@ -72,7 +72,7 @@ impl DateTally {
     ///
     /// Where every date reads in both orders: full stops have the day first; a place that is always 1 is the day of monthly
     /// figures; else the month is first.
-    pub(in crate::typing) fn order(&self) -> DateOrder {
+    pub(crate) fn order(&self) -> DateOrder {
         let by_place = self.second_varies && !self.first_varies && 3 <= self.day_first;
         let is_day_first = match self.day_first.cmp(&self.month_first) {
             std::cmp::Ordering::Equal => 0 < self.dotted || by_place,
@@ -82,11 +82,11 @@ impl DateTally {
     }
 
     /// Dates that are more than a year or a number.
-    pub(in crate::typing) fn structured(&self) -> u64 {
+    pub(crate) fn structured(&self) -> u64 {
         self.fixed + self.day_first.max(self.month_first)
     }
 
-    pub(in crate::typing) fn extremes(&self) -> Extremes<Moment> {
+    pub(crate) fn extremes(&self) -> Extremes<Moment> {
         let slashed = match self.order() {
             DateOrder::DayFirst => self.day_first_extremes,
             DateOrder::MonthFirst => self.month_first_extremes,

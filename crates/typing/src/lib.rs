@@ -6,6 +6,7 @@
 mod date;
 mod head;
 mod left_out;
+mod long;
 mod marks;
 mod names;
 mod narrow;
@@ -27,6 +28,7 @@ use tally::Tally;
 pub(crate) use head::header_says;
 pub use left_out::is_left_out;
 pub(crate) use left_out::names_total;
+pub use long::{Grain, Period, TypedRows, period_named};
 pub(crate) use marks::is_missing;
 pub use names::sql_names;
 pub(crate) use narrow::narrowed;

@@ -2,11 +2,11 @@
 
 use pikerag_language::month_named;
 
-use crate::typing::marks::{Pair, Truth};
+use crate::marks::{Pair, Truth};
 
 /// The cells that say yes or no.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::typing) struct TruthTally {
+pub(crate) struct TruthTally {
     pub cells: u64,
     has_words: bool,
     /// Yes and no of `Y` and `N`.
@@ -30,7 +30,7 @@ impl TruthTally {
     }
 
     /// Whether the words are hardly codes: `N` without `Y` may be north, `F` without `T` a woman.
-    pub(in crate::typing) fn is_clear(self) -> bool {
+    pub(crate) fn is_clear(self) -> bool {
         self.has_words
             || self.has_has
             || self.yes_no == (true, true)
@@ -40,7 +40,7 @@ impl TruthTally {
 
 /// The cells as texts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::typing) struct TextTally {
+pub(crate) struct TextTally {
     /// Characters of all cells.
     pub length: u64,
     /// Cells with a letter.
@@ -62,12 +62,12 @@ impl TextTally {
     }
 
     /// Whether all cells are codes of two capital letters or digits, as those of countries are.
-    pub(in crate::typing) fn are_codes(self) -> bool {
+    pub(crate) fn are_codes(self) -> bool {
         !self.has_other_than_codes
     }
 
     /// Whether all cells are names of months, weekdays or quarters.
-    pub(in crate::typing) fn are_periods(self) -> bool {
+    pub(crate) fn are_periods(self) -> bool {
         !self.has_other_than_periods
     }
 }

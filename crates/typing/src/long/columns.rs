@@ -1,7 +1,7 @@
 //! Finds the columns of a header that are named after periods, and their totals.
 
 use super::periods::{Grain, Period, are_seasons, period_named};
-use crate::typing::{header_says, names_total, narrowed};
+use crate::{header_says, names_total, narrowed};
 
 /// Fewer columns of periods stay as they are.
 const FEWEST: usize = 3;

@@ -2,7 +2,7 @@
 
 use pikerag_language::{chinese_number, month_named, pattern};
 
-use crate::typing::narrowed;
+use crate::narrowed;
 
 /// Years that may be written as digits alone; other numbers are too often something else.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
@@ -13,15 +13,18 @@ const LONGEST: usize = 40;
 
 /// How long a period is, the shortest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Grain {
+pub enum Grain {
+    /// A month.
     Month,
+    /// A quarter of a year.
     Quarter,
+    /// A year.
     Year,
 }
 
 impl Grain {
     /// The usual name of this length.
-    pub(crate) fn name(self, is_chinese: bool) -> &'static str {
+    pub fn name(self, is_chinese: bool) -> &'static str {
         match (self, is_chinese) {
             (Self::Month, false) => "month",
             (Self::Month, true) => "月份",
@@ -35,7 +38,8 @@ impl Grain {
 
 /// A month, a quarter or a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Period {
+pub struct Period {
+    /// How long it is.
     pub grain: Grain,
     /// The year, if the name has one.
     pub year: Option<i16>,
@@ -49,12 +53,13 @@ impl Period {
     }
 
     /// The same period, of this year.
-    pub(crate) fn in_year(self, year: Option<i16>) -> Self {
+    #[must_use]
+    pub fn in_year(self, year: Option<i16>) -> Self {
         Self { year: self.year.or(year), ..self }
     }
 
     /// The period by ISO 8601, where its year is known: `2024-03`, `2024-Q1`, `2024`.
-    pub(crate) fn date(self) -> Option<String> {
+    pub fn date(self) -> Option<String> {
         let year = self.year?;
         Some(match self.grain {
             Grain::Month => format!("{year:04}-{:02}", self.number),
@@ -64,7 +69,7 @@ impl Period {
     }
 
     /// The usual name: the date, or the name without a year.
-    pub(crate) fn shown(self, is_chinese: bool) -> String {
+    pub fn shown(self, is_chinese: bool) -> String {
         const MONTHS: [&str; 12] = [
             "January",
             "February",
@@ -92,7 +97,7 @@ impl Period {
     }
 
     /// Whether this longer period covers that one. A month without a year is covered by its quarter of no year.
-    pub(crate) fn covers(self, shorter: Self) -> bool {
+    pub fn covers(self, shorter: Self) -> bool {
         let is_same_year = self.year == shorter.year;
         match (self.grain, shorter.grain) {
             (Grain::Year, Grain::Quarter | Grain::Month) => is_same_year,
@@ -130,7 +135,7 @@ pattern!(
 pattern!(QUARTER_IN_WORDS, r"^(first|second|third|fourth) (?:quarter|qtr)$");
 
 /// The period that a text as a whole names.
-pub(crate) fn period_named(text: &str) -> Option<Period> {
+pub fn period_named(text: &str) -> Option<Period> {
     if LONGEST < text.len() {
         return None;
     }
