@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use pikerag_knowledge::data::{DataColumn, DataTable, DataValue};
 use pikerag_knowledge::{RowPlace, RowReader};
 
-use pikerag_typing::TypedRows;
 use crate::{Catalog, TableView, readings};
+use pikerag_typing::TypedRows;
 
 /// A table of a document: where it stands, as `file > heading | caption`, its header and its rows.
 struct Part<'a>(&'a str, &'a str);
