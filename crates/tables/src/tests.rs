@@ -356,6 +356,41 @@ A-3|Brandt|2024-02-05|2024-03-20|90";
     insta::assert_snapshot!(all.join("\n"));
 }
 
+/// Orders with dates whose names are of two words.
+#[test]
+fn rows_are_counted_with_their_values() {
+    let orders = "\
+Order no:identifier|Customer:category|Order date:date|Delivery date:date|Amount (EUR):integer|Status:category
+A-1|Brandt|2024-01-03|2024-01-10|100|delivered
+A-2|Meyer|2024-02-01|2024-02-03|250|delivered
+A-3|Brandt|2024-02-05|2024-03-20|90|late
+A-4|Keller|2024-02-07||400|open
+A-5|Brandt|2024-03-01|2024-03-05|80|delivered";
+    let catalog = Catalog { tables: vec![table("orders", "orders", orders)] };
+    let found = |question: &str| {
+        let best = readings(question, &catalog).into_iter().next();
+        format!("{question}\n  {}", best.map_or("-".to_owned(), |best| one_line(&best, &catalog)))
+    };
+    let all: Vec<String> = [
+        "How many customers have at least 3 delivered orders?",
+        "How many customers have more than one order?",
+        "Which customers placed more than 2 orders?",
+        "哪些客户的订单超过2个？",
+        "订单超过2笔的客户有几个？",
+        "How many orders have more than 2 delivered orders?",
+        "How many orders are above 90 EUR?",
+        "How many days on average from order to delivery?",
+        "What is the average number of days from order to delivery?",
+        "How many days does it take on average from order to delivery?",
+        "How many orders took more than 20 days from order to delivery?",
+        "Which order took the longest from order to delivery in days?",
+        "A-3从下单到交货用了几天？",
+    ]
+    .map(found)
+    .to_vec();
+    insta::assert_snapshot!(all.join("\n"));
+}
+
 #[test]
 fn counts_take_all_conditions() {
     check(&[

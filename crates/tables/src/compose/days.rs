@@ -115,6 +115,13 @@ impl Composer<'_> {
         let is_day = |place: &ColumnPlace| self.is_date(*place);
         let mut named: Vec<(Range<usize>, ColumnPlace)> =
             self.named_columns(&is_there, &is_day).collect();
+        // The `order` of `from order to delivery` is the table, too, and its date; `days` may be a part of its name.
+        for mention in &self.links.columns {
+            let mut days = mention.columns.iter().copied().filter(is_day);
+            let (Some(only), None) = (days.next(), days.next()) else { continue };
+            let spans = std::iter::once(&mention.span).chain(&mention.further_spans);
+            named.extend(spans.filter(|span| is_there(span)).map(|span| (span.clone(), only)));
+        }
         named.sort_by_key(|(words, _)| words.start);
         let (one, first) = named.first().cloned()?;
         let (other, second) = named.iter().find(|(_, place)| *place != first).cloned()?;

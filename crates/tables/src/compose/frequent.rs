@@ -10,22 +10,31 @@ use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// Words behind a number that count rows, if something else of the question names the table.
-const TIMES: [&str; 8] = ["time", "times", "次", "笔", "单", "张", "起", "条"];
+const TIMES: [&str; 3] = ["time", "times", "次"];
+/// Words that count things, if the name of the table is right before the bound: 订单超过2个.
+const COUNTERS: [&str; 8] = ["个", "笔", "单", "张", "起", "条", "份", "件"];
 /// The most pieces between `which` or `how many` and the things that are asked for.
 const MOST_BEHIND: usize = 3;
 
 impl Composer<'_> {
-    /// Whether a bound counts rows: the word behind its number names the table, or is `times`.
+    /// Whether a bound counts rows: the words behind its number name the table, perhaps with values before that, or say `times`.
     pub(super) fn bounds_rows(&self, bound: &Bound) -> bool {
         let behind = bound.span.end;
-        let names_rows = self.links.topic.contains(&behind);
-        let is_times = TIMES.contains(&self.cues.folded(behind)) && !self.links.topic.is_empty();
+        let is_value = |at: &usize| self.filters.iter().any(|filter| filter.span.contains(at));
+        // `At least 3 delivered orders`: values between the number and the rows.
+        let head = (behind..).find(|at| !is_value(at)).unwrap_or(behind);
+        let names_rows = self.links.topic.contains(&head);
+        let word = self.cues.folded(behind);
+        let is_times = TIMES.contains(&word) && !self.links.topic.is_empty();
+        let before = bound.span.start.checked_sub(1);
+        let is_counted =
+            COUNTERS.contains(&word) && before.is_some_and(|at| self.links.topic.contains(&at));
         // `More than 3 passengers`: a column holds the number.
         let is_of_a_column = self.unclaimed.iter().any(|mention| {
-            let touches = mention.span.start <= behind && bound.span.start <= mention.span.end;
+            let touches = mention.span.start <= head && bound.span.start <= mention.span.end;
             touches && mention.columns.iter().any(|place| self.scope.is_number(*place))
         });
-        (names_rows || is_times) && !is_of_a_column && self.frequent_things().is_some()
+        (names_rows || is_times || is_counted) && !is_of_a_column
     }
 
     /// The things that have as many rows as a bound says, or their number.
@@ -41,7 +50,7 @@ impl Composer<'_> {
         };
         self.claim(at);
         let behind = bound.span.end;
-        if TIMES.contains(&self.cues.folded(behind)) {
+        if [&TIMES[..], &COUNTERS].concat().contains(&self.cues.folded(behind)) {
             self.mark_only(behind..behind + 1);
         }
         let having = vec![GroupFilter { measure: TableMeasure::default(), range }];
