@@ -22,7 +22,7 @@ impl Composer<'_> {
         let behind = bound.span.end;
         let is_value = |at: &usize| self.filters.iter().any(|filter| filter.span.contains(at));
         // `At least 3 delivered orders`: values between the number and the rows.
-        let head = (behind..).find(|at| !is_value(at)).unwrap_or(behind);
+        let head = (behind..self.cues.pieces.len()).find(|at| !is_value(at)).unwrap_or(behind);
         let names_rows = self.links.topic.contains(&head);
         let word = self.cues.folded(behind);
         let is_times = TIMES.contains(&word) && !self.links.topic.is_empty();
