@@ -49,6 +49,14 @@ def lead(text):
     return text[:start].strip() if cut and text.rstrip().endswith((")", "）")) else text
 
 
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+
+
+def spellings(answer):
+    """The answer; for the name of a month, its number in a date, too: `-03`."""
+    return [answer, f"-{MONTHS.index(answer) + 1:02}"] if answer in MONTHS else [answer]
+
+
 def verdict(question, reply):
     """`right`, `wrong` or `none`."""
     answer = reply.get("answer") or {}
@@ -65,7 +73,7 @@ def verdict(question, reply):
         is_right = any(abs(abs(one) - abs(gold)) <= abs(gold) * tolerance + 1e-9 for one in found)
         # Words or a sign show the direction of a change.
     elif question["kind"] == "text":
-        is_right = any(one in given for one in accepted) and len(re.split("[;；]", given)) <= CELLS
+        is_right = any(one in given for answer in accepted for one in spellings(answer)) and len(re.split("[;；]", given)) <= CELLS
     else:
         is_right = all(one in given or (NUMBER.fullmatch(one) and float(one) in numbers(given)) for one in accepted)
     return "right" if is_right else "wrong"

@@ -31,7 +31,7 @@ fn exact(value: f64) -> String {
 }
 
 /// A computed figure, without the digits that come from floating-point error.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     let digits = if value.abs() < 0.01 { 1e9 } else { 1e4 };
     exact((value * digits).round() / digits)
 }
@@ -91,6 +91,14 @@ pub fn plan_words(plan: &TablePlan, tables: &[DataTable], language: Language) ->
         text.push_str(&order_words(order, tables, language));
     }
     text
+}
+
+/// The requested rank in an order, for [`plan_words`]: `; number 2 in this order`. Ranks count from 1.
+pub fn rank_words(rank: usize, language: Language) -> String {
+    match language {
+        Language::English => format!("; number {rank} in this order"),
+        Language::Chinese => format!("；取第 {rank} 位"),
+    }
 }
 
 fn measure_words(measure: &TableMeasure, tables: &[DataTable], language: Language) -> String {
@@ -209,7 +217,11 @@ fn aggregate(function: Aggregate, column: Option<&str>, language: Language) -> S
     }
 }
 
-fn filter_words(filter: &TableFilter, tables: &[DataTable], language: Language) -> String {
+pub(crate) fn filter_words(
+    filter: &TableFilter,
+    tables: &[DataTable],
+    language: Language,
+) -> String {
     let column = name(&filter.column, tables);
     let unit = find(&filter.column, tables).and_then(|column| column.unit.as_deref());
     let value = |value: &DataValue| data_value(value, unit, language);
@@ -319,43 +331,6 @@ pub fn data_rows(
     crate::figures::listed(&shown, all, language)
 }
 
-/// A figure computed from two.
-pub fn two_figures(kind: TwoFigures, first: f64, second: f64, language: Language) -> String {
-    let (first_shown, second_shown) = (figure(first), figure(second));
-    match kind {
-        TwoFigures::Difference => {
-            format!("{} ({second_shown} − {first_shown})", figure(second - first))
-        }
-        TwoFigures::Growth => {
-            format!(
-                "{}% ({first_shown} → {second_shown})",
-                number((second - first) / first * 100.0)
-            )
-        }
-        TwoFigures::Share => format!(
-            "{}% ({first_shown} {} {second_shown})",
-            number(first / second * 100.0),
-            language.either("of", "/"),
-        ),
-        TwoFigures::Ratio => {
-            format!("{} ({first_shown} / {second_shown})", figure(first / second))
-        }
-    }
-}
-
-/// The computation of one figure from two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TwoFigures {
-    /// The second minus the first.
-    Difference,
-    /// The rise from the first to the second, in percent of the first.
-    Growth,
-    /// The first in percent of the second.
-    Share,
-    /// The first divided by the second.
-    Ratio,
-}
-
 #[cfg(test)]
 mod tests {
     use pikerag_knowledge::data::{ColumnKind, TableGroup, TableMeasure};
@@ -459,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_pairs_of_figures_are_worded() {
+    fn rows_are_worded() {
         let row = vec![
             (DataValue::Text("lathe".to_owned()), None),
             (DataValue::Integer(330), Some("€".to_owned())),
@@ -469,10 +444,5 @@ mod tests {
             "lathe (330 €); and 2 more"
         );
         assert_eq!(data_rows(&[row], 1, Language::Chinese), "lathe（330 €）");
-        let two = |kind| two_figures(kind, 40.0, 50.0, Language::English);
-        assert_eq!(two(TwoFigures::Difference), "10 (50 − 40)");
-        assert_eq!(two(TwoFigures::Growth), "25% (40 → 50)");
-        assert_eq!(two(TwoFigures::Share), "80% (40 of 50)");
-        assert_eq!(two(TwoFigures::Ratio), "0.8 (40 / 50)");
     }
 }

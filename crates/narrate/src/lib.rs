@@ -15,9 +15,10 @@ mod scores;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod two_figures;
 
 pub use self::answers::Sentence;
-pub use self::data::{TwoFigures, data_rows, data_value, plan_words, two_figures};
+pub use self::data::{data_rows, data_value, plan_words, rank_words};
 pub use self::events::{Narration, candidate, narrate};
 pub use self::figures::{compared_field, coverage, figure_row, listed, query};
 pub use self::forecasts::{
@@ -27,3 +28,4 @@ pub use self::language::{InWords, Language, Words, joined};
 pub use self::notes::{SummaryScope, summary_scope};
 pub use self::numbers::{amount, counted, number};
 pub use self::scores::score_parts;
+pub use self::two_figures::{TwoFigures, two_figures, two_plans};

@@ -17,7 +17,7 @@ mod tests;
 mod units;
 
 pub use ahead::{kinds_ahead, looks_ahead, readings_ahead, series_of};
-pub use by_model::{PlanFault, read_statement, shown};
+pub use by_model::{PlanFault, Room, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
 pub use reading::{Computation, Form, Reading, SeriesReading, Target};
@@ -42,6 +42,11 @@ pub fn readings(question: &str, catalog: &Catalog) -> Vec<Reading> {
         (reading.unused_weight(), reading.tables.len(), -reading.score)
     });
     readings
+}
+
+/// Whether a question asks for an amount or for a figure over rows, in words that also occur in questions about texts.
+pub fn may_ask_for_figure(question: &str) -> bool {
+    Cues::of(question).has(Cue::HowMuch) || asks_over_all_rows(question)
 }
 
 /// Whether the answer needs all rows of a table: a count, a total, a mean, a share or an extreme. A value of one row or

@@ -16,9 +16,10 @@ use pikerag_knowledge::{
     Answer, Chunk, ClassifiedBy, Event, Level, Note, Question, Reason, Role, SourceId, StoreError,
     TaskClass, Worked,
 };
-use pikerag_narrate::{InWords, Language, Sentence, plan_words};
+use pikerag_narrate::{InWords, Language, Sentence, TwoFigures, plan_words, rank_words, two_plans};
 use pikerag_tables::{
-    Catalog, Computation, Reading, SeriesReading, kinds_ahead, readings, readings_ahead,
+    Catalog, Computation, Reading, SeriesReading, kinds_ahead, may_ask_for_figure, readings,
+    readings_ahead,
 };
 
 pub(super) use self::ahead::Foreseen;
@@ -161,7 +162,7 @@ impl Reader {
             let own = class_of(reading);
             class.is_none_or(|class| class == own) && level.is_none_or(|level| level == own.level())
         };
-        if self.is_for_model(ports) {
+        if self.is_for_model(ports, question) {
             // The class of what the model reads is known once it has read it.
             let is_fit = self.certain().map_or((class, level) == (None, None), fits);
             return match is_fit {
@@ -192,7 +193,8 @@ impl Reader {
         run: &mut Run,
         question: &Question,
     ) -> Result<Option<Answer>, SolveError> {
-        let is_asked = self.is_for_model(ports) || ports.models.of(Role::Decompose).is_none();
+        let is_asked =
+            self.is_for_model(ports, question) || ports.models.of(Role::Decompose).is_none();
         if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
         }
@@ -307,9 +309,9 @@ impl Reader {
         self.readings.first().filter(|reading| reading.is_certain())
     }
 
-    /// Whether a model makes a plan, too: there is one, and the question asks for a figure, or names something of a table, with
-    /// at least as many words that have a part in a plan as without one.
-    fn is_for_model(&self, ports: &Ports) -> bool {
+    /// Whether a model makes a plan, too: there is one, and the question asks for a figure or an amount, or names something of
+    /// a table, with at least as many words that have a part in a plan as without one.
+    fn is_for_model(&self, ports: &Ports, question: &Question) -> bool {
         let names_some = |reading: &Reading| {
             reading.is_certain()
                 || (reading.is_grounded && reading.unused_weight() <= reading.n_used.max(1))
@@ -317,7 +319,9 @@ impl Reader {
         ports.models.of(Role::Decompose).is_some()
             && !self.asks.ahead
             && self.has_tables()
-            && (self.asks.figure || self.readings.first().is_some_and(names_some))
+            && (self.asks.figure
+                || may_ask_for_figure(question.query())
+                || self.readings.first().is_some_and(names_some))
     }
 
     fn tables(&self, reading: &Reading) -> Vec<DataTable> {
@@ -347,12 +351,8 @@ impl Reader {
             return Ok(None);
         }
         let Some(lead) = lead(&reading, &tables, &results, language) else { return Ok(None) };
-        let plans = reading.computation.plans();
-        let understood: Vec<String> =
-            plans.into_iter().map(|plan| plan_words(plan, &tables, language)).collect();
-        let first = understood.first().map(String::as_str).unwrap_or_default();
-        let text = with_plan(&lead.text, first, language);
-        let understood = understood.join(language.separator());
+        let understood = understood(&reading, &tables, language);
+        let text = with_plan(&lead.text, &understood, language);
         Ok(Some(Computed { reading, tables, results, lead, understood, text }))
     }
 
@@ -378,6 +378,24 @@ impl Reader {
         }
         let worked = Worked::of(class_of(&reading));
         computed_answer(ports, run, (text, understood), lead.places(), worked).await
+    }
+}
+
+/// How a question was understood: its plans in words.
+fn understood(reading: &Reading, tables: &[DataTable], language: Language) -> String {
+    let words = |plan| plan_words(plan, tables, language);
+    let two = |kind, first, second| two_plans(kind, first, second, tables, language);
+    let rank = reading.nth.map(|nth| rank_words(nth, language)).unwrap_or_default();
+    match &reading.computation {
+        Computation::One(plan) => words(plan) + &rank,
+        Computation::Difference(first, second) => two(TwoFigures::Difference, first, second),
+        Computation::Growth(first, second) => two(TwoFigures::Growth, first, second),
+        Computation::Share(first, second) => two(TwoFigures::Share, first, second),
+        Computation::Ratio(first, second) => two(TwoFigures::Ratio, first, second),
+        Computation::Compare { plans, .. } => {
+            let [first, second] = plans.as_ref();
+            [words(first), words(second)].join(language.separator())
+        }
     }
 }
 

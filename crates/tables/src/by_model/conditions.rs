@@ -94,7 +94,12 @@ impl Reader<'_, '_> {
                     list.iter().map(|value| literal(self.scope, value)).collect();
                 let values = values.ok_or_else(|| unsupported(expression, HINT))?;
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
-                self.filter(expr, if *negated { "!=" } else { "=" }, &values)?
+                match self.scope.column(bare(expr)) {
+                    Ok(column) if column.is_date() && !*negated && 1 < values.len() => {
+                        self.in_periods(expr, &values)?
+                    }
+                    _ => self.filter(expr, if *negated { "!=" } else { "=" }, &values)?,
+                }
             }
             Expr::Between { expr, negated: false, low, high } => {
                 let ends = literal(self.scope, low).zip(literal(self.scope, high));
@@ -296,6 +301,14 @@ impl Reader<'_, '_> {
             _ => test(&column, is, &values)?,
         };
         Ok(TableFilter { column: column.reference(), test })
+    }
+
+    /// A date within one of several periods.
+    fn in_periods(&self, of: &Expr, periods: &[&str]) -> Result<TableFilter, PlanFault> {
+        let filters = periods.iter().map(|period| self.filter(of, "=", &[period]));
+        let filters = filters.collect::<Result<Vec<_>, _>>()?;
+        let column = self.scope.column(bare(of))?.reference();
+        Ok(TableFilter { column, test: TableTest::AnyOf(filters) })
     }
 
     /// Reads `LIKE` as the matching values, if all values of the column are known.

@@ -12,26 +12,76 @@ use crate::pieces::pieces;
 
 /// The most columns of a table with values; the others appear by name only.
 const COLUMNS: usize = 40;
+/// The most columns of a table that appears by the names of its columns.
+const BRIEF_COLUMNS: usize = 20;
 /// The most values of a column, and the most characters of a value, a title or a file name.
 const VALUES: usize = 8;
 const LETTERS: usize = 40;
 
-/// Shows the tables in this order within `room` characters, and returns the number of tables that fit. In wide tables,
-/// the columns come first whose names or values are in the question.
-pub fn shown(question: &str, catalog: &Catalog, tables: &[usize], room: usize) -> (String, usize) {
+/// The budget for showing tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The most tables with kinds, ranges and values of their columns.
+    pub tables: usize,
+    /// The most characters of these tables.
+    pub full: usize,
+    /// The most characters of the further tables, which appear by the names of their columns.
+    pub brief: usize,
+}
+
+/// Shows the tables in this order, and returns the number of tables that fit: the first ones with kinds, ranges and
+/// values, further ones by the names of their columns. In wide tables, the columns come first whose names or values are
+/// in the question.
+pub fn shown(question: &str, catalog: &Catalog, tables: &[usize], room: Room) -> (String, usize) {
     let cues = Cues::of(question);
     let asked: Vec<&str> = cues.pieces.iter().map(|piece| piece.stem.as_str()).collect();
+    let views: Vec<&TableView> = tables.iter().filter_map(|at| catalog.tables.get(*at)).collect();
     let (mut text, mut taken) = (String::new(), 0);
-    for view in tables.iter().filter_map(|at| catalog.tables.get(*at)) {
+    for view in views.iter().take(room.tables) {
         let one = table(view, &asked);
-        if 0 < taken && room < text.len() + one.len() {
+        if 0 < taken && room.full < text.len() + one.len() {
             break;
         }
         // The first table is cut, not left out.
-        text.extend(one.chars().take(room));
+        text.extend(one.chars().take(room.full));
         taken += 1;
     }
+    let mut further = String::new();
+    for view in views.iter().skip(taken) {
+        let one = brief(view, &asked);
+        if room.brief < further.len() + one.len() {
+            break;
+        }
+        further.push_str(&one);
+        taken += 1;
+    }
+    if !further.is_empty() {
+        text.push_str("-- Further tables, with the names of their columns only:\n");
+        text.push_str(&further);
+    }
     (text, taken)
+}
+
+/// A table by the names of its columns, on one line.
+fn brief(view: &TableView, asked: &[&str]) -> String {
+    let table = &view.table;
+    let (shown, further) = places(view, asked, BRIEF_COLUMNS);
+    let columns = shown.iter().filter_map(|at| Some(table.columns.get(*at)?.sql.as_str()));
+    let more = if further.is_empty() { "" } else { ", …" };
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let (name, rows, title) = (&table.name, table.rows, cut(&table.title));
+    format!("CREATE TABLE {name} ({columns}{more}); -- {rows} rows; {title}\n")
+}
+
+/// The places of the first columns, those that the question names before others, and the places of the other columns.
+fn places(view: &TableView, asked: &[&str], most: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut places: Vec<usize> = (0..view.table.columns.len()).collect();
+    if most < places.len() {
+        places.sort_by_key(|at| !is_named(view, *at, asked));
+    }
+    let further = places.split_off(places.len().min(most));
+    places.sort_unstable();
+    (places, further)
 }
 
 fn table(view: &TableView, asked: &[&str]) -> String {
@@ -44,14 +94,9 @@ fn table(view: &TableView, asked: &[&str]) -> String {
         cut(&table.title),
         files.join(", ")
     );
-    let mut places: Vec<usize> = (0..table.columns.len()).collect();
-    if COLUMNS < places.len() {
-        places.sort_by_key(|at| !is_named(view, *at, asked));
-    }
-    let further = places.split_off(places.len().min(COLUMNS));
-    places.sort_unstable();
+    let (places, further) = places(view, asked, COLUMNS);
     for column in places.iter().filter_map(|at| table.columns.get(*at)) {
-        let _ = writeln!(text, "  {}", line(column));
+        let _ = writeln!(text, "  {}", line(column, table.rows));
     }
     if !further.is_empty() {
         let names: Vec<&str> =
@@ -74,7 +119,8 @@ fn cut(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
 }
 
-fn line(column: &DataColumn) -> String {
+/// A column of a table with this number of rows.
+fn line(column: &DataColumn, rows: u64) -> String {
     let mut text = format!("{} {}, --", column.sql, type_of(column.kind));
     // A header name that adds nothing to the SQL name is left out.
     if fold(&column.name).replace(|c: char| !c.is_alphanumeric(), "_") != column.sql {
@@ -95,6 +141,9 @@ fn line(column: &DataColumn) -> String {
                 let _ = write!(text, " | … ({} values)", column.distinct);
             }
         }
+    }
+    if column.filled < rows {
+        let _ = write!(text, ", {} empty", rows - column.filled);
     }
     text
 }

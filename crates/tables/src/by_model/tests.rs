@@ -1,6 +1,6 @@
 //! Reads statements as models write them, over the tables of the other tests.
 
-use super::{PlanFault, read_statement, shown};
+use super::{PlanFault, Room, read_statement, shown};
 use crate::reading::{Computation, Form, Reading};
 use crate::tests::{catalog, plan};
 
@@ -48,6 +48,7 @@ fn statements_are_read_as_plans() {
         "SELECT COUNT(DISTINCT machine) FROM repairs WHERE substr(date, 1, 4) = '2022' AND strftime('%m', date) = '05'",
         "SELECT COUNT(*) FROM repairs WHERE strftime('%m', date) >= '10' AND CAST(strftime('%m', date) AS INTEGER) < 12",
         "SELECT COUNT(*) FROM repairs WHERE month(date) BETWEEN 4 AND 6 AND month(date) NOT IN (5)",
+        "SELECT COUNT(*) FROM repairs WHERE date IN ('2022-04', '2022-05')",
         "SELECT machine FROM repairs WHERE cost = (SELECT MAX(cost) FROM repairs)",
         "SELECT machine, MAX(cost) FROM repairs",
         "SELECT machine FROM repairs WHERE cost > (SELECT AVG(cost) FROM repairs) OR 1 = 1 AND cost > 1",
@@ -191,12 +192,19 @@ fn a_statement_that_no_plan_holds_says_what_may_be_written() {
 #[test]
 fn tables_are_shown_within_their_room() {
     let catalog = catalog();
-    let (whole, n_shown) = shown("How many repairs?", &catalog, &[0, 1, 2], 10_000);
+    let shown = |tables: &[usize], room: Room| shown("How many repairs?", &catalog, tables, room);
+    let full = Room { tables: 5, full: 10_000, brief: 0 };
+    let (whole, n_shown) = shown(&[0, 1, 2], full);
     insta::assert_snapshot!(whole);
     assert_eq!(n_shown, 3);
-    let (part, n_shown) = shown("How many repairs?", &catalog, &[0, 1, 2], 450);
+    let (part, n_shown) = shown(&[0, 1, 2], Room { full: 450, ..full });
     assert!(n_shown < 3 && whole.starts_with(&part), "{part}");
-    assert_eq!(shown("How many?", &catalog, &[0], 20).0.len(), 20);
+    assert_eq!(shown(&[0], Room { full: 20, ..full }).0.len(), 20);
+    let (brief, n_shown) = shown(&[0, 1, 2], Room { tables: 1, brief: 1_000, ..full });
+    assert_eq!(n_shown, 3);
+    assert!(whole.starts_with(&brief[..brief.find("-- Further").unwrap()]));
+    insta::assert_snapshot!(&brief[brief.find("-- Further").unwrap()..]);
+    assert!(shown(&[0, 1, 2], Room { tables: 1, brief: 100, ..full }).1 < 3);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn number(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     }
 }
 
-/// One end of a range: a number, or a date of any precision.
+/// One end of a range: a number, a date of any precision, or a time of day.
 fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     match column.told.kind {
         ColumnKind::Date if value.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -116,8 +116,17 @@ fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
         // The year of a full date.
         ColumnKind::Year => number(column, value.get(..4).unwrap_or(value)),
         kind if kind.is_numeric() => number(column, value),
+        _ if is_time(value) && column.told.samples.iter().all(|sample| is_time(sample)) => {
+            Ok(DataValue::Text(value.to_owned()))
+        }
         _ => Err(wrong(column, value)),
     }
+}
+
+/// Whether a text is a time of day such as `08:30` or `20:00:00`. With two digits each, times sort as texts.
+fn is_time(text: &str) -> bool {
+    let is_part = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(text.len(), 5 | 8) && text.split(':').all(is_part)
 }
 
 fn wrong(column: &Column<'_>, value: &str) -> PlanFault {

@@ -1,9 +1,11 @@
 //! Asks a model for the `SELECT` of a question and reads it as a plan. Its tables and columns must exist. For
 //! a statement that makes no plan, the model is asked once more, with the reason.
 
+use std::collections::HashSet;
+
 use pikerag_knowledge::{Question, Role, Schema, SourceId, StoreError};
 use pikerag_prompt::{Prompt, Reply, Unreadable, object, quiet_headings, shape, text};
-use pikerag_tables::{Catalog, Reading, TableView, read_statement, shown};
+use pikerag_tables::{Catalog, Reading, Room, TableView, read_statement, shown};
 use serde_json::json;
 
 use super::{Computed, Reader};
@@ -14,10 +16,10 @@ static PROMPT: Prompt =
     Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500);
 /// Statements for one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
-/// Characters of all tables that are shown, at most.
-const CHARACTERS: usize = 6_000;
-/// Tables that are shown, and those of them that rules chose, at most.
-const TABLES: usize = 5;
+/// The budget of tables that are shown. A model may use each of them, and sees those that it used in full
+/// if it has to write its statement again.
+const ROOM: Room = Room { tables: 5, full: 6_000, brief: 2_000 };
+/// The most tables that rules place before those of found passages.
 const BY_RULES: usize = 3;
 
 /// The result of asking a model about a question.
@@ -34,9 +36,11 @@ pub(super) enum Asked {
 pub(super) struct Tries<'a> {
     catalog: &'a Catalog,
     prompt: &'static Prompt,
-    /// The tables that it sees, in words and by their places in the catalog.
+    /// The tables by their places in the catalog, the likely ones first; the model sees the first `n_shown`.
+    tables: Vec<usize>,
+    n_shown: usize,
+    /// The tables that it sees, in words.
     shown: String,
-    likely: Vec<usize>,
     question: String,
     /// The last statement, and what is wrong with it.
     before: String,
@@ -74,7 +78,8 @@ impl Tries<'_> {
                 return Ok(Try::NoTable);
             };
             self.before = quiet_headings(&statement);
-            match read_statement(&statement, self.catalog, &self.likely) {
+            let seen = self.tables.get(..self.n_shown).unwrap_or_default();
+            match read_statement(&statement, self.catalog, seen) {
                 Ok(None) => return Ok(Try::NoTable),
                 Ok(Some(reading)) => return Ok(Try::Reading(Box::new(reading))),
                 Err(fault) => self.refuse(&fault.to_string()),
@@ -83,9 +88,23 @@ impl Tries<'_> {
         Ok(Try::Over)
     }
 
-    /// Notes what is wrong with the last statement.
+    /// Notes what is wrong with the last statement. The tables that it uses come first in the next prompt, in full.
     pub(super) fn refuse(&mut self, why: &str) {
         self.fault = quiet_headings(why);
+        let words: HashSet<&str> =
+            self.before.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let is_unused = |at: &usize| {
+            let view = self.catalog.tables.get(*at);
+            !view.is_some_and(|view| words.contains(view.table.name.as_str()))
+        };
+        self.tables.sort_by_key(is_unused);
+        self.show();
+    }
+
+    fn show(&mut self) {
+        let (tables, n_shown) = shown(&self.question, self.catalog, &self.tables, ROOM);
+        self.shown = quiet_headings(&tables);
+        self.n_shown = n_shown;
     }
 }
 
@@ -117,19 +136,19 @@ impl Reader {
 
     /// The statements of a model for a question, before the first one.
     pub(super) fn tries(&self, prompt: &'static Prompt, question: &Question) -> Tries<'_> {
-        let mut likely = self.likely();
-        let (tables, n_shown) = shown(question.query(), &self.catalog, &likely, CHARACTERS);
-        likely.truncate(n_shown);
-        Tries {
+        let mut tries = Tries {
             catalog: &self.catalog,
             prompt,
-            shown: quiet_headings(&tables),
-            likely,
+            tables: self.likely(),
+            n_shown: 0,
+            shown: String::new(),
             question: quiet_headings(question.query()),
             before: String::new(),
             fault: String::new(),
             n_left: TRIES,
-        }
+        };
+        tries.show();
+        tries
     }
 
     /// The reading with its result; `Err` with the reason where the store refuses the plan.
@@ -146,25 +165,16 @@ impl Reader {
         }
     }
 
-    /// The tables that the model sees: the first over which rules read the question, then those of passages
-    /// that a search found, then the others in these orders.
+    /// All tables, each once: the first over which rules read the question, then those of passages that a
+    /// search found, then the others in these orders.
     fn likely(&self) -> Vec<usize> {
-        let read: Vec<usize> =
-            self.readings.iter().flat_map(|reading| reading.tables.iter().copied()).collect();
-        let mut likely = Vec::new();
-        let mut add = |table: usize, most: usize| {
-            if likely.len() < most && !likely.contains(&table) {
-                likely.push(table);
-            }
-        };
-        for table in &read {
-            add(*table, BY_RULES);
-        }
+        let read = || self.readings.iter().flat_map(|reading| reading.tables.iter().copied());
+        let mut seen = HashSet::new();
+        let first: Vec<usize> = read().filter(|table| seen.insert(*table)).take(BY_RULES).collect();
         let found = self.found.iter().flat_map(|source| self.tables_of(*source));
-        for table in found.chain(read).chain(0..self.catalog.tables.len()) {
-            add(table, TABLES);
-        }
-        likely
+        let all = first.into_iter().chain(found).chain(read()).chain(0..self.catalog.tables.len());
+        let mut seen = HashSet::new();
+        all.filter(|table| seen.insert(*table)).collect()
     }
 
     /// The tables that hold rows of a document.

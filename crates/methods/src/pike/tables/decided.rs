@@ -8,6 +8,7 @@ use pikerag_knowledge::{
 };
 use pikerag_narrate::Language;
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
+use pikerag_tables::Computation;
 use serde_json::json;
 
 use super::asked::Asked;
@@ -50,7 +51,7 @@ impl Reader {
         };
         let by_model = self.asked(ports, run, question).await?;
         let taken = match (by_rules, by_model) {
-            (Some(rules), Asked::Plan(model)) if rules.lead.values == model.lead.values => rules,
+            (Some(rules), Asked::Plan(model)) if have_one_result(&rules, &model) => rules,
             (Some(rules), Asked::Plan(model)) => {
                 run.push(Event::Noted {
                     note: Note::ReadingsDiffer {
@@ -138,6 +139,17 @@ impl Reader {
             (choice, _) => Some(choice),
         }))
     }
+}
+
+/// Whether two readings give the same values. A difference is the same in both directions.
+fn have_one_result(one: &Computed, other: &Computed) -> bool {
+    let is_difference =
+        |it: &Computed| matches!(it.reading.computation, Computation::Difference(..));
+    let sizes = |it: &Computed| -> Vec<String> {
+        it.lead.values.iter().map(|value| value.trim_start_matches(['-', '−']).to_owned()).collect()
+    };
+    one.lead.values == other.lead.values
+        || (is_difference(one) && is_difference(other) && sizes(one) == sizes(other))
 }
 
 /// A refusal of a figure that shows how the question may be meant.

@@ -24,11 +24,20 @@ pub(super) fn stem(uri: &str) -> String {
     }
 }
 
-/// Names rows by the caption, the last heading above it, or the file.
+/// Whether a heading only says which of several sheets it is: `2023年`, `Q3 2024`, `Sheet1`, `工作表 2`.
+fn only_numbers(heading: &str) -> bool {
+    const GENERIC: [&str; 12] =
+        ["", "年", "年度", "年月", "月", "月份", "季度", "q", "fy", "sheet", "工作表", "表"];
+    let is_mark = |c: char| c.is_numeric() || c.is_whitespace() || c.is_ascii_punctuation();
+    let words = heading.to_lowercase();
+    words.split(is_mark).all(|word| GENERIC.contains(&word))
+}
+
+/// Names rows by the caption, the last heading above it that is more than a number, or the file.
 pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
     let caption = caption.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_short = !caption.is_empty() && caption.chars().count() <= LONGEST;
-    let title = match headings.last() {
+    let title = match headings.iter().rfind(|heading| !only_numbers(heading)) {
         _ if is_short => caption.clone(),
         Some(heading) => heading.clone(),
         None => stem(uri),
@@ -111,7 +120,11 @@ mod tests {
             of_rows("a/re.port.csv", "Report", headings, caption).title
         };
         assert_eq!(title(&headings, " Table 1:\n Costs "), "Table 1: Costs");
-        assert_eq!(title(&headings, ""), "2024");
+        assert_eq!(title(&headings, ""), "Costs");
+        for sheet in ["2023年", "Sheet1", "Q3 2024", "工作表 2", "2024-05"] {
+            assert_eq!(title(&[sheet.to_owned()], ""), "re.port", "{sheet}");
+        }
+        assert_eq!(title(&["2024年销售".to_owned()], ""), "2024年销售");
         assert_eq!(title(&[], ""), "re.port");
         assert_eq!(
             of_rows("a/b.csv", "b", &headings, "").about,

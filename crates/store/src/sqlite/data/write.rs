@@ -309,7 +309,13 @@ impl ChunkRows {
         }
         let Named { title, about } =
             naming::of_rows(&self.uri, &self.document, &self.headings, &self.caption);
-        let held = named.entry(self.source).or_insert_with(|| Named { title, about: Vec::new() });
+        let held = named
+            .entry(self.source)
+            .or_insert_with(|| Named { title: title.clone(), about: Vec::new() });
+        // Sheets or captions of one file that have different titles share its name.
+        if held.title != title {
+            held.title = naming::stem(&self.uri);
+        }
         for words in about {
             naming::add(&mut held.about, words);
         }
