@@ -7,7 +7,7 @@
 #   docker run -d --name pikerag --init -p 127.0.0.1:8686:8686 -v pikerag:/data -v "$PWD/docs:/docs:ro" pikerag
 #   docker exec pikerag pikerag index /docs
 #
-# docs/install.md says more. Keys and endpoints of models are given when it runs (`-e OPENAI_API_KEY`), never when it is built.
+# docs/start/install.md says more. Keys and endpoints of models are given when it runs (`-e OPENAI_API_KEY`), never when it is built.
 
 # The same compiler as in rust-toolchain.toml.
 ARG RUST=1.95.0

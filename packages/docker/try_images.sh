@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests that both images of the Dockerfile build, and that the commands of docs/install.md work in their containers. buildah builds
+# Tests that both images of the Dockerfile build, and that the commands of docs/start/install.md work in their containers. buildah builds
 # and podman runs, without a Docker engine and a registry: Debian from debootstrap replaces the base images, under their names.
 #
 #   packages/docker/try_images.sh PROGRAM [FOLDER]     # FOLDER keeps base images, layers and images for later runs and for try_compose.sh

@@ -1,4 +1,4 @@
-// Tests that five tasks of a newcomer take the clicks that docs/page.md names: each from a fresh start of the program itself (`PIKERAG=path`), with its
+// Tests that five tasks of a newcomer take the clicks that docs/how-to/page.md names: each from a fresh start of the program itself (`PIKERAG=path`), with its
 // clicks counted: pressing a mouse's button, or letting go of what is dropped. Typing is none.
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -73,7 +73,7 @@ const TASKS = {
     await becomes(async () => (await (await fetch(`${url}/api/v1/bases/default/files`)).json()).length, 2);
   },
 };
-/** As docs/page.md tells them. */
+/** As docs/how-to/page.md tells them. */
 const CLICKS = [3, 3, 3, 0, 5];
 
 async function tried(browser, [name, act]) {

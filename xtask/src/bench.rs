@@ -1,4 +1,4 @@
-//! Lists the benchmarks and runs them. docs/benchmarks.md describes their measurements.
+//! Lists the benchmarks and runs them. docs/bench/README.md describes their measurements.
 
 use std::path::Path;
 

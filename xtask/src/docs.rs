@@ -9,7 +9,7 @@ use crate::program::{cargo, output_of};
 const BEGIN: &str = "<!-- methods:begin -->\n";
 const END: &str = "<!-- methods:end -->";
 /// The page with the whole table; the others list names.
-const TABLE: &str = "docs/methods.md";
+const TABLE: &str = "docs/reference/methods.md";
 const LISTS: [&str; 2] = ["README.md", "README.zh.md"];
 /// The largest number of characters of a line.
 const WIDTH: usize = 120;

@@ -36,7 +36,7 @@ const SHOWN: [&str; 5] = [
     "crates/parse/corpus/pdf",
     "crates/engine/src",
     "crates/server/src",
-    "docs/methods.md",
+    "docs/reference/methods.md",
 ];
 /// The first version of Node.js that the build runs on.
 const NODE: (u32, u32) = (20, 19);

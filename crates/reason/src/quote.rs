@@ -63,7 +63,7 @@ const FURTHER: f32 = 0.6;
 
 /// Nothing is quoted below this fit: hardly an informative word of the question occurs in the
 /// evidence. A higher floor loses answers to questions that use other words than the documents
-/// (docs/retrieval.md).
+/// (docs/explain/retrieval.md).
 pub const FLOOR: f32 = 0.08;
 
 /// Quotes at most `most` sentences or rows of the context, at most one per chunk, the best first.

@@ -22,7 +22,7 @@ use crate::titles::key;
 /// always weigh the same. Words weigh `words · (1 - trust) · (1 - short / 2)` and meaning `meaning
 /// · (1 - trust) · short`. `short` runs from 0 for long questions to 1 for short ones.
 ///
-/// Chosen on train splits and even halves of data sets; docs/retrieval.md has the others.
+/// Chosen on train splits and even halves of data sets; docs/explain/retrieval.md has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoParams {

@@ -9,7 +9,7 @@ use crate::synonyms::in_documents_words;
 
 /// Reciprocal rank fusion: `Σ 1 / (RANK_OFFSET + rank)`, rank from 1 (Cormack et al., 2009). The
 /// paper uses 60. 5 trusts the first ranks more and finds more evidence on all three multi-hop sets
-/// (docs/retrieval.md).
+/// (docs/explain/retrieval.md).
 pub const RANK_OFFSET: f32 = 5.0;
 /// Ranks that each side contributes to a fusion.
 const FUSED: usize = 100;

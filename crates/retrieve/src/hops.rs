@@ -12,7 +12,7 @@ use crate::links::{Expansion, LinkParams, expand};
 use crate::question::Asked;
 
 /// The weights of hops, one set for every base. Halving or doubling any of them moves recall by a
-/// few points at most (docs/retrieval.md).
+/// few points at most (docs/explain/retrieval.md).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HopParams {

@@ -53,7 +53,7 @@ pub struct LayerParams {
     /// Weight of an edge to the chunk before or after.
     pub next: f32,
     /// Weight of an edge by an entity in common or related to one, if the entity graph is built.
-    /// Titles and rare names show the same more surely (`docs/retrieval.md`).
+    /// Titles and rare names show the same more surely (`docs/explain/retrieval.md`).
     pub relates: f32,
     /// The rarity that a name or entity must exceed to count, on a logarithmic scale: 1 for one
     /// that a single chunk has, 0 for one that all chunks have.

@@ -1,5 +1,5 @@
 //! Measures the time that pikerag adds to its model calls. The program and a bare client send the
-//! same requests to a stub that answers after 20 ms. (Figures: `docs/benchmarks.md`.)
+//! same requests to a stub that answers after 20 ms. (Figures: `docs/bench/README.md`.)
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -12,7 +12,7 @@ use super::{at_least, named};
 pub(crate) struct Methods {
     /// Show only this method, with its parameters.
     pub(crate) name: Option<String>,
-    /// Print the table of docs/methods.md.
+    /// Print the table of docs/reference/methods.md.
     #[arg(long, conflicts_with_all = ["json", "name"])]
     pub(crate) markdown: bool,
 }

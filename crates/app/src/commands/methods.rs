@@ -40,7 +40,7 @@ pub(crate) fn methods(
     Ok(0)
 }
 
-/// The table of docs/methods.md; `cargo xtask docs` puts it there.
+/// The table of docs/reference/methods.md; `cargo xtask docs` puts it there.
 fn table(methods: &[Description]) -> String {
     let mut lines = vec![
         "| name | in short | source | without a model |".to_owned(),

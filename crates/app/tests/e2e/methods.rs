@@ -17,9 +17,9 @@ fn region(page: &str) -> String {
 fn the_pages_list_the_existing_methods() {
     let table = Place::new().run_to(0, &["methods", "--markdown"]).stdout;
     assert_eq!(
-        region("docs/methods.md"),
+        region("docs/reference/methods.md"),
         table,
-        "docs/methods.md is out of date: run `cargo xtask docs`"
+        "docs/reference/methods.md is out of date: run `cargo xtask docs`"
     );
     let rows = table.lines().skip(2);
     let names: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Measures how fast a base finds things, and how fast it opens. (Figures: `docs/benchmarks.md`.)
+//! Measures how fast a base finds things, and how fast it opens. (Figures: `docs/bench/README.md`.)
 //!
 //! Reports wall time by divan, then processor time, then opening a large base in a process of its
 //! own. Bases are built once and kept in the target folder; `PIKERAG_BENCH_SMALL=1` leaves out

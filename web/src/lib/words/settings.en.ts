@@ -11,7 +11,7 @@ export const en = {
     onThisMachine: "On this machine, with Ollama",
     overTheNet: "From a provider with the OpenAI protocol",
     orFile: "Or set it in pikerag.toml, under [chat]. The server reads its settings at start.",
-    documents: "See docs/settings.md, which comes with the program.",
+    documents: "See docs/reference/settings.md, which comes with the program.",
     offline: "Offline: no language model and no network is used, whatever the other settings are.",
     replay: "Replay: every model call is answered from the ledger; no call is made.",
     address: "Address",

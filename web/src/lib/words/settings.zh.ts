@@ -11,7 +11,7 @@ export const zh: typeof en = {
     onThisMachine: "在本机使用 Ollama",
     overTheNet: "使用兼容 OpenAI 接口的服务商",
     orFile: "也可以写在 pikerag.toml 的 [chat] 下。服务器启动时读取设置。",
-    documents: "详见随程序附带的 docs/settings.md。",
+    documents: "详见随程序附带的 docs/reference/settings.md。",
     offline: "离线：无论其他设置如何，都不使用语言模型和网络。",
     replay: "重放：所有模型调用都由调用账本回答，不发出任何调用。",
     address: "地址",

@@ -194,7 +194,7 @@ test("every code of a problem has words", async () => {
 });
 
 test("every method has a Chinese summary", async () => {
-  const lines = readFileSync(join(ROOT, "docs/methods.md"), "utf8").split("\n");
+  const lines = readFileSync(join(ROOT, "docs/reference/methods.md"), "utf8").split("\n");
   // The table of methods begins with `pike`.
   const table = lines.slice(lines.findIndex((line) => line.startsWith("| `pike` |")));
   const rows = table.slice(0, table.findIndex((line) => !line.startsWith("|")));
