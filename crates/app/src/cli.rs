@@ -190,7 +190,7 @@ pub(crate) enum Command {
     },
     /// List tags, and edit their classes and synonyms.
     Tags(Tags),
-    /// Serve the base over HTTP: REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
+    /// Serve the base over HTTP: the page, REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
     Serve(Serve),
     /// Serve the base to an assistant over standard input and output (Model Context Protocol).
     Mcp,

@@ -28,8 +28,8 @@ pub(crate) struct Eval {
     /// first. Default: those of the preset, or kar3, hop-rag, naive-rag and naive-rag-hr.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) methods: Vec<String>,
-    /// Compare searches instead of methods, without answers: words, meaning, atoms, hybrid, hops,
-    /// layers, joined, fused, optionally with weights (`layers:spread=one-step:lambda=0.3`,
+    /// Compare searches instead of methods, without answers: auto, words, meaning, atoms, hybrid,
+    /// hops, layers, joined, fused, optionally with weights (`layers:spread=one-step:lambda=0.3`,
     /// `joined:hops.prior=1`). Reports the share of the gold evidence among the first chunks.
     #[arg(long, value_delimiter = ',', value_name = "NAMES",
         conflicts_with_all = ["preset", "methods", "dry_run", "judge", "consistency", "perplexity"])]
