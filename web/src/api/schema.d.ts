@@ -5638,7 +5638,7 @@ export interface operations {
             query?: {
                 /** @description The number of latest runs; 50 by default. */
                 limit?: number;
-                /** @description Omit the answers, which are long: `GET …/runs/{run}` returns each. */
+                /** @description Omit the evidence of the answers, which is long: `GET …/runs/{run}` returns it. */
                 brief?: boolean;
             };
             header?: never;

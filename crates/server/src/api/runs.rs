@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::RunRecord;
+use pikerag_engine::knowledge::{Answer, RunRecord};
 use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::streams::{Underway, Wanted};
 pub(crate) struct Latest {
     /// The number of latest runs; 50 by default.
     limit: Option<usize>,
-    /// Omit the answers, which are long: `GET …/runs/{run}` returns each.
+    /// Omit the evidence of the answers, which is long: `GET …/runs/{run}` returns it.
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     brief: bool,
@@ -39,8 +39,8 @@ pub(crate) async fn runs(
     let mut runs = pikerag_engine::runs(&session, limit.unwrap_or(50).min(1000)).await?;
     for summary in &mut runs {
         told_outside(&mut summary.run);
-        if brief {
-            summary.run.answer = None;
+        if brief && let Some(answer) = &mut summary.run.answer {
+            shorten(answer);
         }
     }
     Ok(Json(json!(runs)))
@@ -57,6 +57,15 @@ pub(crate) async fn run(
     let mut run = pikerag_engine::run_by_name(&session, &run).await?;
     told_outside(&mut run.summary.run);
     Ok(Json(json!(run)))
+}
+
+/// Keeps the text of an answer, and whether it is a refusal.
+fn shorten(answer: &mut Answer) {
+    answer.rationale.clear();
+    answer.missing.clear();
+    answer.citations.clear();
+    answer.context.chunks.clear();
+    answer.worked = None;
 }
 
 /// Removes the places of models from a run's error: only the server's operator may see them.
