@@ -2,9 +2,9 @@
 import type { Schemas } from "../lib/api";
 
 export type Run = Schemas["RunSummary"];
-/** The state in the list: `interrupted` is a run whose process is gone. */
-export type ShownState = Schemas["RunState"] | "interrupted";
-export const STATES: ShownState[] = ["answered", "failed", "cancelled", "running", "interrupted"];
+/** The state in the list: `refused` has no answer, `interrupted` is a run whose process is gone. */
+export type ShownState = Schemas["RunState"] | "refused" | "interrupted";
+export const STATES: ShownState[] = ["answered", "refused", "failed", "cancelled", "running", "interrupted"];
 
 export type Sum = { calls: number; prompt: number; reply: number };
 /** The paid US dollars. Not all of them if some prices are unknown: then more was paid. */
@@ -13,7 +13,10 @@ export type Wanted = { text: string; method: string; state: string };
 export type Day = { start: number; runs: number; byMethod: Map<string, number>; spent: Sum; paid: Sum; money: Money | null };
 
 export function stateOf(run: Run): ShownState {
-  return run.state === "running" && run.interrupted ? "interrupted" : run.state;
+  if (run.state === "running" && run.interrupted) {
+    return "interrupted";
+  }
+  return run.state === "answered" && run.answer?.refused ? "refused" : run.state;
 }
 
 export function sumOf(spent: Schemas["Spent"]): Sum {

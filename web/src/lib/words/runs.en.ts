@@ -9,8 +9,7 @@ export const en = {
   places: { label: "Parts of Runs", history: "History", time: "Over time", evaluations: "Evaluations" },
   empty: { title: "No runs yet", text: "Each question leaves a run with its searches, findings and decisions.", ask: "Ask a question" },
   back: "All runs",
-  states: { answered: "Answered", failed: "Failed", cancelled: "Cancelled", running: "Running", interrupted: "Interrupted" } satisfies Record<Schemas["RunState"] | "interrupted", string> as Record<string, string>,
-  refused: "No answer found",
+  states: { answered: "Answered", refused: "No answer found", failed: "Failed", cancelled: "Cancelled", running: "Running", interrupted: "Interrupted" } satisfies Record<Schemas["RunState"] | "refused" | "interrupted", string> as Record<string, string>,
   list: {
     label: "Runs, the latest first",
     search: "Filter by question, answer, name",

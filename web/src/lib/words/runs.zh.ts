@@ -8,8 +8,7 @@ export const zh: typeof en = {
   places: { label: "运行记录的各部分", history: "历史", time: "趋势", evaluations: "评测" },
   empty: { title: "还没有运行", text: "每次提问都会留下一次运行，记录检索、结果和决定。", ask: "去提问" },
   back: "全部运行",
-  states: { answered: "已回答", failed: "失败", cancelled: "已取消", running: "进行中", interrupted: "已中断" },
-  refused: "未找到回答",
+  states: { answered: "已回答", refused: "未找到回答", failed: "失败", cancelled: "已取消", running: "进行中", interrupted: "已中断" },
   list: {
     label: "运行，最新的在前",
     search: "按问题、回答或编号筛选",
