@@ -1,8 +1,9 @@
 // Draws the graph with Cytoscape on a canvas, in the page's colours.
 import cytoscape, { type Core, type ElementDefinition, type StylesheetJson } from "cytoscape";
 
-import { placed } from "./bands";
-import { type Layer, type Node, type Part } from "./model";
+import { placed } from "./force";
+import { type Layer, type Node, type Part, neighbours } from "./model";
+import { hubsOf } from "./outline";
 
 export type Colours = Record<Layer | "ink" | "soft" | "line" | "surface" | "accent" | "font", string>;
 export type Handlers = { onselect: (id: string | null) => void; onexpand: (id: string) => void };
@@ -17,6 +18,13 @@ function withoutStyle(): void {
     document.head.append(found);
   }
 }
+
+/** The field of a node with a name of two lines. */
+const NAME = { width: 104, height: 58 };
+/** Chinese has no spaces to wrap at. */
+const HAN = /\p{Script=Han}/u;
+/** More names in one picture cover each other; the others appear when a node is pointed at or zoomed in on. */
+const MOST_NAMES = 40;
 
 export class Drawing {
   private core: Core;
@@ -39,36 +47,24 @@ export class Drawing {
     this.sized.observe(box);
   }
 
-  /** Shows a part; nodes that stay move to their new places. */
-  show(part: Part): void {
-    const isFirst = this.core.nodes().empty();
-    const { places } = placed(part, Math.max(0.6, this.box.clientWidth / Math.max(1, this.box.clientHeight)));
-    const widths = labelWidths([...part.nodes.values()].filter((node) => node.layer === "source").map((node) => ({ id: node.id, ...(places.get(node.id) ?? { x: 0, y: 0 }) })));
-    const nodes = [...part.nodes.values()].map((node): ElementDefinition => ({ group: "nodes", data: { ...dataOf(node), labelWidth: `${widths.get(node.id) ?? 0}px` }, position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) } }));
-    const edges = [...part.edges].map(([key, edge]): ElementDefinition => ({ group: "edges", data: { id: key, source: edge.from, target: edge.to, kind: edge.edge } }));
-    const isSmall = part.nodes.size <= 300 && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.core.batch(() => {
-      this.core.elements().filter((element) => !part.nodes.has(element.id()) && !part.edges.has(element.id())).remove();
-      for (const element of [...nodes, ...edges]) {
-        const old = this.core.getElementById(element.data.id ?? "");
-        if (old.empty()) {
-          this.core.add(element);
-        } else {
-          old.data(element.data);
-        }
-        if (old.nonempty() && element.position && !(isSmall && !isFirst)) {
-          old.position(element.position);
-        }
-      }
+  /** Shows a part; `whole` has the same nodes with all their edges. */
+  show(part: Part, whole: Part): void {
+    const hubs = hubsOf(whole);
+    const named = namesOf(part, whole);
+    const places = placed(part, new Map([...named].map((id) => [id, NAME])), this.box.clientWidth / Math.max(1, this.box.clientHeight));
+    const nodes = [...part.nodes.values()].map((node): ElementDefinition => {
+      const classes = [HAN.test(node.label) ? "han" : "", hubs.has(node.id) ? "hub" : "", named.has(node.id) ? "named" : ""].filter(Boolean);
+      return { group: "nodes", data: dataOf(node), classes, position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) } };
     });
-    if (isSmall && !isFirst) {
-      for (const element of nodes) {
-        this.core.getElementById(element.data.id ?? "").animate({ position: element.position }, { duration: 260 });
-      }
-      setTimeout(() => this.fit(), 280);
-    } else {
-      this.fit();
-    }
+    const edges = [...part.edges].map(([key, edge]): ElementDefinition => {
+      const classes = hubs.has(edge.from) || hubs.has(edge.to) ? ["far"] : [];
+      return { group: "edges", data: { id: key, source: edge.from, target: edge.to, kind: edge.edge }, classes };
+    });
+    this.core.batch(() => {
+      this.core.elements().remove();
+      this.core.add([...nodes, ...edges]);
+    });
+    this.fit();
   }
 
   fit(): void {
@@ -123,19 +119,17 @@ export class Drawing {
   }
 }
 
-/** How wide the name of each document may be: as far as the next one in its row. */
-function labelWidths(documents: { id: string; x: number; y: number }[]): Map<string, number> {
-  const widths = new Map<string, number>();
-  for (const one of documents) {
-    const gaps = documents.filter((other) => other !== one && other.y === one.y).map((other) => Math.abs(other.x - one.x) - 4);
-    widths.set(one.id, Math.max(40, Math.min(150, ...gaps)));
-  }
-  return widths;
+/** The nodes whose names are always shown: documents, and the nodes with the most edges. */
+function namesOf(part: Part, whole: Part): Set<string> {
+  const beside = neighbours(whole);
+  const order = [...part.nodes.values()].sort((a, b) => Number(b.layer === "source") - Number(a.layer === "source") || (beside.get(b.id)?.length ?? 0) - (beside.get(a.id)?.length ?? 0) || a.id.localeCompare(b.id));
+  return new Set(order.slice(0, MOST_NAMES).map((node) => node.id));
 }
 
 function dataOf(node: Node): ElementDefinition["data"] {
+  const most = HAN.test(node.label) ? 14 : 26;
   const label = node.label.trim() || node.text.trim() || node.uri || node.node;
-  return { id: node.id, label: 34 < label.length ? `${label.slice(0, 33)}…` : label, layer: node.layer, node: node.node };
+  return { id: node.id, label: most < label.length ? `${label.slice(0, most - 1).trimEnd()}…` : label, layer: node.layer, node: node.node };
 }
 
 function styleOf(colours: Colours): StylesheetJson {
@@ -144,11 +138,11 @@ function styleOf(colours: Colours): StylesheetJson {
     {
       selector: "node",
       style: {
-        width: 15, height: 15, "border-width": 2, label: "data(label)", color: colours.ink, "font-family": colours.font, "font-size": 8, "min-zoomed-font-size": 9,
-        "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "ellipsis", "text-max-width": "64px", "text-outline-color": colours.surface, "text-outline-width": 1.5,
+        width: 15, height: 15, "border-width": 2, label: "data(label)", color: colours.ink, "font-family": colours.font, "font-size": 9, "min-zoomed-font-size": 11,
+        "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "wrap", "text-max-width": "96px", "text-outline-color": colours.surface, "text-outline-width": 2,
       },
     },
-    layer("source", { shape: "round-rectangle", width: 26, height: 20, "font-weight": 600, "font-size": 10, "text-max-width": "data(labelWidth)" }),
+    layer("source", { shape: "round-rectangle", width: 26, height: 20, "font-weight": 600, "font-size": 11 }),
     layer("corpus", { shape: "ellipse" }),
     { selector: 'node[node = "section"]', style: { "background-color": colours.surface, width: 18, height: 18 } },
     layer("distilled", { shape: "diamond" }),
@@ -158,10 +152,14 @@ function styleOf(colours: Colours): StylesheetJson {
       style: { width: 1, "line-color": colours.line, "curve-style": "haystack", "haystack-radius": 0, opacity: 0.9 },
     },
     { selector: 'edge[kind = "next"]', style: { "line-style": "dotted" } },
-    { selector: 'edge[kind = "refers_to"]', style: { "line-color": colours.source, width: 2, "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colours.source, "arrow-scale": 0.7 } },
+    { selector: 'edge[kind = "refers_to"]', style: { "line-color": colours.source, width: 1.5, opacity: 0.7, "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colours.source, "arrow-scale": 0.7 } },
     { selector: 'edge[kind = "relates"]', style: { "line-color": colours.distilled, "curve-style": "bezier" } },
+    { selector: "node.named", style: { "font-size": 11, "min-zoomed-font-size": 5 } },
+    { selector: "node.han", style: { "text-overflow-wrap": "anywhere" } },
+    { selector: "node.hub", style: { "background-opacity": 0.45, "border-opacity": 0.45 } },
+    { selector: "edge.far", style: { opacity: 0.35 } },
     { selector: "node.near", style: { "border-color": colours.accent } },
-    { selector: "edge.near, edge.lit", style: { "line-color": colours.accent, "target-arrow-color": colours.accent, width: 2, "z-index": 9 } },
+    { selector: "edge.near, edge.lit", style: { "line-color": colours.accent, "target-arrow-color": colours.accent, width: 2, opacity: 1, "z-index": 9 } },
     { selector: "node.lit, node.chosen", style: { "text-max-width": "220px", "min-zoomed-font-size": 0, "font-size": 11, "z-index": 10 } },
     { selector: "node.chosen", style: { "border-color": colours.ink, "border-width": 4 } },
   ] as unknown as StylesheetJson;

@@ -1,8 +1,9 @@
-// Tests the shown part of the graph and the bands of its nodes.
+// Tests the shown part of the graph, its outline and the drawn edges.
 import { expect, test } from "vitest";
 
-import { placed } from "./bands";
+import { placed } from "./force";
 import { type Edge, type Layer, type Node, capped, counted, merged, neighbours, partOf, visible } from "./model";
+import { hubsOf, outlined, thinned } from "./outline";
 
 const node = (id: string, kind: string, layer: Layer): Node => ({ id, node: kind, kind: "", layer, label: id, text: "", uri: "", page: null });
 const edge = (from: string, edge: string, to: string): Edge => ({ from, edge, to });
@@ -52,16 +53,50 @@ test("filters take nodes with their edges", () => {
   expect(counted(["b", "a", "b"])).toEqual([["b", 2], ["a", 1]]);
 });
 
-test("bands stand one below the other, and no two nodes at one place", () => {
-  for (const part of [SMALL, large(1, 1, 0), large(14, 5, 3), large(10, 5, 5), large(200, 0, 0), large(1, 40, 6)]) {
-    const { places, bands } = placed(part, 1.8);
-    expect(places.size).toBe(part.nodes.size);
-    expect(new Set([...places.values()].map(({ x, y }) => `${x.toFixed(2)} ${y.toFixed(2)}`)).size).toBe(part.nodes.size);
-    for (const { id, layer } of part.nodes.values()) {
-      const band = bands.find((one) => one.layer === layer)!;
-      expect(places.get(id)!.y).toBeGreaterThanOrEqual(band.top);
-      expect(places.get(id)!.y).toBeLessThanOrEqual(band.bottom);
-    }
-    bands.slice(1).forEach((band, at) => expect(band.top).toBeGreaterThan(bands[at]!.bottom));
+test("outline_shows_named_things_and_joins_them_across_passages", () => {
+  const of = (id: string, kind: string, layer: Layer, uri: string): Node => ({ ...node(id, kind, layer), uri });
+  const entities = Array.from({ length: 30 }, (_, at) => of(`e${at}`, "entity", "distilled", ""));
+  const part = partOf(
+    [of("d", "source", "source", "a.md"), of("c", "chunk", "corpus", "a.md"), of("a", "atom", "distilled", "a.md"), ...entities],
+    [edge("d", "contains", "c"), edge("c", "mentions", "e1"), edge("a", "answers", "c"), edge("e1", "relates", "e2")],
+  );
+  const shown = outlined(part);
+  expect(shown.nodes.size).toBe(31);
+  expect([...shown.edges.keys()]).toEqual(["d mentions e1", "e1 relates e2"]);
+  // A base of documents alone shows their sections, too.
+  const small = outlined(partOf([of("d", "source", "source", "a.md"), of("s", "section", "corpus", "a.md"), of("c", "chunk", "corpus", "a.md")], [edge("d", "contains", "s"), edge("s", "contains", "c")]));
+  expect([...small.nodes.keys()]).toEqual(["d", "s"]);
+});
+
+test("drawn_edges_connect_all_nodes_and_are_few", () => {
+  const names = Array.from({ length: 60 }, (_, at) => `n${at}`);
+  const all = names.flatMap((one, at) => names.slice(at + 1).map((other) => edge(one, "relates", other)));
+  const part = partOf(names.map((id) => node(id, "entity", "distilled")), all);
+  const drawn = thinned(part, null);
+  expect(all.length).toBe(1770);
+  expect(drawn.edges.size).toBeLessThanOrEqual(90);
+  const reached = new Set(["n0"]);
+  const beside = neighbours(drawn);
+  for (const id of reached) {
+    beside.get(id)?.forEach((one) => reached.add(one.node.id));
   }
+  expect(reached.size).toBe(60);
+  // The node in the middle keeps its edges.
+  expect(neighbours(thinned(part, "n7")).get("n7")?.length).toBe(59);
+  expect(hubsOf(part).size).toBe(60);
+  expect(hubsOf(SMALL).size).toBe(0);
+});
+
+test("forces_place_each_node_alone_and_the_same_way_each_time", () => {
+  const sizes = (part: ReturnType<typeof large>) => new Map([...part.nodes.keys()].slice(0, 40).map((id) => [id, { width: 104, height: 58 }]));
+  for (const part of [SMALL, large(1, 1, 0), large(14, 2, 2), large(60, 0, 0)]) {
+    const places = placed(part, sizes(part), 1.8);
+    expect([...placed(part, sizes(part), 1.8)]).toEqual([...places]);
+    expect(new Set([...places.values()].map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`)).size).toBe(part.nodes.size);
+  }
+  // Neighbours are nearer than strangers.
+  const part = large(2, 4, 0);
+  const places = placed(part, new Map(), 1);
+  const apart = (one: string, other: string) => Math.hypot(places.get(one)!.x - places.get(other)!.x, places.get(one)!.y - places.get(other)!.y);
+  expect(apart("d0", "d0c1")).toBeLessThan(apart("d0", "d1c1"));
 });
