@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-type Values = (number | null)[];
+import { type Values, WHOLE_STEPS, distinct, isWhole } from "./axis";
 
 /** One row of figures; `null` where there is none. */
 export type PlotSeries = {
@@ -67,7 +67,7 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
       { ...axis, label: data.xLabel, size: isTilted ? 64 : 30, rotate: isTilted ? -28 : 0, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
         ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width, isTilted ? 44 : 70) } : {}),
         values: (_, values) => values.map((value) => (data.ticks ? shortened(data.ticks[value] ?? "") : format(data.formatX)(value))) },
-      { ...axis, label: data.yLabel, size: (_, values) => widest(values, colours.font), values: (_, values) => values.map((value) => format(data.formatY)(value)) },
+      { ...axis, label: data.yLabel, ...(isWhole(rows) ? { incrs: WHOLE_STEPS } : {}), size: (_, values) => widest(values, colours.font), values: (_, values) => distinct(values.map((value) => format(data.formatY)(value))) },
     ],
     series: [{}, ...drawn.map(([look]) => look)],
     hooks: {
