@@ -17,6 +17,7 @@ export function decorated(citations: Citation[], words: Words, show: (number: nu
         }
       }
     };
+    const listening = new AbortController();
     const buttonOf = (event: Event) => (event.target as HTMLElement).closest<HTMLElement>("button[data-citation]");
     const enter = (event: Event) => {
       const button = buttonOf(event);
@@ -27,14 +28,14 @@ export function decorated(citations: Citation[], words: Words, show: (number: nu
     const leave = (event: Event) => {
       const button = buttonOf(event);
       if (button) {
-        show(null, button);
+        // The browser also reports a button that leaves the page, while Svelte draws: then no state may change.
+        queueMicrotask(() => listening.signal.aborted || show(null, button));
       }
     };
     const escape = (event: KeyboardEvent) => event.key === "Escape" && leave(event);
     const observer = new MutationObserver(mark);
     observer.observe(element, { childList: true, subtree: true });
     mark();
-    const listening = new AbortController();
     const options = { signal: listening.signal };
     for (const [name, listener] of [["pointerover", enter], ["focusin", enter], ["pointerout", leave], ["focusout", leave], ["click", leave]] as const) {
       element.addEventListener(name, listener, options);
