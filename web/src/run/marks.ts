@@ -4,6 +4,16 @@ import type { Citation } from "./types";
 /** The numbers at the end of a text; the others are only in the list. */
 const MOST_AT_END = 8;
 
+/** From this number of figures on, each has a line of its own. */
+const FEW_FIGURES = 4;
+
+/** The figures of a computed answer, one per line: `2024-01: 3; 2024-02: 5` is hard to read. */
+export function inLines(text: string, by: string): string {
+  const parts = text.split(/; |；/);
+  const isList = by === "reckoning" && FEW_FIGURES <= parts.length && parts.every((part) => /^[^\n]+(: |：|（)[^\n]*$/.test(part));
+  return isList ? parts.map((part) => `- ${part}`).join("\n") : text;
+}
+
 /** The text with `[1]` for its citations, and the number of citations that it does not show. */
 export function withMarks(text: string, citations: Citation[], isQuotation: boolean): { text: string; hidden: number } {
   const known = new Set(citations.map((one) => one.number));
@@ -23,5 +33,7 @@ export function withMarks(text: string, citations: Citation[], isQuotation: bool
   const end = shown.length === 0 ? "" : ` ${shown.map((number) => `[${number}]`).join("")}`;
   // Each quote has its own line.
   const lines = isQuotation ? marked.replace(/\n+/g, "\n\n") : marked;
-  return { text: lines.trimEnd() + end, hidden: left.length - shown.length };
+  // Numbers behind a list are those of the whole list.
+  const last = /(^|\n)- [^\n]*$/.test(lines.trimEnd()) && end !== "" ? `\n\n${end.trim()}` : end;
+  return { text: lines.trimEnd() + last, hidden: left.length - shown.length };
 }

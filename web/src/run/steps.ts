@@ -43,8 +43,9 @@ export function lineOf(event: RunEvent): string {
     case "asked":
       return event.question;
     case "resolved":
-    case "answered":
       return event.answer;
+    case "answered":
+      return event.answer || ask().answer.refused;
     case "judged":
       return `${words.criteria[event.criterion] ?? event.criterion} ${event.holds ? words.yes : words.no}${event.score === null ? "" : `${common().inBrackets(formatNumber(event.score, 2))}`}`;
     case "merged":
