@@ -17,16 +17,15 @@ export const en = {
     noDocumentsText: "Add documents first: answers come from them.",
     toKnowledge: "Add documents",
     noModel: "No language model is set. Answers are the best sentences of your documents, and figures from your tables. Nothing is spent.",
-    kinds: "Kinds of questions",
-    // One question of each kind, which you change to your own.
-    examples: [
-      ["A fact", "How often is the oil of the pump changed?"],
-      ["Over several documents", "Who supervises the hall in which the crane was built?"],
-      ["A comparison", "Which of the two is older?"],
-      ["Figures and forecasts", "How many repairs were there each month?"],
-      ["A summary", "What does the annual report say about safety?"],
-      ["中文", "去年维修了多少次？"],
-    ],
+    toModels: "Set a model",
+    kinds: "Questions from these documents",
+    kindNames: { atomic: "A fact", lookup: "A value in a table", largest: "A figure", each: "A figure per group", summary: "A summary" },
+    questions: {
+      lookup: (table: string, row: string, column: string) => `What is the ${column} of ${row} in “${table}”?`,
+      largest: (table: string, column: string) => `What is the largest ${column} in “${table}”?`,
+      each: (table: string, column: string, by: string) => `What is the total ${column} for each ${by} in “${table}”?`,
+      summary: (title: string) => `Summarize “${title}”.`,
+    },
   },
   composer: {
     label: "Your question",
@@ -105,6 +104,8 @@ export const en = {
     copied: "Link copied",
     notCopied: "The browser does not allow this page to copy. The address bar shows the link.",
     compared: "Compared",
+    wholeQuestion: "Show the whole question",
+    foldQuestion: "Shorten the question",
     forked: (step: number) => `Decided differently at step ${n(step)}`,
     forkTo: {
       proposals: (proposals: string) => `searches for ${proposals}`,
@@ -276,6 +277,8 @@ export const en = {
     note: "Note",
     noteReject: "What is wrong with it?",
     by: "Your name",
+    byHint: "It is shown with the answer. This browser keeps it.",
+    byKey: (name: string) => `Empty: ${name}, as in your key`,
     optional: "optional",
     send: "Save",
     judged: {

@@ -13,15 +13,15 @@ export const zh: typeof en = {
     noDocumentsText: "请先添加文档，回答都来自这些文档。",
     toKnowledge: "添加文档",
     noModel: "未设置语言模型：回答由文档中最相符的句子和表格中的数字组成，不产生任何费用。",
-    kinds: "可以这样问",
-    examples: [
-      ["单个事实", "泵的润滑油多久更换一次？"],
-      ["跨多篇文档", "制造这台起重机的车间由谁主管？"],
-      ["对比", "这两台哪一台更早投入使用？"],
-      ["统计与预测", "每个月各维修了多少次？"],
-      ["总结", "年度报告对安全是怎么说的？"],
-      ["English", "How many repairs were there last year?"],
-    ],
+    toModels: "设置模型",
+    kinds: "可以就这些文档提问",
+    kindNames: { atomic: "单个事实", lookup: "表中的值", largest: "统计", each: "分组统计", summary: "总结" },
+    questions: {
+      lookup: (table, row, column) => `“${table}”中 ${row} 的 ${column} 是什么？`,
+      largest: (table, column) => `“${table}”中 ${column} 最大是多少？`,
+      each: (table, column, by) => `“${table}”中各 ${by} 的 ${column} 合计是多少？`,
+      summary: (title) => `总结《${title}》。`,
+    },
   },
   composer: {
     label: "问题",
@@ -146,6 +146,8 @@ export const zh: typeof en = {
     copyLink: "复制链接",
     copied: "链接已复制",
     notCopied: "浏览器不允许复制，请从地址栏复制链接。",
+    wholeQuestion: "显示完整问题",
+    foldQuestion: "收起问题",
     compared: "方法对比",
     forked: (step) => `在第 ${n(step)} 步改变了决定`,
     forkTo: {
@@ -318,6 +320,8 @@ export const zh: typeof en = {
     note: "备注",
     noteReject: "错在哪里？",
     by: "您的姓名",
+    byHint: "会与回答一同显示，并保存在此浏览器中。",
+    byKey: (name) => `留空则使用密钥的名称：${name}`,
     optional: "选填",
     send: "保存",
     judged: {

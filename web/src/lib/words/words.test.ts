@@ -26,9 +26,7 @@ const SETTLED = [
 /** English in Chinese mode, each with its reason. */
 const ENGLISH_IN_CHINESE: Record<string, string> = {
   "Switch this page to English": "the label of the switch is in the language that it leads to",
-  "How many repairs were there last year": "an example of a question in English",
   "JSON Lines": "the name of a format",
-  "pikerag schema propose": "a command",
   "pikerag eval": "a command",
 };
 
