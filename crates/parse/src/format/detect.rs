@@ -40,6 +40,10 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
     }
     if encoding::kind_of(bytes) == Bytes::Binary {
+        // The reader of PDFs says that the file is damaged.
+        if extension == "pdf" {
+            return Ok(Format::Pdf);
+        }
         return Err(ParseError::NotText { name: name.to_owned(), found: "zero bytes".to_owned() });
     }
     match extension.as_str() {
@@ -308,6 +312,7 @@ mod tests {
                 run("a.pdf", b"<html>log in first</html>"),
                 run("a.eml", b"From: x"),
                 run("a.bin", b"a\0b"),
+                run("a.pdf", b"a\0b"),
             ]
             .join("\n"),
             @"
@@ -319,6 +324,7 @@ mod tests {
         `a.pdf` is named like a PDF, but holds something else: open it and see whether the right file was saved; if it is text, rename it to .txt
         Eml
         `a.bin` is not text: it holds zero bytes; if it is a document, convert it to text first
+        Pdf
         "
         );
     }
