@@ -20,6 +20,11 @@ export function byRole({ estimate }: Estimated): RoleLine[] {
   return lines.filter((line) => 0 < line.prompt + line.completion).sort((a, b) => b.prompt + b.completion - a.prompt - a.completion);
 }
 
+/** The name of an uploaded file without the server's folder for uploads. */
+export function withoutFolder(file: string): string {
+  return file.replace(/^.*\.uploads\//, "");
+}
+
 /** Files that cannot be read, with the reason. The API types them only as pairs. */
 export function pairs(list: readonly unknown[]): [string, string][] {
   return list.filter((pair): pair is [string, string] => Array.isArray(pair) && pair.length === 2).map(([file, reason]) => [String(file), String(reason)]);

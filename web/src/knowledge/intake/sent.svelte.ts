@@ -18,6 +18,11 @@ export class Sent {
     return this.jobs.reads === null ? null : new Set([...this.jobs.reads, ...held, ...underWay.map((entry) => entry.name)]);
   });
   readonly pending: SentFile[] = $derived.by(() => pendingOf(this.found, this.intake.left, this.taken));
+  /** Those that no job on the page lists as failed: a file is shown once. */
+  readonly unlisted: SentFile[] = $derived.by(() => {
+    const failed = new Set(this.jobs.all.filter((job) => this.jobs.seen.has(job.id)).flatMap((job) => job.failed.map(({ sent_as }) => sent_as)));
+    return this.pending.filter(({ file }) => !failed.has(file));
+  });
   /** Changes when the list must be loaded again. */
   private readonly moment = $derived(JSON.stringify(this.taken && [...this.taken].sort()));
 

@@ -10,12 +10,18 @@ export type ShownReason = {
 
 /** In Chinese a reason that the page does not recognize becomes the general sentence, with the original beside it. */
 export function shownReason(text: string, general: string): ShownReason {
+  const plain = aboutFile(text);
   // Names in backticks may be Chinese in an English text.
   if (preferences.language === "en" || /\p{Script=Han}/u.test(text.replace(/`[^`]*`/g, ""))) {
-    return { text, original: "" };
+    return { text: plain, original: "" };
   }
   const recognized = inChinese(text);
-  return recognized === null ? { text: general, original: text } : { text: recognized, original: "" };
+  return recognized === null ? { text: general, original: plain } : { text: recognized, original: "" };
+}
+
+/** The name in a reason may be that of the server's own folder; the page shows the file beside the reason. */
+function aboutFile(text: string): string {
+  return text.replace(/^`[^`]*` (?=(?:is|has|holds|contains|unpacks|unfolds)\b)/, "The file ");
 }
 
 /** A reason in one line, for a tooltip or a sentence. */

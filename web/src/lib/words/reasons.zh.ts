@@ -6,6 +6,7 @@ export const REASONS: Entry[] = [
   // Files (crates/parse/src/error.rs, crates/indexing/src/error.rs).
   [/^`?(.*?)`? is empty: /s, () => "文件为空：请确认它已完整保存或复制"],
   [/has (\d+) bytes, more than the limit of (\d+)/, (bytes = "", limit = "") => `文件有 ${number(bytes)} 字节，超过上限 ${number(limit)} 字节：请拆分文件或提高上限`],
+  [/is named like an? (\S+), but holds something else/, (format = "") => `文件名像 ${format}，但内容不是：请打开确认保存的是否为所需的文件`],
   [/is not text: /, () => "文件不是文本；如果它是文档，请先转换为文本"],
   [/is not readable as ([^:]+): /, (format = "") => `文件不是有效的 ${format.replace(/^an? /, "")}：请用相应的程序打开并重新保存`],
   [/^(?:`.*` holds|it holds|`.*` contains|it contains) no text/s, () => "文件中没有文字：请确认这是您要的文件"],

@@ -54,13 +54,15 @@ test.each([
   ["1200 chunks in /srv/base", "/srv/base 中有 1,200 个文本块"],
   ["tesseract 5.3, reads eng, chi_sim (not installed: deu)", "tesseract 5.3，可识别 eng, chi_sim（未安装：deu）"],
 ])("the reason %s", (text, chinese) => {
-  expect(inBoth(() => shownReason(text, "general"))).toEqual([{ text, original: "" }, { text: chinese, original: "" }]);
+  expect(inBoth(() => shownReason(text, "general"))).toEqual([{ text: text.replace(/^`[^`]*` (?=is|has|holds)/, "The file "), original: "" }, { text: chinese, original: "" }]);
 });
 
 test("another reason becomes the general sentence with the original", () => {
   const text = "something else happened";
   expect(inBoth(() => shownReason(text, "此文件无法读取。"))).toEqual([{ text, original: "" }, { text: "此文件无法读取。", original: text }]);
   expect(inBoth(() => reasonLine(text, "无法读取"))).toEqual([text, "无法读取（something else happened）"]);
+  // The name of the server's own folder means nothing to people.
+  expect(inBoth(() => shownReason("`base.uploads/a.pdf` is odd", "此文件无法读取。"))[0]?.text).toBe("The file is odd");
   expect(inBoth(() => shownReason("设置有误：x", "general"))[1]).toEqual({ text: "设置有误：x", original: "" });
 });
 
