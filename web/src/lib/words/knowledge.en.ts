@@ -324,6 +324,7 @@ export const en = {
   verified: {
     emptyTitle: "Nothing verified yet",
     emptyText: "Accept, correct or reject an answer under Ask. The base keeps your judgment and uses it for later questions.",
+    toAsk: "Ask a question",
     filter: "Filter by question or answer",
     onlyStale: (count: number) => `Only those to review (${n(count)})`,
     none: "No matching answer.",

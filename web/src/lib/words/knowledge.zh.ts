@@ -315,6 +315,7 @@ export const zh: typeof en = {
   verified: {
     emptyTitle: "还没有人工核实的问答",
     emptyText: "在“提问”页核实、更正或否定一个回答，知识库会保存您的判断，用于以后的问题。",
+    toAsk: "去提问",
     filter: "按问题或回答筛选",
     onlyStale: (count) => `仅显示需要复核的（${n(count)}）`,
     none: "没有符合条件的问答。",
