@@ -167,6 +167,9 @@ export function answersOf() {
     "GET /api/v1/methods": [method("pike", "pike"), method("naive-rag", "naive-rag"), method("probtree", "probtree", { source: "Cao et al. 2023", without_model: "fails" }), method("naive-rag-hr", "naive-rag"), method("raptor", "raptor", { needs: "tree" })],
     "GET /api/v1/bases/default": { summary: { sources: 10, chunks: 42 } },
     "GET /api/v1/bases/empty": { summary: { sources: 0, chunks: 0 } },
+    "GET /api/v1/budget": { key: null, server: null },
+    "GET /api/v1/bases/default/tables": [{ name: "cranes", title: "Cranes", about: [], rows: 40, left_out: 0, parts: [], columns: [{ name: "crane", sql: "crane", kind: "identifier", unit: null, filled: 40, unread: 0, distinct: 40, least: null, greatest: null, samples: ["40-117"] }, { name: "port", sql: "port", kind: "category", unit: null, filled: 40, unread: 0, distinct: 4, least: null, greatest: null, samples: ["Gullhaven"] }] }],
+    "GET /api/v1/bases/default/sources": [{ id: "0000000000000001", uri: "handbook.md", title: "Handbook", media_type: "text/markdown", hash: "", language: "eng", metadata: {} }],
     "GET /api/v1/bases/default/feedback": () => feedback,
     "GET /api/v1/bases/default/runs/kept0001": () => ({ ...kept.values().next().value, id: "kept0001", forked: { run: "run00001", seq: 3, change: { choice: 1 } } }),
     "POST /api/v1/bases/default/feedback": async (request) => {

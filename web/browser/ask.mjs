@@ -87,6 +87,38 @@ async function steps(page) {
   await page.keyboard.press("Enter");
 }
 
+/** Questions made from the documents: a click asks one. A long question is folded. */
+async function suggests(browser, url, made) {
+  const page = await open(browser, url);
+  await page.getByRole("button", { name: /What is the port of 40-117 in “Cranes”\?/ }).waitFor();
+  await isSound(page);
+  await page.getByRole("button", { name: /Summarize “Handbook”/ }).click();
+  await last(page).locator(".answer").waitFor();
+  assert.equal(made.asked.at(-1).question, "Summarize “Handbook”.");
+  const long = "Why is the crane out of service? ".repeat(90).trim();
+  await ask(page, long);
+  await last(page).getByRole("button", { name: "Show the whole question" }).click();
+  await last(page).getByRole("button", { name: "Shorten the question" }).click();
+  const height = await last(page).locator("h2").evaluate((one) => one.getBoundingClientRect().height);
+  assert.ok(height < 160, `a question of 2,900 letters is ${height} pixels high`);
+  await isSound(page);
+  await page.context().close();
+}
+
+/** On a telephone: a citation that has the focus leaves with the address, and no state changes while Svelte draws. */
+async function leavesCitation(browser, url) {
+  const page = await open(browser, url, { viewport: PHONE, hasTouch: true });
+  await ask(page, "Where is the crane?");
+  await last(page).locator(".answer button[data-citation]").first().tap();
+  await page.locator("dialog[open]").waitFor();
+  await page.keyboard.press("Escape");
+  await last(page).locator(".answer button[data-citation]").first().focus();
+  await page.evaluate(() => (location.hash = "#/ask/default/kept0001"));
+  await becomes(() => page.locator("[data-run='kept0001'] .answer").count(), 1);
+  await isSound(page);
+  await page.context().close();
+}
+
 /** A running question can be stopped; a refusal is shown; an expensive question needs a confirmation. */
 async function ends(browser, url, made) {
   const page = await open(browser, url);
@@ -339,6 +371,8 @@ const browser = await launch();
 try {
   const { url, close } = await serve(dist, made.answers);
   await answers(browser, url, made);
+  await suggests(browser, url, made);
+  await leavesCitation(browser, url);
   await ends(browser, url, made);
   await decides(browser, url, made);
   await remembers(browser, url, made);

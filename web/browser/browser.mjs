@@ -29,7 +29,7 @@ export async function open(browser, url, { viewport = DESKTOP, colorScheme = "li
   }
   page.complaints = [];
   page.pending = new Set();
-  page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && page.complaints.push([message.text(), message.location().url].filter(Boolean).join(" at ")));
   page.on("pageerror", (error) => page.complaints.push(String(error)));
   page.on("request", (request) => {
     page.pending.add(request);

@@ -198,7 +198,7 @@ async function leadsOn(browser, url, state) {
   await page.keyboard.press("Enter");
   await page.getByText("Nothing named “nobody”.").waitFor();
   await page.getByRole("button", { name: /A crane lifts forty tons/ }).click();
-  await page.getByText("4 nodes, 3 edges. 3 nodes left out.").waitFor();
+  await page.getByText("4 nodes, 3 edges. 3 nodes not shown.").waitFor();
   await page.locator("canvas").first().waitFor();
   await isSound(page);
   await page.getByRole("button", { name: "Filter" }).click();

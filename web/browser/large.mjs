@@ -116,10 +116,10 @@ async function graph(browser, url) {
   const page = await open(browser, "about:blank");
   await page.goto(`${url}/#/knowledge/default/graph`);
   await page.locator("[data-main-input]").fill("Hub");
-  const longest = await still(page, () => timed("150 nodes around a document, from the click to the picture", async () => {
+  const longest = await still(page, () => timed("75 nodes around a document, from the click to the picture", async () => {
     await page.keyboard.press("Enter");
     await page.locator(".canvas canvas").first().waitFor({ timeout: 60_000 });
-    await page.getByText(/^15\d nodes/).waitFor();
+    await page.getByText(/^7\d nodes/).waitFor();
   }));
   tell("the page stood still meanwhile, at most", ms(longest));
   await page.getByRole("button", { name: "Filter" }).click();

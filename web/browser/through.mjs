@@ -7,12 +7,12 @@ import { CSP } from "./serve.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
-/** Serves `folder`; what begins with `/api/` goes to `target` (`http://127.0.0.1:8686`), which has to see its own address. */
+/** Serves `folder`; `/api/…`, `/health` and `/ready` go to `target` (`http://127.0.0.1:8686`), which has to see its own address. */
 export async function through(folder, target) {
   const to = new URL(target);
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");
-    if (!pathname.startsWith("/api/")) {
+    if (!pathname.startsWith("/api/") && !["/health", "/ready"].includes(pathname)) {
       const body = await readFile(join(folder, normalize(pathname === "/" ? "/index.html" : pathname))).catch(() => null);
       response.writeHead(body === null ? 404 : 200, { "content-type": TYPES[extname(pathname === "/" ? "/index.html" : pathname)] ?? "text/plain", "content-security-policy": CSP, "x-content-type-options": "nosniff" });
       return response.end(body);
