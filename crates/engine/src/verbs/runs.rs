@@ -202,10 +202,12 @@ pub async fn diff_runs(session: &Session, first: &str, second: &str) -> Result<D
     })
 }
 
-/// The run with this name, or whose name begins with it, among those that the caller may see.
+/// The run with this name, or whose name begins with it, among those that the caller may see;
+/// `last` is the latest run.
 pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<RunRecord> {
     let name = name.trim();
-    let mut found = base.runs(RunQuery::Named(name)).await?;
+    let query = if name == "last" { RunQuery::Latest(1) } else { RunQuery::Named(name) };
+    let mut found = base.runs(query).await?;
     found.retain(|run| session.may_see(&run.filter));
     let is_exact = |run: &RunRecord| run.id == RunId(name.to_owned());
     match <[RunRecord; 1]>::try_from(found) {
