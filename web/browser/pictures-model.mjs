@@ -1,24 +1,24 @@
 // Serves the model of the pictures: it follows written steps, and quotes only passages that pikerag found and sent.
 import { createServer } from "node:http";
 
-/** A chain of facts. `quote`: the words in a passage, with any space between them. */
+/** A chain of facts. `quote`: the words in a passage, with any space between them; `pick`: the candidate to choose. */
 const CHAINS = [
   {
     question: "Who supervises the hall in which the KX-40 is assembled?",
     answer: "Joss Penhalveth",
     rationale: "The datasheet says that every KX-40 is put together in Hall 3 of Skarnmouth Works [1]. The company guide names Joss Penhalveth as the supervisor of Hall 3 [2].",
     hops: [
-      { ask: "In which hall is the KX-40 put together?", quote: "Every KX-40 is put together in Hall 3 of Skarnmouth Works" },
-      { ask: "Who is the supervisor of Hall 3 at Skarnmouth Works?", quote: "Hall 3 Final assembly, north line Joss Penhalveth" },
+      { ask: "In which hall is the KX-40 put together?", pick: /Hall 3/, quote: "Every KX-40 is put together in Hall 3 of Skarnmouth Works" },
+      { ask: "Who is the supervisor of Hall 3 at Skarnmouth Works?", pick: /Hall 3/, quote: "Hall 3 Final assembly, north line Joss Penhalveth" },
     ],
   },
   {
-    question: "INC-205 号故障引出的调查建议开展一项改造行动，这项行动在中国由谁担任现场负责人？",
-    answer: "顾南汀",
-    rationale: "调查报告 IR-14 建议开展 Campaign Bittern（“麻鳽”改造行动）[1]。维护通知写明，该行动中密封更换队的现场负责人是顾南汀 [2]。",
+    question: "CB-6 电缆卷筒的备件到货后存入的库房由谁管理？",
+    answer: "许听澜",
+    rationale: "合同摘要写明，CB-6 的备件到货后必须存入恒温库 [1]。员工手册写明，恒温库的管理员是许听澜 [2]。",
     hops: [
-      { ask: "INC-205 号故障的调查 IR-14 建议开展哪项改造行动 Campaign？", quote: "Campaign Bittern" },
-      { ask: "“麻鳽”改造行动 Campaign Bittern 的密封更换队现场负责人是谁？", quote: "密封更换队共五人，现场负责人顾南汀" },
+      { ask: "CB-6 电缆卷筒的备件到货后必须存入哪个库？", pick: /备件|质保/, quote: "备件到货后必须存入恒温库" },
+      { ask: "恒温库的管理员是谁？", pick: /恒温库|仓储|管理员/, quote: "**恒温库**：电气件、滑环和怕潮的部件，常年保持 22 摄氏度。管理员：许听澜" },
     ],
   },
 ];
@@ -57,7 +57,7 @@ function replyTo(prompt) {
   }
   if (prompt.includes('"question_idx"')) {
     const lines = sectionOf(prompt, "Sub-questions").split("\n");
-    const line = next && lines.find((one) => wordsOf(next.quote).test(one) || /Hall 3|Bittern|现场负责人/.test(one));
+    const line = next && lines.find((one) => next.pick.test(one));
     return { thinking: "It leads to the missing fact.", enough: next === undefined, question_idx: next ? Number(/\d+/.exec(line ?? "1")[0]) : null };
   }
   const passages = [...context.matchAll(/^\[(\d+)\] .*\n([\s\S]*?)(?=^\[\d+\] |(?![\s\S]))/gm)];
