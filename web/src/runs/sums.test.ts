@@ -68,5 +68,7 @@ test("runs are chosen by all words, method and state", () => {
   expect(ids("", "kar3", "failed")).toEqual(["cccc3333"]);
   expect(ids("", "", "running")).toEqual([]);
   expect(all.map(stateOf)).toEqual(["answered", "interrupted", "failed"]);
+  // A refusal has no answer, and is not shown as one.
+  expect(stateOf(run("dddd4444", new Date(), { answer: { text: "", refused: true } as Run["answer"] }))).toBe("refused");
   expect(methodsOf(all)).toEqual(["kar3", "pike"]);
 });
