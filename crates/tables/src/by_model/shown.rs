@@ -15,8 +15,11 @@ const COLUMNS: usize = 40;
 /// The most columns of a table that appears by the names of its columns.
 const BRIEF_COLUMNS: usize = 20;
 /// The most values of a column, and the most characters of a value, a title or a file name.
-const VALUES: usize = 8;
+const VALUES: usize = 12;
 const LETTERS: usize = 40;
+/// The most values of a column that are compared with the question, and the most of them that are shown first.
+const SEARCHED: usize = 2_000;
+const NAMED: usize = 6;
 
 /// The budget for showing tables.
 #[derive(Clone, Copy, Debug)]
@@ -95,8 +98,8 @@ fn table(view: &TableView, asked: &[&str]) -> String {
         files.join(", ")
     );
     let (places, further) = places(view, asked, COLUMNS);
-    for column in places.iter().filter_map(|at| table.columns.get(*at)) {
-        let _ = writeln!(text, "  {}", line(column, table.rows));
+    for (at, column) in places.iter().filter_map(|at| Some((at, table.columns.get(*at)?))) {
+        let _ = writeln!(text, "  {}", line(view, *at, column, asked));
     }
     if !further.is_empty() {
         let names: Vec<&str> =
@@ -109,9 +112,12 @@ fn table(view: &TableView, asked: &[&str]) -> String {
 
 /// Whether the question has a word of a column's name or of one of its values.
 fn is_named(view: &TableView, column: usize, asked: &[&str]) -> bool {
-    let has = |text: &String| pieces(text).iter().any(|piece| asked.contains(&piece.stem.as_str()));
     view.words(column).iter().any(|word| asked.contains(&word.stem.as_str()))
-        || view.values(column).iter().take(200).any(has)
+        || view.values(column).iter().take(SEARCHED).any(|value| has_word(value, asked))
+}
+
+fn has_word(text: &str, asked: &[&str]) -> bool {
+    pieces(text).iter().any(|piece| asked.contains(&piece.stem.as_str()))
 }
 
 /// The beginning of a text, on one line.
@@ -119,8 +125,8 @@ fn cut(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LETTERS).collect()
 }
 
-/// A column of a table with this number of rows.
-fn line(column: &DataColumn, rows: u64) -> String {
+/// A column with its values; those first that have a word of the question.
+fn line(view: &TableView, at: usize, column: &DataColumn, asked: &[&str]) -> String {
     let mut text = format!("{} {}, --", column.sql, type_of(column.kind));
     // A header name that adds nothing to the SQL name is left out.
     if fold(&column.name).replace(|c: char| !c.is_alphanumeric(), "_") != column.sql {
@@ -134,16 +140,22 @@ fn line(column: &DataColumn, rows: u64) -> String {
             let _ = write!(text, " {} to {}", cut(least), cut(greatest));
         }
         _ => {
-            let values: Vec<String> =
-                column.samples.iter().take(VALUES).map(|value| cut(value)).collect();
+            let is_asked = |value: &&String| has_word(value, asked);
+            let named = view.values(at).iter().take(SEARCHED).filter(is_asked).take(NAMED);
+            let mut values: Vec<String> = named.map(|value| cut(value)).collect();
+            for value in column.samples.iter().map(|value| cut(value)) {
+                if values.len() < VALUES && !values.contains(&value) {
+                    values.push(value);
+                }
+            }
             let _ = write!(text, " {}", values.join(" | "));
             if (values.len() as u64) < column.distinct {
                 let _ = write!(text, " | … ({} values)", column.distinct);
             }
         }
     }
-    if column.filled < rows {
-        let _ = write!(text, ", {} empty", rows - column.filled);
+    if column.filled < view.table.rows {
+        let _ = write!(text, ", {} empty", view.table.rows - column.filled);
     }
     text
 }

@@ -6,7 +6,9 @@ use pikerag_knowledge::tables::By;
 
 use super::bounds::TIMES;
 use super::{Composer, DAY};
+use crate::catalog::TableView;
 use crate::cues::{Cue, Goal};
+use crate::lexicon::meanings;
 use crate::reading::Computation;
 use crate::scope::ColumnPlace;
 use crate::units::unit_of;
@@ -43,6 +45,7 @@ impl Composer<'_> {
             any(&|plan| self.shows_no_amount(plan)),
             self.is_late_without_a_term(),
             any(&|plan| self.is_mean_per_thing(plan)),
+            any(&|plan| self.counts_rows_as_people(plan)),
         ];
         doubts.into_iter().filter(|doubt| *doubt).count()
     }
@@ -173,6 +176,43 @@ impl Composer<'_> {
                     mention.span.start == behind && mention.columns.iter().any(is_thing)
                 })
             })
+    }
+
+    /// Whether the plan counts rows for `how many people`, and nothing in the table is about persons.
+    fn counts_rows_as_people(&self, plan: &TablePlan) -> bool {
+        const PEOPLE: [&str; 3] = ["people", "persons", "人"];
+        const PERSONS: [&str; 15] = [
+            "employee",
+            "patient",
+            "customer",
+            "student",
+            "passenger",
+            "driver",
+            "lawyer",
+            "candidate",
+            "victim",
+            "trainee",
+            "guest",
+            "manager",
+            "sex",
+            "age",
+            "birth",
+        ];
+        const NAMES: [&str; 4] = ["姓名", "surname", "first name", "last name"];
+        let Some(count) = &self.cues.count else { return false };
+        let asks_for_people =
+            (count.start..count.end + 1).any(|at| PEOPLE.contains(&self.cues.folded(at)));
+        let is_count = plan.measures.iter().any(|measure| measure.column.is_none());
+        let is_person = |word: &&str| {
+            let wanted = meanings(&pikerag_language::stem(word));
+            let is_topic =
+                |view: &&TableView| wanted.iter().any(|it| view.about_meanings.contains(it));
+            self.scope.views.iter().any(is_topic) || self.scope.first_meaning(word).is_some()
+        };
+        let has_names = self.scope.columns().any(|(_, column, _)| {
+            NAMES.contains(&column.name.to_lowercase().replace('_', " ").as_str())
+        });
+        asks_for_people && is_count && !has_names && !PERSONS.iter().any(|word| is_person(&word))
     }
 
     /// Whether `how much did Acme pay` shows days or names.
