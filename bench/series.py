@@ -149,11 +149,11 @@ def main():
                     written = csv.writer(file, delimiter=separator)
                     written.writerow(head)
                     written.writerows(row for label, row in placed if label <= known[-1])
-                indexed = run(program, place, "index", str(docs))
+                indexed = run(program, place, ["--offline"], "index", str(docs))
                 if indexed.returncode:
                     raise SystemExit(indexed.stderr)
                 question = series.questions[turn % 2]
-                reply = json.loads(run(program, place, "--json", "ask", question).stdout or "{}")
+                reply = json.loads(run(program, place, ["--offline"], "--json", "ask", question).stdout or "{}")
             asked += 1
             answer = reply.get("answer") or {}
             forecast = (answer.get("worked") or {}).get("forecast")

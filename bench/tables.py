@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Asks the questions of examples/tables without a model, and counts right, wrong and withheld answers.
+"""Asks the questions of examples/tables, and counts right, wrong and withheld answers.
 
     cargo build --release
     python3 bench/tables.py --program target/release/pikerag --set main
     python3 bench/tables.py --program target/release/pikerag --set apart --quiet
+    python3 bench/tables.py --program target/release/pikerag --set mixed --settings pikerag.toml
 
-Prints a Markdown table by language, and all answers that are not right unless `--quiet` is given. examples/tables/README.md says
+Without `--settings`, no model is asked. The settings file names the model; only computed answers count. Prints a Markdown table by language, and all answers that are not right unless `--quiet` is given. examples/tables/README.md says
 what counts as right. Needs nothing but Python.
 """
 
@@ -24,10 +25,15 @@ NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 CELLS = 4
 
 
-def run(program, place, *words):
+# The longest time for one question; a model may be slow.
+SECONDS = 3600
+
+
+def run(program, place, flags, *words):
     variables = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_STATE_HOME": str(place / "state")}
-    command = [program, "--offline", "--base", str(place / "base"), *words]
-    return subprocess.run(command, cwd=place, env=variables, capture_output=True, text=True, timeout=600)
+    keys = {name: value for name, value in os.environ.items() if name.endswith("_API_KEY")}
+    command = [program, *flags, "--base", str(place / "base"), *words]
+    return subprocess.run(command, cwd=place, env=variables | keys, capture_output=True, text=True, timeout=SECONDS)
 
 
 def numbers(text):
@@ -83,6 +89,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
     arguments.add_argument("--set", choices=sorted(held.name for held in EXAMPLES.iterdir() if held.is_dir()), default="main")
+    arguments.add_argument("--settings", type=pathlib.Path, help="a settings file with a model")
     arguments.add_argument("--quiet", action="store_true")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
@@ -90,12 +97,14 @@ def main():
     questions = [json.loads(line) for line in (EXAMPLES / given.set / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        indexed = run(program, place, "index", str(EXAMPLES / given.set / "docs"))
+        settings = ["--config", str(given.settings.resolve())] if given.settings else []
+        flags = settings or ["--offline"]
+        indexed = run(program, place, [*settings, "--offline"], "index", str(EXAMPLES / given.set / "docs"))
         if indexed.returncode:
             raise SystemExit(indexed.stderr)
 
         def asked(question):
-            ran = run(program, place, "--json", "ask", question["question"])
+            ran = run(program, place, flags, "--json", "ask", question["question"])
             try:
                 reply = json.loads(ran.stdout)
             except ValueError:

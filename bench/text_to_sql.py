@@ -236,7 +236,7 @@ def main():
     model = Model(given.base_url, given.model, given.key)
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        indexed = run(program, place, "index", str(docs))
+        indexed = run(program, place, ["--offline"], "index", str(docs))
         if indexed.returncode:
             raise SystemExit(indexed.stderr)
         variables = {
@@ -255,7 +255,7 @@ def main():
 
         strategies = {
             "`pikerag ask`": with_model,
-            "`pikerag --offline ask`": lambda question: by_pikerag(run(program, place, "--json", "ask", question["question"]), question),
+            "`pikerag --offline ask`": lambda question: by_pikerag(run(program, place, ["--offline"], "--json", "ask", question["question"]), question),
             "text-to-SQL, given the right files": lambda question: by_sql(model, question, docs),
         }
 

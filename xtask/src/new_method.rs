@@ -46,7 +46,7 @@ pub(crate) fn new_method(root: &Path, name: &str) -> Result<()> {
     println!(
         "\n`{name}` answers now: one retrieval, one answer. Next:\n\
          - write the algorithm in {METHODS}/{module}.rs, a line for each line of the paper's algorithm;\n\
-         - prompts are files in {METHODS}/prompts/, each with a snapshot test, and a line in crates/engine/src/ours.rs;\n\
+         - prompts are files in {METHODS}/prompts/, each with a snapshot test;\n\
          - a test for each branch in {TESTS}/{module}.rs: cargo nextest run -p pikerag-baselines {module};\n\
          - its rows in docs/reference/papers.md; then `cargo xtask docs`.",
         name = name.method,

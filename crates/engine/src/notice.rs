@@ -35,6 +35,8 @@ pub enum Notice {
     ClockLeap { days: u64 },
     /// The settings ask for atoms that a model writes, and no model is in use.
     NoAtomizer,
+    /// The settings or the environment name an endpoint for chat, and no model.
+    NoModel { base_url: String },
     /// The data set marks questions as unanswerable.
     Unanswerable {
         #[schema(value_type = String)]
@@ -82,6 +84,10 @@ impl fmt::Display for Notice {
             ),
             Self::NoAtomizer => f.write_str(
                 "`index.atoms` needs a chat model, and none is in use: sentences are indexed instead",
+            ),
+            Self::NoModel { base_url } => write!(
+                f,
+                "no model is in use: {base_url} is set, but not its model; set OPENAI_MODEL, or `model` under [chat]"
             ),
             Self::Unanswerable { path, questions } => write!(
                 f,

@@ -200,9 +200,9 @@ impl InWords for Reason {
                 Words::new("the passages contain no sentences", "找到的内容中没有句子")
             }
             Self::IdeasNeedModel => Words::new(
-                "Ideas need a language model (`reason`), and none is set: set `[models.reason]` or `[models.default]` in \
+                "Ideas need a language model (`reason`), and none is set: set `[roles.reason]` or `[chat]` in \
              pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.",
-                "提出创意需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[models.reason]` 或 `[models.default]`。\
+                "提出创意需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[roles.reason]` 或 `[chat]`。\
              没有模型时，可以先询问创意所依据的事实、数字和预测。",
             ),
             Self::ForecastNeedsRecords => Words::new(

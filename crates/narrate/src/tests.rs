@@ -43,8 +43,8 @@ fn check(shown: impl Debug, in_words: impl Fn(Language) -> String) {
         "`pikerag sql`",
         "`[[records]]`",
         "`reason`",
-        "`[models.reason]`",
-        "`[models.default]`",
+        "`[roles.reason]`",
+        "`[chat]`",
         "pikerag.toml",
         "`answer`",
     ] {

@@ -20,12 +20,12 @@ pub(crate) struct Runs {
 pub(crate) enum RunsVerb {
     /// Show a run: its numbered events, its answer, its cost. A star marks decisions.
     Show {
-        /// The run, or the beginning of its name.
+        /// The run, or the beginning of its name; `last` for the latest.
         run: String,
     },
     /// Repeat a run from recorded replies, and check that it gives the same events.
     Replay {
-        /// The run, or the beginning of its name.
+        /// The run, or the beginning of its name; `last` for the latest.
         run: String,
     },
     /// Repeat a run up to a decision, change the decision, and continue with new calls.
@@ -41,7 +41,7 @@ pub(crate) enum RunsVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
-    /// The run, or the beginning of its name.
+    /// The run, or the beginning of its name; `last` for the latest.
     pub(crate) run: String,
     /// The number of the decision in `runs show`.
     #[arg(long, value_name = "NUMBER")]

@@ -66,9 +66,9 @@ fn show_deleted(response: &DeleteResponse, output: Output) {
         let Words { english, chinese } = remains(response.remains);
         output.note(
             format!(
-                "{english} still contain the text; to remove them too, index it again and `pikerag delete --forget`"
+                "{english} still contain the text; to remove them too, index the file again, then run `pikerag delete --forget FILE`"
             ),
-            format!("{chinese}仍含有其文本；若要一并删除，请重新索引，再用 `pikerag delete --forget`"),
+            format!("{chinese}仍含有其文本；若要一并删除，请重新索引该文件，再运行 `pikerag delete --forget 文件`"),
         );
     }
 }

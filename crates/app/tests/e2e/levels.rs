@@ -287,7 +287,7 @@ fn figures_show_units_conditions_and_coverage() {
         .run_to(3, &["ask", "--quiet", "How could we reduce the downtime of our cranes?"])
         .stdout;
     insta::assert_snapshot!(refused, @r"
-    Ideas need a language model (`reason`), and none is set: set `[models.reason]` or `[models.default]` in pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.
+    Ideas need a language model (`reason`), and none is set: set `[roles.reason]` or `[chat]` in pikerag.toml. Without a model, ask for the facts, figures and forecasts behind such ideas.
 
     no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");

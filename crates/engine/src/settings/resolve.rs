@@ -101,6 +101,9 @@ fn resolve(
     }
     let tables = chat_tables(&file);
     let mut notices = Vec::new();
+    if let Some(base_url) = file.chat.base_url.as_ref().filter(|_| is_unused(&file, &tables)) {
+        notices.push(Notice::NoModel { base_url: base_url.clone() });
+    }
     let ingest = ingest(&file, &tables, flags, &mut notices);
     let min_tokens = min_tokens(&file);
     let hops = file.methods.set.weights.hops;
@@ -200,6 +203,11 @@ fn chat_tables(file: &SettingsFile) -> BTreeMap<Role, ChatTable> {
         }
     }
     tables
+}
+
+/// Whether no model uses the address of `[chat]`: neither for chat nor for vectors.
+fn is_unused(file: &SettingsFile, tables: &BTreeMap<Role, ChatTable>) -> bool {
+    tables.is_empty() && file.embed.model.is_none()
 }
 
 /// The endpoints of these tables. Equal tables share one, so that its limits apply to all its roles
@@ -467,6 +475,16 @@ mod tests {
         let settings = read("[index]\natoms = [\"questions\"]", &[]).unwrap();
         assert_eq!(settings.ingest.atoms, [AtomKind::Sentence]);
         assert_eq!(settings.notices, [Notice::NoAtomizer]);
+    }
+
+    #[test]
+    fn an_address_without_a_model_gives_a_notice() {
+        let base_url = "http://localhost:11434/v1".to_owned();
+        let variables = [("OPENAI_BASE_URL", base_url.as_str())];
+        let found = |text: &str| read(text, &variables).unwrap().notices;
+        assert_eq!(found(""), [Notice::NoModel { base_url: base_url.clone() }]);
+        assert_eq!(found("[chat]\nmodel = \"m\""), []);
+        assert_eq!(found("[embed]\nkind = \"openai\"\nmodel = \"e\""), []);
     }
 
     #[test]

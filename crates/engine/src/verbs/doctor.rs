@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 use crate::error::EngineError;
+use crate::notice::Notice;
 use crate::sandbox::LIMITS_MEMORY;
 use crate::words::chinese_chain;
 
@@ -191,8 +192,13 @@ async fn check_chat(session: &Session) -> DoctorFinding {
     let model = match session.bare_chat(Role::Answer) {
         Ok(Some(model)) => model,
         Ok(None) => {
-            let words =
-                Words::new("none: answers quote their evidence", "没有：回答摘自其证据原文");
+            let mut notices = session.settings().notices.iter();
+            let words = match notices.find(|it| matches!(it, Notice::NoModel { .. })) {
+                Some(notice) => notice.words(),
+                None => {
+                    Words::new("none: answers quote their evidence", "没有：回答摘自其证据原文")
+                }
+            };
             return DoctorFinding { offer: offer(session).await, ..absent(check, words) };
         }
         Err(error) => return faulty(check, failure(&error)),

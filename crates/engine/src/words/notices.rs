@@ -30,6 +30,9 @@ impl InWords for Notice {
                 format!("时钟比上一次运行超前 {days} 天：没有因时间过久而删除任何运行；请检查时钟")
             }
             Self::NoAtomizer => "`index.atoms` 需要对话模型，但目前未使用：改为索引句子".to_owned(),
+            Self::NoModel { base_url } => format!(
+                "没有使用模型：已设置 {base_url}，但没有设置模型；请设置 OPENAI_MODEL 或 [chat] 中的 `model`"
+            ),
             Self::Unanswerable { path, questions } => {
                 format!("{}：已略过数据集标为无法回答的 {questions} 个问题", path.display())
             }

@@ -210,6 +210,7 @@ fn notices_have_words() {
             Notice::RunForgotten,
             Notice::ClockLeap { days: 365 },
             Notice::NoAtomizer,
+            Notice::NoModel { base_url: named() },
             Notice::Unanswerable { path: path(), questions },
             Notice::NoEvidence { data_set: named(), questions, of },
             Notice::EvidenceNotIndexed { data_set: named(), questions, of },

@@ -151,6 +151,7 @@ export const en = {
       "run-not-kept": "This run could not be kept.",
       "run-forgotten": "The run is not kept: a document was forgotten meanwhile, and the run may contain its text.",
       "clock-leap": "The clock is far ahead of the last run: no run was deleted for its age. Check the clock.",
+      "no-model": "An endpoint is set, but no model: set OPENAI_MODEL, or model under [chat].",
       "no-atomizer": "No model writes atomic questions here: sentences are used instead.",
       unanswerable: "The data set marks questions as unanswerable; they are left out.",
       "no-evidence": "Questions without gold evidence are left out.",
