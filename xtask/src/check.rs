@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::deny::deny;
+use crate::docs;
 use crate::program::{cargo, is_installed, run, target_folder, timed, tool};
 use crate::tidy::tidy;
 use crate::web;
@@ -45,6 +46,7 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
         cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     };
     run_tests(tests, &left_out)?;
+    timed("pages", "the generated parts of the documents", || docs::check(root))?;
     if extent == Extent::Whole {
         run("doctests", cargo(&["test", "--workspace", "--doc"]))?;
         let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);

@@ -29,14 +29,14 @@ const USAGE: &str = "\
 usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and docs
        cargo xtask tidy             the project's own rules only
        cargo xtask deny             licences, versions and sources of dependencies only
-       cargo xtask docs             writes the generated parts of the documents
+       cargo xtask docs [--check]   writes the generated parts of the documents, or checks them
        cargo xtask new-method NAME  writes the files of a new method
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
        cargo xtask dist             builds and packs a release
        cargo xtask wheel            builds a wheel, for pip
        cargo xtask web [--check]    builds the page, or checks that the committed one is current
-       cargo xtask COMMAND --help   more on one of the last six";
+       cargo xtask COMMAND --help   more on one of the last six, or docs";
 
 fn main() -> ExitCode {
     match run() {
@@ -62,7 +62,7 @@ fn run() -> Result<()> {
         ["tidy"] => tidy::tidy(&root()?),
         ["bench", arguments @ ..] => bench::bench(&root()?, arguments),
         ["fuzz", arguments @ ..] => fuzz::fuzz(&root()?, arguments),
-        ["docs"] => docs::docs(&root()?),
+        ["docs", arguments @ ..] => docs::docs(&root()?, arguments),
         ["new-method", name] => new_method::new_method(&root()?, name),
         ["dist", arguments @ ..] => dist::dist(&root()?, arguments),
         ["wheel", arguments @ ..] => dist::wheel(&root()?, arguments),
@@ -77,6 +77,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
     match arguments {
         ["help" | "--help" | "-h"] => Some(USAGE),
         ["bench", "--help" | "-h"] => Some(bench::HELP),
+        ["docs", "--help" | "-h"] => Some(docs::HELP),
         ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
         ["new-method"] | ["new-method", "--help" | "-h"] => Some(new_method::HELP),
         ["dist", "--help" | "-h"] => Some(dist::HELP),
