@@ -142,7 +142,7 @@ def blocks_of(text):
 
 def is_run(block, result):
     """True if the block's commands run; counts the block, and reports unknown words."""
-    if block.language == "text":
+    if block.language == "text" and block.follows and block.follows.language == "sh":
         result.counts["text"] += 1
     if block.language not in ("sh", "text"):
         return False
