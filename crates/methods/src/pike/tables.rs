@@ -16,7 +16,7 @@ use pikerag_knowledge::{
     Answer, Chunk, ClassifiedBy, Event, Level, Note, Question, Reason, Role, SourceId, StoreError,
     TaskClass, Worked,
 };
-use pikerag_narrate::{InWords, Language, Sentence, TwoFigures, plan_words, rank_words, two_plans};
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_tables::{
     Catalog, Computation, Reading, SeriesReading, kinds_ahead, may_ask_for_figure, readings,
     readings_ahead,
@@ -24,7 +24,7 @@ use pikerag_tables::{
 
 pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
-use self::lead::{Lead, lead};
+use self::lead::{Lead, lead, understood, with_plan};
 use super::cited::computed_answer;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -378,32 +378,6 @@ impl Reader {
         }
         let worked = Worked::of(class_of(&reading));
         computed_answer(ports, run, (text, understood), lead.places(), worked).await
-    }
-}
-
-/// How a question was understood: its plans in words.
-fn understood(reading: &Reading, tables: &[DataTable], language: Language) -> String {
-    let words = |plan| plan_words(plan, tables, language);
-    let two = |kind, first, second| two_plans(kind, first, second, tables, language);
-    let rank = reading.nth.map(|nth| rank_words(nth, language)).unwrap_or_default();
-    match &reading.computation {
-        Computation::One(plan) => words(plan) + &rank,
-        Computation::Difference(first, second) => two(TwoFigures::Difference, first, second),
-        Computation::Growth(first, second) => two(TwoFigures::Growth, first, second),
-        Computation::Share(first, second) => two(TwoFigures::Share, first, second),
-        Computation::Ratio(first, second) => two(TwoFigures::Ratio, first, second),
-        Computation::Compare { plans, .. } => {
-            let [first, second] = plans.as_ref();
-            [words(first), words(second)].join(language.separator())
-        }
-    }
-}
-
-/// The words of a result with the plan that gives it.
-fn with_plan(lead: &str, plan: &str, language: Language) -> String {
-    match language {
-        Language::English => format!("{lead} ({plan})"),
-        Language::Chinese => format!("{lead}（{plan}）"),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Reads the conditions of a statement as filters. All filters hold together; a condition that no plan can hold is a
 //! fault.
 
-use pikerag_knowledge::data::{ColumnRef, NumberRange, TableFilter, TableTest};
+use pikerag_knowledge::data::{ColumnRef, TableFilter, TableTest};
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, Query, UnaryOperator};
 
 use super::expressions::{date_part, literal, term};
 use super::fault::{PlanFault, unsupported};
 use super::names::{Scope, Seen};
 use super::patterns::fitting;
-use super::ranges::range_of;
+use super::ranges::{between, operator, range_of};
 use super::syntax::{Call, DatePart, Parts, bare, number, only, peeled};
 use super::value::{months, test};
 
@@ -338,15 +338,6 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The comparison operator of a sign.
-fn operator(sign: &str) -> Option<BinaryOperator> {
-    match sign {
-        ">=" => Some(BinaryOperator::GtEq),
-        "<=" => Some(BinaryOperator::LtEq),
-        _ => None,
-    }
-}
-
 /// Adds a condition to the others. Two conditions on months keep only the months that both have.
 fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
     let of_column = filters.iter_mut().filter(|other| other.column == filter.column);
@@ -359,29 +350,6 @@ fn add(filters: &mut Vec<TableFilter>, filter: TableFilter) {
         }
     }
     filters.push(filter);
-}
-
-/// Joins a lower and an upper end into one range.
-fn between(low: TableFilter, high: TableFilter) -> Option<TableFilter> {
-    let test = match (low.test, high.test) {
-        (
-            TableTest::Between { from, from_included, .. },
-            TableTest::Between { to, to_included, .. },
-        ) => TableTest::Between { from, from_included, to, to_included },
-        (
-            TableTest::Combined { with, range: above },
-            TableTest::Combined { with: other, range: below },
-        ) if with == other => {
-            let range = NumberRange { to: below.to, to_included: below.to_included, ..above };
-            TableTest::Combined { with, range }
-        }
-        (TableTest::InMonths(mut months), TableTest::InMonths(more)) => {
-            months.retain(|month| more.contains(month));
-            TableTest::InMonths(months)
-        }
-        _ => return None,
-    };
-    Some(TableFilter { column: low.column, test })
 }
 
 /// Whether an expression is a condition, not a value.

@@ -18,7 +18,8 @@ use pikerag_tables::{Computation, Reading, SeriesReading, series_of};
 
 use self::past::{asked, past};
 use super::asked::Try;
-use super::{RIVAL, Reader, is_near, names_of_columns, queried, with_plan};
+use super::lead::with_plan;
+use super::{RIVAL, Reader, is_near, names_of_columns, queried};
 use crate::pike::cited::computed_answer;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};

@@ -15,8 +15,8 @@ use pikerag_narrate::{Language, first_kinds, kinds_rationale, plan_words};
 use pikerag_tables::{Computation, Reading};
 
 use super::ahead::Foreseen;
-use super::lead::as_number;
-use super::{Reader, is_near, queried, with_plan};
+use super::lead::{as_number, with_plan};
+use super::{Reader, is_near, queried};
 use crate::pike::cited::computed_answer;
 use crate::pike::predict::{CASES, Cases, KINDS, outlook};
 use crate::ports::{Ports, SolveError};

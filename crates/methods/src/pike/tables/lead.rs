@@ -7,7 +7,10 @@ use pikerag_knowledge::data::{
     TablePlan, TableTerm, TableTest,
 };
 use pikerag_knowledge::{ChunkId, Span};
-use pikerag_narrate::{Language, TwoFigures, data_rows, data_value, number, two_figures};
+use pikerag_narrate::{
+    Language, TwoFigures, data_rows, data_value, number, plan_words, rank_words, two_figures,
+    two_plans,
+};
 use pikerag_tables::{Computation, Form, Reading};
 
 /// Rows that an answer names, at most.
@@ -133,6 +136,32 @@ fn one(
     let cells = seen.iter().flat_map(|row| row.iter().take(n_shown));
     let values = cells.map(|(value, _)| data_value(value, None, language)).collect();
     Some(Lead { text: data_rows(&seen, all, language), values, origins })
+}
+
+/// How a question was understood: its plans in words.
+pub(super) fn understood(reading: &Reading, tables: &[DataTable], language: Language) -> String {
+    let words = |plan| plan_words(plan, tables, language);
+    let two = |kind, first, second| two_plans(kind, first, second, tables, language);
+    let rank = reading.nth.map(|nth| rank_words(nth, language)).unwrap_or_default();
+    match &reading.computation {
+        Computation::One(plan) => words(plan) + &rank,
+        Computation::Difference(first, second) => two(TwoFigures::Difference, first, second),
+        Computation::Growth(first, second) => two(TwoFigures::Growth, first, second),
+        Computation::Share(first, second) => two(TwoFigures::Share, first, second),
+        Computation::Ratio(first, second) => two(TwoFigures::Ratio, first, second),
+        Computation::Compare { plans, .. } => {
+            let [first, second] = plans.as_ref();
+            [words(first), words(second)].join(language.separator())
+        }
+    }
+}
+
+/// The words of a result with the plan that gives it.
+pub(super) fn with_plan(lead: &str, plan: &str, language: Language) -> String {
+    match language {
+        Language::English => format!("{lead} ({plan})"),
+        Language::Chinese => format!("{lead}（{plan}）"),
+    }
 }
 
 /// The one number that a plan gives.
