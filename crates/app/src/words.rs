@@ -1,8 +1,8 @@
 //! Names of counts, stages, states and kinds of nodes in both languages, as the terminal shows them; `--json` keeps the keys.
 
-use pikerag_engine::called;
 use pikerag_engine::knowledge::{RunState, Structure};
-use pikerag_engine::narrate::Language;
+use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::{TreeEnd, TreeLine, called};
 
 /// The name of a kind of `n` nodes; `atom (question)` in the export is an atomic question.
 pub(crate) fn nodes(kind: &str, n: usize, language: Language) -> String {
@@ -76,42 +76,28 @@ pub(crate) fn edges(kind: &str, language: Language) -> String {
     name.to_owned()
 }
 
-/// A line of the tree around a node: an edge, then a kind of nodes with an identifier and a label, or a number of nodes.
-pub(crate) fn tree_line(line: &str, language: Language) -> String {
-    if language == Language::English {
-        return line.to_owned();
-    }
-    let is_id = |word: &&str| {
-        word.len() == 16 && word.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
-    };
-    let (head, rest) = match line.split(' ').find(is_id).and_then(|id| line.find(id)) {
-        Some(at) => line.split_at(at),
-        None => line.split_once("… and ").unwrap_or((line, "")),
-    };
-    let indent: String = head.chars().take_while(|c| *c == ' ').collect();
-    let head = head.trim_start();
-    let (edge, node) = match (head.split_once(" -> "), head.strip_prefix("<- ")) {
-        (Some((edge, node)), _) => {
-            (format!("- {} -> ", edge_named(edge.trim_start_matches("- "))), node)
+/// A line of the tree around a node: an edge, then a node with its identifier and label, or a number of nodes.
+pub(crate) fn tree_line(line: &TreeLine, language: Language) -> String {
+    let indent = "  ".repeat(usize::from(line.depth));
+    let edge = line.edge.as_ref().map_or_else(String::new, |edge| {
+        let kind = edges(&edge.kind, language);
+        if edge.is_inward { format!("<- {kind} - ") } else { format!("- {kind} -> ") }
+    });
+    match &line.end {
+        TreeEnd::Node { kind, sort, id, label } => {
+            let kind = match (language, sort.as_str()) {
+                (Language::English, "") => called(kind),
+                (Language::English, sort) => format!("{} ({sort})", called(kind)),
+                (Language::Chinese, "") => node_in_chinese(kind),
+                (Language::Chinese, sort) => node_in_chinese(&format!("{kind} ({sort})")),
+            };
+            format!("{indent}{edge}{kind} {id}  {label}")
         }
-        (None, Some(inward)) => {
-            let (edge, node) = inward.split_once(" - ").unwrap_or((inward, ""));
-            (format!("<- {} - ", edge_named(edge)), node)
-        }
-        (None, None) => (String::new(), head),
-    };
-    match rest.strip_suffix(" more") {
-        Some(more) if node.is_empty() => format!("{indent}{edge}……另有 {more} 个"),
-        _ => {
-            let node = node.trim_end().replacen("document", "source", 1);
-            format!("{indent}{edge}{} {rest}", node_in_chinese(&node))
+        TreeEnd::More(n) => {
+            let more = Words::new(format!("… and {n} more"), format!("……另有 {n} 个"));
+            format!("{indent}{edge}{}", more.of(language))
         }
     }
-}
-
-/// The Chinese name of an edge whose English name is given.
-fn edge_named(english: &str) -> String {
-    edges(&english.replace(' ', "_"), Language::Chinese)
 }
 
 /// The name of a stage of indexing, or of the work of an evaluation.
@@ -184,6 +170,8 @@ pub(crate) fn plural(n: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_engine::TreeEdge;
+
     use super::*;
 
     #[test]
@@ -194,22 +182,50 @@ mod tests {
         let chinese = kinds.map(|(kind, n)| nodes(kind, n, Language::Chinese));
         assert_eq!(chinese, ["文档", "实体", "原子问题", "记录（load）"]);
         assert_eq!(called("refers_to"), "refers to");
+    }
+
+    #[test]
+    fn lines_of_the_tree() {
+        let node = |kind: &str, sort: &str, label: &str| TreeEnd::Node {
+            kind: kind.to_owned(),
+            sort: sort.to_owned(),
+            id: "75cda4fe24a91178".to_owned(),
+            label: label.to_owned(),
+        };
+        let line = |depth, edge: Option<(&str, bool)>, end| TreeLine {
+            depth,
+            edge: edge.map(|(kind, is_inward)| TreeEdge { kind: kind.to_owned(), is_inward }),
+            end,
+        };
         let lines = [
-            "document (text/markdown) 75cda4fe24a91178  Guide",
-            "  - contains -> chunk (text) 4eb111ee46ae7b96  # Guide",
-            "    <- refers to - section 4eb111ee46ae7b96  More",
-            "  - contains -> … and 2 more",
+            line(0, None, node("source", "text/markdown", "Guide")),
+            line(1, Some(("contains", false)), node("chunk", "text", "# Guide")),
+            line(2, Some(("refers_to", true)), node("section", "", "More")),
+            line(1, Some(("contains", false)), TreeEnd::More(2)),
         ];
-        let lines = lines.map(|line| tree_line(line, Language::Chinese));
+        let shown = |language| lines.each_ref().map(|line| tree_line(line, language));
         assert_eq!(
-            lines,
+            shown(Language::English),
+            [
+                "document (text/markdown) 75cda4fe24a91178  Guide",
+                "  - contains -> chunk (text) 75cda4fe24a91178  # Guide",
+                "    <- refers to - section 75cda4fe24a91178  More",
+                "  - contains -> … and 2 more",
+            ]
+        );
+        assert_eq!(
+            shown(Language::Chinese),
             [
                 "文档（text/markdown） 75cda4fe24a91178  Guide",
-                "  - 包含 -> 文本块（正文） 4eb111ee46ae7b96  # Guide",
-                "    <- 指向 - 章节 4eb111ee46ae7b96  More",
+                "  - 包含 -> 文本块（正文） 75cda4fe24a91178  # Guide",
+                "    <- 指向 - 章节 75cda4fe24a91178  More",
                 "  - 包含 -> ……另有 2 个",
             ]
         );
+    }
+
+    #[test]
+    fn counts_of_times() {
         assert_eq!([0, 1, 2].map(|n| times(n, Language::English)), ["0 times", "once", "2 times"]);
     }
 }

@@ -10,8 +10,8 @@ use pikerag_knowledge::{EdgeKind, LayerKind};
 use pikerag_store::ExportLine;
 use serde_json::Value;
 
-pub use around::called;
 pub(crate) use around::{Around, around, find};
+pub use around::{TreeEdge, TreeEnd, TreeLine, called};
 pub(crate) use graphml::graphml;
 pub(crate) use html::html;
 pub(crate) use select::{Selection, select};

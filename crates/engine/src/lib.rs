@@ -66,7 +66,9 @@ pub mod parts {
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{PagePicture, ParseError, Parsed};
     pub use pikerag_retrieve::{RetrieveError, Search};
-    pub use pikerag_store::{BaseProblem, Copied, Finding, Health, Originals, Part, Remains};
+    pub use pikerag_store::{
+        BaseProblem, CheckFact, Copied, Finding, Health, Originals, Part, Remains,
+    };
 }
 
 pub use pikerag_language::format_number;
@@ -78,8 +80,8 @@ pub use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, Result, WeightsOf,
     Wordless,
 };
-pub use crate::graph::called;
+pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::notice::Notice;
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;
-pub use crate::words::{chinese_chain, chinese_reason};
+pub use crate::words::{chinese_chain, chinese_check, chinese_reason};

@@ -8,6 +8,7 @@ mod file;
 mod keys;
 mod perspectives;
 mod places;
+mod refused;
 mod rerank;
 mod resolve;
 mod runs;
@@ -31,6 +32,7 @@ use serde::Deserialize;
 pub use self::declaration::declaration;
 pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
+pub use self::refused::RefusedValue;
 pub use self::rerank::{RerankSettings, Reranks};
 pub use self::resolve::{Flags, settings_path};
 pub use self::server::{DEFAULT_BASE, ServerSettings};
@@ -297,7 +299,7 @@ pub enum SettingsError {
     Refused {
         key: String,
         /// The error of the value.
-        reason: String,
+        reason: RefusedValue,
     },
     /// The declarations of records do not fit together.
     #[error("`[[records]]` cannot be used")]

@@ -1,6 +1,7 @@
 //! Words errors and notices in Chinese; the English words are the `Display` of their enums.
 
 mod causes;
+mod check;
 mod errors;
 mod foreign;
 mod notices;
@@ -8,4 +9,5 @@ mod notices;
 mod tests;
 
 pub use self::causes::chinese_chain;
+pub use self::check::chinese_check;
 pub use self::foreign::chinese_reason;

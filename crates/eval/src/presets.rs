@@ -14,6 +14,8 @@ pub struct Preset {
     pub name: String,
     /// One line about the table, for the list of presets.
     pub about: String,
+    /// The same in Chinese.
+    pub about_zh: String,
     /// The paper, as in [`Figure`](crate::papers::Figure).
     pub paper: String,
     /// Its table, as in [`Figure`](crate::papers::Figure); diagrams are not kept as data.
@@ -34,6 +36,9 @@ pub struct Preset {
     /// A setting that the user must make, if any.
     #[serde(default)]
     pub note: Option<String>,
+    /// The same in Chinese.
+    #[serde(default)]
+    pub note_zh: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -168,6 +173,8 @@ mod tests {
                 methods.iter().map(|method| named(method).unwrap().label).collect();
             assert_eq!(labels.len(), methods.len(), "{name}: a method occurs twice");
             assert!(!preset.metrics.is_empty() && 0 < preset.sample, "{name}");
+            assert!(preset.about_zh.chars().any(pikerag_language::is_chinese), "{name}");
+            assert_eq!(preset.note.is_some(), preset.note_zh.is_some(), "{name}");
             for data_set in &preset.data_sets {
                 assert!(PLACES.iter().any(|(known, _, _)| known == data_set), "{name}: {data_set}");
             }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use pikerag_narrate::Language;
 use serde::{Deserialize, Serialize};
 
 use crate::datasets::Item;
@@ -121,11 +122,15 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if 0.0 < count { sum / count } else { 0.0 }
 }
 
-/// The lines as a Markdown table, shares in %.
-pub fn table(lines: &[Line]) -> String {
-    let mut text = "| data set | search | questions | recall@2 | @5 | @10 | any@5 | any@10 | even@5 | odd@5 | ms |\n\
-                    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
+/// The lines as a Markdown table.
+pub fn table(lines: &[Line], language: Language) -> String {
+    let head = language.either(
+        "| data set | search | questions | recall@2 | @5 | @10 | any@5 | any@10 | even@5 | odd@5 | ms |",
+        "| 数据集 | 检索 | 问题数 | 召回@2 | @5 | @10 | 任一@5 | 任一@10 | 偶数@5 | 奇数@5 | 毫秒 |",
+    );
+    let mut text = format!(
+        "{head}\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    );
     for line in lines {
         let [at_2, at_5, at_10] = line.recall;
         let ([any_5, any_10], [even, odd]) = (line.any, line.halves);
@@ -160,7 +165,7 @@ mod tests {
         .iter()
         .filter_map(|(item, uris)| LookedUp::of(item, "set", "hops", uris, 0.002))
         .collect();
-        let markdown = table(&lines(&all));
+        let markdown = table(&lines(&all), Language::English);
         assert_eq!(
             markdown.lines().last(),
             Some("| set | hops | 2 | 0.250 | 0.500 | 0.500 | 0.500 | 0.500 | 1.000 | 0.000 | 2 |")

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::TaskClass;
+use pikerag_narrate::Language;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
@@ -114,13 +115,15 @@ fn of_one(rows: &[&Row], data_set: &str, seed: u64, papers: &[Figure]) -> Report
 }
 
 /// The report as tables with aligned columns, for a terminal.
-pub fn text(report: &Report) -> String {
-    table::all(report, table::aligned, |name| format!("== {name} ==\n"))
+pub fn text(report: &Report, language: Language) -> String {
+    table::all(report, language, table::aligned, |name| format!("== {name} ==\n"))
 }
 
-/// The report as Markdown tables.
+/// The report as Markdown tables, in English as all files of a run.
 pub fn markdown(report: &Report) -> String {
-    table::all(report, table::markdown, |name| format!("## {}\n", table::one_line(name)))
+    table::all(report, Language::English, table::markdown, |name| {
+        format!("## {}\n", table::one_line(name))
+    })
 }
 
 /// The report as indented JSON.
@@ -144,8 +147,19 @@ fn grouped<'a, K: Ord>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, json, markdown, summarize, text};
+    use pikerag_narrate::Language;
+
+    use super::{Report, Row, json, markdown, summarize};
     use crate::metrics::Scores;
+
+    fn text(report: &Report) -> String {
+        super::text(report, Language::English)
+    }
+
+    #[test]
+    fn prints_chinese_tables_for_a_terminal() {
+        insta::assert_snapshot!(super::text(&summarize(&rows(), 7, &[]), Language::Chinese));
+    }
 
     #[test]
     fn prints_tables_for_a_terminal() {

@@ -1,7 +1,9 @@
 //! Names classes, paths, criteria and models.
 
 use pikerag_knowledge::worked::{ForecastModel, NoRecord};
-use pikerag_knowledge::{ClassifiedBy, Criterion, JudgedBy, StopReason, TaskClass, Via};
+use pikerag_knowledge::{
+    ClassifiedBy, ColumnKind, Criterion, JudgedBy, StopReason, TaskClass, Via,
+};
 
 use crate::language::{InWords, Words};
 
@@ -15,6 +17,22 @@ impl InWords for TaskClass {
             Self::Summarizing => "总结",
             Self::Predictive => "预测",
             Self::Creative => "创意",
+        };
+        Words::new(self.as_str(), chinese)
+    }
+}
+
+impl InWords for ColumnKind {
+    fn words(&self) -> Words {
+        let chinese = match self {
+            Self::Integer => "整数",
+            Self::Real => "小数",
+            Self::Year => "年份",
+            Self::Date => "日期",
+            Self::Boolean => "是否",
+            Self::Identifier => "标识",
+            Self::Category => "类别",
+            Self::Text => "文本",
         };
         Words::new(self.as_str(), chinese)
     }

@@ -14,7 +14,7 @@ mod tokens;
 pub use error::BaseProblem;
 pub use keys::KeysDatabase;
 pub use sqlite::{
-    Base, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT, Originals,
-    Overwriting, Part, Remains, Repair, hold_at_most,
+    Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT,
+    Originals, Overwriting, Part, Remains, Repair, hold_at_most,
 };
 pub use tables::Tables;

@@ -58,7 +58,7 @@ mod write;
 pub use backup::Copied;
 pub use base::Base;
 pub(crate) use busy::unless_busy;
-pub use check::{Finding, Health, Part, Repair};
+pub use check::{CheckFact, Finding, Health, Part, Repair};
 pub(crate) use claims::ProcessIdentity;
 pub use export::ExportLine;
 pub use forget::{Overwriting, Remains};

@@ -42,7 +42,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
         ],
     ),
     ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
-    ("eval", &["knowledge", "language", "prompt", "methods", "baselines"]),
+    ("eval", &["knowledge", "language", "narrate", "prompt", "methods", "baselines"]),
     ("engine", ALL_BUT_INTERFACES),
     ("server", &["engine"]),
     ("app", &["engine", "server"]),

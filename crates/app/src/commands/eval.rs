@@ -19,7 +19,7 @@ pub(crate) async fn eval(
     let watch = |progress| bar.watch(progress);
     let request = arguments.request(&watch);
     if arguments.preset.as_deref() == Some("list") {
-        list_presets(output.json)
+        list_presets(output)
     } else if !arguments.searches.is_empty() {
         searches(session, output, &request).await
     } else if arguments.dry_run {
@@ -29,15 +29,17 @@ pub(crate) async fn eval(
     }
 }
 
-fn list_presets(json: bool) -> anyhow::Result<u8> {
+fn list_presets(output: Output) -> anyhow::Result<u8> {
     let presets = pikerag_engine::presets()?;
-    if json {
+    if output.json {
         return say_json(&presets);
     }
     for preset in presets {
-        say(&format!("{:<20} {}", preset.name, preset.about));
-        if let Some(note) = preset.note {
-            say(&format!("{:<20} {note}", ""));
+        let name = &preset.name;
+        output
+            .say(format!("{name:<20} {}", preset.about), format!("{name:<20} {}", preset.about_zh));
+        if let (Some(note), Some(chinese)) = (preset.note, preset.note_zh) {
+            output.say(format!("{:<20} {note}", ""), format!("{:<20} {chinese}", ""));
         }
     }
     Ok(0)
@@ -54,7 +56,7 @@ async fn methods(
     if output.json {
         say_json(&response)?;
     } else {
-        say(eval_text(&response.report).trim_end());
+        say(eval_text(&response.report, language).trim_end());
         if let Some(line) = render::paid(&response.spent, language) {
             say(&line);
         }
@@ -91,7 +93,7 @@ async fn searches(
     if output.json {
         return say_json(&response.lines);
     }
-    say(recall_table(&response.lines).trim_end());
+    say(recall_table(&response.lines, output.language).trim_end());
     let rows = response.rows.display();
     output.note(format!("all questions are in {rows}"), format!("各个问题在 {rows} 中"));
     Ok(0)

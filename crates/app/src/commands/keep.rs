@@ -4,7 +4,9 @@ use std::path::Path;
 
 use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::{Finding, Health, Part, Remains};
-use pikerag_engine::{BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Session};
+use pikerag_engine::{
+    BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Session, chinese_check,
+};
 
 use super::inspect::write_to;
 use crate::cli::{Delete, Original};
@@ -186,7 +188,7 @@ fn line(finding: &Finding, language: Language) -> String {
         Part::Originals => language.either("originals", "原始文件"),
         Part::FullText => language.either("full text", "全文索引"),
         Part::Vectors(set) => {
-            let says = says(&finding.says, language);
+            let says = says(finding, language);
             return Words::new(
                 format!("{health} vectors of {set}: {says}"),
                 format!("{health} {set} 的向量：{says}"),
@@ -197,37 +199,13 @@ fn line(finding: &Finding, language: Language) -> String {
         Part::Forgetting => language.either("forgetting", "彻底删除"),
     };
     let colon = language.either(": ", "：");
-    format!("{health} {part}{colon}{}", says(&finding.says, language))
+    format!("{health} {part}{colon}{}", says(finding, language))
 }
 
-/// The words of the store about a part. Numbers stay in their order.
-fn says(english: &str, language: Language) -> String {
-    let phrases = [
-        (" calls on record", " 次调用"),
-        ("not made yet", "尚未建立"),
-        ("behind the database", "落后于数据库"),
-        ("nothing is left to overwrite", "没有待覆写的内容"),
-        ("what was forgotten is not overwritten yet", "已彻底删除的内容尚未覆写"),
-        ("not those of the database", "与数据库不符"),
-        ("wrong checksum", "校验和不符"),
-        ("it cannot be opened", "无法打开"),
-        ("it cannot be read", "无法读取"),
-        ("are not the bytes that were read", "与读取时的内容不同"),
-        (" chunks are missing", " 个文本块缺失"),
-        (" are too many", " 个多余"),
-        (" chunks", " 个文本块"),
-        (" documents", " 个文档"),
-        (" vectors", " 个向量"),
-        (" runs", " 次运行"),
-        (" kept", " 个已保留"),
-        (" of ", " / "),
-        ("none", "无"),
-        (", ", "，"),
-    ];
+/// The content of a part, or its faults.
+fn says(finding: &Finding, language: Language) -> String {
     match language {
-        Language::English => english.to_owned(),
-        Language::Chinese => {
-            phrases.iter().fold(english.to_owned(), |text, (from, to)| text.replace(from, to))
-        }
+        Language::English => finding.says.clone(),
+        Language::Chinese => chinese_check(&finding.fact),
     }
 }

@@ -1,7 +1,7 @@
 //! Runs `tables` and `sql`: lists typed tables, and shows the rows of a statement.
 
 use pikerag_engine::knowledge::{DataColumn, DataTable, DataValue, SqlLimits, SqlRows};
-use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::{Session, SqlRequest};
 
 use crate::cli::{Sql, Tables};
@@ -35,8 +35,9 @@ pub(crate) async fn tables(
     }
     for table in &found {
         say(&heading(table, output.language));
-        let columns: Vec<String> = table.columns.iter().map(kind).collect();
-        say(&format!("    {}", columns.join(", ")));
+        let columns: Vec<String> =
+            table.columns.iter().map(|column| kind(column, output.language)).collect();
+        say(&format!("    {}", columns.join(output.language.either(", ", "，"))));
     }
     if found.is_empty() {
         output.note(
@@ -66,9 +67,13 @@ fn heading(table: &DataTable, language: Language) -> String {
     .of(language)
 }
 
-fn kind(column: &DataColumn) -> String {
-    let unit = column.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-    format!("{} {}{unit}", column.sql, column.kind.as_str())
+fn kind(column: &DataColumn, language: Language) -> String {
+    let unit = column.unit.as_ref().map(|unit| match language {
+        Language::English => format!(" ({unit})"),
+        Language::Chinese => format!("（{unit}）"),
+    });
+    let kind = column.kind.in_words(language);
+    format!("{} {kind}{}", column.sql, unit.unwrap_or_default())
 }
 
 /// A column with the range and samples of its values.
@@ -76,10 +81,10 @@ fn described(column: &DataColumn, language: Language) -> String {
     let DataColumn { filled, unread, distinct, .. } = column;
     let mut words = vec![Words::new(format!("{filled} filled"), format!("{filled} 个有值"))];
     if *unread != 0 {
-        let kind = column.kind.as_str();
+        let Words { english, chinese } = column.kind.words();
         words.push(Words::new(
-            format!("{unread} not read as {kind}"),
-            format!("{unread} 个不是 {kind}"),
+            format!("{unread} not read as {english}"),
+            format!("{unread} 个不是{chinese}"),
         ));
     }
     if *distinct != 0 {
@@ -105,7 +110,7 @@ fn described(column: &DataColumn, language: Language) -> String {
         false => format!(" {:?}", column.name),
     };
     let colon = language.either(": ", "：");
-    format!("    {}{name}{colon}{words}{stop}{samples}", kind(column))
+    format!("    {}{name}{colon}{words}{stop}{samples}", kind(column, language))
 }
 
 pub(crate) async fn sql(session: &Session, output: Output, arguments: &Sql) -> anyhow::Result<u8> {

@@ -131,6 +131,44 @@ pub(crate) fn around(
     Ok(Around { nodes, edges, left_out })
 }
 
+/// A line of the tree around a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeLine {
+    /// The number of edges from the node in the middle.
+    pub depth: u8,
+    /// The edge that leads here; none for the node in the middle.
+    pub edge: Option<TreeEdge>,
+    /// The end of the edge.
+    pub end: TreeEnd,
+}
+
+/// The edge that leads to a line of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEdge {
+    /// The kind: `contains`, `refers_to`, …
+    pub kind: String,
+    /// Whether it leads from this line's node to the one above.
+    pub is_inward: bool,
+}
+
+/// The nodes at the end of an edge of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeEnd {
+    /// A node.
+    Node {
+        /// `source`, `chunk`, `atom`, …
+        kind: String,
+        /// The sort within the kind; may be empty.
+        sort: String,
+        /// The identifier.
+        id: String,
+        /// The name.
+        label: String,
+    },
+    /// A number of further nodes with the same edge.
+    More(usize),
+}
+
 /// The name of a kind of node or edge for people.
 pub fn called(kind: &str) -> String {
     match kind {
@@ -141,7 +179,7 @@ pub fn called(kind: &str) -> String {
 
 impl Around {
     /// The tree from a node, one line for each node, below its nearest parent.
-    pub(crate) fn tree(&self, start: NodeId, depth: u8) -> Vec<String> {
+    pub(crate) fn tree(&self, start: NodeId, depth: u8) -> Vec<TreeLine> {
         const CHILDREN: usize = 12;
         let mut beside: HashMap<NodeId, Vec<(&str, bool, NodeId)>> = HashMap::new();
         for edge in &self.edges {
@@ -163,20 +201,19 @@ impl Around {
                 queue.push_back(*to);
             }
         }
-        let mut open = vec![(start, 0u8, String::new())];
-        while let Some((at, deep, edge)) = open.pop() {
-            let indent = "  ".repeat(usize::from(deep));
-            let Some(node) = self.nodes.get(&at) else {
-                lines.push(format!("{indent}{edge}"));
-                continue;
+        let mut open = vec![(0u8, None, Place::Node(start))];
+        while let Some((deep, edge, place)) = open.pop() {
+            let at = match place {
+                Place::Node(at) => at,
+                Place::More(n) => {
+                    lines.push(TreeLine { depth: deep, edge, end: TreeEnd::More(n) });
+                    continue;
+                }
             };
-            let sort =
-                if node.sort.is_empty() { String::new() } else { format!(" ({})", node.sort) };
-            lines.push(format!(
-                "{indent}{edge}{}{sort} {at:016x}  {}",
-                called(&node.kind),
-                node.label
-            ));
+            let Some(node) = self.nodes.get(&at) else { continue };
+            let Node { kind, sort, label, .. } = node.clone();
+            let end = TreeEnd::Node { kind, sort, id: format!("{at:016x}"), label };
+            lines.push(TreeLine { depth: deep, edge, end });
             let mut by_edge: BTreeMap<(bool, &str), Vec<NodeId>> = BTreeMap::new();
             for (kind, out, to) in beside.get(&at).into_iter().flatten() {
                 if level.get(to) == Some(&(deep + 1)) && seen.insert(*to) {
@@ -184,25 +221,25 @@ impl Around {
                 }
             }
             let mut children = Vec::new();
-            for ((into, kind), ids) in by_edge {
-                let kind = called(kind);
-                let arrow = if into { format!("<- {kind} - ") } else { format!("- {kind} -> ") };
+            for ((is_inward, kind), ids) in by_edge {
+                let edge = || Some(TreeEdge { kind: kind.to_owned(), is_inward });
                 for id in ids.iter().take(CHILDREN) {
-                    children.push((*id, deep + 1, arrow.clone()));
+                    children.push((deep + 1, edge(), Place::Node(*id)));
                 }
-                if let Some(more) = ids.len().checked_sub(CHILDREN + 1) {
-                    // No node has this identifier: it has 64 bits, and ours have 63.
-                    children.push((
-                        NodeId::MAX,
-                        deep + 1,
-                        format!("{arrow}… and {} more", more + 1),
-                    ));
+                if let Some(more @ 1..) = ids.len().checked_sub(CHILDREN) {
+                    children.push((deep + 1, edge(), Place::More(more)));
                 }
             }
             open.extend(children.into_iter().rev());
         }
         lines
     }
+}
+
+/// The end of an edge that is not yet in the tree.
+enum Place {
+    Node(NodeId),
+    More(usize),
 }
 
 #[cfg(test)]
@@ -226,15 +263,28 @@ mod tests {
     #[test]
     fn shows_the_tree_around_a_node() {
         let found = around(&by_id, &edges_of, 1, 3, 100).unwrap();
-        insta::assert_snapshot!(found.tree(1, 3).join("\n"), @r"
-        document (text/markdown) 0000000000000001  Crane <Manual> & 手册
-          - contains -> section 0000000000000003  Use
-            - contains -> chunk (text) 0000000000000004  The crane lifts forty tons.�
-              - mentions -> entity (machine) 0000000000000008  Crane
-              <- answers - atom (question) 0000000000000006  What lifts?
-              <- derived from - record (load) 0000000000000007  machine: crane
-          <- refers to - document (text/markdown) 0000000000000002  Tea
-            - contains -> chunk (table) 0000000000000005  Tea is hot.
+        let shown = |line: TreeLine| {
+            let edge = line.edge.map_or_else(String::new, |edge| {
+                format!("{} {} ", if edge.is_inward { "<-" } else { "->" }, edge.kind)
+            });
+            let indent = "  ".repeat(usize::from(line.depth));
+            match line.end {
+                TreeEnd::Node { kind, sort, id, label } => {
+                    format!("{indent}{edge}{kind} {sort} {id} {label}")
+                }
+                TreeEnd::More(n) => format!("{indent}{edge}{n} more"),
+            }
+        };
+        let lines: Vec<String> = found.tree(1, 3).into_iter().map(shown).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        source text/markdown 0000000000000001 Crane <Manual> & 手册
+          -> contains section  0000000000000003 Use
+            -> contains chunk text 0000000000000004 The crane lifts forty tons.�
+              -> mentions entity machine 0000000000000008 Crane
+              <- answers atom question 0000000000000006 What lifts?
+              <- derived_from record load 0000000000000007 machine: crane
+          <- refers_to source text/markdown 0000000000000002 Tea
+            -> contains chunk table 0000000000000005 Tea is hot.
         ");
         let few = around(&by_id, &edges_of, 1, 3, 3).unwrap();
         assert_eq!((few.nodes.len(), few.left_out), (3, 2));

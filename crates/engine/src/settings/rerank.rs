@@ -7,7 +7,7 @@ use std::time::Duration;
 use pikerag_models::{Batch, Endpoint, Secret};
 use serde::Deserialize;
 
-use super::SettingsError;
+use super::{RefusedValue, SettingsError};
 
 /// The number of hits of a search that are reranked.
 const FIRST: usize = 50;
@@ -72,21 +72,18 @@ pub(super) struct RerankTable {
 }
 
 pub(super) fn rerank(table: &RerankTable, offline: bool) -> Result<RerankSettings, SettingsError> {
-    let refuse = |key: &str, reason: &str| {
-        Err(SettingsError::Refused { key: key.to_owned(), reason: reason.to_owned() })
-    };
+    let refuse = |key: &str, reason| Err(SettingsError::Refused { key: key.to_owned(), reason });
     let by = match (&table.weights, &table.model, &table.base_url) {
         (None, None, None) => Reranks::Off,
         (Some(folder), None, None) => Reranks::Local { folder: folder.clone() },
         (Some(_), ..) => {
-            return refuse("rerank.weights", "and an endpoint are set: leave one of them out");
+            return refuse("rerank.weights", RefusedValue::WeightsAndEndpoint);
         }
         (None, None, Some(_)) => {
-            return refuse("rerank.model", "is not set, and `rerank.base_url` names an endpoint");
+            return refuse("rerank.model", RefusedValue::RerankerWithoutModel);
         }
         (None, Some(_), None) => {
-            let reason = "is not set, and rerankers have no default address (Jina: `https://api.jina.ai/v1`)";
-            return refuse("rerank.base_url", reason);
+            return refuse("rerank.base_url", RefusedValue::RerankerWithoutAddress);
         }
         (None, Some(model), Some(_)) if offline => Reranks::Offline { model: model.clone() },
         (None, Some(model), Some(base_url)) => Reranks::Endpoint {

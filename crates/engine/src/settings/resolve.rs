@@ -24,8 +24,8 @@ use super::perspectives::perspectives;
 use super::places::weights;
 use super::rerank::rerank;
 use super::{
-    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RunLimits, Settings, SettingsError,
-    trust,
+    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RefusedValue, RunLimits, Settings,
+    SettingsError, trust,
 };
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -278,7 +278,7 @@ fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsErr
 
 fn embed_endpoint(table: &EmbedTable) -> Result<EmbedSettings, SettingsError> {
     let Some(model) = table.model.as_deref() else {
-        let reason = "is not set, and `embed.kind` asks for an endpoint".to_owned();
+        let reason = RefusedValue::EmbedderWithoutModel;
         return Err(SettingsError::Refused { key: "embed.model".to_owned(), reason });
     };
     let endpoint = Endpoint {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::SettingsError;
+use super::{RefusedValue, SettingsError};
 
 /// The name of the settings' base on a server with several bases.
 pub const DEFAULT_BASE: &str = "default";
@@ -82,38 +82,34 @@ pub(super) struct ServerTable {
 
 impl ServerTable {
     pub(super) fn resolve(&self, state: Option<&Path>) -> Result<ServerSettings, SettingsError> {
-        let refuse = |key: &str, reason: &str| SettingsError::Refused {
-            key: key.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let refuse = |key: &str, reason| SettingsError::Refused { key: key.to_owned(), reason };
         for name in self.bases.keys() {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || !name.chars().all(is_plain) || name == DEFAULT_BASE {
-                let reason = format!(
-                    "has a base with the name `{name}`: a name has only letters, digits, `-` and `_`, and `{DEFAULT_BASE}` is the name of `base`"
-                );
-                return Err(refuse("server.bases", &reason));
+                let name = name.clone();
+                return Err(refuse(
+                    "server.bases",
+                    RefusedValue::BadBaseName { name, reserved: DEFAULT_BASE },
+                ));
             }
         }
         let is_known = |name: &&String| *name == DEFAULT_BASE || self.bases.contains_key(*name);
         if let Some(name) = self.watch.keys().find(|name| !is_known(name)) {
-            let reason = format!("names a base `{name}` that is not in `server.bases`");
-            return Err(refuse("server.watch", &reason));
+            let name = name.clone();
+            return Err(refuse("server.watch", RefusedValue::UnknownBase { name }));
         }
         let public_url = self.public_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
         let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
         if public_url.as_ref().is_some_and(|url| !is_web(url)) {
-            return Err(refuse("server.public_url", "must begin with http:// or https://"));
+            return Err(refuse("server.public_url", RefusedValue::NoWebAddress));
         }
         if let Some(origin) = self.origins.iter().find(|origin| !is_web(origin)) {
-            let reason = format!(
-                "contains `{origin}`, which is not an origin such as https://chat.example.org"
-            );
-            return Err(refuse("server.origins", &reason));
+            let origin = origin.clone();
+            return Err(refuse("server.origins", RefusedValue::NoOrigin { origin }));
         }
         let runs = self.runs.unwrap_or(64);
         if !(1..=MOST_RUNS).contains(&runs) {
-            return Err(refuse("server.runs", &format!("must be from 1 to {MOST_RUNS}")));
+            return Err(refuse("server.runs", RefusedValue::RunsOutOfRange { most: MOST_RUNS }));
         }
         Ok(ServerSettings {
             host: self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),

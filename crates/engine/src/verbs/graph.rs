@@ -13,7 +13,7 @@ use crate::engine::Session;
 use crate::engine::blocking;
 use crate::error::{EngineError, Missing, Result};
 use crate::graph::{
-    self, Around, Line, Node, NodeId, Selection, around, find, graphml, html, select,
+    self, Around, Line, Node, NodeId, Selection, TreeLine, around, find, graphml, html, select,
 };
 
 /// The most nodes that are shown around a node.
@@ -55,7 +55,7 @@ pub struct GraphAround {
     pub others: usize,
     /// The tree that begins at the node, line by line.
     #[serde(skip)]
-    pub tree: Vec<String>,
+    pub tree: Vec<TreeLine>,
 }
 
 /// The part of the graph that a person can view: the documents with most edges, their chunks, and

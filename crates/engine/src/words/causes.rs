@@ -77,7 +77,9 @@ fn settings(error: &SettingsError) -> String {
             format!("无法在 {} 中保存信任记录", folder.display())
         }
         SettingsError::NoText { name } => format!("环境变量 {name} 不是 UTF-8 文本"),
-        SettingsError::Refused { key, reason } => format!("`{key}` 的值不可用：{reason}"),
+        SettingsError::Refused { key, reason } => {
+            format!("`{key}` 的值不可用：{}", reason.words().chinese)
+        }
         SettingsError::Records(_) => "`[[records]]` 无法使用".to_owned(),
         SettingsError::NoneInFlight => "同时进行的模型调用至少为 1".to_owned(),
     }
@@ -143,7 +145,7 @@ fn data(error: &DataError) -> String {
             format!("`{table}` 没有列 `{column}`；{}", listed("列", known))
         }
         DataError::WrongKind { column, kind, .. } => {
-            format!("`{column}` 的类型是 {}，不能这样使用", kind.as_str())
+            format!("`{column}` 的类型是{}，不能这样使用", kind.words().chinese)
         }
         DataError::TwiceJoined { table } => format!("计划中 `{table}` 出现了两次"),
         DataError::NoMeasure => "计划按度量排序，却没有度量".to_owned(),

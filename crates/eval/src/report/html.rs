@@ -1,15 +1,18 @@
 //! Writes the report as one page with tables and plots, in light and dark, without loading
 //! anything.
 
+use pikerag_narrate::Language;
 use pikerag_prompt::{Markup, MarkupError};
 use serde::Serialize;
 
 use super::plots::{self, Bar, Line, Point};
-use super::table::{self, LEGEND, Titled};
+use super::table::{self, Titled};
 use super::{Metric, Report, Row, Summary};
 use crate::EvalError;
 use crate::plot::Plot;
 
+/// The page is a file of a run, and these are in English.
+const LANGUAGE: Language = Language::English;
 /// Answers shown per method and data set.
 const MOST_ANSWERS: usize = 200;
 /// Letters shown of an answer.
@@ -25,7 +28,7 @@ pub fn html(report: &Report, rows: &[Row], title: &str) -> Result<String, EvalEr
     let page = Page {
         title,
         sections: std::iter::once(section("", report)).chain(parts).collect(),
-        legend: LEGEND.lines().collect(),
+        legend: table::legend(LANGUAGE).lines().collect(),
         answers: answers(rows),
     };
     let rendered = templates().and_then(|templates| templates.render("report.html", page));
@@ -62,8 +65,8 @@ fn section<'a>(name: &'a str, report: &Report) -> Section<'a> {
     Section {
         name,
         plots: drawn(&report.overall),
-        tables: table::main(report),
-        groups: table::groups(report),
+        tables: table::main(report, LANGUAGE),
+        groups: table::groups(report, LANGUAGE),
     }
 }
 

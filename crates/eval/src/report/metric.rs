@@ -1,6 +1,7 @@
 //! Lists the metrics of a report and reads them from rows.
 
 use pikerag_knowledge::TaskClass;
+use pikerag_narrate::Language;
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -172,6 +173,55 @@ impl Metric {
         }
     }
 
+    /// The head of its column in a table of this language.
+    pub(super) fn head_in(self, language: Language) -> &'static str {
+        match language {
+            Language::English => self.head(),
+            Language::Chinese => self.head_in_chinese(),
+        }
+    }
+
+    fn head_in_chinese(self) -> &'static str {
+        match self {
+            Self::Em | Self::F1 | Self::Acc | Self::RougeL => self.head(),
+            Self::Contained => "包含",
+            Self::Precision => "精确率",
+            Self::Recall => "召回率",
+            Self::Consistency => "一致性",
+            Self::Perplexity => "困惑度",
+            Self::Choice => "选项",
+            Self::Articles => "法条",
+            Self::ArticlesF1 => "法条 F1",
+            Self::CrimesF1 => "罪名 F1",
+            Self::Trend => "趋势",
+            Self::Error => "误差",
+            Self::Covered => "区间覆盖",
+            Self::Right => "正确",
+            Self::Wrong => "错误",
+            Self::Withheld => "保留不答",
+            Self::Relevance => "相关性",
+            Self::Diversity => "多样性",
+            Self::Comprehensiveness => "全面性",
+            Self::Uniqueness => "独特性",
+            Self::Inspiration => "启发性",
+            Self::RelevanceProxy => "相关性（近似）",
+            Self::DiversityProxy => "多样性（近似）",
+            Self::ComprehensivenessProxy => "全面性（近似）",
+            Self::UniquenessProxy => "独特性（近似）",
+            Self::InspirationProxy => "启发性（近似）",
+            Self::Routed => "类别正确",
+            Self::Evidence => "证据",
+            Self::Refused => "拒答",
+            Self::Citations => "引用 ✓",
+            Self::Calls => "调用",
+            Self::PromptTokens => "提示",
+            Self::CompletionTokens => "回复",
+            Self::Tokens => "Token",
+            Self::Usd => "美元",
+            Self::Seconds => "秒",
+        }
+    }
+
     /// Whether it is a share, shown in %.
     pub fn is_share(self) -> bool {
         !matches!(
@@ -239,7 +289,20 @@ impl Metric {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_narrate::Language;
+
     use super::Metric;
+
+    #[test]
+    fn heads_of_columns_are_chinese() {
+        // These names are the same in Chinese.
+        let names = ["EM", "F1", "Acc", "Rouge-L", "Token"];
+        for &metric in Metric::ALL {
+            let head = metric.head_in(Language::Chinese);
+            let is_chinese = !head.replace(" F1", "").contains(|c: char| c.is_ascii_alphabetic());
+            assert!(names.contains(&head) || is_chinese, "{metric:?}: {head}");
+        }
+    }
 
     #[test]
     fn names_are_those_of_the_json() {

@@ -59,10 +59,76 @@ pub struct Finding {
     pub part: Part,
     /// Its health, after the repair if there was one.
     pub health: Health,
-    /// The content of the part, or its faults.
+    /// The content of the part, or its faults, in English.
     pub says: String,
+    /// The same as a fact, for other languages.
+    pub fact: CheckFact,
     /// Whether the part was damaged and is repaired.
     pub repaired: bool,
+}
+
+/// The content of a part, or its faults. The code and the numbers are for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "a field means what its variant's message says of it")]
+pub enum CheckFact {
+    /// The content of the database.
+    #[error("{chunks} chunks, {calls} calls on record, {runs} runs")]
+    Counts { chunks: usize, calls: usize, runs: usize },
+    /// Intact documents.
+    #[error("{documents} documents")]
+    Documents { documents: usize },
+    /// Documents whose text does not match its hash.
+    #[error("{damaged} of {documents} documents have changed since they were read")]
+    ChangedDocuments { damaged: usize, documents: usize },
+    /// Intact originals.
+    #[error("{originals} kept")]
+    Originals { originals: usize },
+    /// Originals that do not match their hash.
+    #[error("{damaged} of {originals} have changed since they were read")]
+    ChangedOriginals { damaged: usize, originals: usize },
+    /// The chunks of the full-text index.
+    #[error("{chunks} chunks")]
+    Chunks { chunks: usize },
+    /// The vectors of a set.
+    #[error("{vectors} vectors")]
+    Vectors { vectors: usize },
+    /// A derived part that does not exist yet.
+    #[error("not built yet")]
+    NotBuilt,
+    /// A derived part of an earlier state.
+    #[error("behind the database")]
+    Behind,
+    /// The full-text index cannot be opened.
+    #[error("it cannot be opened")]
+    NotOpened,
+    /// The full-text index cannot be read.
+    #[error("it cannot be read")]
+    NotRead,
+    /// Files do not match their checksums; the vectors of a set have no list.
+    #[error("wrong checksum{}{}", if files.is_empty() { "" } else { ": " }, files.join(", "))]
+    WrongChecksum { files: Vec<String> },
+    /// The full-text index does not have the chunks of the database.
+    #[error("{missing} chunks are missing, {more} are no longer in the database")]
+    OtherChunks { missing: usize, more: usize },
+    /// The codes of vectors are not those of the database.
+    #[error("they differ from the database")]
+    OtherVectors,
+    /// There are no leftovers.
+    #[error("none")]
+    NoLeftovers,
+    /// Files that earlier versions and dead processes left behind.
+    #[error("{}", files.join(", "))]
+    Leftovers { files: Vec<String> },
+    /// All forgotten content is overwritten.
+    #[error("nothing is left to overwrite")]
+    NothingToOverwrite,
+    /// Forgotten content is still on the disk.
+    #[error("forgotten content is not overwritten yet")]
+    NotOverwritten,
+    /// Faults as the database reports them, in its own words.
+    #[error("{}", faults.join("; "))]
+    Faults { faults: Vec<String> },
 }
 
 impl Base {
@@ -90,9 +156,9 @@ pub enum Repair {
 
 /// The state of a part, with a description.
 enum PartState {
-    Sound(String),
-    Behind(String),
-    Damaged(String),
+    Sound(CheckFact),
+    Behind(CheckFact),
+    Damaged(CheckFact),
 }
 
 impl Inner {
@@ -145,21 +211,24 @@ impl Inner {
         make: Option<Rebuild<'_>>,
     ) -> Result<Finding, StoreError> {
         let found = |state, repaired| {
-            let (health, says) = match state {
-                PartState::Sound(says) => (Health::Sound, says),
-                PartState::Behind(says) => (Health::Behind, says),
-                PartState::Damaged(says) => (Health::Damaged, says),
+            let (health, fact) = match state {
+                PartState::Sound(fact) => (Health::Sound, fact),
+                PartState::Behind(fact) => (Health::Behind, fact),
+                PartState::Damaged(fact) => (Health::Damaged, fact),
             };
             Finding {
                 part: part.clone(),
                 health,
-                says,
+                says: fact.to_string(),
+                fact,
                 repaired: repaired && health == Health::Sound,
             }
         };
         // Damage that prevents reading one part does not stop the check of the others.
         let inspect = || match inspect(self) {
-            Err(error) if is_damage(&error) => Ok(PartState::Damaged(root_of(&error))),
+            Err(error) if is_damage(&error) => {
+                Ok(PartState::Damaged(CheckFact::Faults { faults: vec![root_of(&error)] }))
+            }
             inspected => inspected,
         };
         let first = inspect()?;
@@ -177,7 +246,7 @@ impl Inner {
         let doing = "checking the database";
         let faults = self.with_reader(|connection| faults(connection).context(doing))?;
         if !faults.is_empty() {
-            return Ok(PartState::Damaged(faults.join("; ")));
+            return Ok(PartState::Damaged(CheckFact::Faults { faults }));
         }
         let sql = "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM calls), (SELECT count(*) FROM runs)";
         let counted = self.with_reader(|connection| {
@@ -187,7 +256,7 @@ impl Inner {
             connection.query_row(sql, [], count).context(doing)
         })?;
         let (chunks, calls, runs) = counted;
-        Ok(PartState::Sound(format!("{chunks} chunks, {calls} calls on record, {runs} runs")))
+        Ok(PartState::Sound(CheckFact::Counts { chunks, calls, runs }))
     }
 
     /// The database's own indexes are derived from its tables, so they can be rebuilt.
@@ -206,7 +275,7 @@ impl Inner {
                 .prepare("SELECT text, span_start, span_end FROM chunks WHERE source = ?1")
                 .context(doing)?;
             let mut rows = sources.query([]).context(doing)?;
-            let (mut read, mut damaged) = (0, 0);
+            let (mut documents, mut damaged) = (0, 0);
             while let Some(row) = rows.next().context(doing)? {
                 let (id, hash): (i64, String) =
                     row.get(0).and_then(|id| Ok((id, row.get(1)?))).context(doing)?;
@@ -220,14 +289,12 @@ impl Inner {
                         part.get_ref(0).and_then(|it| Ok(it.as_bytes()?)).context(doing)?;
                     is_sound &= text.get(span) == Some(chunk_text);
                 }
-                read += 1;
+                documents += 1;
                 damaged += usize::from(!is_sound);
             }
             Ok(match damaged {
-                0 => PartState::Sound(format!("{read} documents")),
-                _ => PartState::Damaged(format!(
-                    "{damaged} of {read} documents have changed since they were read"
-                )),
+                0 => PartState::Sound(CheckFact::Documents { documents }),
+                _ => PartState::Damaged(CheckFact::ChangedDocuments { damaged, documents }),
             })
         })
     }
@@ -238,21 +305,19 @@ impl Inner {
             let mut statement =
                 connection.prepare("SELECT hash, length, bytes FROM originals").context(doing)?;
             let mut rows = statement.query([]).context(doing)?;
-            let (mut kept, mut damaged) = (0, 0);
+            let (mut originals, mut damaged) = (0, 0);
             while let Some(row) = rows.next().context(doing)? {
                 let hash: String = row.get(0).context(doing)?;
                 let length = rows::size(row, 1).context(doing)?;
                 let bytes = row.get_ref(2).and_then(|it| Ok(it.as_blob()?)).context(doing)?;
                 let is_sound =
                     bytes.len() == length && blake3::hash(bytes).to_hex().as_str() == hash;
-                kept += 1;
+                originals += 1;
                 damaged += usize::from(!is_sound);
             }
             Ok(match damaged {
-                0 => PartState::Sound(format!("{kept} kept")),
-                _ => PartState::Damaged(format!(
-                    "{damaged} of {kept} have changed since they were read"
-                )),
+                0 => PartState::Sound(CheckFact::Originals { originals }),
+                _ => PartState::Damaged(CheckFact::ChangedOriginals { damaged, originals }),
             })
         })
     }
@@ -260,7 +325,7 @@ impl Inner {
     fn check_full_text(&self) -> Result<PartState, StoreError> {
         let access = if self.writer.is_some() { Access::Write } else { Access::Read };
         if !folder_of(&self.folder).exists() {
-            return Ok(PartState::Behind("not built yet".to_owned()));
+            return Ok(PartState::Behind(CheckFact::NotBuilt));
         }
         // No other process may commit between the two comparisons.
         let _lock = match access {
@@ -268,13 +333,13 @@ impl Inner {
             Access::Read => None,
         };
         let Some(index) = FullText::opened(&self.folder, access)? else {
-            return Ok(PartState::Damaged("it cannot be opened".to_owned()));
+            return Ok(PartState::Damaged(CheckFact::NotOpened));
         };
         let damaged = index.damaged()?;
         if !damaged.is_empty() {
             let names = damaged.iter().filter_map(|path| path.file_name());
-            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-            return Ok(PartState::Damaged(format!("wrong checksum: {}", names.join(", "))));
+            let files = names.map(|name| name.to_string_lossy().into_owned()).collect();
+            return Ok(PartState::Damaged(CheckFact::WrongChecksum { files }));
         }
         let doing = "checking full text";
         let (generation, wanted) = self.with_reader(|connection| {
@@ -283,19 +348,17 @@ impl Inner {
             Ok((generation, searchable(&snapshot).context(doing)?))
         })?;
         if index.stamp()? != self.stamp(generation) {
-            return Ok(PartState::Behind("behind the database".to_owned()));
+            return Ok(PartState::Behind(CheckFact::Behind));
         }
         let Some(held) = unless_damaged(index.chunks())? else {
-            return Ok(PartState::Damaged("it cannot be read".to_owned()));
+            return Ok(PartState::Damaged(CheckFact::NotRead));
         };
         if held != wanted {
             let (missing, more) =
                 (wanted.difference(&held).count(), held.difference(&wanted).count());
-            return Ok(PartState::Damaged(format!(
-                "{missing} chunks are missing, {more} are no longer in the database"
-            )));
+            return Ok(PartState::Damaged(CheckFact::OtherChunks { missing, more }));
         }
-        Ok(PartState::Sound(format!("{} chunks", held.len())))
+        Ok(PartState::Sound(CheckFact::Chunks { chunks: held.len() }))
     }
 
     fn check_codes(&self, set: pikerag_knowledge::VectorSet) -> Result<PartState, StoreError> {
@@ -303,21 +366,23 @@ impl Inner {
             let doing = "checking vector codes";
             let snapshot = connection.unchecked_transaction().context(doing)?;
             Ok(match self.saved_codes(&snapshot, set)? {
-                SavedCodes::Absent => PartState::Behind("not built yet".to_owned()),
-                SavedCodes::Stale => PartState::Behind("behind the database".to_owned()),
-                SavedCodes::Damaged => PartState::Damaged("wrong checksum".to_owned()),
-                SavedCodes::Wrong => PartState::Damaged("they differ from the database".to_owned()),
-                SavedCodes::Sound(vectors) => PartState::Sound(format!("{vectors} vectors")),
+                SavedCodes::Absent => PartState::Behind(CheckFact::NotBuilt),
+                SavedCodes::Stale => PartState::Behind(CheckFact::Behind),
+                SavedCodes::Damaged => {
+                    PartState::Damaged(CheckFact::WrongChecksum { files: Vec::new() })
+                }
+                SavedCodes::Wrong => PartState::Damaged(CheckFact::OtherVectors),
+                SavedCodes::Sound(vectors) => PartState::Sound(CheckFact::Vectors { vectors }),
             })
         })
     }
 
     fn check_leftovers(&self) -> Result<PartState, StoreError> {
-        let left: Vec<String> =
+        let files: Vec<String> =
             self.leftovers()?.iter().map(|path| path.display().to_string()).collect();
-        Ok(match left.is_empty() {
-            true => PartState::Sound("none".to_owned()),
-            false => PartState::Damaged(left.join(", ")),
+        Ok(match files.is_empty() {
+            true => PartState::Sound(CheckFact::NoLeftovers),
+            false => PartState::Damaged(CheckFact::Leftovers { files }),
         })
     }
 
@@ -365,8 +430,8 @@ impl Inner {
             counter(connection, UNFINISHED).context("checking for forgotten content")
         })?;
         Ok(match unfinished {
-            0 => PartState::Sound("nothing is left to overwrite".to_owned()),
-            _ => PartState::Damaged("forgotten content is not overwritten yet".to_owned()),
+            0 => PartState::Sound(CheckFact::NothingToOverwrite),
+            _ => PartState::Damaged(CheckFact::NotOverwritten),
         })
     }
 }

@@ -11,6 +11,7 @@ use pikerag_eval::methods::named;
 use pikerag_eval::recall::{DEPTH, Line, LookedUp, lines, table};
 use pikerag_knowledge::{Filter, Snapshots, Which};
 use pikerag_methods::Ports;
+use pikerag_narrate::Language;
 use pikerag_retrieve::{Search, SearchParams, search};
 use pikerag_store::Base;
 use serde::Serialize;
@@ -94,7 +95,7 @@ async fn compare_searches(
         }
     }
     let lines = lines(&all);
-    keep(&plan.out.join("searches.md"), table(&lines).as_bytes())?;
+    keep(&plan.out.join("searches.md"), table(&lines, Language::English).as_bytes())?;
     let rows: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
     let path = plan.out.join("searches.jsonl");
     keep(&path, rows?.join("\n").as_bytes())?;
