@@ -107,7 +107,7 @@ fn see_doctor() -> Words {
 
 /// A finding of `doctor`, and the advice.
 pub(crate) fn finding(finding: &DoctorFinding, language: Language) -> String {
-    let says = language.either(&finding.says, &finding.says_in_chinese).to_owned();
+    let says = language.either(&finding.says, &finding.says_zh).to_owned();
     let stop = language.either(". ", "。");
     match finding.check {
         DoctorCheck::Base if finding.absent => {

@@ -1,7 +1,7 @@
 //! Names of counts, stages, states and kinds of nodes in both languages, as the terminal shows them; `--json` keeps the keys.
 
-use pikerag_engine::knowledge::{RunState, Structure};
-use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::knowledge::{Problem, RunState, Structure};
+use pikerag_engine::narrate::{InWords, Language, Words, problem_place};
 use pikerag_engine::{TreeEnd, TreeLine, called};
 
 /// The name of a kind of `n` nodes; `atom (question)` in the export is an atomic question.
@@ -136,6 +136,18 @@ pub(crate) fn structure(structure: Structure, language: Language) -> &'static st
         Structure::Graph => language.either("graph", "实体图谱"),
         Structure::Tree => language.either("tree", "摘要树"),
         Structure::Tags => language.either("tags", "标签"),
+    }
+}
+
+/// A problem of a file, after its place.
+pub(crate) fn problem(problem: &Problem) -> Words {
+    let Problem { place, reason, fact, .. } = problem;
+    let chinese = fact.as_ref().map_or_else(|| reason.clone(), |fact| fact.words().chinese);
+    match place.as_str() {
+        "" => Words::new(reason, chinese),
+        place => {
+            Words::new(format!("{place}: {reason}"), format!("{}：{chinese}", problem_place(place)))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pikerag_indexing::{FileError, FileReader, ReadFile};
-use pikerag_knowledge::{Correction, Problem, error_chain};
+use pikerag_knowledge::{Correction, Problem, ProblemFact, error_chain};
 use pikerag_store::Base;
 
 use crate::sandbox::SandboxedReader;
@@ -39,8 +39,8 @@ fn apply(read: &mut ReadFile, correction: &Correction) {
         None => Err("this document is not in the file".to_owned()),
     };
     if let Err(reason) = made {
-        let (old, by) = (&correction.old, &correction.by);
-        let reason = format!("the correction of “{old}” by {by} was not applied: {reason}");
-        read.parsed.problems.push(Problem { place: correction.fragment.clone(), reason });
+        let (old, by) = (correction.old.clone(), correction.by.clone());
+        let fact = ProblemFact::NotCorrected { old, by, reason };
+        read.parsed.problems.push(Problem::new(&correction.fragment, fact));
     }
 }

@@ -42,6 +42,19 @@ pub enum UnclearReason {
     Missing,
 }
 
+impl UnclearReason {
+    /// A short name of the reason for programs; it does not change between versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "folder-unreadable",
+            Self::Empty => "folder-empty",
+            Self::NotMounted => "disk-not-mounted",
+            Self::NoRoot => "root-not-found",
+            Self::Missing => "folder-missing",
+        }
+    }
+}
+
 impl Serialize for UnclearReason {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)

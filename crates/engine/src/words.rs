@@ -3,11 +3,10 @@
 mod causes;
 mod check;
 mod errors;
-mod foreign;
 mod notices;
 #[cfg(test)]
 mod tests;
 
 pub use self::causes::chinese_chain;
 pub use self::check::chinese_check;
-pub use self::foreign::chinese_reason;
+pub use pikerag_narrate::chinese_reason;

@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn writes_json_that_reads_back() {
         let report = summarize(&rows(), 7, &[]);
-        assert_eq!(serde_json::from_str::<super::Report>(&json(&report).unwrap()).unwrap(), report);
+        assert_eq!(serde_json::from_str::<Report>(&json(&report).unwrap()).unwrap(), report);
     }
 
     #[test]

@@ -53,6 +53,28 @@ pub enum FileError {
     NoText,
 }
 
+impl FileError {
+    /// A short name of the error for programs; it does not change between versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "file-unreadable",
+            Self::Missing => "file-missing",
+            Self::EmptyFolder => "folder-empty",
+            Self::NotUtf8 => "file-name-not-utf8",
+            Self::NotRegular => "file-not-regular",
+            Self::TooLarge { .. } => "file-too-large",
+            Self::Unfolds { .. } => "file-unpacks-too-large",
+            Self::TooSlow { .. } => "file-too-slow",
+            Self::TooMuchWork { .. } => "file-too-much-work",
+            Self::TooMuchMemory { .. } => "file-too-much-memory",
+            Self::Crashed { .. } => "parser-crashed",
+            Self::NoParser { .. } => "no-parser",
+            Self::Refused(error) => error.code(),
+            Self::NoText => "file-without-text",
+        }
+    }
+}
+
 impl Serialize for FileError {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)

@@ -134,6 +134,9 @@ pub struct Report {
     /// Why the run ended early, if it did. The next run continues from there.
     #[schema(required)]
     pub stopped: Option<String>,
+    /// The same in Chinese; only in answers to people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_zh: Option<String>,
     /// Whether it ended because the budget was spent.
     pub over_budget: bool,
     /// Whether it ended because a model's endpoint was unreachable.

@@ -1,5 +1,6 @@
 //! Defines the output of parsing: a document with its text, layout, links and problems.
 
+use crate::facts::ProblemFact;
 use std::collections::BTreeMap;
 
 use base64::Engine;
@@ -219,8 +220,25 @@ pub struct Link {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ReadingProblem)]
 pub struct Problem {
-    /// The place: a line number, a page, a record; empty for the whole file.
+    /// The place: `line 3`, `page 3`, `record 3`, `slide 3`, `column NAME`, `table NAME`, or a name
+    /// in the file; empty for the whole file.
     pub place: String,
-    /// The problem, for a person.
+    /// The problem in English, for a person.
     pub reason: String,
+    /// The same in Chinese; only in answers to people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_zh: Option<String>,
+    /// The problem as a fact: its `code`, and numbers and names of its own. Reports of earlier
+    /// versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub fact: Option<ProblemFact>,
+}
+
+impl Problem {
+    /// A problem at a place, with its English words.
+    pub fn new(place: impl Into<String>, fact: ProblemFact) -> Self {
+        let reason = fact.to_string();
+        Self { place: place.into(), reason, reason_zh: None, fact: Some(fact) }
+    }
 }

@@ -7,6 +7,7 @@ mod tables;
 mod tests;
 
 use pikerag_knowledge::Area;
+use pikerag_knowledge::ProblemFact;
 
 use crate::marks::Rule;
 use crate::piece::Body;
@@ -57,13 +58,11 @@ pub struct OcrLayout {
 }
 
 impl OcrLayout {
-    /// A message about uncertain words; `None` if all words are certain.
-    pub fn problem(&self) -> Option<String> {
-        (0 < self.n_uncertain).then(|| {
-            format!(
-                "{} of {} words were recognised with little certainty",
-                self.n_uncertain, self.n_words
-            )
+    /// The number of uncertain words; `None` if all words are certain.
+    pub fn problem(&self) -> Option<ProblemFact> {
+        (0 < self.n_uncertain).then_some(ProblemFact::UncertainWords {
+            uncertain: self.n_uncertain,
+            words: self.n_words,
         })
     }
 }

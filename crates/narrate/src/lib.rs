@@ -6,10 +6,12 @@ mod data;
 mod events;
 mod figures;
 mod forecasts;
+mod foreign;
 mod language;
 mod notes;
 mod numbers;
 mod plans;
+mod problems;
 mod reasons;
 mod scores;
 mod terms;
@@ -24,8 +26,10 @@ pub use self::figures::{compared_field, coverage, figure_row, listed, query};
 pub use self::forecasts::{
     Series, first_kinds, forecast_points, group_forecasts, kinds_rationale, series_rationale,
 };
+pub use self::foreign::{budget, chinese_reason, foreign, system};
 pub use self::language::{InWords, Language, Words, joined};
 pub use self::notes::{SummaryScope, summary_scope};
 pub use self::numbers::{amount, counted, number};
+pub use self::problems::problem_place;
 pub use self::scores::score_parts;
 pub use self::two_figures::{TwoFigures, two_figures, two_plans};

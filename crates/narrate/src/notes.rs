@@ -3,6 +3,7 @@
 use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{LeftOut, Note, Quoting};
 
+use crate::foreign::chinese_reason;
 use crate::language::{InWords, Language, Words};
 use crate::numbers::counted;
 
@@ -52,11 +53,11 @@ impl InWords for Note {
             ),
             Self::AgentFailed { name, error } => Words::new(
                 format!("The agent “{name}” failed: {error}."),
-                format!("智能体“{name}”失败：{error}。"),
+                format!("智能体“{name}”失败：{}。", chinese_reason(error)),
             ),
             Self::CoordinatorFailed { error } => Words::new(
                 format!("The coordinator failed: {error}; the agents' scores rank the ideas."),
-                format!("协调者失败：{error}；想法按智能体的评分排序。"),
+                format!("协调者失败：{}；想法按智能体的评分排序。", chinese_reason(error)),
             ),
             Self::Perspectives { names } => {
                 let names = names.join(" · ");

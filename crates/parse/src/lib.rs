@@ -18,6 +18,7 @@ mod properties;
 #[cfg(test)]
 mod test_support;
 
+use pikerag_knowledge::ProblemFact;
 use pikerag_knowledge::{Document, Problem};
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +78,7 @@ pub fn unpack(
     for file in names {
         let Some(bytes) = archive.entry(&file, &mut problems) else { continue };
         if let Err(reason) = taken(&file, bytes) {
-            problems.add(file, reason);
+            problems.add(file, ProblemFact::NotTaken { reason });
         }
     }
     Ok(problems.finish())

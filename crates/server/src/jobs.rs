@@ -5,6 +5,7 @@ mod host;
 mod line;
 mod offer;
 mod queue;
+mod reason;
 mod recover;
 mod run;
 mod shown;

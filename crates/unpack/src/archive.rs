@@ -1,5 +1,6 @@
 //! Reads the entries of ZIP files by name, with limits on all that a file may demand.
 
+use pikerag_knowledge::ProblemFact;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Seek};
@@ -99,14 +100,10 @@ impl<'a> Archive<'a> {
             archive.names.push(name);
         }
         if 0 < outside {
-            problems.add(
-                "",
-                format!("{outside} entries have paths outside the archive: they were skipped"),
-            );
+            problems.add("", ProblemFact::OutsidePaths { entries: outside });
         }
         if 0 < twice || archive.zip.has_duplicate_names() {
-            problems
-                .add("", "some names occur twice in the archive: only one entry of each was read");
+            problems.add("", ProblemFact::RepeatedNames);
         }
         Ok(archive)
     }
@@ -129,7 +126,7 @@ impl<'a> Archive<'a> {
         let mut file = match self.zip.by_index(place) {
             Ok(file) => file,
             Err(error) => {
-                problems.add(name, format!("cannot be unpacked: {error}"));
+                problems.add(name, ProblemFact::NotUnpacked { reason: error.to_string() });
                 return None;
             }
         };
@@ -137,13 +134,13 @@ impl<'a> Archive<'a> {
         let read = (&mut file).take(limit + 1).read_to_end(&mut bytes);
         self.left -= limit.min(bytes.len() as u64);
         if limit < bytes.len() as u64 {
-            problems.add(name, format!("unpacks to more than the {} MiB allowed", limit >> 20));
+            problems.add(name, ProblemFact::UnpacksTooMuch { mib: limit >> 20 });
             return None;
         }
         if let Err(error) = read {
             // The checksum fails only at the end, so the bytes before the damage are unreliable
             // too.
-            problems.add(name, format!("cannot be unpacked: {error}"));
+            problems.add(name, ProblemFact::NotUnpacked { reason: error.to_string() });
             return None;
         }
         Some(bytes)

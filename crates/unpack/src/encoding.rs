@@ -2,6 +2,7 @@
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use pikerag_knowledge::ProblemFact;
 
 use crate::{ParseError, Problems};
 
@@ -115,7 +116,7 @@ pub fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
 fn decode_as(encoding: &'static Encoding, bytes: &[u8], problems: &mut Problems) -> Decoded {
     let (text, torn) = encoding.decode_with_bom_removal(bytes);
     if torn {
-        let reason = format!("some bytes are not {} and became \u{fffd}", encoding.name());
+        let reason = ProblemFact::WrongEncoding { encoding: encoding.name().to_owned() };
         problems.add("", reason);
     }
     let name = if encoding == UTF_8 { "UTF-8, damaged" } else { encoding.name() };

@@ -77,6 +77,19 @@ pub enum ParseError {
 }
 
 impl ParseError {
+    /// A short name of the error for programs; it does not change between versions.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Empty { .. } => "file-empty",
+            Self::TooLarge { .. } => "file-too-large",
+            Self::Unsupported { .. } => "format-unsupported",
+            Self::NoPage { .. } => "no-such-page",
+            Self::NotText { .. } => "file-not-text",
+            Self::Malformed { .. } => "file-malformed",
+            Self::NothingInside { .. } => "file-without-text",
+        }
+    }
+
     /// The file with this name breaks the rules of a format.
     pub fn malformed(name: &str, format: &str, reason: impl std::fmt::Display) -> Self {
         let (name, format, reason) = (name.to_owned(), format.to_owned(), reason.to_string());

@@ -1,6 +1,6 @@
 //! Collects the problems of a file that was read in part.
 
-use pikerag_knowledge::Problem;
+use pikerag_knowledge::{Problem, ProblemFact};
 
 /// The most problems that are listed; further ones are only counted, so that a file of a million
 /// bad lines does not give a million messages.
@@ -15,9 +15,14 @@ pub struct Problems {
 
 impl Problems {
     /// Adds a problem; `place` is empty for the file as a whole.
-    pub fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
+    pub fn add(&mut self, place: impl Into<String>, fact: ProblemFact) {
+        self.push(Problem::new(place, fact));
+    }
+
+    /// Adds a problem of a file inside this one.
+    pub fn push(&mut self, problem: Problem) {
         if self.list.len() < MOST {
-            self.list.push(Problem { place: place.into(), reason: reason.into() });
+            self.list.push(problem);
         } else {
             self.more += 1;
         }
@@ -31,8 +36,7 @@ impl Problems {
     /// The list, followed by the number of unlisted problems.
     pub fn finish(mut self) -> Vec<Problem> {
         if 0 < self.more {
-            let reason = format!("{} more problems are not listed", self.more);
-            self.list.push(Problem { place: String::new(), reason });
+            self.list.push(Problem::new("", ProblemFact::NotListed { problems: self.more }));
         }
         self.list
     }

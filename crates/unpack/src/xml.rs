@@ -4,6 +4,7 @@
 
 mod tree;
 
+use pikerag_knowledge::ProblemFact;
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -119,17 +120,14 @@ impl<'t> Events<'t> {
     /// Adds the problems found so far.
     pub fn report(&self, place: &str, problems: &mut Problems) {
         if let Some(fault) = &self.fault {
-            problems.add(place, format!("is invalid here, the rest was skipped: {fault}"));
+            problems.add(place, ProblemFact::InvalidXml { reason: fault.to_string() });
         }
         if 0 < self.n_deep {
-            let reason = format!(
-                "{} elements are nested deeper than {DEEPEST}: they are left out",
-                self.n_deep
-            );
+            let reason = ProblemFact::ElementsTooDeep { elements: self.n_deep, depth: DEEPEST };
             problems.add(place, reason);
         }
         if 0 < self.n_unknown {
-            let reason = format!("{} custom entities were not expanded", self.n_unknown);
+            let reason = ProblemFact::CustomEntities { entities: self.n_unknown };
             problems.add(place, reason);
         }
     }

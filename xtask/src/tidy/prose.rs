@@ -1,4 +1,4 @@
-//! Checks the wording of comments and string literals (STYLE.md, Words) in the crates that use plain words.
+//! Checks the wording of comments, string literals and names (STYLE.md, Words) in the crates that use plain words.
 
 use super::rust::{code_only, is_word};
 use super::{Finding, Tree, has_ending};
@@ -65,13 +65,25 @@ const EXCEPTIONS: [(&str, &str, &str); 9] = [
     ("crates/test-support/src/oracle.rs", "told", "a model's reply, which is test data"),
 ];
 
+/// Words that no name contains, in lower case. A name is split at `_` and at capital letters.
+const BANNED_IN_NAMES: [&str; 22] = [
+    "told", "said", "lacking", "stand", "stands", "tongue", "doubt", "deaf", "heard", "anew", "reckon",
+    "reckons", "reckoned", "mend", "mends", "mended", "foretold", "whoever", "wordless", "unseen",
+    "kin", "fly",
+];
+
+/// Names that are allowed in a file, each with its reason.
+const NAME_EXCEPTIONS: [(&str, &str, &str); 1] =
+    [("crates/server/src/metrics.rs", "stand", "a published label of the metrics")];
+
 /// Documents that must contain the phrases: the table of words, what was released, the count of words.
 const WITH_OLD_WORDS: [&str; 3] = ["STYLE.md", "CHANGELOG.md", "docs/bench/results/words.md"];
 
 /// The first line of each checked file asks no question, and no comment, string or character of it
-/// contains a banned phrase. No document does outside of code.
+/// contains a banned phrase. No document does outside of code. No name contains a banned word.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = in_folders(tree, &DONE, &EXCEPTIONS);
+    findings.extend(in_names(tree, &DONE, &NAME_EXCEPTIONS));
     findings.extend(in_documents(tree, &EXCEPTIONS));
     findings
 }
@@ -112,6 +124,44 @@ fn in_folders(tree: &Tree, done: &[&str], exceptions: &[(&str, &str, &str)]) -> 
         findings.extend(banned(path, &prose_only(text), exceptions));
     }
     findings
+}
+
+/// The names with a banned word: items, variants, fields, parameters, variables.
+fn in_names(tree: &Tree, done: &[&str], exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let is_done = |path: &str| done.iter().any(|folder| path.starts_with(folder));
+    let mut findings = Vec::new();
+    for (path, text) in tree.iter().filter(|(path, _)| has_ending(path, "rs") && is_done(path)) {
+        for (line, code) in (1..).zip(code_only(text).lines()) {
+            for name in code.split(|c| !is_word(c)).filter(|name| !name.is_empty()) {
+                let is_excepted =
+                    exceptions.iter().any(|(file, excepted, _)| path == file && name == *excepted);
+                let words = words_of_name(name);
+                let banned = words.iter().find(|word| BANNED_IN_NAMES.contains(&word.as_str()));
+                if let (Some(word), false) = (banned, is_excepted) {
+                    let problem =
+                        format!("the name `{name}` contains `{word}`: use plain words (STYLE.md, Words)");
+                    findings.push(Finding { path: path.clone(), line, problem });
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The words of a name in lower case: `AskedAgain` and `asked_again` have two.
+fn words_of_name(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if c == '_' || (c.is_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        if let (Some(word), true) = (words.last_mut(), c != '_') {
+            word.extend(c.to_lowercase());
+        }
+        after_lower = c.is_lowercase() || c.is_numeric();
+    }
+    words
 }
 
 /// The banned phrases of a file, whose code is blank.
@@ -177,7 +227,7 @@ fn lines_with(words: &Words, phrase: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_documents, in_folders};
+    use super::{in_documents, in_folders, in_names};
     use crate::tidy::Tree;
 
     const FILE: &str = "crates/a/src/lib.rs";
@@ -237,5 +287,27 @@ mod tests {
         let only_anew = ["2: `anew`: write plain words (STYLE.md, Words)"];
         assert_eq!(found(told, &[(FILE, "told", "the prompt's word")]), only_anew);
         assert_eq!(found(told, &[("crates/a/src/b.rs", "told", "another file")]).len(), 2);
+    }
+
+    #[test]
+    fn finds_banned_words_in_names() {
+        let text = "//! As told.\nstruct JobStand;\nfn told_of(x: u8) {}\nconst DEAF: &str = \"said\";\n\
+                    fn standard(holder: Understand, r#stands: u8) { retold }\nenum A { Heard2 }\n";
+        let tree: Tree = [(FILE, text), ("crates/b/src/lib.rs", "fn told() {}\n")]
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .into();
+        let found = |exceptions: &[(&str, &str, &str)]| {
+            let found = in_names(&tree, &["crates/a/"], exceptions);
+            let shown = found.iter().map(|it| format!("{}: {}", it.line, it.problem));
+            shown.map(|it| it.split(" contains").next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let all = [
+            "2: the name `JobStand`",
+            "3: the name `told_of`",
+            "4: the name `DEAF`",
+            "5: the name `stands`",
+        ];
+        assert_eq!(found(&[]), all);
+        assert_eq!(found(&[(FILE, "told_of", "a published name")]).len(), 3);
     }
 }

@@ -1,7 +1,7 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
 use pikerag_engine::narrate::Words;
-use pikerag_engine::{OnDisk, Session, Unseen, chinese_chain};
+use pikerag_engine::{OnDisk, Session, Unseen};
 
 use crate::output::{Output, say, say_json};
 use crate::plain::{one_line, shell_word};
@@ -92,7 +92,7 @@ pub(super) fn show_same(same: &[Vec<String>], output: Output) {
 
 /// Lists folders whose files may or may not exist.
 pub(super) fn show_unseen(unseen: &[Unseen], output: Output) {
-    for Unseen { folder, files, why } in unseen {
+    for Unseen { folder, files, why, why_zh, .. } in unseen {
         let folder = folder.display().to_string();
         let (name, word) = (one_line(&folder), shell_word(&folder));
         let word = one_line(&word);
@@ -103,7 +103,7 @@ pub(super) fn show_unseen(unseen: &[Unseen], output: Output) {
             ),
             format!(
                 "未能找到：{name} 中的 {files} 个文件：{}；仍保留，用 `pikerag delete {word}` 移除",
-                chinese_chain(why)
+                why_zh
             ),
         );
     }

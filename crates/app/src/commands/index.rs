@@ -1,6 +1,5 @@
 //! Runs `index` and `estimate`.
 
-use pikerag_engine::knowledge::Problem;
 use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{IndexResponse, Session, chinese_reason};
@@ -13,6 +12,7 @@ use crate::exit;
 use crate::output::{Bar, Output, note, say, say_json};
 use crate::plain::one_line;
 use crate::render::{self, count};
+use crate::words;
 
 /// The largest number of problems that are listed.
 const LISTED: usize = 20;
@@ -121,12 +121,13 @@ fn show(response: &IndexResponse, output: Output) {
     let IndexResponse { report, pruned, retried, gone, spent, .. } = response;
     let language = output.language;
     let (stored, unchanged, chunks) = show_files(report, output);
-    for (path, Problem { place, reason }) in report.problems.iter().take(LISTED) {
-        let comma = if place.is_empty() { "" } else { ", " };
-        let (path, place, reason) = (one_line(path), one_line(place), one_line(reason));
+    for (path, problem) in report.problems.iter().take(LISTED) {
+        let Words { english, chinese } = words::problem(problem);
+        let (comma, colon) = if problem.place.is_empty() { (": ", "：") } else { (", ", "，") };
+        let (path, english, chinese) = (one_line(path), one_line(&english), one_line(&chinese));
         output.note(
-            format!("problem: {path}{comma}{place}: {reason}"),
-            format!("问题：{path}{comma}{place}：{reason}"),
+            format!("problem: {path}{comma}{english}"),
+            format!("问题：{path}{colon}{chinese}"),
         );
     }
     if let Some(more) = report.problems.len().checked_sub(LISTED) {

@@ -35,6 +35,8 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
         originals,
         embedder,
         no_embedder,
+        no_embedder_code: _,
+        no_embedder_zh,
         waiting,
         stale,
         gone,
@@ -49,10 +51,10 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
         format!("知识库在 {base}，文件在 {root}"),
     );
     show_counts(&summary, output);
-    if let Some(reason) = &no_embedder {
+    if let (Some(reason), Some(chinese)) = (&no_embedder, &no_embedder_zh) {
         output.note(
             format!("the embedder cannot be used: {reason}; see `pikerag doctor`"),
-            format!("嵌入模型无法使用：{}；见 `pikerag doctor`", chinese_reason(reason)),
+            format!("嵌入模型无法使用：{chinese}；见 `pikerag doctor`"),
         );
     }
     let made_by = match (&summary.embedder, embedder) {

@@ -1,6 +1,6 @@
 //! Runs `parse`: shows how a file is read, piece by piece, to explain the passages of answers.
 
-use pikerag_engine::knowledge::{Area, Block, BlockKind, Document, Problem};
+use pikerag_engine::knowledge::{Area, Block, BlockKind, Document};
 use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::Parsed;
 use pikerag_engine::{EngineError, ParseRequest, Session};
@@ -10,6 +10,7 @@ use crate::exit;
 use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
+use crate::words;
 
 pub(crate) async fn parse(
     session: &Session,
@@ -37,12 +38,9 @@ pub(crate) async fn parse(
     for document in documents {
         show(document, output);
     }
-    for Problem { place, reason } in problems {
-        let (colon, chinese) = if place.is_empty() { ("", "") } else { (": ", "：") };
-        output.note(
-            format!("problem: {place}{colon}{reason}"),
-            format!("问题：{place}{chinese}{reason}"),
-        );
+    for problem in problems {
+        let Words { english, chinese } = words::problem(problem);
+        output.note(format!("problem: {english}"), format!("问题：{chinese}"));
     }
     Ok(0)
 }

@@ -96,7 +96,7 @@ fn show(output: Output, response: &RunResponse) -> anyhow::Result<u8> {
     if json {
         return say_json(response);
     }
-    let RunSummary { run, interrupted, usd } = &response.summary;
+    let RunSummary { run, interrupted, usd, .. } = &response.summary;
     say(&line(&response.summary, language));
     if !run.parameters.is_empty() {
         let set: Vec<String> =

@@ -131,6 +131,86 @@ fn common_commands_print_chinese_only() {
     place.end();
 }
 
+const QUESTIONS: &str = "{\"id\": \"a1\", \"question\": \"谁校准 TW-9 传感器？\", \"answers\": [\"王芳\"], \
+    \"kind\": \"事实\", \"supporting\": [\"c1\"]}\n";
+const CORPUS: &str = "{\"id\": \"c1\", \"title\": \"维护\", \"text\": \"TW-9 传感器由王芳校准。\"}\n";
+
+#[test]
+fn evaluations_print_chinese_only() {
+    let mut place = Commands::at(place());
+    place.place.write("q.jsonl", QUESTIONS);
+    place.place.write("c.jsonl", CORPUS);
+    let presets = place.run(0, &["eval", "--preset", "list"]);
+    assert!(presets.contains("KAR³ 表 1：主要结果"), "{presets}");
+    let of = ["--questions", "q.jsonl", "--corpus", "c.jsonl", "--out", "out"];
+    let methods = [&["--offline", "eval", "--methods", "naive-rag,kar3"], &of[..]].concat();
+    let shown = place.run(0, &methods);
+    for word in ["全部问题", "方法", "精确率", "证据", "得分以 % 表示"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    let heads = ["method", "failed", "precision", "evidence", "calls", "seconds", "Type"];
+    for word in heads {
+        assert!(!shown.contains(word), "{word}: {shown}");
+    }
+    // Files of a run are in English, as `rows.jsonl` and the JSON are.
+    assert!(place.place.read("out/report.md").contains("### All questions"));
+    let searches = ["--offline", "eval", "--searches", "hops,chunks", "--questions", "q.jsonl"];
+    let shown = place.run(0, &[&searches[..], &["--corpus", "c.jsonl", "--out", "found"]].concat());
+    assert!(shown.contains("| 数据集 | 检索 |") && !shown.contains("data set"), "{shown}");
+    place.run(0, &["--offline", "eval", "--dry-run", "--questions", "q.jsonl"]);
+    place.end();
+}
+
+/// Kinds, parts and places are single words, which [`english`] does not find.
+#[test]
+fn kinds_parts_and_problems_have_chinese_names() {
+    let mut place = Commands::at(place());
+    place.place.write("docs/uneven.csv", "零件,数量\n轴承,1\n齿轮,2,3\n");
+    place.place.write("docs/lines.jsonl", "{\"text\": \"甲\"}\n{\"text\": \n");
+    let indexed = place.run(0, &["--offline", "index", "docs"]);
+    let uneven = "docs/uneven.csv，第 3 行：1 行的单元格数与第一行的 2 个不同";
+    assert!(indexed.contains(uneven), "{indexed}");
+    assert!(indexed.contains("第 2 行：JSON 有误"), "{indexed}");
+    let parsed = place.run(0, &["parse", "docs/uneven.csv"]);
+    assert!(parsed.contains("问题：第 3 行：1 行的单元格数与第一行的 2 个不同"), "{parsed}");
+    let tables = place.run(0, &["tables"]);
+    let name = place.place.run_to(0, &["--json", "tables"]).json()[0]["name"].clone();
+    let table = place.run(0, &["tables", name.as_str().unwrap()]);
+    for kind in ["integer", "real", "year", "date", "boolean", "identifier", "category", "text"] {
+        let is_kind = |line: &&str| line.split([' ', ',', '，', '：']).any(|word| word == kind);
+        let lines: Vec<&str> = tables.lines().chain(table.lines()).filter(is_kind).collect();
+        assert!(lines.is_empty(), "{lines:?}");
+    }
+    assert!(tables.contains("整数"), "{tables}");
+    let tree = place.run(0, &["graph", "--of", "docs/guide.md", "--depth", "3"]);
+    for word in ["document", "chunk", "section", "contains", "refers to", "atom"] {
+        assert!(!tree.contains(word), "{word}: {tree}");
+    }
+    let checked = place.run(0, &["check"]);
+    for word in ["chunks", "documents", "kept", "none", "built", "runs", "vectors"] {
+        assert!(!checked.contains(word), "{word}: {checked}");
+    }
+    place.end();
+}
+
+#[test]
+fn refused_settings_are_chinese_only() {
+    for (settings, reason) in [
+        ("[index]\nmax_tokens = 3\n", "至少为 20：更小的文本块不含事实"),
+        ("[index]\nmin_tokens = 900\n", "900 不能大于 `index.max_tokens`（240）"),
+        ("[tools]\nlanguages = [\"e?\"]\n", "`e?` 不是 Tesseract 的语言"),
+        ("[server]\nruns = 0\n", "必须在 1 至 120 之间"),
+        ("[server]\npublic_url = \"ftp://x\"\n", "必须以 `http://` 或 `https://` 开头"),
+        ("[rerank]\nmodel = \"m\"\n", "没有设置，而重排模型没有默认地址"),
+    ] {
+        let mut place = Commands::at(Place::new());
+        place.place.write("pikerag.toml", settings);
+        let shown = place.run(1, &["status"]);
+        assert!(shown.contains("的值不可用：") && shown.contains(reason), "{shown}");
+        place.end();
+    }
+}
+
 #[test]
 fn errors_are_chinese_only() {
     let mut place = Commands::at(place());
@@ -205,6 +285,14 @@ fn models_that_do_not_answer_are_reported_in_chinese() {
     place.end();
 }
 
+/// The commands that a help text lists.
+fn verbs(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "命令：").skip(1);
+    let lines = lines.take_while(|line| line.starts_with("  "));
+    let verbs = lines.filter_map(|line| line.split_whitespace().next());
+    verbs.filter(|verb| *verb != "help").map(str::to_owned).collect()
+}
+
 #[test]
 fn help_is_chinese_only_and_complete() {
     let mut place = Commands::at(Place::new());
@@ -215,15 +303,20 @@ fn help_is_chinese_only_and_complete() {
     assert_eq!(in_china.run_to(2, &[]).stderr, short);
     let by_name = place.run(0, &["help", "index"]);
     assert_eq!(by_name, place.run(0, &["index", "--help"]));
-    let verbs = help.lines().skip_while(|line| *line != "命令：").skip(1);
-    for verb in verbs.take_while(|line| !line.is_empty()) {
-        let verb = verb.split_whitespace().next().unwrap();
-        let own =
-            if verb == "help" { place.run(0, &["help"]) } else { place.run(0, &[verb, "--help"]) };
+    place.run(0, &["help"]);
+    let mut open: Vec<Vec<String>> = verbs(&help).into_iter().map(|verb| vec![verb]).collect();
+    let mut n_commands = 0;
+    while let Some(path) = open.pop() {
+        n_commands += 1;
+        let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
+        arguments.push("--help");
+        let own = place.run(0, &arguments);
         for word in ["Usage", "Options", "Commands", "Arguments", "default", "Print"] {
-            assert!(!own.contains(word), "{verb}: `{word}` in {own}");
+            assert!(!own.contains(word), "{path:?}: `{word}` in {own}");
         }
+        open.extend(verbs(&own).into_iter().map(|verb| [&path[..], &[verb]].concat()));
     }
+    assert!(40 < n_commands, "{n_commands}");
     for shell in ["bash", "zsh", "fish"] {
         place.place.run_to(0, &["--lang", "zh", "completions", shell]);
     }

@@ -83,8 +83,7 @@ pub struct DoctorFinding {
     /// A description, or the error.
     pub says: String,
     /// The same in Chinese.
-    #[serde(skip)]
-    pub says_in_chinese: String,
+    pub says_zh: String,
     /// A model server found on this machine, if no model is set.
     #[schema(required)]
     pub offer: Option<Offer>,
@@ -355,16 +354,8 @@ fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
 }
 
 fn in_order(check: DoctorCheck, words: Words) -> DoctorFinding {
-    let (says, says_in_chinese, offer) = (words.english, words.chinese, None);
-    DoctorFinding {
-        check,
-        fine: true,
-        absent: false,
-        out_of_reach: false,
-        says,
-        says_in_chinese,
-        offer,
-    }
+    let (says, says_zh, offer) = (words.english, words.chinese, None);
+    DoctorFinding { check, fine: true, absent: false, out_of_reach: false, says, says_zh, offer }
 }
 
 fn absent(check: DoctorCheck, words: Words) -> DoctorFinding {

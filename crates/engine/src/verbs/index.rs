@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pikerag_indexing::{FileError, Outcome, Params, Report, Tools, build, read_files};
 use pikerag_knowledge::{ChatModels, CorpusWriter, RefusalWriter, Structure};
 use pikerag_models::{Cap, Meter, Portion, Prices};
+use pikerag_narrate::InWords;
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,6 +25,7 @@ use crate::presence::{Presence, UnclearReason, mounts_above};
 use crate::settings::Chunking;
 use crate::verbs::original::keep_originals;
 use crate::verbs::progress::{report_notices, report_progress};
+use crate::words::{chinese_chain, chinese_reason};
 
 /// The files to index and the changes to the settings.
 #[derive(Clone)]
@@ -97,6 +99,10 @@ pub struct Unseen {
     /// The reason why it proves nothing.
     #[schema(value_type = String)]
     pub why: UnclearReason,
+    /// A short name of the reason, stable across versions.
+    pub code: &'static str,
+    /// The reason in Chinese.
+    pub why_zh: String,
 }
 
 /// Reads files and folders into the base, then does all pending work. A missing base is created if
@@ -159,6 +165,10 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     let originals = keep_originals(session, &base, &names, &found.files).await?;
     (request.progress)(Progress::Ended);
     report.files.extend(failures(found.left_out));
+    report.stopped_zh = report.stopped.as_deref().map(chinese_reason);
+    for (_, problem) in &mut report.problems {
+        problem.reason_zh = problem.fact.as_ref().map(|fact| fact.words().chinese);
+    }
     lost.forget(report.moved.iter().map(|(old, _)| old));
     let stale_answers = stale(&base).await?.len();
     Ok(IndexResponse {
@@ -311,6 +321,8 @@ impl Lost {
         let counted = self.unclear.iter().map(|(folder, (files, why))| Unseen {
             folder: folder.clone(),
             files: files.len(),
+            code: why.code(),
+            why_zh: chinese_chain(why),
             why: why.clone(),
         });
         counted.collect()

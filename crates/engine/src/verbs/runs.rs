@@ -21,6 +21,7 @@ use crate::error::{EngineError, Missing, Result};
 use crate::sandbox::is_alive;
 use crate::verbs::ask::keeping::keep_run;
 use crate::verbs::money::usd_of;
+use crate::words::chinese_reason;
 
 /// A run without its events.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -32,6 +33,9 @@ pub struct RunSummary {
     pub interrupted: bool,
     /// The cost of its calls.
     pub usd: RunUsd,
+    /// The error of a failed run in Chinese.
+    #[schema(required)]
+    pub error_zh: Option<String>,
 }
 
 /// A run with its events.
@@ -228,7 +232,8 @@ pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<
 fn summary(session: &Session, run: RunRecord) -> RunSummary {
     let interrupted = run.state == RunState::Running && !is_alive(run.process);
     let usd = usd_of(session, &run.cost);
-    RunSummary { run, interrupted, usd }
+    let error_zh = run.error.as_deref().map(chinese_reason);
+    RunSummary { run, interrupted, usd, error_zh }
 }
 
 fn asking_again<'a>(session: &Session, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {

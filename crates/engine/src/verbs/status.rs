@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use super::feedback;
 use super::index::{Lost, Unseen};
 use crate::engine::Session;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::names::Names;
+use crate::words::chinese_chain;
 
 /// The name of vectors in the list of pending work.
 const VECTORS: &str = "vectors";
@@ -40,6 +41,12 @@ pub struct StatusResponse {
     /// The reason why the embedder that is set cannot be used.
     #[schema(required)]
     pub no_embedder: Option<String>,
+    /// The code of that error, stable across versions.
+    #[schema(required)]
+    pub no_embedder_code: Option<&'static str>,
+    /// The same reason in Chinese.
+    #[schema(required)]
+    pub no_embedder_zh: Option<String>,
     /// The work of the next indexing, in order: the name of each stage, and the number of chunks
     /// (or texts, for vectors) that wait for it.
     pub waiting: Vec<Backlog>,
@@ -84,10 +91,10 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
     let mut summary = base.summary().await?;
     let names = session.names(&base).await?;
     let lost = Lost::of(&names, &[]);
-    let (embedder, no_embedder) = match session.embedder_on(&session.base_in_part().await?).await {
+    let (embedder, error) = match session.embedder_on(&session.base_in_part().await?).await {
         Ok(embedder) => (embedder.map(|it| it.name().to_owned()), None),
         // The rest of the status is reported all the same.
-        Err(error) => (None, Some(error_chain(&error))),
+        Err(error) => (None, Some(error)),
     };
     let (mut waiting, mut outdated, mut originals) = Default::default();
     if session.sees_all() {
@@ -113,7 +120,9 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         verified: base.verified().await?.len(),
         stale_answers: feedback::stale(&base).await?.len(),
         embedder,
-        no_embedder,
+        no_embedder: error.as_ref().map(|error| error_chain(error)),
+        no_embedder_code: error.as_ref().map(EngineError::code),
+        no_embedder_zh: error.as_ref().map(|error| chinese_chain(error)),
         summary,
     })
 }

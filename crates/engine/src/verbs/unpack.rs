@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use pikerag_knowledge::{Problem, ProblemFact};
+use pikerag_narrate::InWords;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,6 +32,20 @@ pub struct LeftOut {
     pub file: String,
     /// The reason.
     pub reason: String,
+    /// A short name of the reason, stable across versions.
+    #[schema(required)]
+    pub code: Option<&'static str>,
+    /// The reason in Chinese.
+    #[schema(required)]
+    pub reason_zh: Option<String>,
+}
+
+impl From<Problem> for LeftOut {
+    fn from(problem: Problem) -> Self {
+        let Problem { place, reason, fact, .. } = problem;
+        let reason_zh = fact.as_ref().map(|fact| fact.words().chinese);
+        Self { file: place, reason, code: fact.as_ref().map(ProblemFact::code), reason_zh }
+    }
 }
 
 /// Unpacks the ZIP archive at `archive` into the uploads, below a folder with the archive's upload
@@ -52,9 +68,7 @@ pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<Unp
     };
     let problems =
         session.reader().unpack(&place, name, bytes, &mut unpacking).await.map_err(failed)?;
-    let left_out = problems.into_iter();
-    unpacking.response.left_out =
-        left_out.map(|problem| LeftOut { file: problem.place, reason: problem.reason }).collect();
+    unpacking.response.left_out = problems.into_iter().map(LeftOut::from).collect();
     Ok(unpacking.response)
 }
 

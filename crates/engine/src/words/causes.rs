@@ -6,13 +6,12 @@ use pikerag_baselines::BadParameter;
 use pikerag_eval::EvalError;
 use pikerag_indexing::{FileError, Lacking};
 use pikerag_knowledge::{DataError, Misfit, ModelError, QueryError, StoreError};
-use pikerag_narrate::InWords;
+use pikerag_narrate::{InWords, budget, foreign, system};
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, Unreadable};
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
 
-use super::foreign::{budget, foreign, system};
 use crate::error::EngineError;
 use crate::keys::KeysError;
 use crate::presence::UnclearReason;

@@ -2,7 +2,7 @@
 
 use pikerag_store::CheckFact;
 
-use super::foreign::foreign;
+use pikerag_narrate::foreign;
 
 /// The content of a part of the base, or its faults.
 pub fn chinese_check(fact: &CheckFact) -> String {

@@ -61,7 +61,10 @@ fn uncertain_words_are_reported() {
     words[1].confidence = 0.0;
     words[3].confidence = 0.0;
     let layout = lay_out(&Recognized { words, rules: Vec::new() });
-    assert_eq!(layout.problem().unwrap(), "1 of 8 words were recognised with little certainty");
+    assert_eq!(
+        layout.problem().unwrap().to_string(),
+        "1 of 8 words were recognised with little certainty"
+    );
     let [(_, Body::Text(lines))] = &layout.pieces[..] else { panic!() };
     assert_eq!(lines[0].text.text, "The Geschaeftsstelle is here and there");
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use pikerag_knowledge::{BlockKind, Chunking, Document, Span};
+use pikerag_knowledge::{BlockKind, Chunking, Document, ProblemFact, Span};
 use serde_json::{Map, Value};
 
 use crate::document::blocks::{add_block, one_line};
@@ -49,15 +49,15 @@ impl<'a> Records<'a> {
             Value::String(text) => {
                 self.document(number, Map::from_iter([("text".to_owned(), Value::String(text))]))
             }
-            _ => return problems.add(place, "is neither an object nor a text"),
+            _ => return problems.add(place, ProblemFact::NoRecord),
         };
         let Some(mut document) = read else {
-            return problems.add(place, "holds no text");
+            return problems.add(place, ProblemFact::RecordWithoutText);
         };
         let id = std::mem::take(&mut document.fragment);
         document.fragment = self.unique(&id);
         if document.fragment != id {
-            problems.add(place, format!("`{id}` occurs again: renamed to `{}`", document.fragment));
+            problems.add(place, ProblemFact::Renamed { id, to: document.fragment.clone() });
         }
         self.documents.push(document);
     }

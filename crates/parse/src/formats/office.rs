@@ -48,7 +48,7 @@ fn read_as(
         _ => return Ok(None),
     };
     match problems.last() {
-        Some(Problem { place, reason }) if document.blocks.is_empty() => {
+        Some(Problem { place, reason, .. }) if document.blocks.is_empty() => {
             Err(input.malformed("a document with any text", format!("`{place}` {reason}")))
         }
         _ => Ok(Some(document)),

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::{Answer, RunRecord};
-use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary};
+use pikerag_engine::knowledge::Answer;
+use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary, chinese_reason};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
@@ -38,7 +38,7 @@ pub(crate) async fn runs(
 ) -> Result<Json<Value>, Problem> {
     let mut runs = pikerag_engine::runs(&session, limit.unwrap_or(50).min(1000)).await?;
     for summary in &mut runs {
-        told_outside(&mut summary.run);
+        hide_places(summary);
         if brief && let Some(answer) = &mut summary.run.answer {
             shorten(answer);
         }
@@ -55,7 +55,7 @@ pub(crate) async fn run(
     Parts((_, run)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let mut run = pikerag_engine::run_by_name(&session, &run).await?;
-    told_outside(&mut run.summary.run);
+    hide_places(&mut run.summary);
     Ok(Json(json!(run)))
 }
 
@@ -69,8 +69,15 @@ fn shorten(answer: &mut Answer) {
 }
 
 /// Removes the places of models from a run's error: only the server's operator may see them.
-fn told_outside(run: &mut RunRecord) {
-    run.error = run.error.take().map(|error| without_places(&error));
+fn hide_places(summary: &mut RunSummary) {
+    (summary.run.error, summary.error_zh) = shown_error(summary.run.error.take());
+}
+
+/// An error without places, in English and Chinese.
+fn shown_error(error: Option<String>) -> (Option<String>, Option<String>) {
+    let error = error.map(|error| without_places(&error));
+    let chinese = error.as_deref().map(chinese_reason);
+    (error, chinese)
 }
 
 /// Replays a run from recorded replies. No model is called.
@@ -117,5 +124,22 @@ pub(crate) async fn diff(
     Seen(session): Seen,
     Parts((_, run, other)): Parts<(String, String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(pikerag_engine::diff_runs(&session, &run, &other).await?)))
+    let mut diff = pikerag_engine::diff_runs(&session, &run, &other).await?;
+    hide_places(&mut diff.first);
+    hide_places(&mut diff.second);
+    Ok(Json(json!(diff)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_error;
+
+    #[test]
+    fn errors_name_no_places_in_either_language() {
+        let error = "the `answer` call failed: m is out of reach: http://10.0.0.7:1 cannot be reached";
+        let (english, chinese) = shown_error(Some(error.to_owned()));
+        let english = english.unwrap();
+        assert_eq!(english, "the `answer` call failed: m is out of reach: … cannot be reached");
+        assert_eq!(chinese.unwrap(), "`answer` 的调用失败：无法连接 m：无法访问 …");
+    }
 }

@@ -6,6 +6,7 @@ use pikerag_engine::knowledge::{JobBill, JobKind, JobQuery, JobRecord, JobState}
 use pikerag_engine::{left_to_do, setup};
 
 use super::line::Line;
+use super::reason::JobReason;
 use super::{Host, Job, JobOffer, failed, now, there};
 use crate::problem::Problem;
 
@@ -39,7 +40,7 @@ pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Probl
             bill: None,
             retry_refused: false,
             attempts: 0,
-            reason: Some("its bill is not accepted yet".to_owned()),
+            reason: Some(JobReason::NotAccepted.to_string()),
             added: now(),
             started: None,
             ended: None,
@@ -50,7 +51,7 @@ pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Probl
     record.bill = Some(bill);
     if bill.is_free() {
         (record.state, record.ended) = (JobState::Done, Some(now()));
-        record.reason = Some("there is no work left".to_owned());
+        record.reason = Some(JobReason::NoWorkLeft.to_string());
     }
     if record.id == 0 {
         record.id = store.add_job(record.clone(), Vec::new()).await.map_err(failed)?;

@@ -8,6 +8,7 @@ use pikerag_engine::knowledge::{
 };
 
 use super::line::Line;
+use super::reason::JobReason;
 use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
 
@@ -23,7 +24,7 @@ pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
         if record.kind == JobKind::Watch && !is_of_now {
             // The server scans the folders when it starts.
             (record.state, record.ended) = (JobState::Failed, Some(now()));
-            record.reason = Some("the server ended; its folders are scanned again".to_owned());
+            record.reason = Some(JobReason::ServerEnded.to_string());
         } else if record.state == JobState::Running {
             crashed(host, line, store.as_ref(), &mut record).await?;
         } else {
@@ -42,7 +43,7 @@ async fn crashed(
     store: &dyn JobStore,
     record: &mut JobRecord,
 ) -> Result<(), Problem> {
-    record.reason = Some("the process ended while the job was running".to_owned());
+    record.reason = Some(JobReason::ProcessEnded.to_string());
     let files = store.job_files(record.id).await.map_err(failed)?;
     let (left, poison): (Vec<JobFile>, Vec<JobFile>) =
         files.into_iter().filter(|file| !file.is_done).partition(|file| file.attempts < CRASHES);
@@ -75,5 +76,5 @@ async fn crashed(
 }
 
 fn set_aside(file: &str) -> String {
-    format!("indexing `{file}` ended the process {CRASHES} times")
+    JobReason::SetAside { file: file.to_owned(), times: CRASHES }.to_string()
 }

@@ -16,13 +16,14 @@ use pikerag_engine::knowledge::{
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::{
     EngineError, EstimateRequest, IndexRequest, IndexResponse, IndexScope, Progress, Session,
-    estimate, job_places, setup,
+    chinese_chain, estimate, job_places, setup,
 };
 use serde_json::json;
 use tracing::{Instrument, error, info_span, warn};
 
 use super::line::{AtWork, Line};
 use super::offer::report;
+use super::reason::JobReason;
 use super::shown::{Bill, FailedFile, Job};
 use super::{Host, KEPT, failed, no_job, now};
 use crate::problem::{Fault, Problem};
@@ -275,7 +276,7 @@ impl Attempt<'_> {
             Ended::Panicked(message) => {
                 error!(base = self.line.base, job = record.id, message, "a job panicked");
                 record.state = JobState::Failed;
-                record.reason = Some(format!("it panicked: {message}"));
+                record.reason = Some(JobReason::Panicked { message }.to_string());
                 let problem = Problem::new(500, "panicked", Fault::Server)
                     .saying("the job ended because of a program error; see the server's log");
                 outcome = json!({ "problem": problem });
@@ -343,6 +344,8 @@ async fn failed_of(session: &Session, response: &IndexResponse) -> Vec<FailedFil
         sent_as,
         file: file.clone(),
         reason: reason.to_string(),
+        code: reason.code(),
+        reason_zh: chinese_chain(reason),
     });
     shown.collect()
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::reason::reason_in_chinese;
 use crate::problem::Problem;
 
 /// An indexing job.
@@ -53,6 +54,12 @@ pub(crate) struct Job {
     /// Why the last attempt failed, or why the job is offered or set aside.
     #[schema(required)]
     pub(super) reason: Option<String>,
+    /// A short name of the reason, stable across versions, if it has one.
+    #[schema(required)]
+    pub(super) reason_code: Option<String>,
+    /// The reason in Chinese.
+    #[schema(required)]
+    pub(super) reason_zh: Option<String>,
     /// When it was requested, in milliseconds since 1970.
     #[schema(value_type = u64)]
     pub(super) added: Millis,
@@ -85,11 +92,20 @@ pub(crate) struct FailedFile {
     pub(super) sent_as: Option<String>,
     /// Why it failed.
     pub(super) reason: String,
+    /// A short name of the reason, stable across versions.
+    pub(super) code: &'static str,
+    /// The reason in Chinese.
+    pub(super) reason_zh: String,
 }
 
 impl Job {
     pub(super) fn of(base: &str, record: &JobRecord) -> Self {
         let outcome = record.outcome.as_ref();
+        let problem = outcome.and_then(|outcome| outcome.get("problem"));
+        let (reason_code, reason_zh) = match record.reason.as_deref() {
+            Some(reason) => reason_in_chinese(reason, problem),
+            None => (None, None),
+        };
         let part = |name: &str| outcome?.get(name).filter(|part| !part.is_null()).cloned();
         Self {
             id: record.id,
@@ -108,6 +124,8 @@ impl Job {
             accepted: record.bill,
             attempts: record.attempts,
             reason: record.reason.clone(),
+            reason_code,
+            reason_zh,
             added: record.added,
             started: record.started,
             ended: record.ended,

@@ -1,5 +1,6 @@
 //! Stores a part of XML as a tree that can be walked without recursion.
 
+use pikerag_knowledge::ProblemFact;
 use std::borrow::Cow;
 
 use super::{Event, Events, Tag};
@@ -82,7 +83,7 @@ impl<'t> Tree<'t> {
                 }
             };
             if MOST_NODES <= nodes.len() {
-                let reason = format!("holds more than {MOST_NODES} elements: the rest is left out");
+                let reason = ProblemFact::TooManyElements { most: MOST_NODES };
                 problems.add(place, reason);
                 break;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use pikerag_knowledge::{BlockKind, Document, Link};
+use pikerag_knowledge::{BlockKind, Document, Link, ProblemFact};
 
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
@@ -34,7 +34,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     for chapter in &package.spine {
         let Some(bytes) = archive.entry(chapter, problems) else {
             if !archive.has(chapter) {
-                problems.add(chapter, "the book lists this chapter, but the file is missing");
+                problems.add(chapter, ProblemFact::ChapterMissing);
             }
             continue;
         };
@@ -50,10 +50,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     }
     let n_pictures = package.n_pictures;
     if 0 < n_pictures {
-        problems.add(
-            "",
-            format!("pictures left out, what stands for them in words kept: {n_pictures}"),
-        );
+        problems.add("", ProblemFact::PicturesInWords { pictures: n_pictures });
     }
     let mut document = input.document(package.metadata.get("title").cloned(), writing);
     document.metadata = package.metadata;

@@ -1,7 +1,7 @@
 //! Reads CSV files as one table with a line per row.
 
 use csv::{ReaderBuilder, StringRecord};
-use pikerag_knowledge::{Block, BlockKind, Document, Span, Table};
+use pikerag_knowledge::{Block, BlockKind, Document, ProblemFact, Span, Table};
 
 use crate::ParseError;
 use crate::document::cells::{named_row, names_columns, split_header};
@@ -79,9 +79,8 @@ fn count_ragged(rows: &[Row], problems: &mut Problems) {
     let is_ragged = |row: &&Row| row.cells.len() != first.cells.len();
     let mut ragged = rows.iter().filter(is_ragged);
     let Some(Row { line, .. }) = ragged.next() else { return };
-    let n = ragged.count() + 1;
-    let n_cells = first.cells.len();
-    let reason = format!("{n} rows have more or fewer than {n_cells} cells, as the first row has");
+    let rows = ragged.count() + 1;
+    let reason = ProblemFact::UnevenRows { rows, cells: first.cells.len() };
     problems.add(format!("line {line}"), reason);
 }
 
@@ -144,16 +143,12 @@ fn rows_of(file: &TextFile, content: &str, delimiter: u8, problems: &mut Problem
         }
         n_cells += row.len();
         if file.limits.max_cells < n_cells {
-            let reason = format!(
-                "this and later rows were skipped: the limit is {} cells",
-                file.limits.max_cells
-            );
+            let reason = ProblemFact::LaterRows { most: file.limits.max_cells };
             problems.add(format!("line {line}"), reason);
             break;
         }
         if row.iter().any(|cell| MOST_BREAKS < cell.matches('\n').count()) {
-            let reason = "a quoted cell has many lines: check for a missing closing quotation mark";
-            problems.add(format!("line {line}"), reason);
+            problems.add(format!("line {line}"), ProblemFact::LongCell);
         }
         rows.push(Row { line, cells: row });
     }

@@ -1,6 +1,6 @@
 //! Reads JSON files as a list of records or as one document, and JSON Lines files as records.
 
-use pikerag_knowledge::{BlockKind, Document, Span};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact, Span};
 use serde_json::{Map, Value};
 
 use crate::ParseError;
@@ -22,7 +22,7 @@ pub(crate) fn read_lines(
             continue;
         }
         if records.is_full() {
-            let reason = format!("only the first {} records were read", file.limits.max_records);
+            let reason = ProblemFact::RecordsRead { most: file.limits.max_records };
             problems.add(format!("line {}", at + 1), reason);
             break;
         }
@@ -34,7 +34,7 @@ pub(crate) fn read_lines(
             Err(fault) => {
                 let reason = fault_in(&fault);
                 first_fault.get_or_insert_with(|| format!("line {}: {reason}", at + 1));
-                problems.add(format!("line {}", at + 1), reason);
+                problems.add(format!("line {}", at + 1), ProblemFact::InvalidJson { reason });
             }
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Vec<Docum
     let mut records = Records::new(file);
     for (at, value) in values.into_iter().enumerate() {
         if records.is_full() {
-            let reason = format!("only the first {} records were read", file.limits.max_records);
+            let reason = ProblemFact::RecordsRead { most: file.limits.max_records };
             problems.add(format!("record {}", at + 1), reason);
             break;
         }
@@ -116,8 +116,7 @@ fn take_records(fields: &mut Map<String, Value>) -> Option<Vec<Value>> {
 fn flat_document(file: &TextFile, value: Value, problems: &mut Problems) -> Option<Document> {
     let flat = flatten(value, file.limits.max_depth);
     if flat.cut {
-        problems
-            .add("", format!("values nested deeper than {} are left out", file.limits.max_depth));
+        problems.add("", ProblemFact::ValuesTooDeep { depth: file.limits.max_depth });
     }
     let mut text = String::new();
     let mut blocks = Vec::new();

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
-use pikerag_knowledge::Document;
+use pikerag_knowledge::{Document, ProblemFact};
 
 use crate::ParseError;
 use crate::document::blocks::one_line;
@@ -42,14 +42,11 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let rows = read.map_err(|reason| malformed(&one_line(&reason).unwrap_or_default()))?;
     for (name, n_unread) in rows.header.iter().zip(&rows.n_unread) {
         if 0 < *n_unread {
-            let values = if *n_unread == 1 { "value is" } else { "values are" };
-            let reason = "(bytes that are no text, or dates that no calendar holds)";
-            problems
-                .add(format!("column {name}"), format!("{n_unread} {values} left out {reason}"));
+            problems.add(format!("column {name}"), ProblemFact::UnreadValues { values: *n_unread });
         }
     }
     if let Some(limit) = rows.cut {
-        problems.add(String::new(), format!("further rows are more than the {limit} allowed"));
+        problems.add(String::new(), limit);
     }
     let mut writing = Writing::new(max_cells);
     writing.named_table(rows.header, rows.cells);
@@ -64,7 +61,7 @@ struct Rows {
     /// By column.
     n_unread: Vec<usize>,
     /// The limit that the rows left out are beyond.
-    cut: Option<String>,
+    cut: Option<ProblemFact>,
 }
 
 /// Why a row group is not read to its end.
@@ -114,7 +111,7 @@ fn rows(bytes: &[u8], max_cells: usize, max_text: usize) -> Result<Rows, String>
             .map_err(|_| format!("row group {} has fewer rows than none", number + 1))?;
         let mut wanted = n_rows.min(most_rows - found.cells.len());
         if wanted < n_rows {
-            found.cut = Some(format!("{max_cells} cells"));
+            found.cut = Some(ProblemFact::RowsAllowed { cells: max_cells });
         }
         let read = loop {
             match group_rows(&*group, &columns, wanted, text_left) {
@@ -122,7 +119,7 @@ fn rows(bytes: &[u8], max_cells: usize, max_text: usize) -> Result<Rows, String>
                 // How far the text reaches is known by reading it: half of the rows are tried, then half of these.
                 Err(Stop::TooMuchText) => {
                     wanted /= 2;
-                    found.cut = Some(format!("{max_text} bytes of text"));
+                    found.cut = Some(ProblemFact::TextAllowed { bytes: max_text });
                 }
                 Err(Stop::Damaged(reason)) => {
                     return Err(format!("row group {}, {reason}", number + 1));
@@ -309,7 +306,7 @@ mod tests {
         assert!(read.ends_with("! : further rows are more than the 55 cells allowed\n"), "{read}");
         // 22 bytes for each of the first rows: the second row group is cut in two.
         let read = rows(&file("orders.parquet"), 1000, 400).unwrap();
-        assert_eq!(read.cut.as_deref(), Some("400 bytes of text"));
+        assert_eq!(read.cut, Some(ProblemFact::TextAllowed { bytes: 400 }));
         assert_eq!(read.cells.len(), 16);
         assert_eq!(read.cells[15][0], "A-015");
     }

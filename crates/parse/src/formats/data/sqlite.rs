@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB};
@@ -31,17 +31,19 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         let rows = match rows(&connection, &table, &mut cells_left) {
             Ok(rows) => rows,
             Err(error) => {
-                problems.add(format!("table {table}"), format!("cannot be read: {error}"));
+                problems.add(
+                    format!("table {table}"),
+                    ProblemFact::TableUnreadable { reason: error.to_string() },
+                );
                 continue;
             }
         };
         if 0 < rows.n_blobs {
-            let reason = format!("binary values were skipped, in {} cells", rows.n_blobs);
+            let reason = ProblemFact::BinaryValues { cells: rows.n_blobs };
             problems.add(format!("table {table}"), reason);
         }
         if rows.is_cut {
-            let most = input.limits.max_cells;
-            let reason = format!("further rows were skipped: the limit is {most} cells");
+            let reason = ProblemFact::FurtherRows { most: input.limits.max_cells };
             problems.add(format!("table {table}"), reason);
         }
         writing.plain(BlockKind::Heading { level: 1 }, &table);
@@ -61,9 +63,7 @@ fn opened(input: &Input, problems: &mut Problems) -> rusqlite::Result<Connection
         }
     }
     if input.bytes.get(VERSIONS) != header.get(VERSIONS) {
-        let reason = "the database has a write-ahead log: data that is only in its `-wal` file was not read; close the program that \
-                      uses it, and index it again";
-        problems.add(String::new(), reason.to_owned());
+        problems.add(String::new(), ProblemFact::WriteAheadLog);
     }
     let mut connection = Connection::open_in_memory()?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_BYTES)?;

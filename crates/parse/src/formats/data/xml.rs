@@ -1,7 +1,7 @@
 //! Reads XML files of unknown kind: records become rows or lines of names and values, all other
 //! text becomes paragraphs.
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use crate::ParseError;
 use crate::document::blocks::one_line;
@@ -41,7 +41,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let mut writing = Writing::new(input.limits.max_cells);
     write(&mut writing, root, 1);
     if writing.cut {
-        problems.add("", format!("only {} table cells were read", input.limits.max_cells));
+        problems.add("", ProblemFact::CellsRead { most: input.limits.max_cells });
     }
     let title = root.elements().find(|element| matches!(element.name(), "title" | "name"));
     let title = title.filter(|title| is_leaf(*title)).and_then(|title| one_line(&title.text()));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
-use pikerag_knowledge::{BlockKind, Document, Problem};
+use pikerag_knowledge::{BlockKind, Document, Problem, ProblemFact};
 
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
@@ -54,26 +54,30 @@ pub(crate) fn read(
         }
         let name = unique(&name_of(part, number), &mut names);
         if DEEPEST <= depth {
-            problems.add(name, format!("messages nested deeper than {DEEPEST} are not opened"));
+            problems.add(name, ProblemFact::MessagesTooDeep { depth: DEEPEST });
             continue;
         }
         match read_attachment(&name, bytes_of(part)) {
             Ok((inside, found)) => {
                 documents.extend(inside.into_iter().map(|document| attached(document, &name)));
-                for Problem { place, reason } in found {
-                    let apart = if place.is_empty() { "" } else { ", " };
-                    problems.add(format!("{name}{apart}{place}"), reason);
+                for mut problem in found {
+                    let apart = if problem.place.is_empty() { "" } else { ", " };
+                    problem.place = format!("{name}{apart}{}", problem.place);
+                    problems.push(problem);
                 }
             }
-            Err(error) => problems.add(name, format!("the attachment is left out: {error}")),
+            Err(error) => {
+                let reason = error.to_string();
+                problems.add(name, ProblemFact::AttachmentLeftOut { reason });
+            }
         }
     }
     if 0 < small {
-        problems.add("", format!("small pictures (buttons, logos) left out: {small}"));
+        problems.add("", ProblemFact::SmallPictures { pictures: small });
     }
     if 0 < more {
         problems
-            .add("", format!("attachments beyond the first {MOST_ATTACHMENTS}, left out: {more}"));
+            .add("", ProblemFact::AttachmentsLeftOut { most: MOST_ATTACHMENTS, attachments: more });
     }
     Ok(documents)
 }
@@ -147,7 +151,7 @@ fn document(
 
 fn write_body(writing: &mut Writing, input: &Input, part: &MessagePart, problems: &mut Problems) {
     if part.is_encoding_problem {
-        problems.add("", "a part of the message is damaged: its encoding is invalid");
+        problems.add("", ProblemFact::DamagedMessage);
     }
     let file = |format: Format, text: &str| TextFile {
         name: input.name,

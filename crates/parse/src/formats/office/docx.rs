@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use crate::ParseError;
 use crate::document::file::Input;
@@ -99,8 +99,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     reader.margins();
     let Reader { writing, title, .. } = reader;
     if writing.cut {
-        problems
-            .add("", format!("tables have more than the {} cells allowed", input.limits.max_cells));
+        problems.add("", ProblemFact::CellsAllowed { most: input.limits.max_cells });
     }
     let metadata = package.metadata(problems);
     let title = title.or_else(|| metadata.get("title").cloned());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::BlockKind;
+use pikerag_knowledge::{BlockKind, ProblemFact};
 
 use crate::document::writing::Writing;
 use crate::formats::office::ooxml::Package;
@@ -77,7 +77,7 @@ fn chart(root: Element, writing: &mut Writing, problems: &mut Problems, part: &s
     }
     let n_points = labels.len().saturating_mul(series.len() + 1);
     if MOST_POINTS < n_points {
-        problems.add(part, format!("the chart has more than {MOST_POINTS} points: it is left out"));
+        problems.add(part, ProblemFact::ChartTooLarge { most: MOST_POINTS });
         return;
     }
     let mut header = vec![axes.first().cloned().unwrap_or_default()];

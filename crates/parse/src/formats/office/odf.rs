@@ -9,7 +9,7 @@ mod table;
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{Document, Image};
+use pikerag_knowledge::{Document, Image, ProblemFact};
 
 use crate::Format;
 use crate::ParseError;
@@ -73,8 +73,7 @@ pub(crate) fn read(
     }
     let Reader { writing, title, .. } = reader;
     if writing.cut {
-        problems
-            .add("", format!("tables have more than the {} cells allowed", input.limits.max_cells));
+        problems.add("", ProblemFact::CellsAllowed { most: input.limits.max_cells });
     }
     let metadata = metadata(&mut archive, problems);
     let stated = metadata.get("title").cloned();
@@ -217,8 +216,7 @@ impl Reader<'_, '_> {
         match self.images_left.checked_sub(bytes.len()) {
             Some(left) => self.images_left = left,
             None => {
-                self.problems
-                    .add(href, "the picture is left out: pictures are too many or too large");
+                self.problems.add(href, ProblemFact::PictureOverLimit);
                 return None;
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use pikerag_knowledge::Image;
+use pikerag_knowledge::{Image, ProblemFact};
 
 use crate::ParseError;
 use crate::document::blocks::one_line;
@@ -130,7 +130,7 @@ impl<'a> Package<'a> {
         let Some(bytes) = self.archive.entry(part, problems) else { return Picture::Unshown };
         let Some(media_type) = shown_type(&bytes) else { return Picture::Unshown };
         if LARGEST_IMAGE.min(self.images_left) < bytes.len() {
-            problems.add(part, "the picture is left out: pictures are too many or too large");
+            problems.add(part, ProblemFact::PictureOverLimit);
             return Picture::Unshown;
         }
         self.images_left -= bytes.len();

@@ -5,7 +5,7 @@ mod comments;
 mod shapes;
 mod text;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use crate::ParseError;
 use crate::document::file::Input;
@@ -67,16 +67,14 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         title: None,
     };
     if MOST_SLIDES < slides.len() {
-        let reason = format!("slides after the first {MOST_SLIDES} are left out");
-        reader.problems.add("", reason);
+        reader.problems.add("", ProblemFact::SlidesLeftOut { most: MOST_SLIDES });
     }
     for (number, slide) in slides.iter().take(MOST_SLIDES).enumerate() {
         reader.slide(slide, number + 1, &authors);
     }
     let Reader { writing, title, .. } = reader;
     if writing.cut {
-        problems
-            .add("", format!("tables have more than the {} cells allowed", input.limits.max_cells));
+        problems.add("", ProblemFact::CellsAllowed { most: input.limits.max_cells });
     }
     let metadata = package.metadata(problems);
     // PowerPoint sets this title if the author gave none.
@@ -90,7 +88,7 @@ impl Reader<'_, '_> {
     fn slide(&mut self, part: &str, number: usize, authors: &Authors) {
         let place = format!("slide {number}");
         let Some(text) = self.package.part(part, self.problems) else {
-            return self.problems.add(place, "is missing or damaged");
+            return self.problems.add(place, ProblemFact::PartMissing);
         };
         let tree = Tree::read(&text, &place, self.problems);
         let Some(slide) = tree.root() else { return };

@@ -7,7 +7,7 @@ mod tokens;
 use std::collections::{BTreeMap, HashMap};
 
 use encoding_rs::{Encoding, WINDOWS_1252};
-use pikerag_knowledge::Document;
+use pikerag_knowledge::{Document, ProblemFact};
 
 use crate::document::blocks::one_line;
 use crate::document::file::Input;
@@ -28,18 +28,18 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Document {
     let Reader { page, state, mut metadata, n_pictures, n_deep, n_furniture, stack, .. } = reader;
     let writing = page.finish(state.paragraph);
     if !stack.is_empty() {
-        problems.add("", "the file is incomplete: some of its groups have no end");
+        problems.add("", ProblemFact::UnfinishedGroups);
     }
     let counts = [
-        (n_pictures, "pictures left out"),
-        (n_furniture, "page headers and footers left out"),
-        (n_deep, "groups nested too deep, which lost their styles"),
+        (n_pictures, ProblemFact::PicturesLeftOut { pictures: n_pictures }),
+        (n_furniture, ProblemFact::PageFurniture { pieces: n_furniture }),
+        (n_deep, ProblemFact::GroupsTooDeep { groups: n_deep }),
     ];
-    for (n, what) in counts.into_iter().filter(|(n, _)| 0 < *n) {
-        problems.add("", format!("{what}: {n}"));
+    for (_, reason) in counts.into_iter().filter(|(n, _)| 0 < *n) {
+        problems.add("", reason);
     }
     if writing.cut {
-        problems.add("", format!("only {} table cells were read", input.limits.max_cells));
+        problems.add("", ProblemFact::CellsRead { most: input.limits.max_cells });
     }
     let title = metadata.remove("title");
     let mut document = input.document(title, writing);

@@ -1,6 +1,6 @@
 //! Reads a picture: its recognised words by paragraph, and the picture itself as a figure.
 
-use pikerag_knowledge::{BlockKind, Document, Image};
+use pikerag_knowledge::{BlockKind, Document, Image, ProblemFact};
 use pikerag_layout::ocr::lay_out;
 use pikerag_layout::piece::{Body, LinePlace};
 
@@ -39,7 +39,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         problems.add("", reason);
     }
     if recognized.words.is_empty() {
-        problems.add("", "no words were recognised on it: it is kept as a figure");
+        problems.add("", ProblemFact::NoWords);
     }
     let mut writing = Writing::new(input.limits.max_cells);
     for (area, body) in layout.pieces {
@@ -47,7 +47,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         write(&mut writing, body);
     }
     if writing.cut {
-        problems.add("", "rows of tables were skipped: there are more cells than the limit allows");
+        problems.add("", ProblemFact::CellsSkipped);
     }
     writing.place.area = None;
     writing.figure("", Some(image));

@@ -14,6 +14,7 @@ mod scan;
 mod tests;
 mod write;
 
+use pikerag_knowledge::ProblemFact;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hayro_interpret::hayro_syntax::content::TypedIter;
@@ -47,11 +48,8 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
     }
     let limit = input.limits.max_pages;
     if limit < n_pages {
-        let reason = format!(
-            "the limit is {limit} pages: those from {} to {n_pages} were skipped",
-            limit + 1
-        );
-        problems.add("", reason);
+        let from = limit + 1;
+        problems.add("", ProblemFact::PagesSkipped { most: limit, from, to: n_pages });
     }
     let cache = InterpreterCache::new();
     let mut reader = Reader {
@@ -68,13 +66,39 @@ pub(crate) fn read(input: &Input<'_>, problems: &mut Problems) -> Result<Documen
         // A page that fails does not lose the file.
         let read = catch_unwind(AssertUnwindSafe(|| reader.page(number, page, &cache, problems)));
         if read.is_err() {
-            reader.failed.push((number, "its content breaks the rules of PDF"));
+            reader.failed.push((number, PageFault::Broken));
         }
         for (number, reason) in reader.failed.iter().filter(|(of, _)| *of == number) {
-            problems.add(format!("page {number}"), format!("{reason}: left out"));
+            problems.add(format!("page {number}"), reason.fact());
         }
     }
     reader.document(n_pages, problems)
+}
+
+/// The reason why a page is left out.
+#[derive(Clone, Copy)]
+enum PageFault {
+    /// Its content breaks the rules of PDF.
+    Broken,
+    /// Its drawing instructions exceed the size limit.
+    TooLong,
+}
+
+impl PageFault {
+    fn fact(self) -> ProblemFact {
+        match self {
+            Self::Broken => ProblemFact::BrokenPage,
+            Self::TooLong => ProblemFact::LongPage,
+        }
+    }
+
+    /// The words for the error of a file whose pages are all left out.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Broken => "its content breaks the rules of PDF",
+            Self::TooLong => "its drawing instructions exceed the size limit",
+        }
+    }
 }
 
 /// The reason why the file does not open.
@@ -109,7 +133,7 @@ struct Reader<'a> {
     pictures: Option<Unavailable>,
     n_unread: usize,
     /// Skipped pages and the reasons.
-    failed: Vec<(u32, &'static str)>,
+    failed: Vec<(u32, PageFault)>,
 }
 
 impl<'a> Reader<'a> {
@@ -138,7 +162,7 @@ impl<'a> Reader<'a> {
                 interpret(operations, page.resources(), &mut state, &mut collector);
             }
             None => {
-                self.failed.push((number, "its drawing instructions exceed the size limit"));
+                self.failed.push((number, PageFault::TooLong));
             }
         }
         interpret_page(page, &mut state, &mut collector); // This draws the page's annotations.
@@ -155,27 +179,16 @@ impl<'a> Reader<'a> {
         }
         let place = || format!("page {number}");
         if 0 < content.unknown {
-            problems.add(
-                place(),
-                format!(
-                    "characters of fonts without a code table that could not be read: {}",
-                    content.unknown
-                ),
-            );
+            let characters = content.unknown;
+            problems.add(place(), ProblemFact::UnknownCharacters { characters });
         }
         if 0 < content.left_out {
-            problems.add(
-                place(),
-                format!("words skipped because there are too many: {}", content.left_out),
-            );
+            problems.add(place(), ProblemFact::WordsSkipped { words: content.left_out });
         }
         self.lay_out(Sheet { number, area }, content, &targets, problems);
         let lost = self.budget.next_page();
         if 0 < lost {
-            problems.add(
-                place(),
-                format!("pictures that could not be kept, unreadable or too large: {lost}"),
-            );
+            problems.add(place(), ProblemFact::PicturesLost { pictures: lost });
         }
     }
 
@@ -195,10 +208,8 @@ impl<'a> Reader<'a> {
                 problems.add(&place, reason);
             }
             if let Some(failure) = scan.failure {
-                problems.add(
-                    &place,
-                    format!("the page was scanned, and its text was not recognised: {failure}"),
-                );
+                let reason = failure.to_string();
+                problems.add(&place, ProblemFact::NotRecognized { reason });
                 self.pictures = Some(failure);
                 self.n_unread += 1;
             }
@@ -216,10 +227,7 @@ impl<'a> Reader<'a> {
         let pieces = page::pieces(sheet, marks, targets, &mut compose);
         let hidden = pieces.iter().filter(|piece| piece.hidden).count();
         if 0 < hidden {
-            let reason = format!(
-                "passages hidden from a reader (unseen ink, tiny or outside the page), kept and marked as hidden: {hidden}"
-            );
-            problems.add(&place, reason);
+            problems.add(&place, ProblemFact::HiddenPassages { passages: hidden });
         }
         self.pieces.extend(pieces);
     }
@@ -234,12 +242,11 @@ impl<'a> Reader<'a> {
             return Err(ParseError::Unsupported { name: self.input.name.to_owned(), seen, hint });
         }
         if let (Some((number, reason)), true) = (self.failed.first(), self.pieces.is_empty()) {
-            return Err(self.input.malformed("PDF", format!("page {number}: {reason}")));
+            return Err(self.input.malformed("PDF", format!("page {number}: {}", reason.words())));
         }
         let (writing, heading) = write::write(self.pieces, n_pages, self.input.limits.max_cells);
         if writing.cut {
-            problems
-                .add("", "rows of tables were skipped: there are more cells than the limit allows");
+            problems.add("", ProblemFact::CellsSkipped);
         }
         let (title, mut metadata) = about::about(self.pdf);
         metadata.insert("pages".to_owned(), n_pages.to_string());

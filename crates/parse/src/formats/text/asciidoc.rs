@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Lines;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
@@ -144,7 +144,7 @@ fn table(
         }
     }
     if !is_closed {
-        problems.add("", "a table is not closed: the rest of the file was read as its cells");
+        problems.add("", ProblemFact::TableNotClosed);
     }
     let one_each = rows.iter().all(|row| row.len() == 1);
     if let Some(n) = n_columns.or(before_blank).filter(|n| one_each && 1 < *n) {

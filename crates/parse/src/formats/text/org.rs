@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use crate::document::blocks::one_line;
 use crate::document::file::TextFile;
@@ -49,7 +49,7 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Document {
                         code.push('\n');
                     }
                     if !is_closed {
-                        problems.add("", format!("`#+{keyword}` is not closed"));
+                        problems.add("", ProblemFact::NotClosed { keyword: keyword.to_string() });
                     }
                     builder.piece(BlockKind::Code, &code);
                 }

@@ -7,7 +7,7 @@ mod tree;
 mod writer;
 
 use ego_tree::NodeRef;
-use pikerag_knowledge::{Block, BlockKind, Document, Link};
+use pikerag_knowledge::{Block, BlockKind, Document, Link, ProblemFact};
 use scraper::Node;
 
 use crate::ParseError;
@@ -24,13 +24,12 @@ const MAIN_SHARE: usize = 5;
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document, ParseError> {
     let page = tree::read(&file.text, file.limits.max_depth);
     if page.flattened {
-        let reason = format!("elements nested deeper than {} are read flat", file.limits.max_depth);
-        problems.add("", reason);
+        problems.add("", ProblemFact::ReadFlat { depth: file.limits.max_depth });
     }
     let root = page.html.tree.root();
     let rendered = best_rendering(file, root);
     if rendered.cut {
-        problems.add("", format!("only {} table cells were read", file.limits.max_cells));
+        problems.add("", ProblemFact::CellsRead { most: file.limits.max_cells });
     }
     if rendered.text.is_empty() {
         return Err(ParseError::NothingInside { name: file.name.to_owned() });

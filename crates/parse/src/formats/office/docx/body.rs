@@ -1,6 +1,6 @@
 //! Writes the blocks of a Word body.
 
-use pikerag_knowledge::BlockKind;
+use pikerag_knowledge::{BlockKind, ProblemFact};
 
 use super::Reader;
 use super::paragraph::{After, Para};
@@ -19,8 +19,7 @@ impl<'x> Reader<'_, '_> {
                 "tbl" => self.table(child),
                 "del" | "moveFrom" | "sectPr" | "sdtPr" | "sdtEndPr" | "tcPr" => {}
                 "altChunk" => {
-                    self.problems
-                        .add("", "a document embedded in this one is left out: give it as a file");
+                    self.problems.add("", ProblemFact::EmbeddedDocument);
                 }
                 _ => self.blocks(child),
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pikerag_knowledge::{Area, BlockKind};
+use pikerag_knowledge::{Area, BlockKind, ProblemFact};
 
 use super::Reader;
 use crate::document::grid::{Grid, RowStyle};
@@ -146,7 +146,7 @@ impl<'x> Reader<'_, '_> {
                     let program =
                         object.and_then(|it| it.attr("progId")).unwrap_or(Cow::Borrowed("object"));
                     let page = self.writing.place.page.unwrap_or_default();
-                    let reason = format!("an embedded {program} is left out: give it as a file");
+                    let reason = ProblemFact::EmbeddedObject { program: program.into_owned() };
                     self.problems.add(format!("slide {page}"), reason);
                     if let Some(picture) = inner.find("pic") {
                         self.picture(picture);

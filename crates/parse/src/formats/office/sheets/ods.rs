@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use super::numbers::plain;
 use super::{Cell, CellBudget, LAST, Sheet};
@@ -37,11 +37,10 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
     let Reader { events, budget, writing, .. } = reader;
     events.report("content.xml", problems);
     if let Some(sheet) = budget.short {
-        problems
-            .add(sheet, "the workbook has more cells than the limit allows: the rest was skipped");
+        problems.add(sheet, ProblemFact::WorkbookCells);
     }
     if let Some(sheet) = budget.far {
-        problems.add(sheet, format!("cells after row or column {LAST} were skipped"));
+        problems.add(sheet, ProblemFact::FarCells { last: LAST });
     }
     let metadata = odf::metadata(&mut archive, problems);
     let mut document = input.document(metadata.get("title").cloned(), writing);

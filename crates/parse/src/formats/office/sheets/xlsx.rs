@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{BlockKind, Document};
+use pikerag_knowledge::{BlockKind, Document, ProblemFact};
 
 use super::numbers::{Shown, built_in, of_code, plain, show};
 use super::{Cell, CellBudget, Sheet};
@@ -49,7 +49,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         let part = element.attr("r:id").and_then(|id| relations.part(&id));
         let Some(part) = part else { continue };
         let Some(text) = package.part(part, problems) else {
-            problems.add(name, "the sheet is missing or damaged");
+            problems.add(name, ProblemFact::SheetMissing);
             continue;
         };
         let mut sheet = Sheet { name, is_hidden, ..Sheet::default() };
@@ -65,8 +65,7 @@ pub(crate) fn read(input: &Input, problems: &mut Problems) -> Result<Document, P
         writing.place.hidden = false;
     }
     if let Some(sheet) = budget.short {
-        problems
-            .add(sheet, "the workbook has more cells than the limit allows: the rest was skipped");
+        problems.add(sheet, ProblemFact::WorkbookCells);
     }
     let metadata = package.metadata(problems);
     let mut document = input.document(metadata.get("title").cloned(), writing);
@@ -243,8 +242,7 @@ impl Sheet {
             events.report(&self.name, problems);
         }
         if 0 < n_unknown {
-            let reason =
-                format!("{n_unknown} formulas have no stored result: open and save it in Excel");
+            let reason = ProblemFact::NoStoredResults { formulas: n_unknown };
             problems.add(self.name.clone(), reason);
         }
     }

@@ -1,6 +1,6 @@
 //! Reads scanned pages through the words that an external program recognises on their picture.
 
-use pikerag_knowledge::{Area, Image};
+use pikerag_knowledge::{Area, Image, ProblemFact};
 use pikerag_layout::figures::covered;
 use pikerag_layout::ocr::{Recognized, lay_out};
 use pikerag_layout::piece::{Body, Edge, LinePlace, Piece, Sheet};
@@ -27,8 +27,8 @@ pub(crate) fn is_scan(content: &PageContent, page: Area) -> bool {
 pub(crate) struct Scan {
     /// The picture, then the recognised text.
     pub(crate) pieces: Vec<Piece>,
-    /// A message about its words.
-    pub(crate) problem: Option<String>,
+    /// The problem of its words.
+    pub(crate) problem: Option<ProblemFact>,
     /// The reason why nothing was recognised.
     pub(crate) failure: Option<Unavailable>,
 }
@@ -160,7 +160,7 @@ mod tests {
         let sheet = Sheet { number: 1, area };
         let scan = read(sheet, &pictures, &Reads, &mut PictureBudget::new());
         let [_, Piece { body: Body::Text(lines), area, .. }] = &scan.pieces[..] else { panic!() };
-        (lines[0].text.text.clone(), *area, scan.problem)
+        (lines[0].text.text.clone(), *area, scan.problem.map(|fact| fact.to_string()))
     }
 
     #[test]

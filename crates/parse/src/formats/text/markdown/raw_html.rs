@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use pikerag_knowledge::{Block, BlockKind, Link, Span};
+use pikerag_knowledge::{Block, BlockKind, Link, ProblemFact, Span};
 
 use crate::Limits;
 use crate::formats::web::html::{self, Budget, Passage};
@@ -78,12 +78,10 @@ impl RawHtml {
         problems: &mut Problems,
     ) -> (String, Vec<Block>, Vec<Link>) {
         if self.flattened {
-            let reason = format!("elements nested deeper than {} are read flat", self.max_depth);
-            problems.add("", reason);
+            problems.add("", ProblemFact::ReadFlat { depth: self.max_depth });
         }
         if self.budget.cut {
-            problems
-                .add("", "rows of tables were skipped: there are more cells than the limit allows");
+            problems.add("", ProblemFact::CellsSkipped);
         }
         let mut whole = Whole { text: String::with_capacity(text.len()), ..Whole::default() };
         let (mut blocks, mut links) = (blocks.into_iter(), links.into_iter());

@@ -3,7 +3,7 @@
 use std::io;
 
 /// What the system says of files and connections. Other kinds keep its words.
-pub(super) fn system(error: &io::Error) -> String {
+pub fn system(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::NotFound => "不存在",
         io::ErrorKind::PermissionDenied => "没有权限",
@@ -22,7 +22,7 @@ pub(super) fn system(error: &io::Error) -> String {
 }
 
 /// Frequent messages of the system, of `SQLite` and of the HTTP client. All others keep their words.
-pub(super) fn foreign(english: &str) -> String {
+pub fn foreign(english: &str) -> String {
     let begins = [
         ("no such table: ", "没有此表："),
         ("no such column: ", "没有此列："),
@@ -73,7 +73,7 @@ pub(super) fn foreign(english: &str) -> String {
 }
 
 /// A budget and the sum that is spent of it, or that one more call needs.
-pub(super) fn budget(cap: &str, spent: &str) -> String {
+pub fn budget(cap: &str, spent: &str) -> String {
     let cap = amount(cap);
     match spent.strip_prefix("this call can cost ").and_then(|cost| cost.split_once(" on top of "))
     {
