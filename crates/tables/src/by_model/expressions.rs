@@ -44,7 +44,7 @@ pub(super) fn term<'a>(scope: &Scope<'a>, expression: &Expr) -> Option<(Column<'
         return Some((one, TableTerm { by: Arithmetic::DaysSince, column: other.reference() }));
     }
     let number =
-        |side: &Expr| scope.column(bare(side)).ok().filter(|column| column.told.kind.is_numeric());
+        |side: &Expr| scope.column(bare(side)).ok().filter(|column| column.data.kind.is_numeric());
     let (one, other) = (number(left)?, number(right)?);
     Some((one, TableTerm { by, column: other.reference() }))
 }
@@ -68,7 +68,7 @@ pub(super) fn date_part<'a>(
 ) -> Result<Option<(Column<'a>, DatePart)>, PlanFault> {
     let Some((inner, part)) = taken(scope, bare(expression)) else { return Ok(None) };
     let column = scope.column(bare(inner))?;
-    match column.told.kind {
+    match column.data.kind {
         ColumnKind::Date => Ok(Some((column, part))),
         ColumnKind::Year if part == DatePart::Year => Ok(Some((column, part))),
         _ => Err(unsupported(expression, "it takes a part of what is no date")),

@@ -27,26 +27,26 @@ pub(super) struct Seen<'a> {
 pub(super) struct Column<'a> {
     pub(super) table: Seen<'a>,
     pub(super) place: usize,
-    pub(super) told: &'a DataColumn,
+    pub(super) data: &'a DataColumn,
 }
 
 impl Column<'_> {
     pub(super) fn reference(&self) -> ColumnRef {
-        ColumnRef { table: self.table.view.table.name.clone(), column: self.told.sql.clone() }
+        ColumnRef { table: self.table.view.table.name.clone(), column: self.data.sql.clone() }
     }
 
     pub(super) fn is_date(&self) -> bool {
-        self.told.kind == ColumnKind::Date
+        self.data.kind == ColumnKind::Date
     }
 
     /// Whether no two rows have the same value.
     fn is_unique(&self) -> bool {
-        self.told.filled == self.told.distinct
+        self.data.filled == self.data.distinct
     }
 
     /// The column's name as a model writes it.
     fn name(&self) -> String {
-        format!("{}.{}", self.table.view.table.name, self.told.sql)
+        format!("{}.{}", self.table.view.table.name, self.data.sql)
     }
 }
 
@@ -116,10 +116,10 @@ impl<'a> Scope<'a> {
     /// Adds the conditions of the joins, unless a condition on the joined table implies them.
     pub(super) fn require(&self, plan: &mut TablePlan) {
         for required in &self.required {
-            let is_said = |filter: &TableFilter| {
+            let is_stated = |filter: &TableFilter| {
                 filter.column.table == required.column.table && filter.test != TableTest::IsEmpty
             };
-            if !plan.filters.iter().any(is_said) {
+            if !plan.filters.iter().any(is_stated) {
                 plan.filters.push(required.clone());
             }
         }
@@ -228,7 +228,7 @@ fn within<'a>(table: Seen<'a>, name: &str) -> Option<Column<'a>> {
     let by_sql = columns.iter().position(|column| fold(&column.sql) == wanted);
     let by_name = || columns.iter().position(|column| fold(&column.name) == wanted);
     let place = by_sql.or_else(by_name)?;
-    Some(Column { table, place, told: columns.get(place)? })
+    Some(Column { table, place, data: columns.get(place)? })
 }
 
 /// The names of a table's columns, as statements may write them.

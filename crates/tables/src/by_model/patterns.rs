@@ -7,7 +7,7 @@ use super::names::Column;
 /// The values of a column that match a pattern; `None` if none matches or if some values are unknown.
 pub(super) fn fitting(column: &Column<'_>, pattern: &str) -> Option<Vec<DataValue>> {
     let known = column.table.view.values(column.place);
-    if column.told.kind.is_numeric() || (known.len() as u64) < column.told.distinct {
+    if column.data.kind.is_numeric() || (known.len() as u64) < column.data.distinct {
         return None;
     }
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();

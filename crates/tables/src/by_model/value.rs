@@ -32,7 +32,7 @@ pub(super) fn test(
         ">=" => between(Some(end(column, first())?), None, true),
         "<" => between(None, Some(end(column, first())?), false),
         "<=" => between(None, Some(end(column, first())?), true),
-        "contains" if !column.told.kind.is_numeric() && !first().is_empty() => {
+        "contains" if !column.data.kind.is_numeric() && !first().is_empty() => {
             TableTest::Contains(first().to_owned())
         }
         "empty" => TableTest::IsEmpty,
@@ -43,7 +43,7 @@ pub(super) fn test(
 
 /// Tests for one of these values. A part of a date is a period.
 fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault> {
-    match (column.told.kind, values) {
+    match (column.data.kind, values) {
         (_, []) => Err(wrong(column, "")),
         (ColumnKind::Date, [period]) => {
             let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -65,8 +65,8 @@ fn equal(column: &Column<'_>, values: &[String]) -> Result<TableTest, PlanFault>
 
 /// Finds a stored value. If a column has more values than are known, any text is allowed.
 fn one(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
-    let told = column.told;
-    if told.kind.is_numeric() {
+    let data = column.data;
+    if data.kind.is_numeric() {
         return number(column, value);
     }
     let known = column.table.view.values(column.place);
@@ -77,20 +77,20 @@ fn one(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     if let Some(found) = known.iter().find(|it| fold(it) == wanted) {
         return Ok(DataValue::Text(found.clone()));
     }
-    if (known.len() as u64) < told.distinct {
+    if (known.len() as u64) < data.distinct {
         return Ok(DataValue::Text(value.to_owned()));
     }
     let words: Vec<String> = pieces(value).into_iter().map(|piece| piece.stem).collect();
     let shares = |it: &&String| pieces(it).iter().any(|piece| words.contains(&piece.stem));
     let alike: Vec<String> = known.iter().filter(shares).take(NEAR).cloned().collect();
     let near = if alike.is_empty() { known.iter().take(NEAR).cloned().collect() } else { alike };
-    Err(PlanFault::NoValue { column: told.sql.clone(), value: value.to_owned(), near })
+    Err(PlanFault::NoValue { column: data.sql.clone(), value: value.to_owned(), near })
 }
 
 /// A number as the column stores it; yes and no are 1 and 0.
 fn number(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
     let bare: String = value.chars().filter(|c| !matches!(c, ',' | '_' | ' ')).collect();
-    let kind = column.told.kind;
+    let kind = column.data.kind;
     let truth = match fold(value).as_str() {
         "yes" | "true" | "y" | "是" => Some(1),
         "no" | "false" | "n" | "否" => Some(0),
@@ -109,7 +109,7 @@ fn number(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
 
 /// One end of a range: a number, a date of any precision, or a time of day.
 fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
-    match column.told.kind {
+    match column.data.kind {
         ColumnKind::Date if value.starts_with(|c: char| c.is_ascii_digit()) => {
             Ok(DataValue::Text(value.to_owned()))
         }
@@ -130,7 +130,7 @@ fn is_time(text: &str) -> bool {
 }
 
 fn wrong(column: &Column<'_>, value: &str) -> PlanFault {
-    let DataColumn { sql, kind, .. } = column.told;
+    let DataColumn { sql, kind, .. } = column.data;
     PlanFault::WrongValue { column: sql.clone(), value: value.to_owned(), kind: kind.as_str() }
 }
 

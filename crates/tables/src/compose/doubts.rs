@@ -47,7 +47,7 @@ impl Composer<'_> {
             any(&|plan| self.is_mean_per_thing(plan)),
             any(&|plan| self.counts_rows_as_people(plan)),
         ];
-        doubts.into_iter().filter(|doubt| *doubt).count()
+        doubts.into_iter().filter(|is_open| *is_open).count()
     }
 
     /// Whether an extreme of groups may mean one row or the sum of all rows: the shop with the greatest sales, with

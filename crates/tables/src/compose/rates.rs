@@ -103,12 +103,12 @@ impl Composer<'_> {
             plan.measures.iter().any(|it| it.function == Aggregate::Sum && it.column.is_some());
         let is_free = |place: ColumnPlace| {
             let column = self.scope.reference(place);
-            let is_told_apart = plan.group.iter().any(|group| group.column == column);
+            let is_distinguished = plan.group.iter().any(|group| group.column == column);
             let is_filtered = plan
                 .filters
                 .iter()
                 .any(|filter| filter.column == column && matches!(filter.test, TableTest::Is(_)));
-            !is_told_apart && !is_filtered
+            !is_distinguished && !is_filtered
         };
         adds_up
             && self.scope.columns().any(|(place, column, view)| {

@@ -64,7 +64,9 @@ pub(crate) fn when(
         }
         (None, Some(month)) => Target::MonthOfNextYear(month),
         // The requested periods are in the past.
-        (None, None) if !ahead.is_said || (ahead.by.is_none() && !past.is_empty()) => return None,
+        (None, None) if !ahead.is_stated || (ahead.by.is_none() && !past.is_empty()) => {
+            return None;
+        }
         (None, None) => Target::Next { count: ahead.count.unwrap_or(1).max(1), by },
     };
     let names_a_day = to_come.iter().any(|period| grain_of(period).is_none());

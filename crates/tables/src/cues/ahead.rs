@@ -18,7 +18,7 @@ pub(crate) struct Ahead {
     /// The length of the periods that need a figure each: `monthly`.
     pub(crate) each: Option<By>,
     /// Whether a word alone means the future: `will`, but not `expected`.
-    pub(crate) is_said: bool,
+    pub(crate) is_stated: bool,
     /// Whether the question asks for days or weeks, which are shorter than any period.
     pub(crate) is_too_fine: bool,
 }
@@ -105,7 +105,7 @@ impl Cues {
         ahead.each = self.take_groups(&EACH_PERIOD, |groups| {
             groups.iter().flatten().next().map(|unit| period_of(unit))
         });
-        ahead.is_said = FUTURE.is_match(&self.text) || ahead != Ahead::default();
+        ahead.is_stated = FUTURE.is_match(&self.text) || ahead != Ahead::default();
         ahead.is_too_fine = TOO_FINE.is_match(&self.text);
         let marked: Vec<_> = [&*FUTURE, &*EXPECTED, &*UNTIL]
             .into_iter()
@@ -126,10 +126,10 @@ impl Cues {
         let found = pattern.captures(&self.text)?;
         let groups: Vec<Option<&str>> =
             found.iter().skip(1).map(|group| group.map(|held| held.as_str())).collect();
-        let said = read(&groups)?;
+        let stated = read(&groups)?;
         let span = self.span(found.get(0)?.range());
         self.mark(span);
-        Some(said)
+        Some(stated)
     }
 }
 
@@ -172,9 +172,9 @@ mod tests {
 
     #[test]
     fn words_of_the_time_to_come_are_read() {
-        let said = || Ahead { is_said: true, ..Ahead::default() };
-        let ahead = |by, count| Ahead { by: Some(by), count: Some(count), ..said() };
-        let month = |month| Ahead { month: Some(month), ..said() };
+        let stated = || Ahead { is_stated: true, ..Ahead::default() };
+        let ahead = |by, count| Ahead { by: Some(by), count: Some(count), ..stated() };
+        let month = |month| Ahead { month: Some(month), ..stated() };
         for (question, expected) in [
             ("Forecast the sales for the next three months.", ahead(By::Month, 3)),
             ("What will the price be next year?", ahead(By::Year, 1)),
@@ -184,8 +184,8 @@ mod tests {
             ("明年三月的产量会是多少？", month(3)),
             ("What will the output be in March next year?", month(3)),
             ("下个季度的销售额", ahead(By::Quarter, 1)),
-            ("Forecast monthly sales for 2027", Ahead { each: Some(By::Month), ..said() }),
-            ("What will sales be in 2027?", said()),
+            ("Forecast monthly sales for 2027", Ahead { each: Some(By::Month), ..stated() }),
+            ("What will sales be in 2027?", stated()),
             ("What was the estimated budget?", Ahead::default()),
         ] {
             assert_eq!(Cues::looking_ahead(question).1, expected, "{question}");

@@ -3,7 +3,7 @@
 use super::shown;
 
 #[test]
-fn readings_in_doubt_are_unsure() {
+fn ambiguous_readings_are_unsure() {
     for question in [
         // Of one repair, or of all of a machine?
         "Which machine has the highest cost?",

@@ -90,7 +90,7 @@ fn shown(question: &str) -> String {
 }
 
 #[test]
-fn words_of_names_that_are_run_together_are_told_apart() {
+fn joined_words_of_names_are_separated() {
     assert_eq!(
         shown("How many Asian residents does Cook County, IL have?"),
         "counties [c0 = Cook] [c1 = IL] c4"
@@ -137,7 +137,7 @@ fn the_noun_behind_a_value_names_the_rows() {
 }
 
 #[test]
-fn a_form_of_one_value_stands_for_it() {
+fn a_form_of_one_value_selects_it() {
     let democrats = "presidents [c1 = Democratic] Count(rows)";
     assert_eq!(shown("How many of the presidents were Democrats?"), democrats);
     // Two values share the beginning of this one, or none does.

@@ -201,7 +201,7 @@ fn other_numbers_beside_periods_are_in_no_sum() {
 }
 
 #[test]
-fn sheets_of_two_years_are_told_apart() {
+fn sheets_of_two_years_are_distinguished() {
     let (first, second) = ("Plant|Jan|Feb|Mar\nA|1|2|3", "Plant|Jan|Feb|Mar\nA|4|5|6");
     insta::assert_snapshot!(shown(&[Part("use.xlsx > 2024", first), Part("use.xlsx > 2025", second)]), @"
     plant category | month date | use integer
