@@ -8,7 +8,7 @@ use std::error::Error;
 
 use pikerag_engine::knowledge::Structure;
 use pikerag_engine::narrate::{InWords, Language, Words};
-use pikerag_engine::parts::{FileError, IndexReport, Lacking, withheld_keys};
+use pikerag_engine::parts::{FileError, IndexReport, MissingPart, withheld_keys};
 use pikerag_engine::{DoctorCheck, DoctorFinding, Notice, Offer, chinese_chain};
 use pikerag_server::ServeError;
 
@@ -159,10 +159,10 @@ fn offer(offer: &Offer) -> Words {
 }
 
 /// A structure that could not be built, and the advice.
-pub(crate) fn not_built(reason: Lacking, language: Language) -> String {
+pub(crate) fn not_built(reason: MissingPart, language: Language) -> String {
     let advice = match reason {
-        Lacking::TreeModels | Lacking::TagModel => see_doctor(),
-        Lacking::TagClasses => Words::new(
+        MissingPart::TreeModels | MissingPart::TagModel => see_doctor(),
+        MissingPart::TagClasses => Words::new(
             "declare some with `pikerag tags add-class`",
             "用 `pikerag tags add-class` 声明",
         ),
@@ -171,10 +171,10 @@ pub(crate) fn not_built(reason: Lacking, language: Language) -> String {
 }
 
 /// A structure that could not be updated, and the advice.
-pub(crate) fn not_updated(reason: Lacking, language: Language) -> String {
+pub(crate) fn not_updated(reason: MissingPart, language: Language) -> String {
     let structure = match reason {
-        Lacking::TreeModels => Structure::Tree,
-        Lacking::TagModel | Lacking::TagClasses => Structure::Tags,
+        MissingPart::TreeModels => Structure::Tree,
+        MissingPart::TagModel | MissingPart::TagClasses => Structure::Tags,
     };
     let needed = needed(reason, language);
     Words::new(
@@ -189,7 +189,7 @@ pub(crate) fn not_updated(reason: Lacking, language: Language) -> String {
     .of(language)
 }
 
-fn needed(reason: Lacking, language: Language) -> String {
+fn needed(reason: MissingPart, language: Language) -> String {
     match language {
         Language::English => reason.to_string(),
         Language::Chinese => chinese_chain(&reason),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pikerag_doubles::{HashEmbedder, ScriptedChat};
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::estimate::estimate;
-use pikerag_indexing::{Available, Lacking, Params, Report};
+use pikerag_indexing::{Available, MissingPart, Params, Report};
 use pikerag_knowledge::{
     ChatModel, ChatRequest, ChunkId, CorpusReader, CorpusWriter, Embedder, Filter, GraphReader,
     Message, Role, SearchWriter, Structure, Which,
@@ -148,7 +148,7 @@ async fn names_and_sentences_replace_a_missing_model() {
     let shelf = Shelf::empty();
     let report = shelf.index(&library(), None, Some(embedder()), &params()).await;
     assert_eq!(report.extracted, 2);
-    assert_eq!(report.lacking, [Lacking::TreeModels]);
+    assert_eq!(report.missing, [MissingPart::TreeModels]);
     assert!(!report.is_whole());
     let communities = shelf.base.communities(Which::All).await.unwrap();
     let reports: Vec<String> = communities

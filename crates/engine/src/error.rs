@@ -20,7 +20,7 @@ use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
 
 pub use self::feedback::FeedbackError;
-pub use self::kinds::{EndpointOf, Missing, Needed, QuestionFile, WeightsOf, Wordless};
+pub use self::kinds::{EndpointOf, Missing, Needed, NoWords, QuestionFile, WeightsOf};
 use crate::settings::SettingsError;
 
 /// The result of a request. Most interfaces distinguish errors by their [`EngineError::code`].
@@ -62,7 +62,7 @@ pub enum EngineError {
     Needs(Needed),
     /// A text contains no word.
     #[error("{0}")]
-    Wordless(Wordless),
+    NoWords(NoWords),
     /// A part of a file is not available.
     #[error("{file}: {source}")]
     File { file: String, source: FileError },
@@ -246,7 +246,7 @@ impl EngineError {
             Self::TooMany { .. } => "too-many",
             Self::NotFound { what, .. } => what.code(),
             Self::Needs(needed) => needed.code(),
-            Self::Wordless(wordless) => wordless.code(),
+            Self::NoWords(no_words) => no_words.code(),
             Self::File { source: FileError::Refused(ParseError::NoPage { .. }), .. } => {
                 "no-such-page"
             }

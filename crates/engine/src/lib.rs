@@ -56,7 +56,7 @@ pub mod parts {
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
     pub use pikerag_indexing::estimate::Estimate;
     pub use pikerag_indexing::{
-        FileError, Lacking, Learned, Outcome, Report as IndexReport, mark_in_words,
+        FileError, Learned, MissingPart, Outcome, Report as IndexReport, mark_in_words,
     };
     pub use pikerag_methods::pike::Classifier;
     pub use pikerag_methods::spec::{
@@ -77,8 +77,8 @@ pub use crate::chart::svg_chart;
 pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};
 pub use crate::error::{
-    EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, Result, WeightsOf,
-    Wordless,
+    EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, Result,
+    WeightsOf,
 };
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::notice::Notice;

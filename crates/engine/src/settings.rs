@@ -277,7 +277,7 @@ pub enum SettingsError {
         reason: String,
     },
     /// The file was found, not named by the user, and sets more than plain values.
-    #[error("{path} {}, and sets {}", lack_of_trust(*has_changed), sets.join(", "))]
+    #[error("{path} {}, and sets {}", trust_problem(*has_changed), sets.join(", "))]
     Untrusted {
         path: PathBuf,
         /// The settings that need trust, by name.
@@ -313,7 +313,7 @@ fn place_text(place: Option<&(usize, usize)>) -> String {
     place.map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"))
 }
 
-fn lack_of_trust(has_changed: bool) -> &'static str {
+fn trust_problem(has_changed: bool) -> &'static str {
     match has_changed {
         true => "has changed since it was trusted",
         false => "is not trusted",

@@ -64,9 +64,11 @@ pub use self::graph::{
     GraphFormat, GraphNode, GraphOverview, GraphSummary, graph_around, graph_export,
     graph_overview, graph_summary,
 };
-pub use self::index::{IndexRequest, IndexResponse, IndexScope, Unseen, index};
+pub use self::index::{IndexRequest, IndexResponse, IndexScope, UnclearFiles, index};
 pub use self::init::{InitResponse, init};
-pub use self::jobs::{CreateBase, Left, job_names, job_places, jobs, left_to_do, setup};
+pub use self::jobs::{
+    CreateBase, RemainingWork, job_names, job_places, jobs, remaining_work, setup,
+};
 pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, original};

@@ -87,7 +87,8 @@ pub async fn left(
     params: &Params,
     available: &Available,
 ) -> Result<Estimate, StoreError> {
-    left_to_do(base, &Plan { params, available, wanted: wanted(Some(base), params).await? }).await
+    remaining_work(base, &Plan { params, available, wanted: wanted(Some(base), params).await? })
+        .await
 }
 
 /// The structures that this run or an earlier one requested.
@@ -107,7 +108,7 @@ async fn wanted(
 ///
 /// # Errors
 /// The base cannot be read.
-pub(crate) async fn left_to_do(
+pub(crate) async fn remaining_work(
     base: &dyn KnowledgeWriter,
     plan: &Plan<'_>,
 ) -> Result<Estimate, StoreError> {

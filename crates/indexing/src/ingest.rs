@@ -6,7 +6,7 @@ mod moved;
 mod reading;
 mod structures;
 
-pub use self::learn::{Learned, Sample, keyed_pair, learn};
+pub use self::learn::{Learned, Sample, learn, pair_with_keys};
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use pikerag_knowledge::{
     DeclaredSchema, Embedder, Kept, RecordSchema, StoreError, StructureChange, Wanted,
 };
 
-use crate::estimate::left_to_do;
+use crate::estimate::remaining_work;
 use crate::outcome::{Progress, Report};
 use crate::params::Params;
 use crate::plan::Plan;
@@ -95,7 +95,7 @@ pub async fn build(
     let wanted = structures.iter().map(|wanted| wanted.structure).collect();
     let plan = Plan { params, available: &available, wanted };
     if report.stopped.is_none() && running(&plan).iter().any(|(row, _)| row.role.is_some()) {
-        watch(Progress::Bill(left_to_do(tools.base.as_ref(), &plan).await?));
+        watch(Progress::Bill(remaining_work(tools.base.as_ref(), &plan).await?));
     }
     let job = Job { tools, plan: &plan, watch, new_atoms: None };
     let _ = run(&job, Part::Descriptions, &mut report).await?;
@@ -125,7 +125,7 @@ pub async fn build(
         }
         if structures::build(&job, structure, &mut report).await? {
             tools.base.change_structure(structure, StructureChange::Built(&stamp)).await?;
-        } else if job.plan.lacking(structure).is_some()
+        } else if job.plan.missing_part(structure).is_some()
             && !known.iter().any(|wanted| wanted.structure == structure)
         {
             // No part of it exists, so later runs that do not request it need not report it.

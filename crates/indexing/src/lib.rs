@@ -23,9 +23,9 @@ mod tools;
 pub mod waiting;
 
 pub use error::FileError;
-pub use ingest::{Learned, Sample, build, ingest, keyed_pair, learn, read_files};
+pub use ingest::{Learned, Sample, build, ingest, learn, pair_with_keys, read_files};
 pub use outcome::{Outcome, Progress, Report};
 pub use params::{ChunkBy, Params, Summarized, TagParams, recipe};
-pub use plan::{Available, Lacking};
+pub use plan::{Available, MissingPart};
 pub use table::mark_in_words;
 pub use tools::{FileReader, ReadFile, Tools, Watch};

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::bill::Estimate;
 use super::error::FileError;
-use super::plan::Lacking;
+use super::plan::MissingPart;
 
 /// The most failures, and the most refusals, that a report lists.
 const LISTED: usize = 10;
@@ -115,11 +115,12 @@ pub struct Report {
     /// Tags found in these chunks; a tag of two chunks counts twice.
     pub tags: usize,
     /// Reasons why structures could not be built.
+    #[serde(rename = "lacking")]
     #[schema(value_type = Vec<String>)]
-    pub lacking: Vec<Lacking>,
+    pub missing: Vec<MissingPart>,
     /// Reasons why structures of earlier runs could not be updated. These structures stay unchanged.
     #[schema(value_type = Vec<String>)]
-    pub stale: Vec<Lacking>,
+    pub stale: Vec<MissingPart>,
     /// The first chunks whose call failed, which the next run tries again: (chunk, reason).
     pub failed: Vec<(String, String)>,
     /// All failed calls, except those that ended the run.
@@ -191,6 +192,6 @@ impl Report {
         let nothing_failed = self.failed_files() == 0
             && self.failures == 0
             && !self.files.iter().any(|(_, outcome)| waits(outcome));
-        nothing_failed && self.lacking.is_empty() && self.stopped.is_none()
+        nothing_failed && self.missing.is_empty() && self.stopped.is_none()
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Plan<'a> {
 
 /// Why a structure cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Lacking {
+pub enum MissingPart {
     /// There is no embedder, or no model for summaries.
     #[error("the tree of summaries needs an embedder and a chat model")]
     TreeModels,
@@ -46,7 +46,7 @@ pub enum Lacking {
     TagClasses,
 }
 
-impl Serialize for Lacking {
+impl Serialize for MissingPart {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
@@ -62,13 +62,13 @@ impl Plan<'_> {
     }
 
     /// Why a structure cannot be built; `None` if it can.
-    pub(crate) fn lacking(&self, structure: Structure) -> Option<Lacking> {
+    pub(crate) fn missing_part(&self, structure: Structure) -> Option<MissingPart> {
         match structure {
             Structure::Graph => None, // Names and sentences need no model.
             Structure::Tree if self.available.embedder && self.has(Role::Summarize) => None,
-            Structure::Tree => Some(Lacking::TreeModels),
+            Structure::Tree => Some(MissingPart::TreeModels),
             Structure::Tags if self.has(Role::Tag) => None,
-            Structure::Tags => Some(Lacking::TagModel),
+            Structure::Tags => Some(MissingPart::TagModel),
         }
     }
 

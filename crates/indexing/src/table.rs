@@ -157,7 +157,7 @@ static TABLE: [Row; 20] = [
         mark: ("summarize:cluster", ""),
         role: Some(Role::Summarize),
         part: Part::Structure(Structure::Tree),
-        wanted: |plan| plan.wants(Structure::Tree) && plan.lacking(Structure::Tree).is_none(),
+        wanted: |plan| plan.wants(Structure::Tree) && plan.missing_part(Structure::Tree).is_none(),
         stages: |_| vec![Box::new(Tree)],
     },
     Row {

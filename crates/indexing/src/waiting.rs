@@ -63,7 +63,7 @@ pub async fn stale(
     let plan = Plan { params, available, wanted };
     let mut stale = Vec::new();
     for Wanted { structure, stamp: built } in structures {
-        if plan.lacking(structure).is_none()
+        if plan.missing_part(structure).is_none()
             && built != stamp(base, &plan, embedder, structure).await?
         {
             stale.push(structure);

@@ -149,7 +149,7 @@ impl std::fmt::Display for Generation {
 
 /// A hash of all descriptions of something: any other set of descriptions has another hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SaidKey(pub u64);
+pub struct DescriptionsKey(pub u64);
 
 /// The entity graph without its words, for community detection.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -168,7 +168,7 @@ pub struct OutlineEntity {
     /// Derived from the folded name.
     pub id: EntityId,
     /// The hash of its names, kinds and descriptions.
-    pub said: SaidKey,
+    pub key: DescriptionsKey,
 }
 
 /// A relation without its words.
@@ -183,7 +183,7 @@ pub struct OutlineRelation {
     /// Sum of the weights of its mentions.
     pub weight: f64,
     /// The hash of its descriptions.
-    pub said: SaidKey,
+    pub key: DescriptionsKey,
 }
 
 /// An entity or relation whose descriptions are too long for a prompt.
@@ -194,20 +194,20 @@ pub struct LongDescription {
     /// The entity's name, or both ends' names.
     pub name: String,
     /// Each description once, in reading order.
-    pub said: Vec<String>,
+    pub descriptions: Vec<String>,
 }
 
 impl LongDescription {
     /// The hash of the descriptions; a summary of other descriptions is refused.
-    pub fn key(&self) -> SaidKey {
-        said_key(self.said.iter().map(String::as_str))
+    pub fn key(&self) -> DescriptionsKey {
+        descriptions_key(self.descriptions.iter().map(String::as_str))
     }
 }
 
 /// The hash of descriptions in their order.
-pub fn said_key<'a>(said: impl IntoIterator<Item = &'a str>) -> SaidKey {
-    let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
-    SaidKey(content_id("said", &parts))
+pub fn descriptions_key<'a>(descriptions: impl IntoIterator<Item = &'a str>) -> DescriptionsKey {
+    let parts: Vec<&[u8]> = descriptions.into_iter().map(str::as_bytes).collect();
+    DescriptionsKey(content_id("said", &parts))
 }
 
 /// A structure over all documents, built on chunks and atoms.

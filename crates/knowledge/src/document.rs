@@ -1,6 +1,6 @@
 //! Defines the output of parsing: a document with its text, layout, links and problems.
 
-use crate::facts::ProblemFact;
+use crate::problem::ProblemFact;
 use std::collections::BTreeMap;
 
 use base64::Engine;

@@ -2,7 +2,6 @@
 
 mod note;
 mod plan;
-mod problem;
 mod reason;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,7 +9,6 @@ use utoipa::ToSchema;
 
 pub use self::note::{Note, Quoting, UnreadableReply};
 pub use self::plan::{PlanStep, Recollection};
-pub use self::problem::ProblemFact;
 pub use self::reason::{OfferedRecords, Reason};
 
 /// A fact of ours, or words that somebody else wrote.

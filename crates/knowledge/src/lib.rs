@@ -14,6 +14,7 @@ pub mod graph;
 pub mod id;
 pub mod names;
 pub mod ports;
+mod problem;
 pub mod records;
 mod references;
 pub mod run;
@@ -37,14 +38,15 @@ pub use data::{
     TableFilter, TableGroup, TableJoin, TableMeasure, TableOrder, TablePlan, TableTerm, TableTest,
 };
 pub use distilled::{
-    Child, Community, Entity, EntityMention, Extraction, Generation, LongDescription, Outline,
-    OutlineEntity, OutlineRelation, Relation, RelationMention, Report, SaidKey, Structure, Summary,
+    Child, Community, DescriptionsKey, Entity, EntityMention, Extraction, Generation,
+    LongDescription, Outline, OutlineEntity, OutlineRelation, Relation, RelationMention, Report,
+    Structure, Summary,
 };
 pub use document::{
     Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
 };
 pub use error_chain::error_chain;
-pub use facts::{LeftOut, Note, PlanStep, ProblemFact, Quoting, Reason, Recollection, Statement};
+pub use facts::{LeftOut, Note, PlanStep, Quoting, Reason, Recollection, Statement};
 pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
@@ -70,6 +72,7 @@ pub use ports::{
     VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
     pairs_from,
 };
+pub use problem::ProblemFact;
 pub use records::{
     DeclaredSchema, Record, RecordField, RecordOrigin, RecordSchema, SchemaHash, Value,
 };

@@ -204,7 +204,8 @@ pub enum Event {
         candidates: Vec<Candidate>,
     },
     /// A model read passages, and listed facts from them.
-    Looked {
+    #[serde(rename = "looked")]
+    RoundRead {
         /// The number of the reading round, from 1.
         look: usize,
         /// The model's own words; may be empty.

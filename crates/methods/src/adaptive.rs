@@ -220,7 +220,7 @@ impl Solving<'_> {
                 break;
             };
             self.findings.keep(&shown, reply.facts);
-            run.push(Event::Looked {
+            run.push(Event::RoundRead {
                 look: number,
                 thinking: reply.thinking.clone(),
                 facts: self.findings.facts_for_trace(),

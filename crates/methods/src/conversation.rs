@@ -58,8 +58,8 @@ pub async fn standalone(
     let turns = quiet_headings(&latest.iter().map(line).collect::<Vec<_>>().join("\n"));
     let question = quiet_headings(message);
     let inputs = [("turns", turns.as_str()), ("question", question.as_str())];
-    let as_said = |reply: &str| Ok(reply.to_owned());
-    match ask_read(model, &PROMPT, &inputs, None, as_said, &mut Account::default()).await {
+    let unchanged = |reply: &str| Ok(reply.to_owned());
+    match ask_read(model, &PROMPT, &inputs, None, unchanged, &mut Account::default()).await {
         Ok(reworded) => {
             let reworded = one_line(bare(reworded.trim()).trim_matches('"'));
             let has_word = reworded.contains(char::is_alphanumeric);

@@ -68,7 +68,7 @@ pub async fn solve(
         VerifiedUse::Used => ports,
         // As if there were no feedback.
         VerifiedUse::Ignored => {
-            without_feedback = Ports { said_until: Some(0), ..ports.clone() };
+            without_feedback = Ports { feedback_before: Some(0), ..ports.clone() };
             &without_feedback
         }
     };

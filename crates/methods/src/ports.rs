@@ -160,7 +160,7 @@ pub struct Ports {
     /// The schemas, the engine and the catalogs for queries over records and tables.
     pub tables: Tables,
     /// Feedback from this time on is ignored, so that a repeated run sees the feedback that it saw before.
-    pub said_until: Option<Millis>,
+    pub feedback_before: Option<Millis>,
 }
 
 /// The schemas, the engine and the catalogs for queries over records and tables.
@@ -181,7 +181,7 @@ impl Ports {
         embedder: Option<Arc<dyn Embedder>>,
         models: Models,
     ) -> Self {
-        Self { base, embedder, models, tables: Tables::default(), said_until: None }
+        Self { base, embedder, models, tables: Tables::default(), feedback_before: None }
     }
 
     /// The base and the embedder, without a chat model, because retrieval asks none.

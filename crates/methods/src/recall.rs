@@ -17,7 +17,7 @@ const PASSAGES: usize = 4;
 /// The feedback, the latest first; for a repeated run, only feedback from before that run.
 pub(crate) async fn feedback(ports: &Ports) -> Result<Vec<KeptVerified>, SolveError> {
     let mut feedback = ports.base.verified().await?;
-    if let Some(until) = ports.said_until {
+    if let Some(until) = ports.feedback_before {
         feedback.retain(|kept| kept.verified.at < until);
     }
     Ok(feedback)

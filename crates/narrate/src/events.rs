@@ -63,7 +63,7 @@ pub fn narrate(event: &Event, language: Language) -> Narration {
             format!("gathers {}", counted(candidates.len(), "chunk")),
             format!("汇集 {} 个文本块", candidates.len()),
         ),
-        Event::Looked { thinking, facts, answer, .. } => {
+        Event::RoundRead { thinking, facts, answer, .. } => {
             let mut lines: Vec<String> =
                 facts.iter().map(|fact| fact_read(fact, language)).collect();
             if !answer.is_empty() {
@@ -208,8 +208,8 @@ fn prefixed(prefix: &str, texts: &[String]) -> Vec<String> {
 }
 
 fn fact_read(fact: &FactRead, language: Language) -> String {
-    let FactRead { passage, title, text, stands, .. } = fact;
-    let (english, chinese) = match stands {
+    let FactRead { passage, title, text, is_quoted, .. } = fact;
+    let (english, chinese) = match is_quoted {
         true => ("", ""),
         false => (" (not in these words)", "（并非原话）"),
     };

@@ -289,7 +289,7 @@ fn events() -> Vec<Event> {
         parts: [("words".to_owned(), 1.0)].into(),
     };
     let fact =
-        FactRead { passage: 1, chunk: ChunkId(1), title: named(), text: named(), stands: false };
+        FactRead { passage: 1, chunk: ChunkId(1), title: named(), text: named(), is_quoted: false };
     let node = Consulted { kind: NodeKind::Entity, id: named(), title: named(), score: 0.5 };
     let tag = MappedTag { tag: named(), class: named(), to: names() };
     let tried = Tried { model: ForecastModel::Naive, mae: 1.0, mase: Some(1.0), compared: 3 };
@@ -321,7 +321,7 @@ fn events() -> Vec<Event> {
         Event::Stopped { hop: 1, reason: StopReason::NothingFound },
         Event::Unreadable { role: Role::Answer, reason: UnreadableReply::Empty.into() },
         Event::Gathered { candidates },
-        Event::Looked { look: 1, thinking, facts: vec![fact], answer: named() },
+        Event::RoundRead { look: 1, thinking, facts: vec![fact], answer: named() },
         Event::Thought { step: 1, text: named() },
         Event::Asked { depth: 1, question: named() },
         Event::Resolved { depth: 1, question: named(), answer: named() },

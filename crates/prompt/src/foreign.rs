@@ -3,9 +3,9 @@
 //! Foreign text cannot look like a part of the prompt: a heading, a passage number, a speaker, a
 //! token of a chat template or an invisible character.
 
+mod invisible;
 mod lines;
 mod tokens;
-mod unseen;
 
 use std::ops::Range;
 
@@ -75,7 +75,7 @@ pub fn quiet_prompt(prompt: &str) -> String {
 }
 
 fn words(text: &str) -> Vec<Placed> {
-    tokens::disarmed(unseen::without_unseen(text))
+    tokens::disarmed(invisible::without_invisible(text))
 }
 
 #[cfg(test)]

@@ -58,14 +58,14 @@ pub async fn read(
             claims.push(Claim { chunk: held.chunk.id, quote });
         }
     }
-    let missing = reply.lacking.into_iter().collect();
+    let missing = reply.missing.into_iter().collect();
     Ok(Reading { answer: reply.answer, rationale: reply.rationale, missing, claims })
 }
 
 struct RawReply {
     answer: String,
     rationale: String,
-    lacking: Option<String>,
+    missing: Option<String>,
     /// Passage numbers from 0, and the quoted words.
     quotes: Vec<(usize, String)>,
 }
@@ -91,7 +91,7 @@ impl Reply for RawReply {
         Ok(Self {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            lacking: lacking(&object),
+            missing: missing_in(&object),
             quotes: quotes(&object),
         })
     }
@@ -102,7 +102,7 @@ pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
 
 /// A reply's entry "lacking": facts that the answer needs and no passage gives. `None` if it is
 /// null, or words for null.
-pub fn lacking(reply: &Value) -> Option<String> {
+pub fn missing_in(reply: &Value) -> Option<String> {
     text(reply, "lacking").ok().filter(|missing| !is_none(missing))
 }
 
@@ -143,14 +143,14 @@ mod tests {
         assert_eq!((reply.answer.as_str(), reply.rationale.as_str()), ("42", "so"));
         assert_eq!(reply.quotes, [(1, "x".to_owned())]);
         let bare = RawReply::read(r#"{"answer": "x"}"#).unwrap();
-        assert_eq!((bare.quotes, bare.lacking), (Vec::new(), None));
-        let lacking = |value: &str| {
+        assert_eq!((bare.quotes, bare.missing), (Vec::new(), None));
+        let missing = |value: &str| {
             let reply = format!(r#"{{"answer": "x", "lacking": {value}}}"#);
-            RawReply::read(&reply).unwrap().lacking
+            RawReply::read(&reply).unwrap().missing
         };
-        assert_eq!(lacking(r#""the year""#).as_deref(), Some("the year"));
+        assert_eq!(missing(r#""the year""#).as_deref(), Some("the year"));
         assert_eq!(
-            [lacking("null"), lacking(r#""None.""#), lacking(r#""无。""#)],
+            [missing("null"), missing(r#""None.""#), missing(r#""无。""#)],
             [None, None, None]
         );
         assert!(RawReply::read(r#"{"rationale": "x"}"#).is_err());

@@ -28,7 +28,8 @@ pub struct Conflict {
     /// Name of the field.
     pub field: String,
     /// The record whose value counts, by its position in the list.
-    pub stands: usize,
+    #[serde(rename = "stands")]
+    pub kept: usize,
     /// The other record, by its position in the list.
     pub other: usize,
 }
@@ -69,7 +70,7 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
                 continue;
             };
             let value = match value {
-                Value::Text(text) => Value::Text(one_name(field, text).to_owned()),
+                Value::Text(text) => Value::Text(canonical_name(field, text).to_owned()),
                 value => in_unit(value.clone(), units.get(column).and_then(Option::as_ref)),
             };
             let folded = folded(&value.to_string());
@@ -86,7 +87,7 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
                 }
                 Some(held) => unified.conflicts.push(Conflict {
                     field: field.name.clone(),
-                    stands: held.record,
+                    kept: held.record,
                     other: place,
                 }),
             }
@@ -98,7 +99,7 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
 }
 
 /// The first of the values declared as the same in this field; `value` itself if it is not among any.
-pub fn one_name<'a>(field: &'a Field, value: &'a str) -> &'a str {
+pub fn canonical_name<'a>(field: &'a Field, value: &'a str) -> &'a str {
     let wanted = folded(value);
     let same = field.same.iter().find(|same| same.iter().any(|other| folded(other) == wanted));
     same.and_then(|same| same.first()).map_or(value, String::as_str)
@@ -108,7 +109,8 @@ fn key(schema: &RecordSchema, record: &Record) -> Option<Vec<String>> {
     let words = |name: &String| {
         let given = record.field(name)?;
         let shown = given.value.as_ref().map_or_else(|| given.raw.clone(), ToString::to_string);
-        let shown = schema.field(name).map_or(shown.as_str(), |field| one_name(field, &shown));
+        let shown =
+            schema.field(name).map_or(shown.as_str(), |field| canonical_name(field, &shown));
         Some(folded(shown)).filter(|words| !words.is_empty())
     };
     let key: Option<Vec<String>> = schema.key.iter().map(words).collect();
@@ -235,7 +237,7 @@ mod tests {
         assert_eq!(frame.cell(0, "day").unwrap().value, Value::Date("2024-05-06".to_owned()));
         assert_eq!(unified.untyped, [("day".to_owned(), 1)]);
         // The day comes from the second record.
-        let conflict = |field: &str, stands| Conflict { field: field.to_owned(), stands, other: 3 };
+        let conflict = |field: &str, kept| Conflict { field: field.to_owned(), kept, other: 3 };
         assert_eq!(unified.conflicts, [conflict("day", 1), conflict("took", 0)]);
         let took = |thing| frame.cell(thing, "took").unwrap().value.to_string();
         assert_eq!((took(0), took(1)), ("2 h".to_owned(), "1.5 h".to_owned()));

@@ -109,7 +109,7 @@ fn folded(text: &str) -> String {
     for c in text.chars() {
         if c.is_whitespace() {
             has_gap = !line.is_empty();
-        } else if !pikerag_language::is_unseen(c) {
+        } else if !pikerag_language::is_invisible(c) {
             // Prompts may omit them, so texts and phrases are both compared without them.
             if std::mem::take(&mut has_gap) {
                 line.push(' ');

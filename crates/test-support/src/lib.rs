@@ -30,7 +30,7 @@ mod world;
 
 pub use absent::{absent, optional};
 pub use interpose::{Interposer, Trouble};
-pub use oracle::{Said, oracle};
+pub use oracle::{OracleReply, oracle};
 pub use server::canned;
 pub use server::{Fault, Faults, Malformed, Received, Server, When};
 pub use sweep::{Point, Sweep, Tally};

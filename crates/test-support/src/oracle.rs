@@ -10,7 +10,7 @@ use crate::world::relations::{Kind, Language, RELATIONS, fill, language_of, part
 
 /// A reply, with the kind of its prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct OracleReply {
     /// The kind of prompt: `atomize`, `propose`, `select`, `answer`, `judge` …
     pub kind: &'static str,
     /// The reply.
@@ -19,8 +19,8 @@ pub struct Said {
 
 /// The reply to a prompt; it depends on the prompt alone.
 #[must_use]
-pub fn oracle(prompt: &str) -> Said {
-    let object = |kind, object: Value| Said { kind, text: object.to_string() };
+pub fn oracle(prompt: &str) -> OracleReply {
+    let object = |kind, object: Value| OracleReply { kind, text: object.to_string() };
     if prompt.contains("{\"questions\":") {
         object("atomize", json!({"questions": atoms(section(prompt, "Content"))}))
     } else if prompt.contains("\"sufficient\"") && prompt.contains("\"missing\"") {
@@ -35,13 +35,16 @@ pub fn oracle(prompt: &str) -> Said {
         object("ircot", rationale(prompt))
     } else if prompt.contains("only be \"Yes\" or \"No\"") {
         let text = if yes(prompt) { "Yes" } else { "No" };
-        Said { kind: "judge", text: text.to_owned() }
+        OracleReply { kind: "judge", text: text.to_owned() }
     } else if prompt.contains("Are follow up questions needed here") {
-        Said { kind: "self_ask", text: self_ask(prompt) }
+        OracleReply { kind: "self_ask", text: self_ask(prompt) }
     } else if prompt.contains("\"answer\"") {
         object("answer", answer(prompt))
     } else {
-        Said { kind: "other", text: "Ships, companies, people and ports are told of.".to_owned() }
+        OracleReply {
+            kind: "other",
+            text: "Ships, companies, people and ports are told of.".to_owned(),
+        }
     }
 }
 

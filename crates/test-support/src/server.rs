@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub use counts::Received;
 pub use faults::{Fault, Faults, Malformed, When};
 
-use crate::oracle::Said;
+use crate::oracle::OracleReply;
 use crate::words::{tokens, vector};
 use counts::Counts;
 use faults::Drawn;
@@ -32,7 +32,7 @@ const DIMENSIONS: usize = 384;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// The function from a prompt to its reply.
-type Mind = dyn Fn(&str) -> Said + Send + Sync;
+type Mind = dyn Fn(&str) -> OracleReply + Send + Sync;
 
 /// A model server on a free port; it ends when it is dropped.
 pub struct Server {
@@ -67,7 +67,7 @@ impl Server {
     /// # Panics
     /// No port is free.
     pub fn start(
-        mind: impl Fn(&str) -> Said + Send + Sync + 'static,
+        mind: impl Fn(&str) -> OracleReply + Send + Sync + 'static,
         faults: Faults,
         latency: Duration,
     ) -> Self {
@@ -79,7 +79,7 @@ impl Server {
     /// # Panics
     /// No port is free.
     pub fn with_dimensions(
-        mind: impl Fn(&str) -> Said + Send + Sync + 'static,
+        mind: impl Fn(&str) -> OracleReply + Send + Sync + 'static,
         faults: Faults,
         latency: Duration,
         dimensions: usize,
@@ -241,7 +241,7 @@ impl Shared {
 
     fn chat(&self, asked: &Value, body: &[u8], drawn: Drawn, counts: &mut Counts) -> Value {
         let prompt = prompt(asked);
-        let Said { kind, text } = (self.mind)(&prompt);
+        let OracleReply { kind, text } = (self.mind)(&prompt);
         counts.received.chats += 1;
         *counts.received.kinds.entry(kind.to_owned()).or_default() += 1;
         let content = drawn.content(text);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pikerag_language::is_unseen;
+use pikerag_language::is_invisible;
 
 /// A cell without surrounding space and invisible characters, with narrow digits, plain spaces and a plain minus.
 pub(crate) fn narrowed(cell: &str) -> Cow<'_, str> {
@@ -16,6 +16,6 @@ pub(crate) fn narrowed(cell: &str) -> Cow<'_, str> {
         '￥' => '¥',
         c => pikerag_language::narrow(c),
     };
-    let text: String = cell.chars().filter(|c| !is_unseen(*c)).map(narrow).collect();
+    let text: String = cell.chars().filter(|c| !is_invisible(*c)).map(narrow).collect();
     Cow::Owned(text.trim().to_owned())
 }

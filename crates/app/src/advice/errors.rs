@@ -8,7 +8,7 @@ use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::{BaseProblem, EvalError, FileError, RetrieveError, SolveError};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{
-    EngineError, FeedbackError, Missing, Needed, WeightsOf, Wordless, chinese_chain,
+    EngineError, FeedbackError, Missing, Needed, NoWords, WeightsOf, chinese_chain,
 };
 use pikerag_server::ServeError;
 
@@ -217,10 +217,10 @@ fn session(error: &EngineError) -> Option<Words> {
             "leave out `--method`, or `--class` and `--level`",
             "请去掉 `--method`，或去掉 `--class` 与 `--level`",
         ),
-        EngineError::Wordless(Wordless::Question) => {
+        EngineError::NoWords(NoWords::Question) => {
             ("put it in quotes: `pikerag ask \"Who …?\"`", "请加引号：`pikerag ask \"谁……？\"`")
         }
-        EngineError::Wordless(Wordless::Query) => {
+        EngineError::NoWords(NoWords::Query) => {
             ("put it in quotes: `pikerag search \"…\"`", "请加引号：`pikerag search \"…\"`")
         }
         EngineError::Store(StoreError::Data(

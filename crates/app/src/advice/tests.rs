@@ -2,9 +2,9 @@
 
 use pikerag_engine::knowledge::{ModelError, Role, Structure};
 use pikerag_engine::narrate::Language;
-use pikerag_engine::parts::{FileError, Lacking, SolveError};
+use pikerag_engine::parts::{FileError, MissingPart, SolveError};
 use pikerag_engine::settings::SettingsError;
-use pikerag_engine::{EndpointOf, EngineError, Wordless};
+use pikerag_engine::{EndpointOf, EngineError, NoWords};
 
 use super::{error, file, not_built};
 
@@ -23,7 +23,7 @@ fn shown(language: Language) -> String {
         EngineError::from(SolveError::NotBuilt { structure: Structure::Graph }).into(),
         EngineError::Endpoint { of, source: over_budget }.into(),
         EngineError::Endpoint { of, source: unreachable }.into(),
-        EngineError::Wordless(Wordless::Question).into(),
+        EngineError::NoWords(NoWords::Question).into(),
         SettingsError::NoneInFlight.into(),
         untrusted(false).into(),
         untrusted(true).into(),
@@ -60,8 +60,8 @@ fn errors_come_with_what_to_do() {
 
 #[test]
 fn missing_structures_come_with_what_to_do() {
-    insta::assert_snapshot!(not_built(Lacking::TagModel, Language::English), @"tags need a chat model; see `pikerag doctor`");
-    insta::assert_snapshot!(not_built(Lacking::TagModel, Language::Chinese), @"标签需要对话模型；见 `pikerag doctor`");
+    insta::assert_snapshot!(not_built(MissingPart::TagModel, Language::English), @"tags need a chat model; see `pikerag doctor`");
+    insta::assert_snapshot!(not_built(MissingPart::TagModel, Language::Chinese), @"标签需要对话模型；见 `pikerag doctor`");
     let large = FileError::TooLarge { bytes: 3 << 19, most: 1 << 20 };
     insta::assert_snapshot!(
         file(&large, Language::English),

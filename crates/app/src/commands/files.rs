@@ -1,7 +1,7 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
 use pikerag_engine::narrate::Words;
-use pikerag_engine::{OnDisk, Session, Unseen};
+use pikerag_engine::{OnDisk, Session, UnclearFiles};
 
 use crate::output::{Output, say, say_json};
 use crate::plain::{one_line, shell_word};
@@ -91,8 +91,8 @@ pub(super) fn show_same(same: &[Vec<String>], output: Output) {
 }
 
 /// Lists folders whose files may or may not exist.
-pub(super) fn show_unseen(unseen: &[Unseen], output: Output) {
-    for Unseen { folder, files, why, why_zh, .. } in unseen {
+pub(super) fn show_unclear(unclear: &[UnclearFiles], output: Output) {
+    for UnclearFiles { folder, files, why, why_zh, .. } in unclear {
         let folder = folder.display().to_string();
         let (name, word) = (one_line(&folder), shell_word(&folder));
         let word = one_line(&word);

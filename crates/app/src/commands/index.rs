@@ -5,7 +5,7 @@ use pikerag_engine::parts::{IndexReport, Outcome};
 use pikerag_engine::{IndexResponse, Session, chinese_reason};
 
 use super::feedback::show_stale_answers;
-use super::files::{show_gone, show_more, show_unseen};
+use super::files::{show_gone, show_more, show_unclear};
 use crate::advice;
 use crate::cli::{Estimate, Index};
 use crate::exit;
@@ -31,11 +31,11 @@ pub(crate) async fn index(
         show(&response, output);
     }
     if arguments.prune && !output.json {
-        show_unseen(&response.unseen, output);
+        show_unclear(&response.unclear, output);
     }
     let report = &response.report;
     // A file in a folder that cannot be read may still exist, so pruning is not complete.
-    let is_pruned = !arguments.prune || response.unseen.is_empty();
+    let is_pruned = !arguments.prune || response.unclear.is_empty();
     Ok(match report.is_whole() && is_pruned {
         true => 0,
         false if report.over_budget => exit::OVER_BUDGET,
@@ -212,7 +212,7 @@ fn show_unreadable(report: &IndexReport, output: Output) {
             format!("{unextracted} 个回复两次均无法解析：改用名称与句子"),
         );
     }
-    for reason in &report.lacking {
+    for reason in &report.missing {
         let reason = advice::not_built(*reason, output.language);
         output.note(format!("left out: {reason}"), format!("略过：{reason}"));
     }

@@ -9,7 +9,7 @@ use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Session, StatusResponse, chinese_reason};
 
 use super::feedback::show_stale_answers;
-use super::files::{show_gone, show_same, show_unseen};
+use super::files::{show_gone, show_same, show_unclear};
 use crate::advice;
 use crate::cli::Export;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
         waiting,
         stale,
         gone,
-        unseen,
+        unclear,
         same,
         verified,
         stale_answers,
@@ -93,7 +93,7 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
     show_pending(&waiting, &summary.refused, &stale, output);
     show_same(&same, output);
     show_gone(&gone, output);
-    show_unseen(&unseen, output);
+    show_unclear(&unclear, output);
     Ok(0)
 }
 

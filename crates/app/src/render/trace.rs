@@ -49,7 +49,7 @@ pub(crate) fn numbered(events: &[RunEvent], language: Language) -> String {
 
 fn event_hop(event: &Event) -> Option<usize> {
     match event {
-        Event::Looked { look: hop, .. }
+        Event::RoundRead { look: hop, .. }
         | Event::Proposed { hop, .. }
         | Event::Retrieved { hop, .. }
         | Event::Selected { hop, .. }
@@ -102,7 +102,7 @@ fn branch(event: &Event) -> (String, String) {
         Event::Proposed { .. }
         | Event::Retrieved { .. }
         | Event::Unreadable { .. }
-        | Event::Looked { .. } => ("│  ├─ ", "│  │  "),
+        | Event::RoundRead { .. } => ("│  ├─ ", "│  │  "),
         Event::Selected { .. } | Event::Stopped { .. } => ("│  └─ ", ""),
         Event::Answered { .. } => ("└─ ", ""),
         Event::Asked { depth, .. } | Event::Resolved { depth, .. } => {

@@ -133,7 +133,8 @@ fn common_commands_print_chinese_only() {
 
 const QUESTIONS: &str = "{\"id\": \"a1\", \"question\": \"谁校准 TW-9 传感器？\", \"answers\": [\"王芳\"], \
     \"kind\": \"事实\", \"supporting\": [\"c1\"]}\n";
-const CORPUS: &str = "{\"id\": \"c1\", \"title\": \"维护\", \"text\": \"TW-9 传感器由王芳校准。\"}\n";
+const CORPUS: &str =
+    "{\"id\": \"c1\", \"title\": \"维护\", \"text\": \"TW-9 传感器由王芳校准。\"}\n";
 
 #[test]
 fn evaluations_print_chinese_only() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pikerag_test_support::{Faults, Said, Server, optional};
+use pikerag_test_support::{Faults, OracleReply, Server, optional};
 use serde_json::{Value, json};
 
 use crate::common::Place;
@@ -300,7 +300,7 @@ fn figures_show_units_conditions_and_coverage() {
 }
 
 /// Replies like those of the agents of `pike`, with long ideas, so that caps are reached.
-fn agent_reply(prompt: &str) -> Said {
+fn agent_reply(prompt: &str) -> OracleReply {
     let who = prompt.split_once("from one perspective: ").map(|(_, rest)| rest);
     let who = who.and_then(|rest| rest.split_once('.')).map(|(who, _)| who);
     let text = match who {
@@ -319,7 +319,7 @@ fn agent_reply(prompt: &str) -> Said {
             "ideas": [{"title": "All of it", "idea": "Together.", "from": [1]}], "why": "w", "answer": "All of it."
         }),
     };
-    Said { kind: "agents", text: text.to_string() }
+    OracleReply { kind: "agents", text: text.to_string() }
 }
 
 /// The cost stays below each cap, to the millionth of a dollar. With a large budget all agents

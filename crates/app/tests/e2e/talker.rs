@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pikerag_test_support::{Faults, Said, Server};
+use pikerag_test_support::{Faults, OracleReply, Server};
 use serde_json::json;
 
 use crate::common::Place;
@@ -28,7 +28,7 @@ impl Talker {
         let shared = addition.clone();
         let model = move |prompt: &str| {
             let reply = kar3_reply(prompt, &shared.lock().unwrap());
-            Said { kind: "any", text: reply.unwrap_or_else(|| repeating::reply(prompt)) }
+            OracleReply { kind: "any", text: reply.unwrap_or_else(|| repeating::reply(prompt)) }
         };
         let server = Server::with_dimensions(model, Faults::default(), LATENCY, DIMENSIONS);
         Self { server, addition }

@@ -86,9 +86,9 @@ impl Shelf {
             Ok(())
         })
         .unwrap();
-        let unseen = self.unseen(&lines);
+        let hidden_texts = self.hidden_texts(&lines);
         let leaked = |text: &String| lines.iter().find(|line| line.to_string().contains(text));
-        assert_eq!(unseen.iter().find_map(leaked), None, "{unseen:?}");
+        assert_eq!(hidden_texts.iter().find_map(leaked), None, "{hidden_texts:?}");
         let id = |line: &Value, key: &str| {
             line[key].as_str().map(|id| u64::from_str_radix(id, 16).unwrap())
         };
@@ -115,15 +115,18 @@ impl Shelf {
     }
 
     /// Texts of chunks that are not among these lines, in the form of JSON.
-    fn unseen(&self, lines: &[Value]) -> Vec<String> {
+    fn hidden_texts(&self, lines: &[Value]) -> Vec<String> {
         let seen: Vec<&Value> =
             lines.iter().filter(|line| line["node"] == "chunk").map(|line| &line["id"]).collect();
         let all = self.export();
         let all = all.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let chunks = all.filter(|line| line["node"] == "chunk");
-        let unseen = chunks.filter(|chunk| !seen.contains(&&chunk["id"]));
-        let unseen = unseen.filter_map(|chunk| chunk["text"].as_str().map(str::to_owned));
-        unseen.map(|text| Value::from(text).to_string().trim_matches('"').to_owned()).collect()
+        let hidden_texts = chunks.filter(|chunk| !seen.contains(&&chunk["id"]));
+        let hidden_texts =
+            hidden_texts.filter_map(|chunk| chunk["text"].as_str().map(str::to_owned));
+        hidden_texts
+            .map(|text| Value::from(text).to_string().trim_matches('"').to_owned())
+            .collect()
     }
 
     /// How many nodes it has.

@@ -264,10 +264,10 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
                 let titles = candidates.iter().map(|found| found.title.clone());
                 writeln!(trace, "gathers: {}", listed(&titles.collect::<Vec<_>>()))
             }
-            Event::Looked { look, facts, answer, .. } => {
+            Event::RoundRead { look, facts, answer, .. } => {
                 let mark = |is_supported| if is_supported { "" } else { " (?)" };
                 let line = |fact: &pikerag_knowledge::FactRead| {
-                    format!("[{}] {}{}", fact.passage, fact.text, mark(fact.stands))
+                    format!("[{}] {}{}", fact.passage, fact.text, mark(fact.is_quoted))
                 };
                 let facts: Vec<String> = facts.iter().map(line).collect();
                 writeln!(trace, "look {look} reads: {} -> {answer}", listed(&facts))

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pikerag_baselines::Method;
 use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::ChunkParams;
-use pikerag_indexing::{ChunkBy, Params, Sample, Summarized, TagParams, keyed_pair, learn};
+use pikerag_indexing::{ChunkBy, Params, Sample, Summarized, TagParams, learn, pair_with_keys};
 use pikerag_knowledge::{
     Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role,
     Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
@@ -103,7 +103,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     let learned = learn(&tools, samples, 1, &|_| ()).await.unwrap();
     assert!(0 < learned.pairs, "{learned:?} {:?}", shelf.base.tag_classes().await);
     // The question's words with a synonym in the documents are replaced by it.
-    let pair = keyed_pair("Crane", "Maker", "thing", Origin::Declared, None).unwrap();
+    let pair = pair_with_keys("Crane", "Maker", "thing", Origin::Declared, None).unwrap();
     shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     let tagged = RetrievalParams { tags: TagUse::Both, ..RetrievalParams::chunks() };
     let mut methods: Vec<Method> =
@@ -211,7 +211,7 @@ impl Template {
         for token in TOKENS {
             assert!(!prompt.contains(token), "{}", wrong(&format!("{token:?}")));
         }
-        assert!(!prompt.chars().any(is_unseen), "{}", wrong("a character that is not seen"));
+        assert!(!prompt.chars().any(is_invisible), "{}", wrong("a character that is not seen"));
         let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
         let mut headings = self.headings.iter();
         let mut passages = 0;
@@ -253,7 +253,7 @@ impl Template {
     }
 }
 
-fn is_unseen(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -351,8 +351,8 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let cell = json!({"text": hostile, "passage": 1, "quote": injection});
     reply["rows"] = json!([{"attribute": injection, "cells": [cell, null]}]);
     (reply["sufficient"], reply["missing"]) = (json!(false), json!([question]));
-    let lacking = turn.is_multiple_of(7).then_some(&hostile);
-    (reply["enough"], reply["lacking"]) = (json!(false), json!(lacking));
+    let missing = turn.is_multiple_of(7).then_some(&hostile);
+    (reply["enough"], reply["lacking"]) = (json!(false), json!(missing));
     if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
         // In turns: a plan that works, none, and one with unknown names.
         static ASKED: AtomicUsize = AtomicUsize::new(0);

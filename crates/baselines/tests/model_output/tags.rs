@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pikerag_baselines::{Method, answer};
 use pikerag_doubles::ScriptedChat;
 use pikerag_extract::{ChunkParams, tag_key};
-use pikerag_indexing::{ChunkBy, Lacking, Params, Sample, TagParams, keyed_pair, learn};
+use pikerag_indexing::{ChunkBy, MissingPart, Params, Sample, TagParams, learn, pair_with_keys};
 use pikerag_knowledge::TagPair;
 use pikerag_knowledge::{
     ChatModel, ChatModels, CorpusWriter, Event, Filter, KeyedClass, NameKey, Origin, Question,
@@ -147,7 +147,7 @@ async fn edits_survive_later_runs() {
     assert!(shelf.base.edit_tags(TagEdit::DropClass(name)).await.unwrap());
     assert!(shelf.base.edit_tags(TagEdit::DropClass(tag_key("Penalty").unwrap())).await.unwrap());
     let report = index_with(&shelf, &law(), model(), &params()).await;
-    assert_eq!(report.lacking, [Lacking::TagClasses]);
+    assert_eq!(report.missing, [MissingPart::TagClasses]);
     assert_eq!((classes(&shelf).await.len(), chat.requests().len()), (0, calls + 3));
     assert!(!shelf.export().join("\n").contains("\"tagged\""));
 }
@@ -156,7 +156,7 @@ async fn edits_survive_later_runs() {
 async fn without_a_model_the_report_names_it() {
     let shelf = Shelf::empty();
     let report = index_with(&shelf, &law(), None, &params()).await;
-    assert_eq!(report.lacking, [Lacking::TagModel]);
+    assert_eq!(report.missing, [MissingPart::TagModel]);
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn pairs_are_learned_from_samples() {
         ["Stealing → Larceny 1", "坐牢 → 有期徒刑 2"]
     );
     // A person's pair stays; a learned one is deleted with the last chunk that has its word.
-    let own = keyed_pair("jail", "Imprisonment", "penalty", Origin::Declared, None).unwrap();
+    let own = pair_with_keys("jail", "Imprisonment", "penalty", Origin::Declared, None).unwrap();
     shelf.base.edit_tags(TagEdit::AddPairs(vec![own])).await.unwrap();
     shelf.base.delete_file("300.md").await.unwrap();
     shelf.base.delete_file("264.md").await.unwrap();
@@ -259,7 +259,7 @@ async fn questions_find_by_the_documents_words() {
     let chat = repeating();
     index_with(&shelf, &law(), Some(recorded(&shelf, chat)), &params()).await;
     for (ours, theirs) in [("坐牢", "有期徒刑"), ("Stealing", "Larceny")] {
-        let pair = keyed_pair(ours, theirs, "thing", Origin::Declared, None).unwrap();
+        let pair = pair_with_keys(ours, theirs, "thing", Origin::Declared, None).unwrap();
         shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     }
     let ask = async |text: &str, tags: TagUse, chat: Option<Arc<dyn ChatModel>>| {
@@ -320,7 +320,7 @@ async fn tags_serve_every_method() {
     let shelf = Shelf::empty();
     index_with(&shelf, &law(), Some(recorded(&shelf, repeating())), &params()).await;
     let pair =
-        keyed_pair("taking of things", "Larceny", "thing", Origin::Found, Some(SampleKey(1)))
+        pair_with_keys("taking of things", "Larceny", "thing", Origin::Found, Some(SampleKey(1)))
             .unwrap();
     shelf.base.edit_tags(TagEdit::AddPairs(vec![pair])).await.unwrap();
     let chat = || -> Arc<dyn ChatModel> {

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use pikerag_knowledge::distilled::said_key;
+use pikerag_knowledge::distilled::descriptions_key;
 use pikerag_knowledge::{
-    Child, ChunkId, Entity, EntityId, EntityMention, NodeId, Origin, Relation, RelationId,
-    RelationMention, SaidKey, VectorSet,
+    Child, ChunkId, DescriptionsKey, Entity, EntityId, EntityMention, NodeId, Origin, Relation,
+    RelationId, RelationMention, VectorSet,
 };
 
 use super::State;
@@ -77,10 +77,10 @@ impl State {
         descriptions.filter(|text| !text.is_empty() && seen.insert(text.clone())).collect()
     }
 
-    pub(super) fn entity_key(&self, id: EntityId) -> SaidKey {
+    pub(super) fn entity_key(&self, id: EntityId) -> DescriptionsKey {
         let mentions = self.mentions_of(id);
         let words = mentions.iter().flat_map(|(_, it)| [&it.name, &it.kind, &it.description]);
-        said_key(words.map(String::as_str))
+        descriptions_key(words.map(String::as_str))
     }
 
     /// The chunks that a summary covers.

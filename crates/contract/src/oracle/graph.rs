@@ -7,7 +7,7 @@ use pikerag_knowledge::{
     ChunkId, ChunkLinks, ChunkList, ChunksOf, Community, Entity, EntityId, ExtractBy, Extraction,
     Generation, GraphReader, GraphWriter, LinkKind, LongDescription, NodeId, Outline,
     OutlineEntity, OutlineRelation, Relation, RelationId, ShortDescription, Stage, StoreError,
-    Summary, SummaryId, VectorSet, Which, distilled::said_key,
+    Summary, SummaryId, VectorSet, Which, distilled::descriptions_key,
 };
 
 use super::{Oracle, State};
@@ -97,7 +97,7 @@ impl GraphWriter for Oracle {
             let descriptions = state.descriptions_of(node);
             let is_long = bytes < descriptions.iter().map(String::len).sum();
             if is_long && !state.descriptions.contains_key(&node) {
-                long.push(LongDescription { node, name, said: descriptions });
+                long.push(LongDescription { node, name, descriptions });
             }
         }
         Ok(long)
@@ -105,12 +105,12 @@ impl GraphWriter for Oracle {
 
     async fn outline(&self) -> Result<Outline, StoreError> {
         let state = self.state();
-        let entity = |id| OutlineEntity { id, said: state.entity_key(id) };
+        let entity = |id| OutlineEntity { id, key: state.entity_key(id) };
         let relation = |id: RelationId| {
             let mentions = state.statements_of(id);
             let words = mentions.iter().map(|(_, it)| it.description.as_str());
             let Relation { subject, object, weight, .. } = state.relation(id)?;
-            Some(OutlineRelation { id, subject, object, weight, said: said_key(words) })
+            Some(OutlineRelation { id, subject, object, weight, key: descriptions_key(words) })
         };
         Ok(Outline {
             generation: Generation(state.generation),
@@ -149,7 +149,7 @@ impl State {
 
     pub(super) fn put_description(&mut self, made: ShortDescription) {
         let ShortDescription { node, made_from, text } = made;
-        let current = said_key(self.descriptions_of(node).iter().map(String::as_str));
+        let current = descriptions_key(self.descriptions_of(node).iter().map(String::as_str));
         if current == made_from && !self.descriptions.contains_key(&node) {
             self.descriptions.insert(node, text);
             self.vectors.remove(&(VectorSet::Entities, node));

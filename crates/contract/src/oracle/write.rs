@@ -276,8 +276,8 @@ impl State {
         }
         for chunk in &mut graph.chunks {
             let Some(held) = before.iter().find(|held| held.id == chunk.id) else { continue };
-            let said_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
-            if chunk.summary.is_none() && said_later {
+            let described_later = matches!(chunk.kind, ChunkKind::Table | ChunkKind::Figure);
+            if chunk.summary.is_none() && described_later {
                 chunk.summary.clone_from(&held.summary);
             } else if chunk.summary != held.summary {
                 self.vectors.remove(&(VectorSet::Chunks, chunk.id.into()));

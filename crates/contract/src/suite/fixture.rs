@@ -1,9 +1,10 @@
 //! Provides the content that the promises store.
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Bearer, Child, ChunkId, ChunksOf, Community, CommunityId, EntityId,
-    EntityMention, Extraction, InChunk, NodeId, NodeVector, RelationId, RelationMention, SaidKey,
-    ShortDescription, SourceId, Stage, Summary, SummaryId, Vector, VectorSet, nearest_chunks,
+    Atom, AtomId, AtomKind, Bearer, Child, ChunkId, ChunksOf, Community, CommunityId,
+    DescriptionsKey, EntityId, EntityMention, Extraction, InChunk, NodeId, NodeVector, RelationId,
+    RelationMention, ShortDescription, SourceId, Stage, Summary, SummaryId, Vector, VectorSet,
+    nearest_chunks,
 };
 
 use crate::{Shelf, Store};
@@ -37,7 +38,7 @@ pub(super) fn found_in<T>(chunk: ChunkId, found: T) -> InChunk<T> {
     InChunk { chunk, found }
 }
 
-pub(super) fn short(node: NodeId, made_from: SaidKey, text: &str) -> ShortDescription {
+pub(super) fn short(node: NodeId, made_from: DescriptionsKey, text: &str) -> ShortDescription {
     ShortDescription { node, made_from, text: text.to_owned() }
 }
 

@@ -2,8 +2,8 @@
 
 use pikerag_knowledge::{
     Child, ChunkId, ChunkList, ChunkResults, ChunkSet, ChunksOf, Community, CommunityId,
-    CommunityReport, Entity, EntityId, ExtractBy, Generation, Kept, LinkKind, ModelTexts, Report,
-    SaidKey, Stage, SummaryId, VectorSet, Which,
+    CommunityReport, DescriptionsKey, Entity, EntityId, ExtractBy, Generation, Kept, LinkKind,
+    ModelTexts, Report, Stage, SummaryId, VectorSet, Which,
 };
 
 use super::fixture::{
@@ -90,7 +90,7 @@ pub async fn results_of_a_deleted_chunk_are_removed_at_once(shelf: &Shelf<impl S
     // Made from an earlier set of descriptions.
     base.put_texts(ModelTexts::Descriptions(vec![short(
         entity("rome").into(),
-        SaidKey(7),
+        DescriptionsKey(7),
         "Wrong.",
     )]))
     .await

@@ -76,10 +76,10 @@ pub async fn refusals_are_listed_until_answered_or_retried(shelf: &Shelf<impl St
     base.put_refusals(vec![of(0), of(1), text.clone()], Vec::new()).await.unwrap();
     // A refusal counts once a placeholder is stored; until then the chunk is pending.
     assert_eq!(base.refusals().await.unwrap(), vec![text.clone()]);
-    let stand_ins = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
+    let substitutes = |chunk| found_in(chunk, vec![atom(chunk, "q?")]);
     base.put_chunk_results(ChunkResults::Atoms(
         questions(),
-        vec![stand_ins(chunks[0]), stand_ins(chunks[1])],
+        vec![substitutes(chunks[0]), substitutes(chunks[1])],
     ))
     .await
     .unwrap();

@@ -212,7 +212,7 @@ impl Session {
             engine: Some(Arc::new(pikerag_store::Tables)),
             catalogs: Arc::clone(&self.shared().process.catalogs),
         };
-        Ok((Ports { base: seen, embedder, models, tables, said_until: None }, notices))
+        Ok((Ports { base: seen, embedder, models, tables, feedback_before: None }, notices))
     }
 
     /// The tools that indexing needs.

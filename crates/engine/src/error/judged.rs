@@ -17,7 +17,7 @@ impl EngineError {
                 | Self::NoSearch(_)
                 | Self::ClassOfOtherMethod { .. }
                 | Self::TooMany { .. }
-                | Self::Wordless(_)
+                | Self::NoWords(_)
                 | Self::NoDecision { .. }
                 | Self::NamedTwice { .. }
                 | Self::BadParameter { .. }

@@ -119,7 +119,7 @@ impl fmt::Display for Needed {
 
 /// A text that contains no word and needs one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wordless {
+pub enum NoWords {
     /// A question.
     Question,
     /// A query of a search.
@@ -128,7 +128,7 @@ pub enum Wordless {
     Name(String),
 }
 
-impl Wordless {
+impl NoWords {
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Question => "empty-question",
@@ -138,7 +138,7 @@ impl Wordless {
     }
 }
 
-impl fmt::Display for Wordless {
+impl fmt::Display for NoWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Question => f.write_str("the question holds no word"),

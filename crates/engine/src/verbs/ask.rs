@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use self::keeping::keep_run;
 use super::money::RunUsd;
 use crate::engine::{DEFAULT_METHOD, Session};
-use crate::error::{EngineError, Result, Wordless};
+use crate::error::{EngineError, NoWords, Result};
 use crate::notice::Notice;
 
 /// A question, and the way to answer it.
@@ -146,7 +146,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let method = session.method(name)?;
     let text = request.question.trim();
     if !has_word(text) {
-        return Err(EngineError::Wordless(Wordless::Question));
+        return Err(EngineError::NoWords(NoWords::Question));
     }
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;

@@ -8,7 +8,7 @@ use pikerag_methods::pike::{self, Classifier};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Session;
-use crate::error::{EngineError, QuestionFile, Result, Wordless};
+use crate::error::{EngineError, NoWords, QuestionFile, Result};
 use crate::notice::Notice;
 use crate::verbs::ask::has_word;
 
@@ -81,7 +81,7 @@ pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<Cl
     let mut questions = Vec::with_capacity(lines.len());
     for Line { question, class: label, apart } in lines {
         if !has_word(&question) {
-            return Err(EngineError::Wordless(Wordless::Question));
+            return Err(EngineError::NoWords(NoWords::Question));
         }
         let asked = Question::new("asked", question.trim());
         let classifying = Box::pin(pike::classed(&ports, &asked, request.classifier));

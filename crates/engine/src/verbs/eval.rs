@@ -167,7 +167,7 @@ async fn ports_for_measuring(
     // Each question takes its own snapshot.
     let (mut ports, notices) = session.ports(base, Arc::new(base.clone())).await?;
     // Verified answers are excluded, because the methods are measured.
-    ports.said_until = Some(0);
+    ports.feedback_before = Some(0);
     for notice in notices {
         progress(Progress::Notice(notice));
     }

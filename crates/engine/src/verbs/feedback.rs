@@ -189,7 +189,7 @@ pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
     let all = session.base().await?.verified().await?;
     let mut pairs: Vec<AnswerPair> = Vec::new();
     for Verified { question, given, by, .. } in
-        all.iter().map(|kept| &kept.verified).filter(|said| said.holds() != Some(&said.given))
+        all.iter().map(|kept| &kept.verified).filter(|answer| answer.holds() != Some(&answer.given))
     {
         // The latest right answer to the question is the better one.
         let right = all.iter().map(|kept| &kept.verified);
@@ -244,12 +244,12 @@ pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportRes
         })
     });
     let mut all = read.collect::<Result<Vec<Verified>>>()?;
-    for said in &mut all {
+    for answer in &mut all {
         // The file's identifiers are not trusted, because they could replace other answers of this
         // base.
-        said.id = Verified::id_of(&said.question, &said.given, &said.by);
+        answer.id = Verified::id_of(&answer.question, &answer.given, &answer.by);
     }
-    let ids: Vec<_> = all.iter().map(|said| said.id).collect();
+    let ids: Vec<_> = all.iter().map(|answer| answer.id).collect();
     base.put_verified(all, false).await?;
     let now = base.verified().await?;
     let ours = now.iter().filter(|kept| ids.contains(&kept.verified.id));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::feedback::stale;
-use super::jobs::left_in as left_to_do;
+use super::jobs::remaining_in as remaining_work;
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::corrected::CorrectedReader;
@@ -76,7 +76,8 @@ pub struct IndexResponse {
     /// them.
     pub gone: Vec<String>,
     /// Files that are not visible and may still exist. They are never deleted.
-    pub unseen: Vec<Unseen>,
+    #[serde(rename = "unseen")]
+    pub unclear: Vec<UnclearFiles>,
     /// The files whose original bytes were stored.
     pub originals: KeptOriginals,
     /// Verified answers whose sources have changed and that a person must check again.
@@ -90,7 +91,8 @@ pub struct IndexResponse {
 
 /// Files of the base that are not visible, and stay because they may still exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Unseen {
+#[schema(as = Unseen)]
+pub struct UnclearFiles {
     /// The folder that proves nothing about them.
     #[schema(value_type = String)]
     pub folder: PathBuf,
@@ -173,7 +175,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     let stale_answers = stale(&base).await?.len();
     Ok(IndexResponse {
         stale_answers,
-        unseen: lost.unseen(),
+        unclear: lost.unclear_files(),
         report,
         pruned,
         originals,
@@ -238,7 +240,7 @@ async fn fill_own(
     tools.models = within(tools.models, Some(&meter));
     let of_own = Tools { base: Arc::new(own), ..tools.clone() };
     let report = build(&of_own, params, &watch, report).await?;
-    let left = left_to_do(session, base, params).await?;
+    let left = remaining_work(session, base, params).await?;
     let made = meter.total().calls;
     if report.stopped.is_some() || 0 < left.texts || calls < made + left.estimate.calls as u64 {
         return Ok(report);
@@ -267,14 +269,14 @@ fn within(models: ChatModels, meter: Option<&Arc<Meter>>) -> ChatModels {
 fn nothing_read(session: &Session, found: Found) -> IndexResponse {
     let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
     let base = session.folder().to_owned();
-    let (gone, unseen, pruned, originals, retried) = Default::default();
+    let (gone, unclear, pruned, originals, retried) = Default::default();
     IndexResponse {
         report,
         pruned,
         originals,
         retried,
         gone,
-        unseen,
+        unclear,
         stale_answers: 0,
         spent: session.cost(),
         base,
@@ -317,8 +319,8 @@ impl Lost {
     }
 
     /// The files that may still exist, counted by folder.
-    pub(super) fn unseen(&self) -> Vec<Unseen> {
-        let counted = self.unclear.iter().map(|(folder, (files, why))| Unseen {
+    pub(super) fn unclear_files(&self) -> Vec<UnclearFiles> {
+        let counted = self.unclear.iter().map(|(folder, (files, why))| UnclearFiles {
             folder: folder.clone(),
             files: files.len(),
             code: why.code(),

@@ -16,7 +16,7 @@ use crate::settings::EmbedSettings;
 
 /// The remaining work of the whole base.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Left {
+pub struct RemainingWork {
     /// Calls to chat models and their tokens.
     pub estimate: Estimate,
     /// US dollars, if the prices are known.
@@ -25,7 +25,7 @@ pub struct Left {
     pub texts: usize,
 }
 
-impl Left {
+impl RemainingWork {
     /// The remaining work as a bill.
     pub fn bill(&self) -> JobBill {
         bill(&self.estimate, self.usd, self.texts)
@@ -80,13 +80,17 @@ pub async fn job_places(session: &Session, files: &[String]) -> Result<Vec<PathB
 ///
 /// # Errors
 /// The base cannot be read.
-pub async fn left_to_do(session: &Session) -> Result<Left> {
+pub async fn remaining_work(session: &Session) -> Result<RemainingWork> {
     let base = session.base().await?;
     let params = session.ingest_params(&[], &[], None);
-    left_in(session, &base, &params).await
+    remaining_in(session, &base, &params).await
 }
 
-pub(super) async fn left_in(session: &Session, base: &Base, params: &Params) -> Result<Left> {
+pub(super) async fn remaining_in(
+    session: &Session,
+    base: &Base,
+    params: &Params,
+) -> Result<RemainingWork> {
     let mut texts = 0;
     if session.pays_for_vectors()
         && let Some(embedder) = session.embedder_on(base).await?
@@ -97,7 +101,7 @@ pub(super) async fn left_in(session: &Session, base: &Base, params: &Params) -> 
         texts = base.count_without_vector(embedder.name()).await?.saturating_sub(refused);
     }
     let estimate = left(base, params, &session.available()).await?;
-    Ok(Left { usd: session.price_of_estimate(&estimate), estimate, texts })
+    Ok(RemainingWork { usd: session.price_of_estimate(&estimate), estimate, texts })
 }
 
 /// A hash of the models and settings that decide the cost of indexing. While it is unchanged, bills

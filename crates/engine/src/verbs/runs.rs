@@ -146,7 +146,7 @@ pub async fn replay_run(
     let seen = session.snapshot(&base, &run.filter).await?;
     let (mut ports, notices) = session.ports(&base, seen).await?;
     ports.models = recorded_models(session, &base, &ports, &events)?;
-    ports.said_until = Some(run.started);
+    ports.feedback_before = Some(run.started);
     let retrace = Retrace::whole(&run, &events);
     let asking = asking_again(session, &run, retrace)?;
     let again = keep_run(session, &base, &ports, asking, request).await?;
@@ -170,7 +170,7 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
     let seen = session.snapshot(&base, &run.filter).await?;
     let (mut ports, notices) = session.ports(&base, seen).await?;
     let recorded = recorded_models(session, &base, &ports, &events)?;
-    ports.said_until = Some(run.started);
+    ports.feedback_before = Some(run.started);
     let fork = ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };
     let retrace = Retrace::up_to(&run, &events, fork);
     ports.models = retrace.models(&ports.models, &recorded);

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::ask::has_word;
 use crate::engine::{SearchLedger, Session};
-use crate::error::{EngineError, Needed, Result, Wordless};
+use crate::error::{EngineError, Needed, NoWords, Result};
 use crate::notice::Notice;
 use crate::settings::Reranks;
 
@@ -85,7 +85,7 @@ pub struct SearchHit {
 /// Reads only.
 pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
     if !has_word(&request.query) {
-        return Err(EngineError::Wordless(Wordless::Query));
+        return Err(EngineError::NoWords(NoWords::Query));
     }
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;

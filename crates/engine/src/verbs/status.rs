@@ -14,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::feedback;
-use super::index::{Lost, Unseen};
+use super::index::{Lost, UnclearFiles};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::names::Names;
@@ -55,7 +55,8 @@ pub struct StatusResponse {
     /// Files that are gone from disk and still in the base.
     pub gone: Vec<String>,
     /// Files that are not visible and may still exist.
-    pub unseen: Vec<Unseen>,
+    #[serde(rename = "unseen")]
+    pub unclear: Vec<UnclearFiles>,
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
     /// The original bytes that are stored.
@@ -113,7 +114,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         root: names.root().to_owned(),
         waiting,
         stale: outdated,
-        unseen: lost.unseen(),
+        unclear: lost.unclear_files(),
         gone: lost.gone,
         same: same(&names),
         originals,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pikerag_eval::datasets;
 use pikerag_extract::tag_key;
-use pikerag_indexing::{Learned, Sample, keyed_pair, learn};
+use pikerag_indexing::{Learned, Sample, learn, pair_with_keys};
 use pikerag_knowledge::{
     KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample,
     TagPair, TagQuery, TagReader, TagWriter, Which,
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
-use crate::error::{EngineError, Missing, Needed, Result, Wordless};
+use crate::error::{EngineError, Missing, Needed, NoWords, Result};
 use crate::verbs::progress::report_progress;
 
 /// All classes of tags.
@@ -126,7 +126,7 @@ pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
 /// Declares a class, or changes its description. The base may still be empty.
 ///
 /// # Errors
-/// [`EngineError::Wordless`]; the base cannot be written.
+/// [`EngineError::NoWords`]; the base cannot be written.
 pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Result<()> {
     let key = key_of(&request.name)?;
     let examples = request.examples.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
@@ -174,7 +174,7 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
 /// empty.
 ///
 /// # Errors
-/// [`EngineError::Wordless`]; the base cannot be written.
+/// [`EngineError::NoWords`]; the base cannot be written.
 pub async fn add_tag_pair(
     session: &Session,
     colloquial: &str,
@@ -182,12 +182,12 @@ pub async fn add_tag_pair(
     class: &str,
 ) -> Result<()> {
     let (colloquial, professional) = (colloquial.trim(), professional.trim());
-    let pair = keyed_pair(colloquial, professional, class.trim(), Origin::Declared, None);
-    let wordless = || match tag_key(colloquial) {
+    let pair = pair_with_keys(colloquial, professional, class.trim(), Origin::Declared, None);
+    let no_words = || match tag_key(colloquial) {
         None => colloquial.to_owned(),
         Some(_) => professional.to_owned(),
     };
-    let pair = pair.ok_or_else(|| EngineError::Wordless(Wordless::Name(wordless())))?;
+    let pair = pair.ok_or_else(|| EngineError::NoWords(NoWords::Name(no_words())))?;
     Ok(session.base_or_create().await?.edit_tags(TagEdit::AddPairs(vec![pair])).await.map(drop)?)
 }
 
@@ -247,7 +247,7 @@ pub async fn learn_tag_pairs(
 }
 
 fn key_of(name: &str) -> Result<NameKey> {
-    tag_key(name).ok_or_else(|| EngineError::Wordless(Wordless::Name(name.to_owned())))
+    tag_key(name).ok_or_else(|| EngineError::NoWords(NoWords::Name(name.to_owned())))
 }
 
 fn no_class(class: &str) -> EngineError {

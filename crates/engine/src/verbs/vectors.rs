@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::ask::has_word;
 use crate::engine::Session;
-use crate::error::{EngineError, Needed, Result, Wordless};
+use crate::error::{EngineError, Needed, NoWords, Result};
 
 /// The most texts of one request.
 const TEXTS: usize = 2048;
@@ -56,7 +56,7 @@ pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse>
 pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<RerankResponse> {
     check_count(texts)?;
     if !has_word(query) {
-        return Err(EngineError::Wordless(Wordless::Query));
+        return Err(EngineError::NoWords(NoWords::Query));
     }
     let base = session.base_in_part().await?;
     let reranker = session.recorded_reranker(&base)?.ok_or(EngineError::Needs(Needed::Reranker))?;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use pikerag_baselines::BadParameter;
 use pikerag_eval::EvalError;
-use pikerag_indexing::{FileError, Lacking};
+use pikerag_indexing::{FileError, MissingPart};
 use pikerag_knowledge::{DataError, Misfit, ModelError, QueryError, StoreError};
 use pikerag_narrate::{InWords, budget, foreign, system};
 use pikerag_parse::ParseError;
@@ -43,8 +43,8 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(file));
     let known = known.or_else(|| error.downcast_ref().map(parse));
     let known = known.or_else(|| error.downcast_ref().map(keys));
-    let known = known.or_else(|| error.downcast_ref().map(doubt));
-    let known = known.or_else(|| error.downcast_ref().copied().map(lacking));
+    let known = known.or_else(|| error.downcast_ref().map(unclear));
+    let known = known.or_else(|| error.downcast_ref().copied().map(missing_part));
     let known = known.or_else(|| error.downcast_ref().map(ask));
     let known = known.or_else(|| error.downcast_ref().map(unreadable));
     let known = known.or_else(|| error.downcast_ref().map(retrieve));
@@ -238,8 +238,8 @@ fn keys(error: &KeysError) -> String {
     }
 }
 
-fn doubt(doubt: &UnclearReason) -> String {
-    match doubt {
+fn unclear(unclear: &UnclearReason) -> String {
+    match unclear {
         UnclearReason::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
         UnclearReason::Empty => "文件夹是空的，可能是未挂载的磁盘".to_owned(),
         UnclearReason::NotMounted => "原为单独的磁盘，现在没有挂载".to_owned(),
@@ -248,11 +248,11 @@ fn doubt(doubt: &UnclearReason) -> String {
     }
 }
 
-fn lacking(lacking: Lacking) -> String {
-    match lacking {
-        Lacking::TreeModels => "摘要树需要嵌入模型和对话模型",
-        Lacking::TagModel => "标签需要对话模型",
-        Lacking::TagClasses => "文档中没有找到标签类别，也没有声明",
+fn missing_part(missing_part: MissingPart) -> String {
+    match missing_part {
+        MissingPart::TreeModels => "摘要树需要嵌入模型和对话模型",
+        MissingPart::TagModel => "标签需要对话模型",
+        MissingPart::TagClasses => "文档中没有找到标签类别，也没有声明",
     }
     .to_owned()
 }

@@ -7,7 +7,7 @@ use pikerag_narrate::{InWords, Words};
 
 use super::causes::chinese_chain;
 use crate::error::{
-    EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, WeightsOf, Wordless,
+    EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, WeightsOf,
 };
 
 impl InWords for EngineError {
@@ -22,9 +22,9 @@ impl InWords for EngineError {
             Self::TooMany { given, most } => format!("一次请求最多 {most} 项，收到 {given} 项"),
             Self::NotFound { what, name } => missing(*what, name),
             Self::Needs(needed) => needs(*needed).to_owned(),
-            Self::Wordless(Wordless::Question) => "问题中没有词".to_owned(),
-            Self::Wordless(Wordless::Query) => "没有可检索的词".to_owned(),
-            Self::Wordless(Wordless::Name(name)) => format!("`{name}` 中没有词"),
+            Self::NoWords(NoWords::Question) => "问题中没有词".to_owned(),
+            Self::NoWords(NoWords::Query) => "没有可检索的词".to_owned(),
+            Self::NoWords(NoWords::Name(name)) => format!("`{name}` 中没有词"),
             Self::File { file, source } => format!("{file} 无法读取：{}", chinese_chain(source)),
             Self::Misfit(error) => format!("要更正的文字不符：{}", chinese_chain(error)),
             Self::RunForgotten { run, .. } => {

@@ -19,7 +19,7 @@ use pikerag_retrieve::{RetrieveError, Search};
 use strum::VariantArray;
 
 use crate::error::{
-    EndpointOf, EngineError, FeedbackError, Missing, Needed, QuestionFile, WeightsOf, Wordless,
+    EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, WeightsOf,
 };
 use crate::notice::Notice;
 use crate::settings::SettingsError;
@@ -109,9 +109,9 @@ fn errors() -> Vec<EngineError> {
         EngineError::NoBase { folder: path() },
         EngineError::OnlyPart,
         EngineError::TooMany { given: 2, most: 1 },
-        EngineError::Wordless(Wordless::Question),
-        EngineError::Wordless(Wordless::Query),
-        EngineError::Wordless(Wordless::Name(named())),
+        EngineError::NoWords(NoWords::Question),
+        EngineError::NoWords(NoWords::Query),
+        EngineError::NoWords(NoWords::Name(named())),
         EngineError::File { file: named(), source: FileError::NotUtf8 },
         EngineError::Misfit(Misfit::NotThere),
         EngineError::RunForgotten { run: run(), forgotten: 0 },

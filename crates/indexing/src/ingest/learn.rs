@@ -161,13 +161,13 @@ async fn pairs_of(
         else {
             continue;
         };
-        pairs.extend(keyed_pair(colloquial, professional, class, Origin::Found, Some(from)));
+        pairs.extend(pair_with_keys(colloquial, professional, class, Origin::Found, Some(from)));
     }
     Ok(Ok(Some(pairs)))
 }
 
 /// A pair with its keys; `None` if one side contains no word.
-pub fn keyed_pair(
+pub fn pair_with_keys(
     colloquial: &str,
     professional: &str,
     class: &str,

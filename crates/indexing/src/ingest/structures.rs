@@ -14,11 +14,11 @@ pub(super) async fn build(
 ) -> Result<bool, StoreError> {
     let failures = report.failures;
     let flow = run(job, Part::Structure(structure), report).await?;
-    if let Some(lacking) = job.plan.lacking(structure) {
+    if let Some(missing) = job.plan.missing_part(structure) {
         match job.plan.params.with.contains(&structure) {
-            true => report.lacking.push(lacking),
+            true => report.missing.push(missing),
             // An earlier run requested and built it.
-            false => report.stale.push(lacking),
+            false => report.stale.push(missing),
         }
         return Ok(false);
     }

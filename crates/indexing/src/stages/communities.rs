@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use crate::leiden::{Graph, hierarchy};
 use async_trait::async_trait;
 use pikerag_knowledge::id::content_id;
-use pikerag_knowledge::{Community, CommunityId, EntityId, Outline, SaidKey};
+use pikerag_knowledge::{Community, CommunityId, DescriptionsKey, EntityId, Outline};
 
 use crate::outcome::Report;
 use crate::stage::{Job, Ran, Row, Stage};
@@ -52,8 +52,8 @@ fn communities(outline: &Outline) -> Vec<Community> {
             edges.push((*a, *b, relation.weight));
         }
     }
-    let descriptions: HashMap<EntityId, SaidKey> =
-        outline.entities.iter().map(|entity| (entity.id, entity.said)).collect();
+    let descriptions: HashMap<EntityId, DescriptionsKey> =
+        outline.entities.iter().map(|entity| (entity.id, entity.key)).collect();
     let mut related: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
     for (at, relation) in outline.relations.iter().enumerate() {
         related.entry(relation.subject).or_default().push(at);
@@ -70,7 +70,7 @@ fn communities(outline: &Outline) -> Vec<Community> {
                 if let Some(relation) = outline.relations.get(*at)
                     && within.contains(&relation.object)
                 {
-                    parts.extend([relation.id.0, relation.said.0, relation.weight.to_bits()]);
+                    parts.extend([relation.id.0, relation.key.0, relation.weight.to_bits()]);
                 }
             }
         }

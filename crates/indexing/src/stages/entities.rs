@@ -115,7 +115,7 @@ impl ByPiece for LongDescriptions {
         let mut refused = base.refusals().await?;
         refused.retain(|refusal| refusal.stage == Mark::describe_entities());
         long.retain(|long| refused.iter().all(|refusal| refusal.node != long.node));
-        long.retain(|long| LONG < estimate_tokens(&long.said.join(" ")));
+        long.retain(|long| LONG < estimate_tokens(&long.descriptions.join(" ")));
         let total = long.len();
         let pieces = stream::iter(long.into_iter().map(Ok)).boxed();
         Ok(Waiting { total, pieces, passed: Vec::new() })
@@ -147,6 +147,6 @@ impl ByPiece for LongDescriptions {
 }
 
 fn long_inputs(long: &LongDescription) -> [(&'static str, String); 2] {
-    let listed: Vec<String> = long.said.iter().map(|text| format!("- {text}")).collect();
+    let listed: Vec<String> = long.descriptions.iter().map(|text| format!("- {text}")).collect();
     [("name", quiet_headings(&long.name)), ("descriptions", quiet_headings(&listed.join("\n")))]
 }

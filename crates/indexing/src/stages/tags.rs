@@ -26,7 +26,7 @@ use crate::call_batch::{Named, Place, finish};
 use crate::outcome::Report;
 use crate::params::TagParams;
 use crate::pending::{PAGE, Waiting, all_chunks, all_pending, paged};
-use crate::plan::Lacking;
+use crate::plan::MissingPart;
 use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Piece, Ran, Row, Stage};
 
 /// Tokens of a tag in a reply, with its JSON, and tokens of text per tag.
@@ -69,7 +69,7 @@ impl Stage for FoundClasses<'_> {
             return Ok(ControlFlow::Break(())); // A part of the sample would give other classes.
         }
         if job.base().tag_classes().await?.classes.is_empty() {
-            report.lacking.push(Lacking::TagClasses);
+            report.missing.push(MissingPart::TagClasses);
             return Ok(ControlFlow::Break(()));
         }
         Ok(ControlFlow::Continue(()))

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use super::StoreError;
 use super::corpus::Which;
 use crate::distilled::{
-    Community, Entity, Generation, LongDescription, Outline, Relation, Report, SaidKey, Summary,
+    Community, DescriptionsKey, Entity, Generation, LongDescription, Outline, Relation, Report,
+    Summary,
 };
 use crate::id::{ChunkId, CommunityId, EntityId, NodeId, SectionId, SourceId, SummaryId};
 use crate::names::NameKey;
@@ -114,7 +115,7 @@ pub struct ShortDescription {
     /// The entity or relation.
     pub node: NodeId,
     /// The hash of its source: [`LongDescription::key`].
-    pub made_from: SaidKey,
+    pub made_from: DescriptionsKey,
     /// The shorter description.
     pub text: String,
 }

@@ -31,7 +31,8 @@ pub struct FactRead {
     /// The fact in the model's words, which may be those of the passage.
     pub text: String,
     /// Whether the passage contains these words, or a sentence of the same meaning.
-    pub stands: bool,
+    #[serde(rename = "stands")]
+    pub is_quoted: bool,
 }
 
 /// A tag of a question.

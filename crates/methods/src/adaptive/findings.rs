@@ -165,7 +165,7 @@ impl Findings {
                 chunk: chunk.id,
                 title: chunk.full_title(),
                 text: fact.text.clone(),
-                stands: fact.quote.is_some(),
+                is_quoted: fact.quote.is_some(),
             })
         };
         self.facts.iter().filter_map(fact_read).collect()

@@ -5,7 +5,7 @@ use pikerag_knowledge::{Event, Question, Role, Schema};
 use pikerag_prompt::{
     Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, shape, text,
 };
-use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, lacking};
+use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, missing_in};
 use serde_json::json;
 
 use super::graph::Graph;
@@ -135,7 +135,7 @@ impl Reply for Concluded {
         Ok(Self(Reading {
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            missing: lacking(&object).into_iter().collect(),
+            missing: missing_in(&object).into_iter().collect(),
             ..Reading::default()
         }))
     }

@@ -10,7 +10,7 @@ use pikerag_language::fold::folded;
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
 };
-use pikerag_records::unify::one_name;
+use pikerag_records::unify::canonical_name;
 use serde_json::Value as Json;
 
 use crate::run::Run;
@@ -171,7 +171,7 @@ fn condition_of(schema: &RecordSchema, frame: &Frame, reply: &Json) -> Option<Co
         (day.len() == 10 && day.starts_with(|c: char| c.is_ascii_digit())).then_some(day)
     };
     let test = match (is.as_str(), field.kind) {
-        ("equals", FieldType::Text) => Test::Is(folded(one_name(field, &value))),
+        ("equals", FieldType::Text) => Test::Is(folded(canonical_name(field, &value))),
         ("contains", FieldType::Text) => Test::Holds(folded(&value)),
         ("from", FieldType::Date) => Test::Between { from: Some(day("from")?), to: None },
         ("to", FieldType::Date) => Test::Between { from: None, to: Some(day("to")?) },
@@ -190,4 +190,4 @@ fn condition_of(schema: &RecordSchema, frame: &Frame, reply: &Json) -> Option<Co
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: QueryReply }
+pikerag_test_support::fuzz_replies! { any_reply: QueryReply }

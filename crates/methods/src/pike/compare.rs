@@ -14,7 +14,7 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, at_most, closed, object, passages, quiet_headings, shape, text,
 };
-use pikerag_reason::{Claim, cite, how_to_answer, lacking};
+use pikerag_reason::{Claim, cite, how_to_answer, missing_in};
 use serde_json::{Value as Json, json};
 
 use self::records::by_records;
@@ -234,7 +234,7 @@ impl Reply for ComparisonReply {
             things: things.clone(),
             answer: text(&object, "answer")?,
             rationale: text(&object, "rationale").unwrap_or_default(),
-            missing: lacking(&object),
+            missing: missing_in(&object),
         })
     }
 }

@@ -15,7 +15,7 @@ use pikerag_narrate::{Language, coverage, figure_row, listed, query};
 use pikerag_records::inquiry::{Form, Inquiry};
 
 /// Groups, or things, that an answer tells in words.
-const TOLD: usize = 200;
+const MOST_LISTED: usize = 200;
 /// Groups that the trace tells.
 const TRACED: usize = 12;
 
@@ -156,14 +156,14 @@ pub(super) async fn answer(
     let rationale = rationale.join(language.space());
     let mut worked = Worked::of(TaskClass::Quantitative);
     worked.figures = Some(figures);
-    reckoned(ports, run, text, rationale, worked).await.map(Some)
+    answer_from_figures(ports, run, text, rationale, worked).await.map(Some)
 }
 
 /// The things by name.
 fn things(collection: &Collection, table: &Table, language: Language) -> String {
     let things = table.rows.first().map(|row| row.things.as_slice()).unwrap_or_default();
     let names: Vec<String> =
-        things.iter().take(TOLD).map(|thing| name(collection, *thing)).collect();
+        things.iter().take(MOST_LISTED).map(|thing| name(collection, *thing)).collect();
     listed(&names, things.len(), language)
 }
 
@@ -181,7 +181,7 @@ fn rows(query: &RecordQuery, table: &Table, language: Language) -> String {
     let is_ranked = query.order != Order::Key && query.limit.is_some();
     let row =
         |row: &TableRow| figure_row(&row.key, row.value, row.unit.as_deref(), is_ranked, language);
-    let rows: Vec<String> = table.rows.iter().take(TOLD).map(row).collect();
+    let rows: Vec<String> = table.rows.iter().take(MOST_LISTED).map(row).collect();
     listed(&rows, table.rows.len(), language)
 }
 
@@ -189,7 +189,7 @@ fn rows(query: &RecordQuery, table: &Table, language: Language) -> String {
 ///
 /// # Errors
 /// The base cannot be read.
-pub(super) async fn reckoned(
+pub(super) async fn answer_from_figures(
     ports: &Ports,
     run: &mut Run,
     text: String,

@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 pub enum Unsettled {
     /// The likeliest answer is given, with what is missing.
     #[default]
-    Told,
+    #[serde(rename = "told")]
+    #[strum(serialize = "told")]
+    Reported,
     /// It is refused: no answer is better than one that may be invented (PIKE-RAG §3.2).
     Refused,
 }
@@ -64,7 +66,7 @@ impl Default for Params {
             level: None,
             classify: Classifier::Auto,
             verified: VerifiedUse::Used,
-            unsettled: Unsettled::Told,
+            unsettled: Unsettled::Reported,
             coverage: 0.0,
             reading: adaptive::Params::default(),
             compared: const { NonZeroU32::new(2000).unwrap() },

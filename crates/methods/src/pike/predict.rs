@@ -16,7 +16,7 @@ use pikerag_records::series::{
 
 use self::kinds::kinds;
 pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
-use super::figures::{Places, figures, reckoned, tabulate};
+use super::figures::{Places, answer_from_figures, figures, tabulate};
 use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -147,7 +147,8 @@ async fn continue_series(
     ];
     let mut worked = Worked::of(TaskClass::Predictive);
     (worked.figures, worked.forecast) = (Some(own), Some(forecast_made));
-    let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
+    let answer =
+        answer_from_figures(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
 }
 

@@ -3,7 +3,7 @@
 
 use super::Placed;
 use super::tokens::plain;
-use pikerag_language::is_unseen;
+use pikerag_language::is_invisible;
 
 /// Headings of pikerag's templates, letters and digits only. A test compares them with the
 /// templates.
@@ -127,7 +127,7 @@ fn is_ours(line: &[Placed]) -> bool {
     let bare: String = line
         .iter()
         .map(|placed| plain(placed.c))
-        .filter(|c| !is_unseen(*c))
+        .filter(|c| !is_invisible(*c))
         .skip_while(|c| c.is_whitespace() || matches!(c, '*' | '_' | '`' | '~'))
         .collect();
     is_numbered(&bare) || is_heading(&bare) || is_speaker(&bare)

@@ -114,7 +114,7 @@ fn heads(prompt: &str) -> Vec<String> {
     let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     let mut heads = Vec::new();
     for line in prompt.split(ends) {
-        let seen: String = line.chars().filter(|c| !pikerag_language::is_unseen(*c)).collect();
+        let seen: String = line.chars().filter(|c| !pikerag_language::is_invisible(*c)).collect();
         let wide = |c: char| match c {
             '［' | '【' => '[',
             '］' | '】' => ']',

@@ -61,8 +61,8 @@ pub(crate) async fn job(
         return Ok(Json(job).into_response());
     }
     let events = stream::unfold(Some((watched, false)), |state| async move {
-        let (mut watched, was_told) = state?;
-        if was_told && watched.changed().await.is_err() {
+        let (mut watched, was_sent) = state?;
+        if was_sent && watched.changed().await.is_err() {
             return None;
         }
         let job = watched.borrow_and_update().clone();

@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn errors_name_no_places_in_either_language() {
-        let error = "the `answer` call failed: m is out of reach: http://10.0.0.7:1 cannot be reached";
+        let error =
+            "the `answer` call failed: m is out of reach: http://10.0.0.7:1 cannot be reached";
         let (english, chinese) = shown_error(Some(error.to_owned()));
         let english = english.unwrap();
         assert_eq!(english, "the `answer` call failed: m is out of reach: … cannot be reached");

@@ -8,12 +8,12 @@ const LONGEST: usize = 240;
 
 /// The event in words; `None` if it is of no use to a reader.
 pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
-    let is_told = match &event.event {
+    let is_shown = match &event.event {
         Event::Proposed { .. }
         | Event::Retrieved { .. }
         | Event::Selected { .. }
         | Event::Gathered { .. }
-        | Event::Looked { .. }
+        | Event::RoundRead { .. }
         | Event::Thought { .. }
         | Event::Asked { .. }
         | Event::Resolved { .. }
@@ -37,7 +37,7 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
         | Event::Organized { .. }
         | Event::Answered { .. } => false,
     };
-    if !is_told {
+    if !is_shown {
         return None;
     }
     let words = narrate(&event.event, language);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_engine::knowledge::{JobBill, JobKind, JobQuery, JobRecord, JobState};
-use pikerag_engine::{left_to_do, setup};
+use pikerag_engine::{remaining_work, setup};
 
 use super::line::Line;
 use super::reason::JobReason;
@@ -16,7 +16,7 @@ pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Probl
     let Some(store) = there(&session).await? else { return Ok(()) };
     let bill = match session.indexes_for_free() {
         true => JobBill::default(),
-        false => left_to_do(&session).await?.bill(),
+        false => remaining_work(&session).await?.bill(),
     };
     let _order = line.order.lock().await;
     let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;

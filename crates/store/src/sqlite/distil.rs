@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::distilled::said_key;
+use pikerag_knowledge::distilled::descriptions_key;
 use pikerag_knowledge::{
     Community, CommunityReport, ExtractBy, Extraction, InChunk, ShortDescription, Stage, Structure,
     Wanted,
@@ -76,7 +76,9 @@ pub(super) fn put_descriptions(
     )?;
     for ShortDescription { node, made_from, text } in made {
         // The descriptions may have changed while the model ran.
-        if said_key(graph::descriptions_of(tx, *node)?.iter().map(String::as_str)) == *made_from {
+        if descriptions_key(graph::descriptions_of(tx, *node)?.iter().map(String::as_str))
+            == *made_from
+        {
             insert.execute(params![node.0.cast_signed(), text])?;
         }
     }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use pikerag_knowledge::distilled::said_key;
+use pikerag_knowledge::distilled::descriptions_key;
 use pikerag_knowledge::{
-    Community, CommunityId, Entity, EntityId, LongDescription, NodeId, Outline, OutlineEntity,
-    OutlineRelation, Relation, RelationId, Report, SaidKey,
+    Community, CommunityId, DescriptionsKey, Entity, EntityId, LongDescription, NodeId, Outline,
+    OutlineEntity, OutlineRelation, Relation, RelationId, Report,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -137,22 +137,22 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
          JOIN sources s ON s.id = c.source ORDER BY m.entity, {READING_ORDER}"
     ))?;
     let mut mentions = statement.query([])?;
-    let mut said = Vec::new();
+    let mut descriptions = Vec::new();
     let mut current: Option<EntityId> = None;
     while let Some(mention) = mentions.next()? {
         let id = EntityId(rows::id(mention, 0)?);
         if let Some(before) = current
             && before != id
         {
-            outline.entities.push(OutlineEntity { id: before, said: key_of(&mut said) });
+            outline.entities.push(OutlineEntity { id: before, key: key_of(&mut descriptions) });
         }
         current = Some(id);
         for column in 1..=3 {
-            said.push(mention.get(column)?);
+            descriptions.push(mention.get(column)?);
         }
     }
     if let Some(last) = current {
-        outline.entities.push(OutlineEntity { id: last, said: key_of(&mut said) });
+        outline.entities.push(OutlineEntity { id: last, key: key_of(&mut descriptions) });
     }
     let mut statement = connection.prepare(&format!(
         "SELECT r.id, r.subject, r.object, m.description, m.weight FROM relations r
@@ -171,24 +171,24 @@ pub(super) fn outline(connection: &Connection) -> rusqlite::Result<Outline> {
                     subject: EntityId(rows::id(mention, 1)?),
                     object: EntityId(rows::id(mention, 2)?),
                     weight: mention.get(4)?,
-                    said: SaidKey::default(),
+                    key: DescriptionsKey::default(),
                 };
                 if let Some(done) = current.replace(next) {
-                    let said = key_of(&mut said);
-                    outline.relations.push(OutlineRelation { said, ..done });
+                    let key = key_of(&mut descriptions);
+                    outline.relations.push(OutlineRelation { key, ..done });
                 }
             }
         }
-        said.push(mention.get(3)?);
+        descriptions.push(mention.get(3)?);
     }
     if let Some(done) = current {
-        outline.relations.push(OutlineRelation { said: key_of(&mut said), ..done });
+        outline.relations.push(OutlineRelation { key: key_of(&mut descriptions), ..done });
     }
     Ok(outline)
 }
 
-fn key_of(said: &mut Vec<String>) -> SaidKey {
-    said_key(std::mem::take(said).iter().map(String::as_str))
+fn key_of(descriptions: &mut Vec<String>) -> DescriptionsKey {
+    descriptions_key(std::mem::take(descriptions).iter().map(String::as_str))
 }
 
 /// Entities and relations with more than `bytes` of descriptions and no summary yet.
@@ -206,10 +206,10 @@ pub(super) fn long_descriptions(
             .query_map([limit_of(bytes)], |row| Ok(NodeId(rows::id(row, 0)?)))?
             .collect::<rusqlite::Result<_>>()?;
         for id in ids {
-            let said = descriptions_of(connection, id)?;
-            if bytes < said.iter().map(String::len).sum() {
+            let descriptions = descriptions_of(connection, id)?;
+            if bytes < descriptions.iter().map(String::len).sum() {
                 let name = name_of(connection, id)?;
-                long.push(LongDescription { node: id, name, said });
+                long.push(LongDescription { node: id, name, descriptions });
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pikerag_knowledge::RowPlace;
 use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue};
 
-use super::periods::{Grain, Period, Said, period_named, said_of};
+use super::periods::{Grain, Period, Stated, period_named, stated_in};
 
 /// Longer texts above a table, in characters, are no captions.
 const LONGEST: usize = 120;
@@ -47,18 +47,18 @@ impl Place {
 
     /// The period of the table: from its caption, or else from the headings and the file around it.
     pub(crate) fn period(&self) -> Option<Period> {
-        let names = self.names().map(said_of);
+        let names = self.names().map(stated_in);
         // Names of folders such as `archive of 2019` are too vague.
-        let folder = |name| period_named(name).map_or(Said::Nothing, Said::One);
+        let folder = |name| period_named(name).map_or(Stated::Nothing, Stated::One);
         let folders = self.file.rsplit('/').skip(1).map(folder);
         let mut held: Option<Period> = None;
-        for said in names.chain(folders) {
-            match (said, held) {
-                (Said::Nothing, _) => {}
-                (Said::Several, _) => return None,
-                (Said::One(period), None) => held = Some(period),
+        for stated in names.chain(folders) {
+            match (stated, held) {
+                (Stated::Nothing, _) => {}
+                (Stated::Several, _) => return None,
+                (Stated::One(period), None) => held = Some(period),
                 // The surrounding name gives the year of a quarter.
-                (Said::One(around), Some(part)) => held = Some(part.in_year(around.year)),
+                (Stated::One(around), Some(part)) => held = Some(part.in_year(around.year)),
             }
             if held.is_some_and(|period| period.year.is_some()) {
                 return held;
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_apart_by_the_period_that_names_them() {
+    fn the_period_in_its_name_identifies_a_place() {
         assert_eq!(shown(&["a.xlsx > 2024", "a.xlsx > 2025"]), "year year: 2024, 2025; ");
         assert_eq!(shown(&["sales_2024.csv", "sales_2025.csv"]), "year year: 2024, 2025; ");
         assert_eq!(shown(&["2024/a.csv", "2025/a.csv"]), "year year: 2024, 2025; ");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn places_without_periods_are_told_apart_by_their_names() {
+    fn names_identify_places_without_periods() {
         assert_eq!(shown(&["a.csv"]), "");
         assert_eq!(shown(&["north.csv", "south.csv"]), "file category: north.csv, south.csv; ");
         assert_eq!(shown(&["a.xlsx > North", "a.xlsx > South"]), "sheet category: North, South; ");

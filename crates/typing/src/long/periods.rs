@@ -111,7 +111,7 @@ impl Period {
 
 /// The periods in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum Stated {
     Nothing,
     One(Period),
     /// Several periods, or a span of two years.
@@ -276,12 +276,12 @@ pattern!(IN_DIGITS, r"(?:19|20)\d\d[\-_./](?:\d\d)|(?:19|20)\d{4}");
 const SEASON_SIGNS: [char; 4] = ['/', '-', '–', '—'];
 
 /// The periods in a title, or in the name of a sheet or file: `Sales 2024`, `2024年3月`, `orders_2024_03`.
-pub(crate) fn said_of(text: &str) -> Said {
+pub(crate) fn stated_in(text: &str) -> Stated {
     if let Some(period) = period_named(text) {
-        return Said::One(period);
+        return Stated::One(period);
     }
     let text = narrowed(text).to_lowercase();
-    let mut said = Said::Nothing;
+    let mut stated = Stated::Nothing;
     let mut from = 0;
     while let Some(found) = MENTIONED.captures_at(&text, from) {
         let Some((year, whole)) = found.name("year").zip(found.get(0)) else { break };
@@ -299,7 +299,7 @@ pub(crate) fn said_of(text: &str) -> Said {
             continue;
         }
         if is_season(year.as_str(), behind) {
-            return Said::Several;
+            return Stated::Several;
         }
         let Some(year_alone) = year_of(year.as_str()) else { continue };
         let part = ["behind", "before"]
@@ -308,13 +308,13 @@ pub(crate) fn said_of(text: &str) -> Said {
             .map(|part| (part.in_year(Some(year_alone)), whole.end()));
         let (period, end) = part.or(month).unwrap_or((Period::of_year(year_alone), year.end()));
         from = from.max(end);
-        match said {
-            Said::Nothing => said = Said::One(period),
-            Said::One(held) if held == period => {}
-            _ => return Said::Several,
+        match stated {
+            Stated::Nothing => stated = Stated::One(period),
+            Stated::One(held) if held == period => {}
+            _ => return Stated::Several,
         }
     }
-    said
+    stated
 }
 
 /// Whether two digits after a year mean the next year: `2023/24`. `2011-12` is a month.
@@ -454,17 +454,17 @@ mod tests {
 
     #[test]
     fn titles_and_names_of_files_mention_periods() {
-        let said = |text: &str| match said_of(text) {
-            Said::Nothing => "nothing".to_owned(),
-            Said::One(period) => shown(Some(period)),
-            Said::Several => "several".to_owned(),
+        let stated = |text: &str| match stated_in(text) {
+            Stated::Nothing => "nothing".to_owned(),
+            Stated::One(period) => shown(Some(period)),
+            Stated::Several => "several".to_owned(),
         };
         let texts = "Sales 2024 | Sales, March 2024 | orders_2024_03 | orders_202403 | report-2024-Q2 | 2024年3月用电量 | 2024年各厂用电 | \
             第一季度 | Q3 | 2023-2024 | Season 2023/24 | 2023 and 2024 | 2024 budget for 2024 | order 120245 | Plant A | 销售2024 | May 2024 | \
             data_20240131 | Jan";
         let lines: Vec<String> = texts
             .split(" | ")
-            .map(|text| format!("{} -> {}", text.trim(), said(text.trim())))
+            .map(|text| format!("{} -> {}", text.trim(), stated(text.trim())))
             .collect();
         insta::assert_snapshot!(lines.join("\n"), @"
         Sales 2024 -> 2024
@@ -507,7 +507,7 @@ mod tests {
 
         #[test]
         fn any_text_is_survived(text in "(\\PC|[0-9QqFY年月季度第一二/ -]){0,40}") {
-            let _ = (period_named(&text), said_of(&text));
+            let _ = (period_named(&text), stated_in(&text));
         }
     }
 }

@@ -129,19 +129,19 @@ fn years(columns: &PeriodColumns, year_column: Option<usize>, periods: &[Option<
 
 /// The measured quantity that all places share, from the nearest kind of name that gives one.
 fn names_of_places(places: &[Place], keys: &[String]) -> Measured {
-    let said: Vec<Vec<Measured>> = places
+    let stated: Vec<Vec<Measured>> = places
         .iter()
         .map(|place| place.names().map(|name| measured(name, keys)).collect())
         .collect();
-    let depth = said.iter().map(Vec::len).min().unwrap_or(0);
+    let depth = stated.iter().map(Vec::len).min().unwrap_or(0);
     let mut found = Measured::default();
     // Each place's names are read from the inside: captions, then inner to outer headings, then the file.
     for level in 0..depth {
-        let of = |said: &Vec<Measured>| match level + 1 == depth {
-            true => said.last().cloned(),
-            false => said.get(level).cloned(),
+        let of = |stated: &Vec<Measured>| match level + 1 == depth {
+            true => stated.last().cloned(),
+            false => stated.get(level).cloned(),
         };
-        let mut all = said.iter().filter_map(of);
+        let mut all = stated.iter().filter_map(of);
         let Some(first) = all.next() else { break };
         let rest: Vec<Measured> = all.collect();
         if found.name.is_empty() && rest.iter().all(|it| it.name == first.name) {
@@ -156,13 +156,13 @@ fn names_of_places(places: &[Place], keys: &[String]) -> Measured {
 
 /// The header of the values: their name with their unit in brackets.
 fn value_header(says: Measured, unit: Option<String>, is_chinese: bool) -> String {
-    let Measured { name, unit: said } = says;
+    let Measured { name, unit: stated } = says;
     let name = match name.as_str() {
         "" if is_chinese => "数值",
         "" => "value",
         name => name,
     };
-    match unit.or(said) {
+    match unit.or(stated) {
         Some(unit) => format!("{name} ({unit})"),
         None => name.to_owned(),
     }

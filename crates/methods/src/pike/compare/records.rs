@@ -9,7 +9,7 @@ use pikerag_narrate::{InWords, Language, Sentence, compared_field};
 
 use super::without;
 use crate::collections::Collection;
-use crate::pike::figures::{Places, name, reckoned};
+use crate::pike::figures::{Places, answer_from_figures, name};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use pikerag_language::pattern;
@@ -101,7 +101,7 @@ pub(super) async fn by_records(
         coverage: Coverage { matched: places.len(), ..collection.coverage.clone() },
     });
     worked.comparison = Some(comparison);
-    reckoned(ports, run, text, rationale, worked).await.map(Some)
+    answer_from_figures(ports, run, text, rationale, worked).await.map(Some)
 }
 
 /// The thing with a name, if exactly one has it.

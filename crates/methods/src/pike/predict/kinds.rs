@@ -7,7 +7,7 @@ use pikerag_narrate::{Language, coverage, first_kinds, kinds_rationale, query as
 
 use super::Ahead;
 use crate::collections::Collection;
-use crate::pike::figures::{covered, figures, reckoned, tabulate};
+use crate::pike::figures::{answer_from_figures, covered, figures, tabulate};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -75,7 +75,8 @@ pub(super) async fn kinds(
     ];
     let mut worked = Worked::of(TaskClass::Predictive);
     (worked.figures, worked.outlook) = (Some(own), outlook);
-    let answer = reckoned(ports, run, text, rationale.join(language.space()), worked).await?;
+    let answer =
+        answer_from_figures(ports, run, text, rationale.join(language.space()), worked).await?;
     Ok(Ahead::Answered(Box::new(answer)))
 }
 

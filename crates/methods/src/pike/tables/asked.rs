@@ -229,4 +229,4 @@ mod tests {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: StatementReply }
+pikerag_test_support::fuzz_replies! { any_reply: StatementReply }

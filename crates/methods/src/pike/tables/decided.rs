@@ -283,4 +283,4 @@ mod tests {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_said: ChoiceReply }
+pikerag_test_support::fuzz_replies! { any_reply: ChoiceReply }

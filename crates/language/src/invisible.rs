@@ -2,7 +2,7 @@
 
 /// Whether a character is invisible: zero width, direction marks, tags, controls. People do not see
 /// them, but a model reads them. Line ends and white space do not count.
-pub fn is_unseen(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => false,
         '\u{ad}'

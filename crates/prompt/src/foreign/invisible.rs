@@ -1,19 +1,19 @@
 //! Removes invisible characters from text: zero width, direction marks, tags, controls. A model
 //! would read them.
 
-use pikerag_language::is_unseen;
+use pikerag_language::is_invisible;
 
 use super::Placed;
 
 /// The text without invisible characters, except those that its script or an emoji needs at their
 /// place.
-pub(super) fn without_unseen(text: &str) -> Vec<Placed> {
+pub(super) fn without_invisible(text: &str) -> Vec<Placed> {
     let mut seen: Vec<Placed> = Vec::with_capacity(text.len());
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let before = seen.last().map(|placed| placed.c);
         let after = chars.peek().map(|(_, next)| *next);
-        if !is_unseen(c) || is_needed(c, before, after) {
+        if !is_invisible(c) || is_needed(c, before, after) {
             seen.push(Placed { c, of: at..at + c.len_utf8() });
         }
     }
@@ -42,7 +42,7 @@ fn is_needed(c: char, before: Option<char>, after: Option<char>) -> bool {
 
 fn is_joining(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180a}' | '\u{1820}'..='\u{18aa}')
-        && !is_unseen(c)
+        && !is_invisible(c)
 }
 
 fn is_pictured(c: char) -> bool {
