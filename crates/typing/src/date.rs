@@ -5,9 +5,9 @@ use std::fmt;
 use jiff::civil;
 use pikerag_language::{chinese_number, month_named};
 
-/// Longer cells, in bytes, are no dates.
+/// The most bytes of a cell that can be a date.
 const LONGEST: usize = 48;
-/// Years that stand alone, or in dates without separators; other numbers are too often something else.
+/// The years that are read alone or in dates without separators. Other numbers are too often something else.
 const PLAIN_YEARS: std::ops::RangeInclusive<i16> = 1000..=2100;
 const COMPACT_YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 
@@ -15,11 +15,11 @@ const COMPACT_YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
     year: i16,
-    /// 0 for a year.
+    /// The quarter or the month, from 1; 0 for a year.
     month: u8,
-    /// 0 for a month, quarter or year.
+    /// The day, from 1; 0 for a month, quarter or year.
     day: u8,
-    /// Of the day, as its clock shows it: time zones are not converted.
+    /// The seconds since midnight on the clock of the cell: time zones are not converted.
     pub second: Option<u32>,
     is_quarter: bool,
 }
@@ -63,30 +63,30 @@ impl fmt::Display for Moment {
 /// A date as a cell writes it, before the order of days and months in its column is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenDate {
-    /// One reading.
+    /// A date with one reading.
     Fixed(Moment),
     /// `2019`
     Year(i16),
     /// `2019年`
     MarkedYear(i16),
-    /// `20190305`, `201903`: as well a number.
+    /// `20190305`, `201903`: the same digits can be a number.
     Compact(Moment),
     /// `3/5/2019`, `3.5.2019`
     Slashed(SlashedDate),
 }
 
-/// A date of which the order decides.
+/// A date whose reading depends on the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlashedDate {
     pub first: u8,
     pub second: u8,
     year: i16,
     pub time: Option<u32>,
-    /// Separated by full stops.
+    /// Whether full stops separate its parts.
     pub is_dotted: bool,
 }
 
-/// Whether the day or the month is first.
+/// The order of the day and the month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum DateOrder {
     /// `31/12/2025`
@@ -97,7 +97,7 @@ pub(super) enum DateOrder {
 }
 
 impl SlashedDate {
-    /// The date in this order, where the calendar has it.
+    /// The date in this order; `None` if the calendar has no such day.
     pub(super) fn moment(self, order: DateOrder) -> Option<Moment> {
         let (month, day) = match order {
             DateOrder::DayFirst => (self.second, self.first),
@@ -110,7 +110,7 @@ impl SlashedDate {
     }
 }
 
-/// The date that a narrowed cell writes, and nothing beside it.
+/// The date of a narrowed cell; `None` if the cell holds anything else.
 pub(super) fn written_date(cell: &str) -> Option<WrittenDate> {
     let digits = cell.bytes().filter(u8::is_ascii_digit).count();
     if LONGEST < cell.len() || digits < 2 {
@@ -184,7 +184,7 @@ fn quarter(cell: &str) -> Option<Moment> {
     is_quarter.then_some(Moment { is_quarter, ..first })
 }
 
-/// The date of a cell and the second of its day; `None` where the text behind a colon is no time.
+/// The date of a cell and the second of its day; `None` if the text after a colon is no time.
 fn without_time(cell: &str) -> Option<(&str, Option<u32>)> {
     let Some((before, behind)) = cell.split_once(':') else { return Some((cell, None)) };
     let date = before.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -210,7 +210,7 @@ fn without_time(cell: &str) -> Option<(&str, Option<u32>)> {
     Some((date, Some(hour * 3600 + minute * 60 + second)))
 }
 
-/// Nothing, `Z`, `UTC`, `+02:00`
+/// Whether the text is a time zone: empty, `Z`, `UTC` or `+02:00`.
 fn is_zone(text: &str) -> bool {
     let is_offset = |text: &str| {
         let text = text.trim_start_matches(['+', '-']);
@@ -254,7 +254,7 @@ fn day(text: &str, time: Option<u32>) -> Option<WrittenDate> {
     moment.map(|moment| WrittenDate::Fixed(moment.at(time)))
 }
 
-/// Words that stand in a date and say nothing.
+/// Words of a date that carry no part of it.
 fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 16] = [
         "of", "the", "st", "nd", "rd", "th", "on", "mon", "tue", "wed", "thu", "fri", "sat", "sun",
@@ -301,7 +301,7 @@ fn year_first(numbers: &[&str]) -> Option<Moment> {
 fn in_digits(numbers: &[&str], separators: &str, time: Option<u32>) -> Option<WrittenDate> {
     let mut signs = separators.chars();
     let separator = signs.next().filter(|sign| matches!(sign, '-' | '/' | '.'))?;
-    // Korea writes a full stop behind the day, too.
+    // Korean dates have a full stop after the day, too.
     let is_even = signs.all(|sign| sign == separator);
     let most = if separator == '.' { numbers.len() } else { numbers.len().saturating_sub(1) };
     if !is_even || most < separators.len() {
@@ -332,7 +332,7 @@ fn in_digits(numbers: &[&str], separators: &str, time: Option<u32>) -> Option<Wr
     }
 }
 
-/// A year of four digits, or of two: up to 68 in this century, as POSIX has it.
+/// A year of four digits, or of two: 00 to 68 belong to this century, as in POSIX.
 fn year_of(digits: &str) -> Option<i16> {
     let year: i16 = digits.parse().ok()?;
     match digits.len() {

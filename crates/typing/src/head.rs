@@ -1,29 +1,29 @@
-//! Reads what a header says of its column: the name, the unit, and whether it holds identifiers, years or dates.
+//! Reads a header: the name of its column, the unit, and whether it holds identifiers, years or dates.
 
 use super::narrow::narrowed;
 use super::units::{ending_unit, is_currency, is_unit, unit_key};
 
-/// What the header of a column says.
+/// The information in the header of a column.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
-    /// As it is written, with single spaces.
+    /// The header as it is written, with single spaces.
     pub name: String,
-    /// The name without a unit in brackets, where there is one.
+    /// The name without a unit in brackets, if there is one.
     pub bare: String,
-    /// In brackets, behind a comma, or as a clear ending.
+    /// The unit: in brackets, after a comma, or as a clear ending.
     pub unit: Option<String>,
-    /// `id`, `code`, `No.`, `编号`: nobody adds these numbers up.
+    /// Whether it names identifiers (`id`, `code`, `No.`, `编号`), whose numbers have no sum.
     pub is_identifier: bool,
-    /// What it says of years.
+    /// The part of years in it.
     pub year: YearHeader,
-    /// `date`, `month`, `日期`
+    /// Whether it names dates: `date`, `month`, `日期`.
     pub is_date: bool,
 }
 
-/// What a header says of years.
+/// The part of years in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YearHeader {
-    /// Nothing.
+    /// The header names no year.
     No,
     /// It names a year: `birth year`, `founded`, `成立年份`.
     Named,
@@ -31,7 +31,7 @@ pub(super) enum YearHeader {
     Alone,
 }
 
-/// What a header or a title says, for others than columns.
+/// The information in a header or a title that belongs to no column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderSays {
     /// The name without a unit in brackets.
@@ -69,7 +69,7 @@ fn unit_of(name: &str, narrow: &str) -> (String, Option<String>) {
         let bare = name.chars().take(open).collect::<String>().trim_end().to_owned();
         let unit = inner.trim_start_matches("单位").trim_start_matches([':', ' ']);
         let unit = unit.strip_prefix("in ").unwrap_or(unit).trim();
-        // Author(s) are no seconds.
+        // `Author(s)` has no unit: its `s` is a plural.
         let is_plural = inner == "s" && !narrow.contains(" (");
         return match !bare.is_empty() && !is_plural && is_unit(unit) {
             true => (bare, Some(unit.to_owned())),
@@ -157,7 +157,7 @@ fn is_identifier(header: &str, words: &[&str]) -> bool {
         "doi",
         "asin",
     ];
-    /// What is numbered, where the header goes on with `number`.
+    /// Words before `number` that make it an identifier.
     const NUMBERED: [&str; 22] = [
         "phone",
         "telephone",
@@ -221,7 +221,7 @@ fn is_identifier(header: &str, words: &[&str]) -> bool {
 }
 
 fn year_header(header: &str, words: &[&str]) -> YearHeader {
-    /// What happens once, in a year.
+    /// Events that happen once, in a year.
     const EVENTS: [&str; 22] = [
         "founded",
         "established",
@@ -246,7 +246,7 @@ fn year_header(header: &str, words: &[&str]) -> YearHeader {
         "inaugurated",
         "created",
     ];
-    /// What counts something by the year.
+    /// Words for counts by the year.
     const RATES: [&str; 18] = [
         "per", "over", "on", "change", "growth", "average", "avg", "mean", "rate", "old", "to",
         "half", "this", "last", "each", "every", "a", "one",
@@ -267,7 +267,7 @@ fn year_header(header: &str, words: &[&str]) -> YearHeader {
     let is_helper =
         |word: &&str| ["in", "when", "was", "first", "the", "date", "of"].contains(word);
     let mut others = words.iter().filter(|word| !is_helper(word));
-    // A date of years only.
+    // A column of dates that are years.
     let is_date = matches!(words, ["date" | "datum" | "period"]) || header == "日期";
     let is_event = match (others.next(), others.next()) {
         (Some(event), None) => EVENTS.contains(event),

@@ -9,9 +9,9 @@ use super::marks::mark;
 use super::narrow::narrowed;
 use super::number::{DecimalMark, written_number};
 
-/// Longer cells, in bytes, name no total.
+/// The most bytes of a cell that can name a total.
 const LONGEST_TOTAL: usize = 80;
-/// Longer names of a group before `小计`, in characters, are sentences.
+/// The most characters of a group before `小计`; longer texts are sentences.
 const LONGEST_GROUP: usize = 10;
 
 /// Whether a row is a total, subtotal, average line, note or a repeated header and not a row of the table.
@@ -54,7 +54,7 @@ fn repeats_header(header: &[String], filled: &[(usize, &str)]) -> bool {
         && is_enough(header.iter().filter(|name| !name.trim().is_empty()).count())
 }
 
-/// In lower case, with single spaces.
+/// The text in lower case, with single spaces.
 fn plain(text: &str) -> String {
     narrowed(text).to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -85,7 +85,7 @@ fn is_note(cell: &str) -> bool {
     if SOURCES.iter().any(|source| text.starts_with(source)) {
         return true;
     }
-    // A name with a star is one word or two.
+    // A name with a star has one or two words.
     let behind_star = text.trim_start_matches(['*', '†', '‡']);
     if behind_star.len() < text.len() {
         return behind_star.starts_with(' ') || 2 < behind_star.split_whitespace().count();
@@ -213,7 +213,7 @@ fn english_total(header: &[String], text: &str) -> English {
     if !is_total && !is_average {
         return English::None;
     }
-    // No name holds these.
+    // These characters occur in no name.
     let is_certain = words.iter().any(|word| matches!(*word, "subtotal" | "subtotals"))
         || words.windows(2).any(|pair| matches!(pair, ["sub" | "grand", "total" | "totals"]));
     let has_year = words.iter().any(|word| is_year(word));
@@ -444,7 +444,7 @@ mod tests {
         let row = strings(&["East Total", "", "5", "6"]);
         assert!(is_left_out(&strings(&HEADER), &KINDS, &row));
         assert!(!is_left_out(&strings(&HEADER), &[], &row));
-        // Beside numbers only, a name may end so.
+        // In a row of numbers, a name may have this ending.
         let kinds = [ColumnKind::Identifier, ColumnKind::Integer];
         let row = strings(&["Colgate Total", "5"]);
         assert!(!is_left_out(&strings(&["Product", "Sales"]), &kinds, &row));

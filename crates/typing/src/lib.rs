@@ -33,7 +33,7 @@ pub(crate) use marks::is_missing;
 pub use names::sql_names;
 pub(crate) use narrow::narrowed;
 
-/// Collects what the cells of one column look like.
+/// Collects the cells of one column, to decide its kind.
 ///
 /// Memory is bounded: some kilobytes, and at most 40 bytes for each different value that is counted.
 #[derive(Clone, Debug)]
@@ -43,15 +43,15 @@ pub struct ColumnGuess {
 }
 
 impl ColumnGuess {
-    /// A column with this header, no cell of which was seen.
+    /// A column with this header and no cells yet.
     pub fn new(header: &str) -> Self {
         let most = usize::try_from(DataColumn::MOST_DISTINCT).unwrap_or(usize::MAX);
         Self { header: read_header(header), tally: Tally::new(most) }
     }
 
-    /// Counts at most this many different values: for tables of thousands of columns.
+    /// Limits the number of counted different values, for tables of thousands of columns.
     ///
-    /// A column with more different values than that is no category.
+    /// A column with more different values is no category.
     #[must_use]
     pub fn with_most_distinct(mut self, most: usize) -> Self {
         self.tally.values.limit(most);
@@ -64,7 +64,7 @@ impl ColumnGuess {
         Self { header: read_header(header), ..self }
     }
 
-    /// Adds a cell, as it is written; empty ones too.
+    /// Adds a cell as it is written, also an empty one.
     pub fn see(&mut self, cell: &str) {
         self.tally.add(cell);
     }
@@ -103,7 +103,7 @@ impl ColumnGuess {
     }
 }
 
-/// Numbers and dates as they are stored, others as they are written.
+/// Samples: numbers and dates as they are stored, others as they are written.
 fn samples(kind: ColumnKind, reading: &Reading, written: Vec<String>) -> Vec<String> {
     let mut samples: Vec<String> = Vec::with_capacity(written.len());
     for cell in written {
@@ -128,7 +128,7 @@ pub struct TypedColumn {
 }
 
 impl TypedColumn {
-    /// The column as one of names: nobody adds up the numbers of plants.
+    /// The column as one of identifiers, because a sum of the numbers of plants has no meaning.
     #[must_use]
     pub(crate) fn of_names(self) -> Self {
         let Self { column, missing, .. } = self;
@@ -139,7 +139,7 @@ impl TypedColumn {
 
     /// The value of a cell.
     ///
-    /// Empty for a missing value. The text as it is written, without surrounding space, where it does not read as the kind;
+    /// Empty for a missing value. The text as it is written, without surrounding space, if it does not read as the kind;
     /// kinds that are stored as text read everything.
     pub fn read(&self, cell: &str) -> DataValue {
         let cell = cell.trim();

@@ -1,9 +1,9 @@
 //! Recognises the marks of a missing value and the words for yes and no.
 
-/// What a mark of a missing value can be besides missing.
+/// The other meaning of a mark of a missing value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Missing in every column.
+    /// It is missing in every column.
     Always,
     /// `NA`: a value among codes of two letters.
     Na,
@@ -13,7 +13,7 @@ pub(super) enum Mark {
     Soft,
 }
 
-/// The mark that a trimmed cell is.
+/// The mark in a trimmed cell; `None` if the cell holds anything else.
 pub(super) fn mark(cell: &str) -> Option<Mark> {
     const ALWAYS: [&str; 16] = [
         "",
@@ -37,7 +37,7 @@ pub(super) fn mark(cell: &str) -> Option<Mark> {
         "-", "--", "---", "–", "—", "——", "−", "－", ".", "..", "...", "…", "/", "na", "Na",
         "none", "None",
     ];
-    // Every mark is short: long cells skip the lists.
+    // Every mark is short, so long cells need no search in the lists.
     if 12 < cell.len() {
         return None;
     }
@@ -55,7 +55,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     mark(cell.trim()).is_some()
 }
 
-/// The marks that one column takes for missing values, besides [`Mark::Always`].
+/// The marks that are missing values in one column, besides [`Mark::Always`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MissingMarks {
     /// `NA` is missing.
@@ -67,7 +67,7 @@ pub(super) struct MissingMarks {
 }
 
 impl MissingMarks {
-    /// Whether the column takes a cell with this mark for missing.
+    /// Whether a cell with this mark is missing in the column.
     pub(super) fn include(self, mark: Mark) -> bool {
         match mark {
             Mark::Always => true,
@@ -81,16 +81,16 @@ impl MissingMarks {
 /// A word for yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Truth {
-    /// Whether it says yes.
+    /// Whether it means yes.
     pub is_yes: bool,
-    /// Which pair of words it belongs to.
+    /// The pair of words that it belongs to.
     pub pair: Pair,
 }
 
 /// A pair of words for yes and no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
-    /// Words that say nothing else: `yes`, `false`, `是`.
+    /// Words with no other meaning: `yes`, `false`, `是`.
     Words,
     /// `Y` and `N`; one of them alone can be a code.
     YesNo,
@@ -100,7 +100,7 @@ pub(super) enum Pair {
     HasNot,
 }
 
-/// The truth that a trimmed cell says; `无` says no in a column with `有` only.
+/// The truth value of a trimmed cell; `无` means no only in a column with `有`.
 pub(super) fn truth(cell: &str) -> Option<Truth> {
     const YES: [&str; 7] = ["yes", "true", "是", "对", "✓", "✔", "√"];
     const NO: [&str; 7] = ["no", "false", "否", "错", "✗", "✘", "×"];

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use pikerag_language::fold::fold;
 use pikerag_language::is_chinese;
 
-/// Longer names, in characters, are cut.
+/// The most characters of a name; longer ones are cut.
 const LONGEST: usize = 60;
 /// The name of the first column whose header has no letter.
 const UNNAMED: &str = "column_1";
@@ -17,7 +17,7 @@ const UNNAMED: &str = "column_1";
 /// `column_1`, `column_2` and so on.
 pub fn sql_names(names: &[String], taken: &mut HashSet<String>) -> Vec<String> {
     let mut made = Vec::with_capacity(names.len());
-    // The last number that a base was given: thousands of columns may have one name.
+    // The last number of each base name: thousands of columns may share one.
     let mut numbers = HashMap::new();
     for name in names {
         let mut name = sql_name(name);

@@ -6,9 +6,9 @@ use pikerag_language::quantity;
 
 use super::units::{is_cell_unit, leading_currency, unit_key};
 
-/// Longer cells, in bytes, are no numbers.
+/// The most bytes of a cell that can be a number.
 const LONGEST: usize = 64;
-/// More digits than an `i64` holds for sure: longer strings of plain digits are codes.
+/// The most digits that fit an `i64` in any case; longer strings of plain digits are codes.
 const MOST_DIGITS: usize = 18;
 
 /// The sign before the decimals of a column.
@@ -40,7 +40,7 @@ impl DecimalMark {
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Amount {
-    /// Written without decimals, or with the single decimal 0.
+    /// A number without decimals, or with the single decimal 0.
     Integer(i64),
     /// Any other number; finite.
     Real(f64),
@@ -75,7 +75,7 @@ pub(super) struct WrittenNumber<'a> {
     pub unit: Option<String>,
 }
 
-/// The number that a narrowed cell writes, and nothing beside it.
+/// The number of a narrowed cell; `None` if the cell holds anything else.
 pub(super) fn written_number(cell: &str) -> Option<WrittenNumber<'_>> {
     if LONGEST < cell.len() || !cell.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
@@ -105,7 +105,7 @@ pub(super) fn written_number(cell: &str) -> Option<WrittenNumber<'_>> {
     if !digits.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // A full stop behind the number says nothing.
+    // A full stop after the number has no meaning.
     let digits = match digits.strip_suffix('.') {
         Some(digits) if tail.is_empty() => digits,
         _ => digits,
@@ -130,7 +130,7 @@ fn without_footnote(cell: &str) -> &str {
     if is_note { before.trim_end() } else { cell }
 }
 
-/// Where digits with their marks end. A space belongs to them before another digit.
+/// The end of digits with their marks. A space before another digit is one of the marks.
 fn digits_end(text: &str) -> usize {
     let mut signs = text.char_indices().peekable();
     while let Some((at, sign)) = signs.next() {
@@ -146,7 +146,7 @@ fn digits_end(text: &str) -> usize {
     text.len()
 }
 
-/// The power of `1.5e3`, and what is behind it; `5 eggs` have none.
+/// The power of `1.5e3`, and the text after it; `5 eggs` has none.
 fn scientific(tail: &str) -> Option<(i32, &str)> {
     let power = tail.strip_prefix(['e', 'E'])?;
     let end = power.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '+');
@@ -155,7 +155,7 @@ fn scientific(tail: &str) -> Option<(i32, &str)> {
     (!after.starts_with(|c: char| c.is_alphabetic())).then_some((power, after))
 }
 
-/// The power of ten and the unit of the text behind a number; `None` where it is neither.
+/// The power of ten and the unit in the text after a number; `None` if it is neither.
 fn scale_and_unit(tail: &str, currency: Option<&str>) -> Option<(i32, Option<String>)> {
     let written = currency.map(str::to_owned);
     if tail.is_empty() {
@@ -174,7 +174,7 @@ fn scale_and_unit(tail: &str, currency: Option<&str>) -> Option<(i32, Option<Str
             return Some((power, written));
         }
     }
-    // Dates and ranges go on so; the check saves them the slow search for units.
+    // Dates and ranges continue like this, so they skip the slow search for units.
     let unit = tail.trim_end_matches(['2', '3']);
     if tail.starts_with(['-', '/', '–', '~', ':', ';', ',', '.'])
         || unit.bytes().any(|byte| byte.is_ascii_digit())
@@ -208,7 +208,7 @@ fn with_raised_power(unit: &str) -> String {
 }
 
 impl WrittenNumber<'_> {
-    /// The number, where it can be written with this decimal mark.
+    /// The number with this decimal mark; `None` if its marks do not fit.
     pub(super) fn amount(&self, mark: DecimalMark) -> Option<Amount> {
         let (whole, fraction) = match self.digits.split_once(mark.sign()) {
             Some((_, "")) => return None,
@@ -236,7 +236,7 @@ impl WrittenNumber<'_> {
         amount.real().is_finite().then_some(amount)
     }
 
-    /// The number without its sign, where it is written as a whole one.
+    /// The number without its sign, if it is a whole number.
     fn whole_number(&self, whole: &str, fraction: &str) -> Option<i64> {
         if self.is_scientific {
             return None;
@@ -250,7 +250,7 @@ impl WrittenNumber<'_> {
         format!("{whole}{fraction}{}", "0".repeat(zeros)).parse().ok()
     }
 
-    /// Whether the digits are plain ones that begin with a zero, such as `007`.
+    /// Whether these are plain digits that begin with a zero, such as `007`.
     pub(super) fn has_leading_zero(&self) -> bool {
         self.is_plain_digits() && 1 < self.digits.len() && self.digits.starts_with('0')
     }
@@ -265,7 +265,7 @@ impl WrittenNumber<'_> {
     }
 }
 
-/// Digits without marks of thousands, where all of them stand before groups of three digits.
+/// The digits without marks of thousands; `None` if a mark is not before a group of three digits.
 fn without_thousands(whole: &str, mark: DecimalMark) -> Option<String> {
     let Some(separator) = whole.chars().find(|c| !c.is_ascii_digit()) else {
         return Some(whole.to_owned());
@@ -279,7 +279,7 @@ fn without_thousands(whole: &str, mark: DecimalMark) -> Option<String> {
     let is_digits = groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_digit()));
     let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
     let is_grouped = |size: usize| middle.iter().all(|group| group.len() == size);
-    // India writes 12,34,567.
+    // Indian numbers are grouped as 12,34,567.
     let is_indian = separator == ',' && first.len() <= 2 && is_grouped(2);
     let is_number = is_digits && begins && last.len() == 3 && (is_grouped(3) || is_indian);
     is_number.then(|| groups.concat())

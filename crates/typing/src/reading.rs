@@ -8,26 +8,26 @@ use super::narrow::narrowed;
 use super::number::{Amount, DecimalMark, written_number};
 use super::units::unit_key;
 
-/// How the cells of a column are read.
+/// The rule for reading the cells of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
-    /// As they are written.
+    /// Cells are kept as they are written.
     Text,
-    /// By words for yes and no.
+    /// Cells are words for yes and no.
     Boolean,
-    /// As years from 1000 to 2100.
+    /// Cells are years from 1000 to 2100.
     Year,
-    /// As dates.
+    /// Cells are dates.
     Date {
         order: DateOrder,
-        /// Times of day are shown; else all of them are midnight, or there are none.
+        /// Whether times of day are shown. If not, all of them are midnight, or there are none.
         with_time: bool,
     },
-    /// As numbers.
+    /// Cells are numbers.
     Number(NumberRule),
 }
 
-/// Which numbers are read.
+/// The numbers that are read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NumberRule {
     pub mark: DecimalMark,
@@ -40,14 +40,14 @@ pub(super) struct NumberRule {
 /// A unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UnitName {
-    /// What all its spellings have in common.
+    /// The key that all its spellings share.
     pub key: String,
-    /// One of its spellings: most cells have it, and need no key.
+    /// One of its spellings. Most cells have it, so they need no key.
     pub spelling: String,
 }
 
 impl Reading {
-    /// The value of a trimmed cell; `None` where it does not read so.
+    /// The value of a trimmed cell; `None` if it does not read as this kind.
     pub(super) fn read(&self, kind: ColumnKind, cell: &str) -> Option<DataValue> {
         let narrow = narrowed(cell);
         match self {
@@ -97,7 +97,7 @@ impl NumberRule {
     }
 }
 
-/// An amount as it is shown: all digits, a point before decimals.
+/// The text of an amount: all digits, with a point before decimals.
 pub(super) fn shown_amount(amount: Amount) -> String {
     match amount {
         Amount::Integer(number) => number.to_string(),
@@ -105,7 +105,7 @@ pub(super) fn shown_amount(amount: Amount) -> String {
     }
 }
 
-/// A value as it is shown.
+/// The text of a value.
 pub(super) fn shown_value(value: DataValue) -> String {
     match value {
         DataValue::Empty => String::new(),

@@ -1,4 +1,4 @@
-//! Decides the kind of a column from its cells, and how the cells are read.
+//! Decides the kind of a column from its cells, and the rule for reading them.
 
 use pikerag_knowledge::data::ColumnKind;
 
@@ -9,31 +9,31 @@ use super::reading::{NumberRule, Reading, UnitName, shown_amount};
 use super::tally::{Extremes, NumberReading, Tally, UnitTally};
 use super::units::{is_currency, unit_key};
 
-/// Longer texts on average, in characters, are no names and no categories.
+/// The most characters of names and categories, on average.
 const LONGEST_NAME: u64 = 60;
-/// Fewer digits are numbers, unless zeros lead or the header says otherwise.
+/// The fewest digits of a code without leading zeros, unless the header names identifiers.
 const SHORTEST_CODE: usize = 11;
-/// Whole numbers that are years where the header names a year but some lie before 1000.
+/// The whole numbers that are years if the header names a year and some are before 1000.
 const YEARS: std::ops::RangeInclusive<i64> = -10_000..=2_200;
 
-/// What columns of numbers, dates and booleans take for missing.
+/// The marks of missing values in columns of numbers, dates and booleans.
 const ALL_MISSING: MissingMarks = MissingMarks { na: true, nothing: true, soft: true };
 
-/// What a column is.
+/// The decision about a column.
 pub(super) struct Decision {
     pub kind: ColumnKind,
     pub reading: Reading,
     pub missing: MissingMarks,
     /// The unit of its numbers.
     pub unit: Option<String>,
-    /// Cells that read as the kind.
+    /// The number of cells that read as the kind.
     pub read: u64,
     pub least: Option<String>,
     pub greatest: Option<String>,
 }
 
 impl Decision {
-    /// Cells that are kept as texts.
+    /// The number of cells that are kept as texts.
     fn new(kind: ColumnKind, missing: MissingMarks, read: u64) -> Self {
         let reading = Reading::Text;
         Self { kind, reading, missing, unit: None, read, least: None, greatest: None }
@@ -64,7 +64,7 @@ fn boolean(tally: &Tally) -> Option<Decision> {
     if truths.cells != tally.filled || !truths.is_clear() {
         return None;
     }
-    // 无 says no beside 有, and nothing beside other words.
+    // `无` means no beside `有`, and is missing beside other words.
     let missing = MissingMarks { nothing: !truths.has_has, ..ALL_MISSING };
     let no = if truths.has_has { tally.marked(Mark::Nothing) } else { 0 };
     let reading = Reading::Boolean;
@@ -73,14 +73,14 @@ fn boolean(tally: &Tally) -> Option<Decision> {
 }
 
 fn date(header: &Header, tally: &Tally) -> Option<Decision> {
-    // Invoice 2019-03 is no month.
+    // `2019-03` in a column of invoices is no month.
     if header.is_identifier {
         return None;
     }
     let dates = &tally.dates;
     let structured = dates.structured();
     let read = structured + dates.years + dates.compact;
-    // Digits alone are dates where all of them are: 20190305 is hardly another number five times.
+    // Plain digits are dates if all of them are: five numbers like 20190305 are hardly anything else.
     let is_compact = dates.compact == tally.filled
         && tally.numbers.lengths.both.is_some_and(|(fewest, most)| fewest == most)
         && (header.is_date || (5 <= tally.values.distinct() && is_long(tally)));
@@ -148,7 +148,7 @@ fn year(header: &Header, tally: &Tally) -> Option<Decision> {
             both.map(|(least, greatest)| (shown(least), shown(greatest))).unzip();
         return Some(Decision { reading: Reading::Year, least, greatest, ..decision });
     }
-    // Years before 1000 among others.
+    // Some years are before 1000.
     let rule = NumberRule { mark: DecimalMark::Point, unit: None, reads_plain: true };
     let reading = tally.numbers.plain.reading(DecimalMark::Point);
     let are_years = |both: Extremes<Amount>| {
@@ -176,7 +176,7 @@ fn number(header: &Header, tally: &Tally) -> Option<Decision> {
         "%" => "%".to_owned(),
         _ => unit.spelling.clone(),
     });
-    // The header spells the unit better than its cells, where both name the same one.
+    // If both name the same unit, the header has the better spelling.
     let is_same =
         |unit: &&String| rule.unit.as_ref().is_none_or(|ours| names_unit(unit, &ours.key));
     let unit = header.unit.as_ref().filter(is_same).cloned().or(of_cells);
@@ -189,7 +189,7 @@ fn number(header: &Header, tally: &Tally) -> Option<Decision> {
     Some(Decision { reading: Reading::Number(rule), unit, least, greatest, ..decision })
 }
 
-/// How the numbers of a column are read: with its most frequent unit, without one, or both ways.
+/// The rule for the numbers of a column: with its most frequent unit, without one, or both.
 fn number_rule<'a>(
     header: &Header,
     tally: &'a Tally,
@@ -200,7 +200,7 @@ fn number_rule<'a>(
     let frequent = tally.numbers.units.iter().max_by_key(|unit| {
         (unit.reading(mark).cells, header_key.as_ref() == Some(&unit.key), &unit.key)
     });
-    // A currency sign may stand in the first row only. Any other word behind few numbers is a remark.
+    // A currency sign may be in the first row only. Any other word after few numbers is a remark.
     let is_unit = |unit: &&UnitTally| {
         plain.cells <= unit.reading(mark).cells
             || header_key.as_ref() == Some(&unit.key)
@@ -209,7 +209,7 @@ fn number_rule<'a>(
     let Some(unit) = frequent.filter(is_unit) else {
         return (NumberRule { mark, unit: None, reads_plain: true }, plain, None);
     };
-    // 0.12 beside 12 % may be a share of one.
+    // `0.12` beside `12 %` may be a share of 1.
     let reads_plain = unit.key != "%" || header_key.as_deref() == Some("%");
     let reading = unit.reading(mark);
     let reading = if reads_plain { reading.with(plain) } else { reading };
@@ -241,14 +241,14 @@ fn words(tally: &Tally) -> Decision {
     Decision::new(word_kind(tally), missing, kept(tally, missing))
 }
 
-/// Which marks a column of texts takes for missing: not `NA` among codes of two signs, not dashes.
+/// The marks of missing values in a column of texts: not `NA` among codes of two signs, not dashes.
 fn text_marks(tally: &Tally) -> MissingMarks {
     let has_letters = tally.filled <= tally.texts.with_letters.saturating_mul(2);
     let are_codes = 2 <= tally.filled && tally.texts.are_codes() && has_letters;
     MissingMarks { na: !are_codes, nothing: true, soft: false }
 }
 
-/// Cells that have a value, where these marks are missing values.
+/// The number of cells with a value, if these marks are missing values.
 fn kept(tally: &Tally, missing: MissingMarks) -> u64 {
     let sorts = [Mark::Na, Mark::Nothing, Mark::Soft];
     let marks: u64 = sorts
@@ -268,7 +268,7 @@ fn word_kind(tally: &Tally) -> ColumnKind {
         return ColumnKind::Text;
     }
     if values.is_all_different() {
-        // Remarks on a few rows differ as well, and so do ranges and times.
+        // Remarks on a few rows are all different too, and so are ranges and times.
         let tells_apart = 2 <= tally.filled
             && tally.rows <= tally.filled.saturating_mul(2)
             && tally.filled <= texts.with_letters.saturating_mul(2);

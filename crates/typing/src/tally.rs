@@ -22,9 +22,9 @@ pub(super) use numbers::{NumberReading, NumberTally, UnitTally};
 /// The cells of a column.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    /// All cells, missing ones too.
+    /// The number of all cells, missing ones too.
     pub rows: u64,
-    /// Cells without any mark of a missing value.
+    /// The number of cells without a mark of a missing value.
     pub filled: u64,
     /// Cells with a mark that may be a value, by the mark. The list of such marks bounds it.
     pub marks: BTreeMap<String, u64>,
@@ -76,7 +76,7 @@ impl Tally {
         }
     }
 
-    /// How often a mark of this sort came.
+    /// The number of cells with a mark of this sort.
     pub(super) fn marked(&self, sort: Mark) -> u64 {
         let of_sort = self.marks.iter().filter(|(cell, _)| mark(cell) == Some(sort));
         of_sort.map(|(_, times)| times).sum()

@@ -1,4 +1,4 @@
-//! Knows units and currencies: which spellings name the same one, and which words of a header are one.
+//! Recognises units and currencies: spellings of the same one, and the words of a header that are one.
 
 use pikerag_language::units;
 
@@ -54,7 +54,7 @@ const CURRENCIES: [&[&str]; 6] = [
     &["日元", "jpy", "yen", "円"],
 ];
 
-/// The currency that a text begins with, and what is behind it.
+/// The currency at the start of a text, and the rest of the text.
 pub(super) fn leading_currency(text: &str) -> Option<(&str, &str)> {
     let length = LEADING.iter().find(|currency| text.starts_with(**currency))?.len();
     let (currency, rest) = text.split_at_checked(length)?;
@@ -63,7 +63,7 @@ pub(super) fn leading_currency(text: &str) -> Option<(&str, &str)> {
     (!is_code || !is_word_longer).then_some((currency, rest.trim_start()))
 }
 
-/// What all spellings of a unit have in common: `kg` for `Kilograms`, `$` for `USD`.
+/// The key that all spellings of a unit share: `kg` for `Kilograms`, `$` for `USD`.
 pub(super) fn unit_key(unit: &str) -> String {
     let unit = unit.trim().to_lowercase();
     if unit.starts_with('%') || matches!(unit.as_str(), "percent" | "per cent" | "pct") {
@@ -88,12 +88,12 @@ pub(super) fn is_currency(key: &str) -> bool {
     CURRENCIES.iter().any(is_sign) || LEADING.iter().any(|known| known.eq_ignore_ascii_case(key))
 }
 
-/// Longer units of a cell, in words, are remarks.
+/// The most words of a unit in a cell; longer texts are remarks.
 const MOST_WORDS: usize = 3;
 
 /// Whether the text behind a number of a cell can be a unit.
 pub(super) fn is_cell_unit(unit: &str) -> bool {
-    // What makes something else of a number: `1st`, `5 pm`, `44 BC`, `3月`, `5号`.
+    // These make no amount: `1st`, `5 pm`, `44 BC`, `3月`, `5号`.
     const OTHERS: [&str; 21] = [
         "st", "nd", "rd", "th", "am", "pm", "a.m", "p.m", "a.m.", "p.m.", "bc", "ad", "bce", "ce",
         "uhr", "年", "年度", "月", "日", "号", "点",
@@ -253,7 +253,7 @@ const WORDS: [&str; 139] = [
     "µm",
 ];
 
-/// Words that stand in a unit of a header and name none.
+/// Words within a unit of a header that are no unit alone.
 const FILLERS: [&str; 6] = ["in", "of", "current", "constant", "metric", "international"];
 
 /// Chinese units besides those of [`units::known`].

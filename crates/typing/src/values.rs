@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pikerag_knowledge::data::DataColumn;
 
-/// Longer samples, in characters, are cut.
+/// The most characters of a sample; longer ones are cut.
 const LONGEST_SAMPLE: usize = 120;
 
 /// The different values of a column.
@@ -33,7 +33,7 @@ impl Values {
         Self { counts: HashMap::new(), most, repeats: 0, is_full: false, frequent: Vec::new() }
     }
 
-    /// Counts less different values from now on; those counted before stay.
+    /// Lowers the limit of different values; counted values stay.
     pub(super) fn limit(&mut self, most: usize) {
         self.most = most;
     }
@@ -75,7 +75,7 @@ impl Values {
             self.frequent.push(Frequent { hash, value: cut(value), count });
             return;
         }
-        // The newest one of the rarest goes.
+        // The newest of the rarest values is dropped.
         let rarest = self.frequent.iter().enumerate().rev().min_by_key(|(_, known)| known.count);
         if let Some((at, rarest)) = rarest
             && rarest.count < count
@@ -85,7 +85,7 @@ impl Values {
         }
     }
 
-    /// How many different values were counted, at most the limit.
+    /// The number of counted different values, at most the limit.
     pub(super) fn distinct(&self) -> u64 {
         self.counts.len() as u64
     }
@@ -95,12 +95,12 @@ impl Values {
         self.is_full
     }
 
-    /// Whether no value came twice. Beyond the limit, this holds for the values that were counted.
+    /// Whether no value occurs twice. Beyond the limit, this holds for the counted values.
     pub(super) fn is_all_different(&self) -> bool {
         self.repeats == 0
     }
 
-    /// The most frequent values first; of the same count, the ones that were frequent first.
+    /// The most frequent values first; among equal counts, those that became frequent first.
     pub(super) fn into_samples(mut self) -> Vec<String> {
         self.frequent.sort_by_key(|known| std::cmp::Reverse(known.count));
         self.frequent.into_iter().map(|known| known.value).collect()

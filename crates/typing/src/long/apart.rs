@@ -8,7 +8,7 @@ use pikerag_knowledge::data::{ColumnKind, DataColumn, DataValue};
 
 use super::periods::{Grain, Period, Stated, period_named, stated_in};
 
-/// Longer texts above a table, in characters, are no captions.
+/// The most characters of a caption above a table.
 const LONGEST: usize = 120;
 /// The endings of workbooks, whose sections are sheets.
 const WORKBOOKS: [&str; 8] = ["xlsx", "xlsm", "xlsb", "xls", "ods", "fods", "xltx", "numbers"];

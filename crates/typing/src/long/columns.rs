@@ -3,14 +3,14 @@
 use super::periods::{Grain, Period, are_seasons, period_named};
 use crate::{header_says, names_total, narrowed};
 
-/// Fewer columns of periods stay as they are.
+/// The fewest columns of periods that become rows.
 const FEWEST: usize = 3;
 
-/// Which columns of a header are periods of one length.
+/// The columns of a header that are periods of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeriodColumns {
     pub grain: Grain,
-    /// In the order of the header.
+    /// The columns of periods, in the order of the header.
     pub periods: Vec<PeriodColumn>,
     /// Columns of totals, averages and longer periods over these periods.
     pub totals: Vec<usize>,
@@ -25,7 +25,7 @@ pub(crate) struct PeriodColumns {
 pub(crate) struct PeriodColumn {
     pub column: usize,
     pub period: Period,
-    /// As the header writes it.
+    /// Its name in the header.
     pub name: String,
 }
 
@@ -82,7 +82,7 @@ impl PeriodColumns {
         Some(Self { grain, periods, totals, others, unit })
     }
 
-    /// Whether each name says the year of its period.
+    /// Whether each name has the year of its period.
     pub(crate) fn have_years(&self) -> bool {
         self.periods.iter().all(|it| it.period.year.is_some())
     }
@@ -92,7 +92,7 @@ impl PeriodColumns {
         self.periods.is_sorted_by_key(|it| it.period.number)
     }
 
-    /// Whether a column stands before all periods.
+    /// Whether a column is before all periods.
     pub(crate) fn is_before(&self, column: usize) -> bool {
         self.periods.first().is_some_and(|first| column < first.column)
     }

@@ -5,7 +5,7 @@ use pikerag_language::{is_chinese, pattern};
 use super::periods::period_named;
 use crate::{header_says, narrowed};
 
-/// Longer names, in characters or words, are sentences.
+/// The most characters and words of a name; longer texts are sentences.
 const LONGEST: usize = 40;
 const MOST_WORDS: usize = 6;
 

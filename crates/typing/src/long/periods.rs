@@ -4,14 +4,14 @@ use pikerag_language::{chinese_number, month_named, pattern};
 
 use crate::narrowed;
 
-/// Years that may be written as digits alone; other numbers are too often something else.
+/// The years that are read from digits alone. Other numbers are too often something else.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 /// Years that a word marks: `1850年`.
 const MARKED_YEARS: std::ops::RangeInclusive<i16> = 1000..=2100;
-/// Longer names, in bytes, name no period.
+/// The most bytes of a name that can name a period.
 const LONGEST: usize = 40;
 
-/// How long a period is, the shortest first.
+/// The length of a period, the shortest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grain {
     /// A month.
@@ -39,7 +39,7 @@ impl Grain {
 /// A month, a quarter or a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period {
-    /// How long it is.
+    /// Its length.
     pub grain: Grain,
     /// The year, if the name has one.
     pub year: Option<i16>,
@@ -52,13 +52,13 @@ impl Period {
         Self { grain: Grain::Year, year: Some(year), number: 0 }
     }
 
-    /// The same period, of this year.
+    /// The same period in this year.
     #[must_use]
     pub fn in_year(self, year: Option<i16>) -> Self {
         Self { year: self.year.or(year), ..self }
     }
 
-    /// The period by ISO 8601, where its year is known: `2024-03`, `2024-Q1`, `2024`.
+    /// The period by ISO 8601, if its year is known: `2024-03`, `2024-Q1`, `2024`.
     pub fn date(self) -> Option<String> {
         let year = self.year?;
         Some(match self.grain {
@@ -96,7 +96,7 @@ impl Period {
         }
     }
 
-    /// Whether this longer period covers that one. A month without a year is covered by its quarter of no year.
+    /// Whether this longer period covers that one. A quarter without a year covers its months without a year.
     pub fn covers(self, shorter: Self) -> bool {
         let is_same_year = self.year == shorter.year;
         match (self.grain, shorter.grain) {
@@ -134,7 +134,7 @@ pattern!(
 );
 pattern!(QUARTER_IN_WORDS, r"^(first|second|third|fourth) (?:quarter|qtr)$");
 
-/// The period that a text as a whole names.
+/// The period of a text that names nothing else.
 pub fn period_named(text: &str) -> Option<Period> {
     if LONGEST < text.len() {
         return None;
@@ -175,7 +175,7 @@ fn with_long_year(name: &str) -> Option<Period> {
         let is_digits = rest.len() == 2 && rest.bytes().all(|byte| byte.is_ascii_digit());
         let numbered = || match between {
             "-" | "/" | "." | "_" | "" if is_digits => month_of(rest),
-            // 2024/1 is a month, but 2024-1 may be anything.
+            // `2024/1` is a month; `2024-1` is ambiguous.
             "/" => month_of(rest).filter(|_| rest.len() <= 2),
             _ => None,
         };
@@ -261,7 +261,7 @@ fn year_of(digits: &str) -> Option<i16> {
     digits.parse().ok().filter(|year| YEARS.contains(year))
 }
 
-/// A year of two digits: up to 68 in this century.
+/// A year of two digits: 00 to 68 belong to this century.
 fn short_year(digits: &str) -> Option<i16> {
     let year: i16 = digits.parse().ok()?;
     Some(if year <= 68 { 2000 + year } else { 1900 + year })

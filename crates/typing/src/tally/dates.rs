@@ -6,25 +6,25 @@ use crate::date::{DateOrder, Moment, SlashedDate, WrittenDate};
 /// The cells that are dates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DateTally {
-    /// Dates of one reading.
+    /// The number of dates with one reading.
     pub fixed: u64,
-    /// `2019`, and `2019年`.
+    /// The number of years: `2019` and `2019年`.
     pub years: u64,
-    /// Of these, `2019年`.
+    /// The number of these with a mark: `2019年`.
     pub marked_years: u64,
-    /// `20190305`
+    /// The number of dates of plain digits: `20190305`.
     pub compact: u64,
-    /// Dates of which the order decides, with the day first and with the month first.
+    /// The number of dates that read with the day first, and with the month first.
     pub day_first: u64,
     pub month_first: u64,
     dotted: u64,
     /// Whether one place is not always 1.
     first_varies: bool,
     second_varies: bool,
-    /// Some time of day is not midnight.
+    /// Whether some time of day is not midnight.
     pub has_time: bool,
     fixed_extremes: Extremes<Moment>,
-    /// Of plain years alone.
+    /// The least and greatest of the plain years.
     pub year_extremes: Extremes<Moment>,
     day_first_extremes: Extremes<Moment>,
     month_first_extremes: Extremes<Moment>,
@@ -68,9 +68,9 @@ impl DateTally {
         }
     }
 
-    /// The order that all cells together show.
+    /// The order of day and month, from all cells.
     ///
-    /// Where every date reads in both orders: full stops have the day first; a place that is always 1 is the day of monthly
+    /// If every date reads in both orders: with full stops, the day is first; a place that is always 1 is the day of monthly
     /// figures; else the month is first.
     pub(crate) fn order(&self) -> DateOrder {
         let by_place = self.second_varies && !self.first_varies && 3 <= self.day_first;

@@ -1,4 +1,4 @@
-//! Keeps the least and the greatest of the values of a column.
+//! Keeps the least and the greatest value of a column.
 
 /// The least and greatest of the values that were added.
 #[derive(Clone, Copy, Debug)]

@@ -4,14 +4,14 @@ use super::extremes::Extremes;
 use crate::number::{Amount, DecimalMark, WrittenNumber};
 use crate::units::unit_key;
 
-/// Different units of one column that are counted; cells with further ones are unread.
+/// The most units of one column that are counted; cells with further ones are not read.
 const MOST_UNITS: usize = 16;
 
 /// The numbers of one unit, read with one decimal mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NumberReading {
     pub cells: u64,
-    /// Of these, whole numbers.
+    /// The number of whole numbers among them.
     pub whole: u64,
     pub extremes: Extremes<Amount>,
 }
@@ -40,7 +40,7 @@ pub(crate) fn is_less(left: Amount, right: Amount) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnitTally {
     pub key: String,
-    /// The first spelling that came.
+    /// The first spelling in the column.
     pub spelling: String,
     point: NumberReading,
     comma: NumberReading,
@@ -58,23 +58,23 @@ impl UnitTally {
 /// The cells that are numbers with one decimal mark or the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NumberTally {
-    /// Without a unit.
+    /// The numbers without a unit.
     pub plain: UnitTally,
     pub units: Vec<UnitTally>,
-    /// Cells that only a decimal point, or only a decimal comma makes a number.
+    /// The number of cells that are numbers only with a decimal point, or only with a decimal comma.
     only_point: u64,
     only_comma: u64,
-    /// `1.234`: as well thousands as decimals.
+    /// The number of cells such as `1.234`, which read as thousands and as decimals.
     grouped_by_point: u64,
-    /// Whole numbers below 1000 without any mark.
+    /// The number of whole numbers below 1000 without a mark.
     short_whole: u64,
-    /// Whole numbers from 1000 on without any mark.
+    /// The number of whole numbers from 1000 on without a mark.
     long_whole: u64,
-    /// Cells of plain digits.
+    /// The number of cells of plain digits.
     pub plain_digits: u64,
-    /// Of these, `007`.
+    /// The number of these with a leading zero: `007`.
     pub leading_zeros: u64,
-    /// The fewest and most digits of plain digits.
+    /// The fewest and the most digits of a cell of plain digits.
     pub lengths: Extremes<usize>,
 }
 
@@ -126,7 +126,7 @@ impl NumberTally {
         self.units.get_mut(at)
     }
 
-    /// The decimal mark that all cells together show.
+    /// The decimal mark, from all cells.
     ///
     /// Cells such as `1,234` and `1.234` show none. With such cells only, `1,234` is a thousand, and `1.234` one and a bit,
     /// as in English. But `850`, `1.234`, `12.345` are thousands: decimals would not skip `850.000`.

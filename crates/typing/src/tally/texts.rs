@@ -1,19 +1,19 @@
-//! Counts what the cells are as texts: names of periods, codes, words for yes and no.
+//! Counts the cells that are names of periods, codes, or words for yes and no.
 
 use pikerag_language::month_named;
 
 use crate::marks::{Pair, Truth};
 
-/// The cells that say yes or no.
+/// The cells that mean yes or no.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TruthTally {
     pub cells: u64,
     has_words: bool,
-    /// Yes and no of `Y` and `N`.
+    /// Whether `Y` and whether `N` occur.
     yes_no: (bool, bool),
-    /// Yes and no of `T` and `F`.
+    /// Whether `T` and whether `F` occur.
     true_false: (bool, bool),
-    /// `有` came.
+    /// Whether `有` occurs.
     pub has_has: bool,
 }
 
@@ -41,13 +41,13 @@ impl TruthTally {
 /// The cells as texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextTally {
-    /// Characters of all cells.
+    /// The number of characters of all cells.
     pub length: u64,
-    /// Cells with a letter.
+    /// The number of cells with a letter.
     pub with_letters: u64,
-    /// Some cell is not a code of two capital letters or digits.
+    /// Whether some cell is not a code of two capital letters or digits.
     has_other_than_codes: bool,
-    /// Some cell is not the name of a month, weekday or quarter.
+    /// Whether some cell is not the name of a month, weekday or quarter.
     has_other_than_periods: bool,
 }
 
@@ -57,7 +57,7 @@ impl TextTally {
         self.with_letters += u64::from(cell.chars().any(char::is_alphabetic));
         let is_code_sign = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
         self.has_other_than_codes |= cell.len() != 2 || !cell.bytes().all(is_code_sign);
-        // Names cost much more than the other checks: one other cell settles them.
+        // Names cost much more than the other checks, so one cell without a name ends their check.
         self.has_other_than_periods = self.has_other_than_periods || !is_period_name(cell);
     }
 
