@@ -56,6 +56,16 @@ fn node_in_chinese(kind: &str) -> String {
     format!("{name}{sort}")
 }
 
+/// The Chinese name of a set of vectors, whose English name is the plural of a kind of nodes.
+pub(crate) fn vector_set(set: &str) -> String {
+    let kind = match set {
+        "entities" => "entity",
+        "summaries" => "summary",
+        other => other.strip_suffix('s').unwrap_or(other),
+    };
+    node_in_chinese(kind)
+}
+
 /// The name of a kind of edges.
 pub(crate) fn edges(kind: &str, language: Language) -> String {
     if language == Language::English {

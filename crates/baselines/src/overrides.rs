@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::Error;
 use serde_json::{Map, Value};
 
-use pikerag_methods::spec::{Described, Description, Weights};
+use pikerag_methods::spec::{Described, Description, Range, Weights};
 
 use crate::catalogue::Method;
 use pikerag_methods::Certainty;
@@ -93,8 +93,8 @@ pub enum BadParameter {
         method: Option<String>,
         /// Name of the parameter.
         name: String,
-        /// The permitted values, for a person.
-        range: String,
+        /// The permitted values.
+        range: Range,
         /// The given value.
         value: String,
     },
@@ -129,7 +129,7 @@ fn check(method: Option<&str>, name: &str, value: &Value) -> Result<(), BadParam
     Err(BadParameter::OutOfRange {
         method,
         name: name.to_owned(),
-        range: first.range.to_string(),
+        range: first.range,
         value: value.to_string(),
     })
 }

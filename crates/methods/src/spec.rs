@@ -4,6 +4,7 @@
 use std::num::NonZeroU32;
 
 use pikerag_knowledge::{Role, Structure};
+use pikerag_narrate::{InWords, Language, Words};
 use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -152,14 +153,26 @@ impl Range {
     }
 }
 
+impl InWords for Range {
+    fn words(&self) -> Words {
+        match self {
+            Self::Whole((least, most)) => {
+                Words::new(format!("{least} to {most}"), format!("{least} 至 {most}"))
+            }
+            Self::Number((least, most)) if *most == f64::INFINITY => {
+                Words::new(format!("{least} and above"), format!("不小于 {least}"))
+            }
+            Self::Number((least, most)) => {
+                Words::new(format!("{least} to {most}"), format!("{least} 至 {most}"))
+            }
+            Self::OneOf(words) => Words::new(words.join(", "), words.join("、")),
+        }
+    }
+}
+
 impl std::fmt::Display for Range {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Whole((least, most)) => write!(f, "{least} to {most}"),
-            Self::Number((least, most)) if *most == f64::INFINITY => write!(f, "{least} and above"),
-            Self::Number((least, most)) => write!(f, "{least} to {most}"),
-            Self::OneOf(words) => f.write_str(&words.join(", ")),
-        }
+        f.write_str(&self.in_words(Language::English))
     }
 }
 

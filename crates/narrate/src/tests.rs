@@ -7,8 +7,8 @@ use pikerag_knowledge::facts::{OfferedRecords, TabulatedRow, UnreadableReply};
 use pikerag_knowledge::tables::By;
 use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, NoRecord, Tried};
 use pikerag_knowledge::{
-    AtomId, Candidate, ChunkId, ClassifiedBy, Consulted, Criterion, Event, FactRead, JudgedBy,
-    LeftOut, Level, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason, Recollection,
+    AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
+    JudgedBy, LeftOut, Level, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason, Recollection,
     RecordQuery, Role, StopReason, Structure, TaskClass, VerifiedId, Via,
 };
 use pikerag_language::is_chinese;
@@ -101,6 +101,7 @@ fn check_terms<T: InWords + DeserializeOwned + PartialSchema + Debug>() {
 #[test]
 fn terms_have_words() {
     check_terms::<TaskClass>();
+    check_terms::<ColumnKind>();
     check_terms::<Via>();
     check_terms::<StopReason>();
     check_terms::<Criterion>();

@@ -15,7 +15,7 @@ const COMPACT_YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
     year: i16,
-    /// The quarter or the month, from 1; 0 for a year.
+    /// The month, or the first month of a quarter, from 1; 0 for a year.
     month: u8,
     /// The day, from 1; 0 for a month, quarter or year.
     day: u8,

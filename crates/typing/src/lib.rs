@@ -103,7 +103,7 @@ impl ColumnGuess {
     }
 }
 
-/// Samples: numbers and dates as they are stored, others as they are written.
+/// The different samples: numbers and dates as they are stored, others as they are written.
 fn samples(kind: ColumnKind, reading: &Reading, written: Vec<String>) -> Vec<String> {
     let mut samples: Vec<String> = Vec::with_capacity(written.len());
     for cell in written {

@@ -14,6 +14,7 @@ use crate::exit;
 use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::count;
+use crate::words;
 
 pub(crate) async fn delete(
     session: &Session,
@@ -191,7 +192,7 @@ fn line(finding: &Finding, language: Language) -> String {
             let says = says(finding, language);
             return Words::new(
                 format!("{health} vectors of {set}: {says}"),
-                format!("{health} {set} 的向量：{says}"),
+                format!("{health} {}的向量：{says}", words::vector_set(set)),
             )
             .of(language);
         }

@@ -2,7 +2,7 @@
 
 mod chinese;
 
-use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{Description, WithoutModel};
 use pikerag_engine::{MethodResponse, Session};
 use serde_json::Value;
@@ -107,18 +107,14 @@ fn one(output: Output, method: &MethodResponse) -> anyhow::Result<u8> {
             true => Default::default(),
             false => (format!(", by default {default}"), format!("，默认为 {default}")),
         };
-        let (name, range, meaning) =
-            (parameter.name, parameter.range.to_string(), parameter.meaning);
+        let (name, range, meaning) = (parameter.name, parameter.range.words(), parameter.meaning);
         let meaning = match language {
             Language::English => meaning,
             Language::Chinese => chinese::meaning(name).unwrap_or(meaning),
         };
         output.say(
-            format!("  {name} = {now}{usual} ({range}): {meaning}"),
-            format!(
-                "  {name} = {now}{chinese}（{}）：{meaning}",
-                range.replace(", ", "、").replace(" to ", " 至 ")
-            ),
+            format!("  {name} = {now}{usual} ({}): {meaning}", range.english),
+            format!("  {name} = {now}{chinese}（{}）：{meaning}", range.chinese),
         );
     }
     let (typical, most) = (cost.calls, usize::try_from(cost.most_calls)?);

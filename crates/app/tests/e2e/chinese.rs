@@ -132,7 +132,7 @@ fn common_commands_print_chinese_only() {
 }
 
 const QUESTIONS: &str = "{\"id\": \"a1\", \"question\": \"谁校准 TW-9 传感器？\", \"answers\": [\"王芳\"], \
-    \"kind\": \"事实\", \"supporting\": [\"c1\"]}\n";
+    \"kind\": \"事实\", \"supporting\": [{\"paragraph_id\": \"c1\"}]}\n";
 const CORPUS: &str =
     "{\"id\": \"c1\", \"title\": \"维护\", \"text\": \"TW-9 传感器由王芳校准。\"}\n";
 
@@ -144,7 +144,7 @@ fn evaluations_print_chinese_only() {
     let presets = place.run(0, &["eval", "--preset", "list"]);
     assert!(presets.contains("KAR³ 表 1：主要结果"), "{presets}");
     let of = ["--questions", "q.jsonl", "--corpus", "c.jsonl", "--out", "out"];
-    let methods = [&["--offline", "eval", "--methods", "naive-rag,kar3"], &of[..]].concat();
+    let methods = [&["--offline", "eval", "--methods", "naive-rag,hop-rag"], &of[..]].concat();
     let shown = place.run(0, &methods);
     for word in ["全部问题", "方法", "精确率", "证据", "得分以 % 表示"] {
         assert!(shown.contains(word), "{word}: {shown}");
@@ -155,10 +155,10 @@ fn evaluations_print_chinese_only() {
     }
     // Files of a run are in English, as `rows.jsonl` and the JSON are.
     assert!(place.place.read("out/report.md").contains("### All questions"));
-    let searches = ["--offline", "eval", "--searches", "hops,chunks", "--questions", "q.jsonl"];
+    let searches = ["--offline", "eval", "--searches", "words,hops", "--questions", "q.jsonl"];
     let shown = place.run(0, &[&searches[..], &["--corpus", "c.jsonl", "--out", "found"]].concat());
     assert!(shown.contains("| 数据集 | 检索 |") && !shown.contains("data set"), "{shown}");
-    place.run(0, &["--offline", "eval", "--dry-run", "--questions", "q.jsonl"]);
+    place.run(0, &[&["--offline", "eval", "--dry-run", "--methods", "kar3"], &of[..]].concat());
     place.end();
 }
 

@@ -340,7 +340,7 @@ fn parameter(error: &BadParameter) -> String {
             format!("没有参数 `{name}`；可用：{known}")
         }
         BadParameter::OutOfRange { name, range, value, .. } => {
-            format!("`{name}` 必须是 {range}，而不是 {value}")
+            format!("`{name}` 必须是 {}，而不是 {value}", range.words().chinese)
         }
     }
 }

@@ -16,6 +16,7 @@ use pikerag_methods::SolveError;
 use pikerag_narrate::{InWords, Language};
 use pikerag_prompt::{AskError, Markup, Unreadable};
 use pikerag_retrieve::{RetrieveError, Search};
+use pikerag_store::CheckFact;
 use strum::VariantArray;
 
 use crate::error::{
@@ -23,6 +24,7 @@ use crate::error::{
 };
 use crate::notice::Notice;
 use crate::settings::SettingsError;
+use crate::words::chinese_check;
 
 fn named() -> String {
     "X1".to_owned()
@@ -192,6 +194,45 @@ fn chinese_of_error_codes() {
         .map(|error| format!("{}: {}", error.code(), error.in_words(Language::Chinese)))
         .collect();
     lines.sort();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// Names of files stay as they are.
+#[test]
+fn findings_of_check_have_words() {
+    let (n, names) = (2, || vec!["X1".to_owned()]);
+    let facts = [
+        CheckFact::Counts { chunks: n, calls: n, runs: n },
+        CheckFact::Documents { documents: n },
+        CheckFact::ChangedDocuments { damaged: 1, documents: n },
+        CheckFact::Originals { originals: n },
+        CheckFact::ChangedOriginals { damaged: 1, originals: n },
+        CheckFact::Chunks { chunks: n },
+        CheckFact::Vectors { vectors: n },
+        CheckFact::NotBuilt,
+        CheckFact::Behind,
+        CheckFact::NotOpened,
+        CheckFact::NotRead,
+        CheckFact::WrongChecksum { files: Vec::new() },
+        CheckFact::WrongChecksum { files: names() },
+        CheckFact::OtherChunks { missing: 1, more: n },
+        CheckFact::OtherVectors,
+        CheckFact::NoLeftovers,
+        CheckFact::Leftovers { files: names() },
+        CheckFact::NothingToOverwrite,
+        CheckFact::NotOverwritten,
+        CheckFact::Faults { faults: names() },
+    ];
+    let kinds: HashSet<_> = facts.iter().map(discriminant).collect();
+    assert_eq!(kinds.len(), 19);
+    let lines: Vec<String> = facts
+        .iter()
+        .map(|fact| {
+            let chinese = chinese_check(fact);
+            assert!(!chinese.contains(|c: char| c.is_ascii_lowercase()), "{fact:?}: {chinese}");
+            format!("{fact} | {chinese}")
+        })
+        .collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
 
