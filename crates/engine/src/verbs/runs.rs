@@ -34,7 +34,7 @@ pub struct RunSummary {
     /// The cost of its calls.
     pub usd: RunUsd,
     /// The error of a failed run in Chinese.
-    #[schema(required)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_zh: Option<String>,
 }
 
