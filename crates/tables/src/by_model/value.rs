@@ -116,7 +116,7 @@ fn end(column: &Column<'_>, value: &str) -> Result<DataValue, PlanFault> {
         // The year of a full date.
         ColumnKind::Year => number(column, value.get(..4).unwrap_or(value)),
         kind if kind.is_numeric() => number(column, value),
-        _ if is_time(value) && column.told.samples.iter().all(|sample| is_time(sample)) => {
+        _ if is_time(value) && column.data.samples.iter().all(|sample| is_time(sample)) => {
             Ok(DataValue::Text(value.to_owned()))
         }
         _ => Err(wrong(column, value)),
