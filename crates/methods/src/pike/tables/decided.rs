@@ -125,7 +125,11 @@ impl Reader {
         let lettered = ["A", "B"].iter().zip(readings);
         let lines: Vec<String> = lettered
             .map(|(letter, reading)| {
-                format!("{letter}: {}\nIts result: {}", reading.understood, reading.lead.text)
+                let files = files(reading).join(", ");
+                format!(
+                    "{letter}: {}\nFrom: {files}\nIts result: {}",
+                    reading.understood, reading.lead.text
+                )
             })
             .collect();
         let (shown, asked) =
@@ -150,6 +154,14 @@ fn have_one_result(one: &Computed, other: &Computed) -> bool {
     };
     one.lead.values == other.lead.values
         || (is_difference(one) && is_difference(other) && sizes(one) == sizes(other))
+}
+
+/// The names of the first files of a reading's tables. A title may leave out what the rows are about.
+fn files(reading: &Computed) -> Vec<String> {
+    const FILES: usize = 3;
+    let parts = reading.tables.iter().flat_map(|table| table.parts.iter().take(FILES));
+    let name = |uri: &str| uri.rsplit('/').next().unwrap_or(uri).to_owned();
+    parts.map(|part| name(&part.uri)).collect()
 }
 
 /// A refusal of a figure that shows how the question may be meant.
