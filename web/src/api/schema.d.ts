@@ -1840,6 +1840,8 @@ export interface components {
             out_of_reach: boolean;
             /** @description A description, or the error. */
             says: string;
+            /** @description The same in Chinese. */
+            says_zh: string;
         };
         /** @description Texts to embed. */
         EmbeddingsBody: {
@@ -2202,10 +2204,14 @@ export interface components {
         };
         /** @description A file that could not be read. */
         FailedFile: {
+            /** @description A short name of the reason, stable across versions. */
+            code: string;
             /** @description The name that the base would use. */
             file: string;
             /** @description Why it failed. */
             reason: string;
+            /** @description The reason in Chinese. */
+            reason_zh: string;
             /**
              * @description The name that it was uploaded under, if it was uploaded: `POST …/index` accepts it again by
              *     this name.
@@ -2603,10 +2609,20 @@ export interface components {
             problems: [
                 string,
                 {
-                    /** @description The place: a line number, a page, a record; empty for the whole file. */
+                    /**
+                     * @description The problem as a fact: its `code`, and numbers and names of its own. Reports of earlier
+                     *     versions have none.
+                     */
+                    fact?: Record<string, unknown> | null;
+                    /**
+                     * @description The place: `line 3`, `page 3`, `record 3`, `slide 3`, `column NAME`, `table NAME`, or a name
+                     *     in the file; empty for the whole file.
+                     */
                     place: string;
-                    /** @description The problem, for a person. */
+                    /** @description The problem in English, for a person. */
                     reason: string;
+                    /** @description The same in Chinese; only in answers to people. */
+                    reason_zh?: string | null;
                 }
             ][];
             /** @description Questions dropped because they name nothing. */
@@ -2629,6 +2645,8 @@ export interface components {
             stale: string[];
             /** @description Why the run ended early, if it did. The next run continues from there. */
             stopped: string | null;
+            /** @description The same in Chinese; only in answers to people. */
+            stopped_zh?: string | null;
             /** @description Summaries of the tree written in this run, on all levels. */
             summaries: number;
             /** @description Chunks searched for tags in this run. */
@@ -2720,6 +2738,10 @@ export interface components {
             problem: components["schemas"]["Problem"] | null;
             /** @description Why the last attempt failed, or why the job is offered or set aside. */
             reason: string | null;
+            /** @description A short name of the reason, stable across versions, if it has one. */
+            reason_code: string | null;
+            /** @description The reason in Chinese. */
+            reason_zh: string | null;
             report: components["schemas"]["IndexResponse"] | null;
             /** @description The current stage: `reading`, `vectors`, … */
             stage: string;
@@ -2899,10 +2921,14 @@ export interface components {
         LayerKind: "source" | "corpus" | "distilled";
         /** @description An omitted file of an archive. */
         LeftOut: {
+            /** @description A short name of the reason, stable across versions. */
+            code: string | null;
             /** @description Its name in the archive; empty for the whole archive. */
             file: string;
             /** @description The reason. */
             reason: string;
+            /** @description The reason in Chinese. */
+            reason_zh: string | null;
         };
         /**
          * @description The capability of a system (PIKE-RAG Table 1).
@@ -3801,6 +3827,8 @@ export interface components {
         RunState: "running" | "answered" | "failed" | "cancelled";
         /** @description A run without its events. */
         RunSummary: components["schemas"]["RunRecord"] & {
+            /** @description The error of a failed run in Chinese. */
+            error_zh?: string | null;
             /** @description Whether its process ended before the run did. */
             interrupted: boolean;
             /** @description The cost of its calls. */
@@ -4406,6 +4434,10 @@ export interface components {
             gone: string[];
             /** @description The reason why the embedder that is set cannot be used. */
             no_embedder: string | null;
+            /** @description The code of that error, stable across versions. */
+            no_embedder_code: string | null;
+            /** @description The same reason in Chinese. */
+            no_embedder_zh: string | null;
             /** @description The original bytes that are stored. */
             originals: components["schemas"]["Originals"];
             /** @description The folder that names of files are relative to. */
@@ -4611,12 +4643,16 @@ export interface components {
         };
         /** @description Files of the base that are not visible, and stay because they may still exist. */
         Unseen: {
+            /** @description A short name of the reason, stable across versions. */
+            code: string;
             /** @description The number of files. */
             files: number;
             /** @description The folder that proves nothing about them. */
             folder: string;
             /** @description The reason why it proves nothing. */
             why: string;
+            /** @description The reason in Chinese. */
+            why_zh: string;
         };
         /** @description A file that has arrived, in whole or in part. */
         Uploaded: {
