@@ -3061,6 +3061,10 @@ export interface components {
             /** @enum {string} */
             notice: "no-atomizer";
         } | {
+            base_url: string;
+            /** @enum {string} */
+            notice: "no-model";
+        } | {
             /** @enum {string} */
             notice: "unanswerable";
             path: string;

@@ -1,1 +1,0 @@
-import{G as e,P as t,U as n,ct as r,ut as i,xt as a}from"./format-B_7bfJ9N.js";var o=i(`<progress class="svelte-pyqjfx"></progress>`);function s(i,s){let c=t(s,`max`,3,1);var l=o();a(()=>{n(l,`aria-label`,s.label),e(l,s.value),n(l,`max`,c())}),r(i,l)}export{s as t};
