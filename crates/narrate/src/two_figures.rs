@@ -91,7 +91,7 @@ pub enum TwoFigures {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::data::{ColumnRef, DataValue, TableTest};
+    use pikerag_knowledge::data::{ColumnRef, DataValue, TableMeasure, TableTest};
 
     use super::*;
 
@@ -113,7 +113,7 @@ mod tests {
         let plan = |filters: &[TableFilter]| TablePlan {
             table: "repairs".to_owned(),
             filters: filters.to_vec(),
-            measures: vec![Default::default()],
+            measures: vec![TableMeasure::default()],
             ..TablePlan::default()
         };
         let line = filter("line", 3);

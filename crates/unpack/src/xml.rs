@@ -120,7 +120,7 @@ impl<'t> Events<'t> {
     /// Adds the problems found so far.
     pub fn report(&self, place: &str, problems: &mut Problems) {
         if let Some(fault) = &self.fault {
-            problems.add(place, ProblemFact::InvalidXml { reason: fault.to_string() });
+            problems.add(place, ProblemFact::InvalidXml { reason: fault.clone() });
         }
         if 0 < self.n_deep {
             let reason = ProblemFact::ElementsTooDeep { elements: self.n_deep, depth: DEEPEST };

@@ -102,8 +102,7 @@ pub(super) fn show_unclear(unclear: &[UnclearFiles], output: Output) {
                 count(*files, "file")
             ),
             format!(
-                "未能找到：{name} 中的 {files} 个文件：{}；仍保留，用 `pikerag delete {word}` 移除",
-                why_zh
+                "未能找到：{name} 中的 {files} 个文件：{why_zh}；仍保留，用 `pikerag delete {word}` 移除"
             ),
         );
     }

@@ -201,7 +201,7 @@ impl Composer<'_> {
         const NAMES: [&str; 4] = ["姓名", "surname", "first name", "last name"];
         let Some(count) = &self.cues.count else { return false };
         let asks_for_people =
-            (count.start..count.end + 1).any(|at| PEOPLE.contains(&self.cues.folded(at)));
+            (count.start..=count.end).any(|at| PEOPLE.contains(&self.cues.folded(at)));
         let is_count = plan.measures.iter().any(|measure| measure.column.is_none());
         let is_person = |word: &&str| {
             let wanted = meanings(&pikerag_language::stem(word));
@@ -212,7 +212,7 @@ impl Composer<'_> {
         let has_names = self.scope.columns().any(|(_, column, _)| {
             NAMES.contains(&column.name.to_lowercase().replace('_', " ").as_str())
         });
-        asks_for_people && is_count && !has_names && !PERSONS.iter().any(|word| is_person(&word))
+        asks_for_people && is_count && !has_names && !PERSONS.iter().any(is_person)
     }
 
     /// Whether `how much did Acme pay` shows days or names.
