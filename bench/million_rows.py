@@ -22,11 +22,11 @@ import statistics
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 REGIONS = ["North", "South", "East", "West", "Centre"]
 PRODUCTS = [f"Model {letter}{number}" for letter in "ABCDEFGHIJ" for number in range(1, 21)]
 STATES = ["open", "shipped", "returned", "cancelled"]
-# A file of the reader's limit holds less than a million rows of eight columns.
 REPEATS = 7
 
 
@@ -55,32 +55,52 @@ def write(folder, rows, files):
     return figures
 
 
-class Usage:
-    """Seconds and the largest memory of a command, in MiB."""
+class Place:
+    """A folder with documents and a base, in which commands run."""
 
-    def __init__(self, program, place, *words):
-        variables = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_STATE_HOME": str(place / "state"), "PIKERAG_LANG": "en"}
-        command = [program, "--offline", "--base", str(place / "base"), *words]
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "PIKERAG_LANG": "en"}
+
+    def command(self, *words):
+        return [self.program, "--offline", "--base", str(self.folder / "base"), *words]
+
+    def run(self, *words):
+        """The seconds and the output of a command."""
         started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=place, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # Progress is long; both pipes are read to their ends.
-        out, error = process.communicate()
-        self.seconds, self.out, self.error = time.perf_counter() - started, out, error
-        if process.returncode:
-            raise SystemExit(f"{' '.join(words)}: {error[-2000:]}")
+        ran = subprocess.run(self.command(*words), cwd=self.folder, env=self.variables, capture_output=True, text=True)
+        if ran.returncode:
+            raise SystemExit(f"{' '.join(words)}: {ran.stderr[-2000:]}")
+        return time.perf_counter() - started, ran.stdout
 
+    def measure(self, *words):
+        """The seconds, the seconds of cores, and the largest memory in MiB of a command with its children."""
+        with open(self.folder / "error.txt", "w", encoding="utf-8") as error:
+            started = time.perf_counter()
+            process = subprocess.Popen(self.command(*words), cwd=self.folder, env=self.variables, stdout=subprocess.DEVNULL, stderr=error)
+            _, status, usage = os.wait4(process.pid, 0)
+        if status:
+            raise SystemExit(f"{' '.join(words)}: {(self.folder / 'error.txt').read_text(encoding='utf-8')[-2000:]}")
+        return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
-def peak_of(program, place, *words):
-    """The command under `time -v` of its own, since children are counted together."""
-    before = os.wait4
-    variables = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_STATE_HOME": str(place / "state"), "PIKERAG_LANG": "en"}
-    with open(place / "error.txt", "w", encoding="utf-8") as error:
-        started = time.perf_counter()
-        process = subprocess.Popen([program, "--offline", "--base", str(place / "base"), *words], cwd=place, env=variables, stdout=subprocess.DEVNULL, stderr=error)
-        _, status, usage = before(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(words)}: {(place / 'error.txt').read_text()[-2000:]}")
-    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    def serve(self, requests):
+        """The median seconds of each request to a server, and the server's largest memory in MiB."""
+        process = subprocess.Popen(self.command("serve", "--port", "0"), cwd=self.folder, env=self.variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = next(line for line in process.stdout if "http://" in line)
+        address = re.search(r"http://[\w.:]+", line).group()
+        times = {}
+        for name, path, body in requests:
+            runs = []
+            for _ in range(REPEATS):
+                data = body and json.dumps(body).encode()
+                request = urllib.request.Request(f"{address}/api/v1/bases/default/{path}", data, {"Content-Type": "application/json"})
+                started = time.perf_counter()
+                urllib.request.urlopen(request, timeout=60).read()
+                runs.append(time.perf_counter() - started)
+            times[name] = statistics.median(runs)
+        process.terminate()
+        _, _, usage = os.wait4(process.pid, 0)
+        return times, usage.ru_maxrss / 1024
 
 
 def lead(text):
@@ -102,27 +122,29 @@ def main():
         docs.mkdir()
         gold = write(docs, given.rows, given.files)
         (place / "pikerag.toml").write_text('[embed]\nkind = "none"\n', encoding="utf-8")
-        wall, cores, memory = peak_of(program, place, "index", str(docs))
+        at = Place(program, place)
+        wall, cores, memory = at.measure("index", str(docs))
+        megabytes = lambda files: round(sum(file.stat().st_size for file in files if file.is_file()) / 2**20)
         report = {
             "rows": given.rows,
-            "CSV, MiB": round(sum(file.stat().st_size for file in docs.iterdir()) / 2**20),
-            "base, MiB": round(sum(file.stat().st_size for file in (place / "base").rglob("*") if file.is_file()) / 2**20),
+            "CSV, MiB": megabytes(docs.iterdir()),
+            "base, MiB": megabytes((place / "base").rglob("*")),
             "index, s": round(wall),
             "index, s of one core": round(cores),
             "index, MiB": round(memory),
         }
-        sql = [
-            ("count of a filter", "SELECT count(*) FROM orders WHERE region = 'North' AND ordered_on BETWEEN '2021-01-01' AND '2021-12-31'", gold["north in 2021"]),
-            ("sum of a filter", "SELECT sum(quantity) FROM orders WHERE region = 'North' AND ordered_on BETWEEN '2021-01-01' AND '2021-12-31'", gold["quantity of north in 2021"]),
+        north = "FROM orders WHERE region = 'North' AND ordered_on BETWEEN '2021-01-01' AND '2021-12-31'"
+        statements = [
+            ("count of a filter", f"SELECT count(*) {north}", gold["north in 2021"]),
+            ("sum of a filter", f"SELECT sum(quantity) {north}", gold["quantity of north in 2021"]),
             ("sums of 200 groups", "SELECT product, sum(quantity) FROM orders GROUP BY product ORDER BY 2 DESC LIMIT 1", gold["best product"]),
         ]
-        start = statistics.median(Usage(program, place, "tables").seconds for _ in range(REPEATS))
-        report["start and list of tables, s"] = round(start, 2)
-        for name, statement, expected in sql:
-            runs = [Usage(program, place, "--json", "sql", statement) for _ in range(REPEATS)]
-            if str(expected) not in runs[0].out:
-                raise SystemExit(f"{name}: {expected} is not in {runs[0].out[:500]}")
-            report[f"SQL, {name}, s"] = round(statistics.median(run.seconds for run in runs), 2)
+        report["start and list of tables, s"] = round(statistics.median(at.run("tables")[0] for _ in range(REPEATS)), 2)
+        for name, statement, expected in statements:
+            runs = [at.run("--json", "sql", statement) for _ in range(REPEATS)]
+            if str(expected) not in runs[0][1]:
+                raise SystemExit(f"{name}: {expected} is not in {runs[0][1][:500]}")
+            report[f"`sql`, {name}, s"] = round(statistics.median(seconds for seconds, _ in runs), 2)
         questions = [
             ("How many orders are there?", gold["rows"]),
             ("How many orders were returned?", gold["returned"]),
@@ -130,11 +152,16 @@ def main():
             ("Which product has the highest total quantity?", gold["best product"]),
         ]
         for question, expected in questions:
-            runs = [Usage(program, place, "--json", "ask", question) for _ in range(3)]
-            text = (json.loads(runs[0].out).get("answer") or {}).get("text", "")
+            runs = [at.run("--json", "ask", question) for _ in range(3)]
+            text = (json.loads(runs[0][1]).get("answer") or {}).get("text", "")
             is_right = lead(text) == expected if isinstance(expected, int) else expected in text
-            report[f"ask: {question}"] = f"{'right' if is_right else 'NOT RIGHT: ' + text[:200]}, {statistics.median(run.seconds for run in runs):.2f} s"
-        report["ask, MiB"] = round(peak_of(program, place, "ask", questions[2][0])[2])
+            seconds = statistics.median(seconds for seconds, _ in runs)
+            report[f"`ask`: {question}"] = f"{'right' if is_right else 'NOT RIGHT: ' + text[:200]}, {seconds:.2f} s"
+        report["`ask`, MiB"] = round(at.measure("ask", questions[2][0])[2])
+        # The page's tab of tables sends these.
+        times, memory = at.serve([("list of tables", "tables", None), *((name, "sql", {"statement": sql}) for name, sql, _ in statements), ("first 1,000 rows", "sql", {"statement": "SELECT * FROM orders"})])
+        report |= {f"server, {name}, s": round(seconds, 3) for name, seconds in times.items()}
+        report["server, MiB"] = round(memory)
     if given.json:
         print(json.dumps(report, ensure_ascii=False))
         return
