@@ -27,7 +27,7 @@ pub enum ProblemFact {
     #[error("only the first {most} records were read")]
     RecordsRead { most: usize },
     #[error("{reason}")]
-    InvalidJson { reason: String },
+    InvalidJson { reason: String, column: usize, is_cut_off: bool },
     #[error("values nested deeper than {depth} are left out")]
     ValuesTooDeep { depth: usize },
     #[error("{rows} rows have more or fewer than {cells} cells, as the first row has")]

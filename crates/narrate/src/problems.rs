@@ -17,7 +17,12 @@ fn chinese(problem: &ProblemFact) -> String {
         ProblemFact::RecordWithoutText => "没有文本".to_owned(),
         ProblemFact::Renamed { id, to } => format!("`{id}` 重复出现：改名为 `{to}`"),
         ProblemFact::RecordsRead { most } => format!("只读取了前 {most} 条记录"),
-        ProblemFact::InvalidJson { reason } => format!("JSON 有误：{reason}"),
+        ProblemFact::InvalidJson { column, is_cut_off: true, .. } => {
+            format!("JSON 在第 {column} 列中断")
+        }
+        ProblemFact::InvalidJson { column, is_cut_off: false, .. } => {
+            format!("JSON 在第 {column} 列有错误")
+        }
         ProblemFact::ValuesTooDeep { depth } => format!("略去了嵌套超过 {depth} 层的值"),
         ProblemFact::UnevenRows { rows, cells } => {
             format!("{rows} 行的单元格数与第一行的 {cells} 个不同")

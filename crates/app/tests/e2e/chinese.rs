@@ -171,7 +171,7 @@ fn kinds_parts_and_problems_have_chinese_names() {
     let indexed = place.run(0, &["--offline", "index", "docs"]);
     let uneven = "docs/uneven.csv，第 3 行：1 行的单元格数与第一行的 2 个不同";
     assert!(indexed.contains(uneven), "{indexed}");
-    assert!(indexed.contains("第 2 行：JSON 有误"), "{indexed}");
+    assert!(indexed.contains("第 2 行：JSON 在第 8 列中断"), "{indexed}");
     let parsed = place.run(0, &["parse", "docs/uneven.csv"]);
     assert!(parsed.contains("问题：第 3 行：1 行的单元格数与第一行的 2 个不同"), "{parsed}");
     let tables = place.run(0, &["tables"]);

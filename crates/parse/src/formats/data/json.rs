@@ -34,7 +34,14 @@ pub(crate) fn read_lines(
             Err(fault) => {
                 let reason = fault_in(&fault);
                 first_fault.get_or_insert_with(|| format!("line {}: {reason}", at + 1));
-                problems.add(format!("line {}", at + 1), ProblemFact::InvalidJson { reason });
+                problems.add(
+                    format!("line {}", at + 1),
+                    ProblemFact::InvalidJson {
+                        reason,
+                        column: fault.column(),
+                        is_cut_off: fault.is_eof(),
+                    },
+                );
             }
         }
     }
