@@ -32,6 +32,18 @@ const EXPORTS: usize = 4;
 ///
 /// # Errors
 /// [`EngineError::NoProgram`].
+///
+/// # Examples
+/// ```no_run
+/// # fn f() -> pikerag_engine::Result<()> {
+/// use pikerag_engine::settings::{Environment, Flags, Settings};
+///
+/// let flags = Flags { base: Some("law".into()), offline: true, ..Default::default() };
+/// let engine = pikerag_engine::open(Settings::load(&flags, &Environment::read())?)?;
+/// println!("{}", engine.session().folder().display());
+/// # Ok(())
+/// # }
+/// ```
 pub fn open(settings: Settings) -> Result<Engine> {
     let process = Process {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
@@ -133,6 +145,16 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::NoProgram`]; nothing has changed in that case.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # fn f(engine: &pikerag_engine::Engine) -> pikerag_engine::Result<()> {
+    /// let mut settings = engine.settings().clone();
+    /// settings.cap.money_usd = Some(5.0); // US dollars, for all calls from now on.
+    /// let engine = engine.with_settings(settings)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_settings(&self, settings: Settings) -> Result<Self> {
         let before = &*self.0;
         let reader = reader(&settings, Some(&before.reader))?;
@@ -156,6 +178,17 @@ impl Engine {
     }
 
     /// A session over the base in another folder, for a caller who may see and spend all.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn f(engine: &pikerag_engine::Engine) -> pikerag_engine::Result<()> {
+    /// let law = engine.session_over("bases/law".into());
+    /// let medicine = engine.session_over("bases/medicine".into());
+    /// println!("{:?}", pikerag_engine::status(&law).await?.summary);
+    /// println!("{:?}", pikerag_engine::status(&medicine).await?.summary);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn session_over(&self, folder: PathBuf) -> Session {
         Session::new(self.clone(), folder)
     }
@@ -163,6 +196,16 @@ impl Engine {
     /// Stops all running work, for good. No model call begins after that, and running ones are
     /// aborted. Runs end as cancelled, with their trace and their cost; other verbs end with
     /// [`EngineError::Cancelled`]. Paid and stored results stay.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use pikerag_engine::{Engine, EstimateRequest};
+    /// # async fn f(engine: &Engine, request: &EstimateRequest) {
+    /// engine.cancel();
+    /// let ended = pikerag_engine::estimate(&engine.session(), request).await;
+    /// assert!(ended.is_err_and(|error| error.is_cancelled()));
+    /// # }
+    /// ```
     pub fn cancel(&self) {
         self.0.process.cancel.cancel();
     }
@@ -172,6 +215,16 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Cancelled`] if the process is ending.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn f(engine: &pikerag_engine::Engine) -> pikerag_engine::Result<()> {
+    /// let place = engine.long_read().await?;
+    /// let bytes = place.run(|| std::fs::read("graph.jsonl")).await??;
+    /// println!("{} bytes", bytes.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn long_read(&self) -> Result<LongRead> {
         LongRead::wait(&self.0.process.long_reads).await
     }
