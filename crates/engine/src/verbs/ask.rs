@@ -133,6 +133,26 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
 ///
 /// # Cancel safety
 /// Dropping the future leaves a run without an end. Use the request's `cancel` to stop it.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> Result<(), Box<dyn std::error::Error>> {
+/// use pikerag_engine::knowledge::Filter;
+/// use pikerag_engine::{AskRequest, ask};
+///
+/// let request = AskRequest {
+///     question: "Who calibrates the sensor?".to_owned(),
+///     filter: Filter { conditions: vec!["folder=manuals".parse()?] },
+///     ..Default::default()
+/// };
+/// let response = ask(session, &request).await?;
+/// match response.result {
+///     Ok(answer) => println!("{} ({} citations)", answer.text, answer.citations.len()),
+///     Err(error) => println!("run {} has no answer: {error}", response.run.id),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
     let rewritten = match request.earlier.is_empty() {
         true => None,
@@ -192,6 +212,26 @@ fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
 ///
 /// # Errors
 /// The base does not exist, or the model's call failed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::parts::{Speaker, Turn};
+/// use pikerag_engine::{AskRequest, standalone};
+///
+/// let request = AskRequest {
+///     question: "And who calibrates it?".to_owned(),
+///     earlier: vec![
+///         Turn { by: Speaker::Person, text: "Which sensor measures the oil?".to_owned() },
+///         Turn { by: Speaker::Assistant, text: "The PT100.".to_owned() },
+///     ],
+///     ..Default::default()
+/// };
+/// let request = standalone(session, request).await?;
+/// println!("{}", request.question); // It names the sensor if a model is set.
+/// # Ok(())
+/// # }
+/// ```
 pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<AskRequest> {
     let turns = std::mem::take(&mut request.earlier);
     let base = session.base_for_a_question().await?;

@@ -25,6 +25,16 @@ pub struct BackupResponse {
 /// # Errors
 /// The base does not exist, or the file exists already or cannot be written; no part of the file is
 /// left.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let to = std::path::Path::new("law.backup");
+/// let response = pikerag_engine::backup(session, to).await?;
+/// println!("{} files in {} bytes", response.copied.files, response.copied.bytes);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
     let base = session.base().await?;
     let copied = base.backup(to).await?;
@@ -35,6 +45,17 @@ pub async fn backup(session: &Session, to: &Path) -> Result<BackupResponse> {
 ///
 /// # Errors
 /// A base exists already, or the file is not a backup or is damaged.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(engine: &pikerag_engine::Engine) -> pikerag_engine::Result<()> {
+/// let session = engine.session_over("law-restored".into());
+/// let from = std::path::Path::new("law.backup");
+/// let response = pikerag_engine::restore(&session, from).await?;
+/// println!("{} has {} files", response.base.display(), response.copied.files);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
     if !from.exists() {
         return Err(EngineError::NotFound {

@@ -32,6 +32,22 @@ pub struct CheckResponse {
 ///
 /// # Errors
 /// The base does not exist or cannot be opened.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{CheckRequest, check};
+///
+/// let response = check(session, CheckRequest { repair: true }).await?;
+/// for finding in response.findings.iter().filter(|finding| finding.repaired) {
+///     println!("repaired: {}", finding.says);
+/// }
+/// if !response.sound {
+///     println!("the base is damaged: restore a backup");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResponse> {
     let base = session.base().await?;
     let repair = if request.repair { Repair::Yes } else { Repair::No };
@@ -44,6 +60,16 @@ pub async fn check(session: &Session, request: CheckRequest) -> Result<CheckResp
 ///
 /// # Errors
 /// The base cannot be opened or read, or is gone.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) {
+/// match pikerag_engine::ready(session).await {
+///     Ok(()) => println!("ready"),
+///     Err(error) => println!("not ready: {error} ({})", error.code()),
+/// }
+/// # }
+/// ```
 pub async fn ready(session: &Session) -> Result<()> {
     match session.base_in_part().await {
         Ok(base) => Ok(base.state().await.map(drop)?),

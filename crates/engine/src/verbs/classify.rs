@@ -70,6 +70,22 @@ struct Line {
 ///
 /// # Errors
 /// The base does not exist, the file cannot be read, or a model call failed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{ClassifyRequest, classify};
+///
+/// let request = ClassifyRequest {
+///     question: "Which sensor drifts more, the PT100 or the K2?".to_owned(),
+///     ..Default::default()
+/// };
+/// for question in classify(session, &request).await?.questions {
+///     println!("{} ({}), with {} calls", question.class, question.level, question.calls);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn classify(session: &Session, request: &ClassifyRequest) -> Result<ClassifyResponse> {
     let lines = match &request.questions {
         Some(path) => read(path)?,

@@ -65,6 +65,19 @@ pub struct ConfiguredCap {
 }
 
 /// The settings in use. It opens, calls and tests nothing ([`doctor`](crate::doctor) does).
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) {
+/// let configured = pikerag_engine::configured(session);
+/// for model in &configured.chat {
+///     println!("{} at {:?} for {:?}", model.model, model.address, model.roles);
+/// }
+/// for role in &configured.without_model {
+///     println!("no model for {role}");
+/// }
+/// # }
+/// ```
 pub fn configured(session: &Session) -> ConfiguredResponse {
     let settings = session.settings();
     let mut chat: Vec<ConfiguredModel> = Vec::new();

@@ -71,6 +71,17 @@ pub struct DeletePreview {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let paths = [std::path::PathBuf::from("handbook/2019")];
+/// let preview = pikerag_engine::delete_preview(session, &paths).await?;
+/// println!("{} files with {} chunks", preview.files.len(), preview.chunks);
+/// println!("{} recorded calls contain their text", preview.remains.calls);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<DeletePreview> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
@@ -91,6 +102,16 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
 ///
 /// # Errors
 /// The base cannot be read or written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// if !pikerag_engine::finish_forgetting(session).await? {
+///     println!("an earlier question or export still reads forgotten text: try again later");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn finish_forgetting(session: &Session) -> Result<bool> {
     if !session.has_base() {
         return Ok(true);
@@ -104,6 +125,21 @@ pub async fn finish_forgetting(session: &Session) -> Result<bool> {
 /// # Errors
 /// There is no base, or it cannot be written. The text to forget may then be deleted but not
 /// overwritten: `check` reports this, and the next call continues.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{DeleteRequest, delete};
+///
+/// let request = DeleteRequest { paths: vec!["handbook/2019".into()], forget: true };
+/// let response = delete(session, &request).await?;
+/// println!("{} files are deleted", response.deleted.len());
+/// if let Some(forgotten) = response.forgotten {
+///     println!("{} calls and {} runs are deleted too", forgotten.calls, forgotten.runs);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<DeleteResponse> {
     let base = session.base().await?;
     // Without this, the writes of a stopped job could bring text back.

@@ -109,6 +109,19 @@ const FOREIGN: &str = "it does not know the languages of the documents, so only 
 /// Tests all that the settings and the machine provide. It makes one small call to each model, and
 /// five to the model that reads passages. The base keeps those five, because `adaptive` uses their
 /// result. The order is fixed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) {
+/// for finding in pikerag_engine::doctor(session).await {
+///     let mark = if finding.fine { "ok" } else { "failed" };
+///     println!("{mark} {}: {}", finding.check.name(), finding.says);
+///     if let Some(offer) = finding.offer {
+///         println!("set base_url = {:?}; models: {:?}", offer.base_url, offer.models);
+///     }
+/// }
+/// # }
+/// ```
 pub async fn doctor(session: &Session) -> Vec<DoctorFinding> {
     let mut found = vec![
         check_base(session).await,

@@ -45,6 +45,25 @@ pub struct EstimateResponse {
 ///
 /// # Errors
 /// The base exists and cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::Structure;
+/// use pikerag_engine::{EstimateRequest, estimate};
+///
+/// let request = EstimateRequest {
+///     paths: vec!["handbook".into()],
+///     with: vec![Structure::Graph],
+///     without: Vec::new(),
+///     chunking: None,
+///     own_files: true,
+/// };
+/// let response = estimate(session, &request).await?;
+/// println!("{} calls, US$ {:?}", response.estimate.calls, response.usd);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<EstimateResponse> {
     let base = if session.has_base() { Some(session.base().await?) } else { None };
     let names = match &base {

@@ -99,6 +99,16 @@ fn as_chain<S: Serializer>(stopped: &Option<EngineError>, to: S) -> Result<S::Ok
 ///
 /// # Errors
 /// The built-in list is broken.
+///
+/// # Examples
+/// ```no_run
+/// # fn f() -> pikerag_engine::Result<()> {
+/// for preset in pikerag_engine::presets()? {
+///     println!("{}: {} questions of each of {:?}", preset.name, preset.sample, preset.data_sets);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub fn presets() -> Result<Vec<Preset>> {
     Ok(pikerag_eval::presets::presets()?)
 }
@@ -110,6 +120,37 @@ pub fn presets() -> Result<Vec<Preset>> {
 ///
 /// # Cancel safety
 /// Dropping the future loses at most the calls in flight. The next run continues.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::narrate::Language;
+/// use pikerag_engine::parts::eval_text;
+/// use pikerag_engine::{EvalRequest, eval};
+///
+/// let request = EvalRequest {
+///     questions: vec!["hotpotqa.jsonl".into()],
+///     corpus: Vec::new(),
+///     format: None,
+///     methods: vec!["naive-rag".to_owned(), "kar3:n=3:k=2".to_owned()],
+///     searches: Vec::new(),
+///     preset: None,
+///     data: None,
+///     judge: false,
+///     consistency: false,
+///     perplexity: false,
+///     limit: Some(100),
+///     seed: 1,
+///     concurrency: 4,
+///     out: Some("runs/hotpotqa".into()),
+///     fresh: false,
+///     progress: &|_| {},
+/// };
+/// let response = eval(session, &request).await?;
+/// println!("{}", eval_text(&response.report, Language::English));
+/// # Ok(())
+/// # }
+/// ```
 pub async fn eval(session: &Session, request: &EvalRequest<'_>) -> Result<EvalResponse> {
     Box::pin(session.unless_cancelled(measure(session, request))).await
 }

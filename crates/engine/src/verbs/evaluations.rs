@@ -39,6 +39,16 @@ pub struct EvaluationResponse {
 ///
 /// # Errors
 /// The folder exists and cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for line in pikerag_engine::evaluations(session)? {
+///     println!("{}, written {} seconds after 1970", line.name, line.written / 1000);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
     let Some(folder) = &session.settings().server.evaluations else { return Ok(Vec::new()) };
     if !folder.is_dir() {
@@ -64,6 +74,15 @@ pub fn evaluations(session: &Session) -> Result<Vec<EvaluationLine>> {
 ///
 /// # Errors
 /// [`EngineError::NotFound`], or the report cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let response = pikerag_engine::evaluation(session, "kar3-table-1")?;
+/// println!("{}", response.report); // JSON.
+/// # Ok(())
+/// # }
+/// ```
 pub fn evaluation(session: &Session, name: &str) -> Result<EvaluationResponse> {
     let no_such = || EngineError::NotFound { what: Missing::Evaluation, name: name.to_owned() };
     let known = evaluations(session)?.into_iter().any(|line| line.name == name);

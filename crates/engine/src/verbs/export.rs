@@ -17,6 +17,20 @@ pub struct Export {
 ///
 /// # Errors
 /// There is no base.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use std::fs::File;
+/// use std::io::BufWriter;
+///
+/// let place = session.engine().export().await?;
+/// let export = pikerag_engine::export(session).await?;
+/// let mut file = BufWriter::new(File::create("graph.jsonl")?);
+/// place.run(move || export.write(&mut file)).await??;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn export(session: &Session) -> Result<Export> {
     Ok(Export { base: session.visible_base().await? })
 }

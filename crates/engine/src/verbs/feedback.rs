@@ -96,6 +96,23 @@ struct Line {
 /// # Errors
 /// [`EngineError::NotFound`], [`EngineError::UnclearRun`], [`EngineError::RunNotAnswered`], [`FeedbackError::NoAuthor`],
 /// [`FeedbackError::EmptyCorrection`], [`FeedbackError::NothingToAccept`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{FeedbackRequest, Verdict, feedback};
+///
+/// let request = FeedbackRequest {
+///     run: "last".to_owned(),
+///     verdict: Verdict::Correct,
+///     answer: Some("Sartorius calibrates the sensor.".to_owned()),
+///     by: Some("Chen".to_owned()),
+///     ..Default::default()
+/// };
+/// let response = feedback(session, &request).await?;
+/// println!("{} rests on {} passages", response.verified.id, response.verified.grounds.len());
+/// # Ok(()) }
+/// ```
 pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<FeedbackResponse> {
     let base = session.base().await?.for_a_question().await?;
     let by = request.by.as_ref().or(session.settings().author.as_ref());
@@ -150,6 +167,15 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for kept in pikerag_engine::verified(session).await? {
+///     println!("{}: {}", kept.verified.question, kept.verified.judgement);
+/// }
+/// # Ok(()) }
+/// ```
 pub async fn verified(session: &Session) -> Result<Vec<KeptVerified>> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     Ok(seen.verified().await?)
@@ -160,6 +186,15 @@ pub async fn verified(session: &Session) -> Result<Vec<KeptVerified>> {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for kept in pikerag_engine::stale_verified(session).await? {
+///     println!("{}: {} changed", kept.verified.question, kept.changed.join(", "));
+/// }
+/// # Ok(()) }
+/// ```
 pub async fn stale_verified(session: &Session) -> Result<Vec<KeptVerified>> {
     stale(&session.base().await?).await
 }
@@ -168,6 +203,14 @@ pub async fn stale_verified(session: &Session) -> Result<Vec<KeptVerified>> {
 ///
 /// # Errors
 /// [`FeedbackError::NoVerified`] if none or several match; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let revoked = pikerag_engine::revoke_verified(session, "3f2a").await?;
+/// println!("revoked: {} by {}", revoked.question, revoked.by);
+/// # Ok(()) }
+/// ```
 pub async fn revoke_verified(session: &Session, id: &str) -> Result<Verified> {
     let (base, id) = (session.base().await?, id.trim());
     let all = base.verified().await?;
@@ -185,6 +228,15 @@ pub async fn revoke_verified(session: &Session, id: &str) -> Result<Verified> {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for pair in pikerag_engine::answer_pairs(session).await? {
+///     println!("{}\n+ {}\n- {}", pair.question, pair.better, pair.worse);
+/// }
+/// # Ok(()) }
+/// ```
 pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
     let all = session.base().await?.verified().await?;
     let mut pairs: Vec<AnswerPair> = Vec::new();
@@ -209,6 +261,14 @@ pub async fn answer_pairs(session: &Session) -> Result<Vec<AnswerPair>> {
 ///
 /// # Errors
 /// There is no base, it cannot be read, or `writer` fails.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let mut file = std::fs::File::create("verified.jsonl")?;
+/// println!("{} lines", pikerag_engine::export_verified(session, &mut file).await?);
+/// # Ok(()) }
+/// ```
 pub async fn export_verified(session: &Session, writer: &mut (dyn Write + Send)) -> Result<usize> {
     let all = verified(session).await?;
     for kept in &all {
@@ -225,6 +285,14 @@ pub async fn export_verified(session: &Session, writer: &mut (dyn Write + Send))
 /// [`EngineError::QuestionsUnreadable`] if the file cannot be read, [`EngineError::BadQuestion`] if
 /// a line is not a verified answer; nothing is stored in these cases. There is no base, or it
 /// cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let path = std::path::Path::new("verified.jsonl");
+/// println!("{} are imported", pikerag_engine::import_verified(session, path).await?.kept);
+/// # Ok(()) }
+/// ```
 pub async fn import_verified(session: &Session, path: &Path) -> Result<ImportResponse> {
     let base = session.base().await?;
     let unreadable = |source| EngineError::QuestionsUnreadable {

@@ -60,6 +60,19 @@ pub enum OnDisk {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{OnDisk, files};
+///
+/// let response = files(session).await?;
+/// for file in response.files.iter().filter(|file| file.on_disk == OnDisk::Gone) {
+///     println!("{} is gone; the base answers from its {} chunks", file.name, file.chunks);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn files(session: &Session) -> Result<FilesResponse> {
     let base = session.counted_base().await?;
     let names = session.names(&base).await?;

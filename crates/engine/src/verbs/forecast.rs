@@ -44,6 +44,18 @@ pub struct ForecastUsd {
 ///
 /// # Errors
 /// There is no such method; there is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let cost = pikerag_engine::forecast(session, "kar3").await?;
+/// println!("usually {} calls, at most {}", cost.forecast.typical.calls, cost.forecast.most.calls);
+/// if let Some(usd) = cost.usd.most {
+///     println!("at most {usd:.2} US dollars");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn forecast(session: &Session, method: &str) -> Result<QuestionForecast> {
     let name = match method.trim() {
         "" => DEFAULT_METHOD,

@@ -161,6 +161,17 @@ pub struct GraphDrawn {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let summary = pikerag_engine::graph_summary(session).await?;
+/// for (layer, kinds) in &summary.nodes {
+///     println!("{layer:?}: {kinds:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn graph_summary(session: &Session) -> Result<GraphSummary> {
     let place = session.engine().long_read().await?;
     let base = session.visible_base().await?;
@@ -196,6 +207,19 @@ fn summary(base: &Base) -> Result<GraphSummary> {
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{GraphAroundRequest, graph_around};
+///
+/// let request = GraphAroundRequest { of: "Ada Lovelace".to_owned(), depth: 2, most: 50 };
+/// for edge in graph_around(session, request).await?.edges {
+///     println!("{} {} {}", edge.from, edge.edge, edge.to);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Result<GraphAround> {
     let base = session.visible_base().await?;
     let read = move || {
@@ -219,6 +243,15 @@ pub async fn graph_around(session: &Session, request: GraphAroundRequest) -> Res
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let overview = pikerag_engine::graph_overview(session, 300).await?;
+/// println!("{} of {} nodes", overview.nodes.len(), overview.of);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverview> {
     let place = session.engine().long_read().await?;
     let base = session.visible_base().await?;
@@ -234,6 +267,22 @@ pub async fn graph_overview(session: &Session, most: usize) -> Result<GraphOverv
 ///
 /// # Errors
 /// There is no base; [`EngineError::NotFound`].
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{GraphExportRequest, GraphFormat, graph_export};
+///
+/// let place = session.engine().export().await?;
+/// let request = GraphExportRequest { format: GraphFormat::Html, of: None, nodes: 300 };
+/// let export = graph_export(session, request).await?;
+/// let mut file = std::fs::File::create("graph.html")?;
+/// if let Some(drawn) = place.run(move || export.write(&mut file)).await?? {
+///     println!("{} of {} nodes", drawn.shown, drawn.nodes);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn graph_export(session: &Session, request: GraphExportRequest) -> Result<GraphExport> {
     let base = session.visible_base().await?;
     let open = move || {

@@ -115,6 +115,22 @@ pub struct UnclearFiles {
 ///
 /// # Cancel safety
 /// Dropping the future loses at most the calls in flight.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{IndexRequest, IndexScope, Session, index};
+/// # async fn f(session: &Session) -> pikerag_engine::Result<()> {
+/// let (with, without, chunking) = (Vec::new(), Vec::new(), None); // As in the settings.
+/// let request = IndexRequest {
+///     paths: vec!["handbook".into()],
+///     scope: IndexScope::Base,
+///     accepted_calls: Some(200),
+///     progress: &|progress| println!("{progress:?}"),
+///     prune: false, retry_refused: false, with, without, chunking,
+/// };
+/// println!("{} files failed", index(session, &request).await?.report.failed_files());
+/// # Ok(()) }
+/// ```
 pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
     if !session.has_base() {
         let found = files::find(&request.paths, &session.names_of_new_base()?);

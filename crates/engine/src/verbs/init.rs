@@ -22,6 +22,18 @@ pub struct InitResponse {
 ///
 /// # Errors
 /// [`EngineError::SettingsExist`]: a file is never overwritten. [`EngineError::NotWritten`].
+///
+/// # Examples
+/// ```no_run
+/// # fn f() -> pikerag_engine::Result<()> {
+/// use pikerag_engine::settings::Environment;
+///
+/// let path = std::path::Path::new("pikerag.toml");
+/// let response = pikerag_engine::init(path, &Environment::read())?;
+/// println!("{} is trusted: {}", response.written.display(), response.trusted);
+/// # Ok(())
+/// # }
+/// ```
 pub fn init(path: &Path, environment: &Environment) -> Result<InitResponse> {
     let not_written = |source| EngineError::NotWritten { path: path.to_owned(), source };
     let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);

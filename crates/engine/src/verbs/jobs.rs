@@ -47,6 +47,21 @@ pub(super) fn bill(estimate: &Estimate, usd: Option<f64>, texts: usize) -> JobBi
 ///
 /// # Errors
 /// The base cannot be opened.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::JobQuery;
+/// use pikerag_engine::{CreateBase, jobs};
+///
+/// if let Some(of_base) = jobs(session, CreateBase::No).await? {
+///     for job in of_base.jobs(JobQuery::Unfinished).await? {
+///         println!("job {} is {}", job.id, job.state.as_str());
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dyn Jobs>>> {
     Ok(match create {
         CreateBase::Yes => Some(Arc::new(session.base_or_create().await?)),
@@ -59,6 +74,16 @@ pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dy
 ///
 /// # Errors
 /// The base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let paths = [std::path::PathBuf::from("handbook")];
+/// let names = pikerag_engine::job_names(session, &paths).await?;
+/// println!("the job reads {}", names.join(", "));
+/// # Ok(())
+/// # }
+/// ```
 pub async fn job_names(session: &Session, paths: &[PathBuf]) -> Result<Vec<String>> {
     let base = session.base_or_create().await?;
     let found = files::find(paths, &session.settled_names(&base).await?);
@@ -70,6 +95,17 @@ pub async fn job_names(session: &Session, paths: &[PathBuf]) -> Result<Vec<Strin
 ///
 /// # Errors
 /// The base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let places = pikerag_engine::job_places(session, &["handbook/sensor.md".to_owned()]).await?;
+/// for place in places.iter().filter(|place| !place.exists()) {
+///     println!("{} is gone", place.display());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn job_places(session: &Session, files: &[String]) -> Result<Vec<PathBuf>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
@@ -80,6 +116,19 @@ pub async fn job_places(session: &Session, files: &[String]) -> Result<Vec<PathB
 ///
 /// # Errors
 /// The base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let work = pikerag_engine::remaining_work(session).await?;
+/// if work.bill().is_free() {
+///     println!("the rest costs nothing");
+/// } else {
+///     println!("{} calls and {} texts to embed remain", work.estimate.calls, work.texts);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn remaining_work(session: &Session) -> Result<RemainingWork> {
     let base = session.base().await?;
     let params = session.ingest_params(&[], &[], None);
@@ -106,6 +155,15 @@ pub(super) async fn remaining_in(
 
 /// A hash of the models and settings that decide the cost of indexing. While it is unchanged, bills
 /// stay the same.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session, accepted_under: &str) {
+/// if pikerag_engine::setup(session) != accepted_under {
+///     println!("models or settings have changed: the accepted bill is no longer valid");
+/// }
+/// # }
+/// ```
 pub fn setup(session: &Session) -> String {
     let settings = session.settings();
     let models = Role::ALL.iter().copied().filter_map(|role| {

@@ -23,6 +23,15 @@ pub struct MethodResponse {
 }
 
 /// All methods, in the order of the documentation.
+///
+/// # Examples
+/// ```no_run
+/// # fn f() {
+/// for method in pikerag_engine::methods() {
+///     println!("{} ({}): {}", method.name, method.source, method.summary);
+/// }
+/// # }
+/// ```
 pub fn methods() -> Vec<Description> {
     Method::catalogue()
 }
@@ -31,6 +40,17 @@ pub fn methods() -> Vec<Description> {
 ///
 /// # Errors
 /// There is no such method.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let method = pikerag_engine::method_by_name(session, "kar3")?;
+/// for (name, value) in &method.set {
+///     println!("{name} = {value}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub fn method_by_name(session: &Session, name: &str) -> Result<MethodResponse> {
     let (description, method) = (Method::describe(name.trim())?, session.method(name)?);
     Ok(MethodResponse { description, set: method.parameters(), cost: method.cost() })

@@ -37,6 +37,16 @@ pub struct KeptOriginals {
 ///
 /// # Errors
 /// [`EngineError::NotFound`].
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let path = std::path::Path::new("handbook/sensor.pdf");
+/// let original = pikerag_engine::original(session, path).await?;
+/// std::fs::write("sensor.pdf", &original.bytes)?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse> {
     let base = session.base().await?;
     let names = session.names(&base).await?;

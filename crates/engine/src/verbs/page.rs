@@ -22,6 +22,19 @@ const ALL: usize = u32::MAX as usize;
 /// # Errors
 /// [`EngineError::NotFound`], [`EngineError::OnlyPart`]; [`EngineError::File`] if there is no such
 /// page or it cannot be drawn (only PDF has pages that can).
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::SourceId;
+///
+/// let id = SourceId::of("handbook/sensor.pdf");
+/// let picture = pikerag_engine::page(session, id, 3, 1200).await?;
+/// std::fs::write("page-3.png", &picture.png)?;
+/// println!("page 3 of {}", picture.pages);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn page(session: &Session, id: SourceId, page: u32, width: u32) -> Result<PagePicture> {
     let base = session.base_in_part().await?;
     let (source, _) = source(session, id).await?;

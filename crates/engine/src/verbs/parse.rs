@@ -19,6 +19,22 @@ pub struct ParseRequest {
 ///
 /// # Errors
 /// [`EngineError::NotParsed`].
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{ParseRequest, parse};
+///
+/// let parsed = parse(session, &ParseRequest { path: "scan.pdf".into() }).await?;
+/// for document in &parsed.documents {
+///     println!("{}: {} bytes of text", document.title, document.text.len());
+/// }
+/// for problem in &parsed.problems {
+///     println!("{}: {}", problem.place, problem.reason);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn parse(session: &Session, request: &ParseRequest) -> Result<Parsed> {
     let path = request.path.clone();
     let Some(name) = request.path.to_str() else {

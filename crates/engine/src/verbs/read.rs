@@ -12,6 +12,19 @@ const CHUNKS: usize = 10_000;
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> Result<(), Box<dyn std::error::Error>> {
+/// use pikerag_engine::knowledge::Filter;
+///
+/// let filter = Filter { conditions: vec!["date>=2020".parse()?] };
+/// for source in pikerag_engine::sources(session, &filter).await? {
+///     println!("{} {}: {}", source.id, source.uri, source.title);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> {
     let seen = session.snapshot(&session.base_in_part().await?, filter).await?;
     Ok(seen.sources(Which::All).await?)
@@ -21,6 +34,18 @@ pub async fn sources(session: &Session, filter: &Filter) -> Result<Vec<Source>> 
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::SourceId;
+///
+/// let ids = [SourceId::of("handbook/sensor.md"), SourceId::of("handbook/oil.md")];
+/// let found = pikerag_engine::sources_by_id(session, &ids).await?;
+/// println!("{} of {} documents exist", found.len(), ids.len());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<Source>> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     Ok(seen.sources(Which::Of(ids)).await?)
@@ -30,6 +55,18 @@ pub async fn sources_by_id(session: &Session, ids: &[SourceId]) -> Result<Vec<So
 ///
 /// # Errors
 /// [`EngineError::NotFound`] if the document does not exist or may not be seen.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::SourceId;
+///
+/// let id = SourceId::of("handbook/sensor.md");
+/// let (source, chunks) = pikerag_engine::source(session, id).await?;
+/// println!("{} has {} chunks", source.title, chunks.len());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chunk>)> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let source = seen.sources(Which::Of(&[id])).await?.pop();
@@ -42,6 +79,16 @@ pub async fn source(session: &Session, id: SourceId) -> Result<(Source, Vec<Chun
 ///
 /// # Errors
 /// [`EngineError::NotFound`] if the chunk does not exist or may not be seen.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::ChunkId};
+/// # async fn f(session: &Session, id: ChunkId) -> Result<()> {
+/// let chunk = pikerag_engine::chunk(session, id).await?;
+/// println!("{}, page {:?}\n{}", chunk.full_title(), chunk.page, chunk.reading_text());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn chunk(session: &Session, id: ChunkId) -> Result<Chunk> {
     let seen = session.snapshot(&session.base_in_part().await?, &Filter::default()).await?;
     let chunk = seen.chunks(&[id]).await?.pop();

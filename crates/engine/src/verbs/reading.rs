@@ -54,6 +54,16 @@ pub struct CorrectionsResponse {
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::SourceId};
+/// # async fn f(session: &Session, id: SourceId) -> Result<()> {
+/// let reading = pikerag_engine::reading(session, id).await?;
+/// println!("{}\n{} corrections", reading.text, reading.corrections.len());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
     let base = session.base().await?;
     let (source, _) = source(session, id).await?;
@@ -68,6 +78,24 @@ pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
 /// # Errors
 /// [`EngineError::NotFound`]; [`EngineError::Misfit`] if the passage does not occur exactly once;
 /// [`EngineError::File`] if the file cannot be read now.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::SourceId};
+/// # async fn f(session: &Session, id: SourceId) -> Result<()> {
+/// use pikerag_engine::{CorrectRequest, correct};
+///
+/// let request = CorrectRequest {
+///     source: id,
+///     old: "4O0 °C".to_owned(),
+///     new: "400 °C".to_owned(),
+///     by: Some("Chen".to_owned()),
+/// };
+/// let response = correct(session, &request).await?;
+/// println!("index {} to apply it", response.file.display());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<CorrectionsResponse> {
     let base = session.base().await?;
     let (source, _) = source(session, request.source).await?;
@@ -99,6 +127,16 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::SourceId};
+/// # async fn f(session: &Session, id: SourceId) -> Result<()> {
+/// let response = pikerag_engine::take_back_correction(session, id, 1).await?;
+/// println!("{} corrections remain", response.corrections.len());
+/// # Ok(())
+/// # }
+/// ```
 pub async fn take_back_correction(
     session: &Session,
     id: SourceId,
@@ -127,6 +165,16 @@ pub async fn take_back_correction(
 ///
 /// # Errors
 /// The base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let paths = [std::path::PathBuf::from("scans")];
+/// let files = pikerag_engine::read_again(session, &paths).await?;
+/// println!("the next indexing reads {files} files again");
+/// # Ok(())
+/// # }
+/// ```
 pub async fn read_again(session: &Session, paths: &[PathBuf]) -> Result<usize> {
     let base = session.base().await?;
     let names = session.names(&base).await?;

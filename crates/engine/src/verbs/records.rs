@@ -50,6 +50,20 @@ pub struct ProposeResponse {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{RecordsRequest, records};
+///
+/// let request = RecordsRequest { schema: Some("approval".to_owned()), ..Default::default() };
+/// for record in records(session, &request).await? {
+///     let approved = record.field("approved").map(|field| field.raw.as_str());
+///     println!("{}: {approved:?}", record.uri);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn records(session: &Session, request: &RecordsRequest) -> Result<Vec<Record>> {
     let seen = session.snapshot(&session.base_in_part().await?, &request.filter).await?;
     Ok(seen.records(request.schema.as_deref()).await?)
@@ -60,6 +74,20 @@ pub async fn records(session: &Session, request: &RecordsRequest) -> Result<Vec<
 ///
 /// # Errors
 /// There is no base, it cannot be read, or the model's call failed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::settings::declaration;
+/// use pikerag_engine::{ProposeRequest, propose_schemas};
+///
+/// let request = ProposeRequest { paths: vec!["tables".into()] };
+/// for schema in propose_schemas(session, &request).await?.records {
+///     println!("{}", declaration(&schema)); // As `pikerag.toml` declares it.
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn propose_schemas(
     session: &Session,
     request: &ProposeRequest,

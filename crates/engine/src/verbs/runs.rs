@@ -108,6 +108,17 @@ pub enum DiffSide {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for summary in pikerag_engine::runs(session, 20).await? {
+///     let run = &summary.run;
+///     println!("{} {}: {}", run.id, run.state.as_str(), run.question.text);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     let base = session.base_in_part().await?;
     // Runs that the caller may not see do not count towards the limit.
@@ -124,6 +135,17 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
 ///
 /// # Errors
 /// [`EngineError::NotFound`] and [`EngineError::UnclearRun`].
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let response = pikerag_engine::run_by_name(session, "last").await?;
+/// for event in &response.events {
+///     println!("{}: {:?}", event.seq, event.event);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
     let base = session.base_in_part().await?;
     let run = named(session, &base, name).await?;
@@ -136,6 +158,20 @@ pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
 ///
 /// # Errors
 /// There is no such run. If an event differs, the response says which.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{AskRequest, replay_run};
+///
+/// let again = replay_run(session, "last", &AskRequest::default()).await?;
+/// match again.result {
+///     Ok(_) => println!("all {} events are the same", again.events.len()),
+///     Err(error) => println!("{error}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn replay_run(
     session: &Session,
     name: &str,
@@ -158,6 +194,23 @@ pub async fn replay_run(
 ///
 /// # Errors
 /// There is no such run, or the event is not a decision. Later errors are in the response.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::Change;
+/// use pikerag_engine::{AskRequest, ForkRequest, fork_run};
+///
+/// let request = ForkRequest {
+///     run: "last".to_owned(),
+///     at: 3,
+///     change: Change::Choice(Some(1)), // The second candidate.
+///     ask: AskRequest::default(),
+/// };
+/// println!("the fork is run {}", fork_run(session, &request).await?.run.id);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskResponse> {
     let base = session.base_for_a_question().await?;
     let run = named(session, &base, &request.run).await?;
@@ -183,6 +236,19 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
 ///
 /// # Errors
 /// There is no such run.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session};
+/// # async fn f(session: &Session, first: &str, second: &str) -> Result<()> {
+/// let diff = pikerag_engine::diff_runs(session, first, second).await?;
+/// println!("{} equal events, then:", diff.alike);
+/// for line in diff.lines.iter().skip(diff.alike) {
+///     println!("{:?}: {:?}", line.of, line.event.event);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn diff_runs(session: &Session, first: &str, second: &str) -> Result<DiffResponse> {
     let first = run_by_name(session, first).await?;
     let second = run_by_name(session, second).await?;

@@ -83,6 +83,25 @@ pub struct SearchHit {
 ///
 /// # Cancel safety
 /// Reads only.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::parts::Search;
+/// use pikerag_engine::{SearchRequest, search};
+///
+/// let request = SearchRequest {
+///     query: "calibration of pressure sensors".to_owned(),
+///     by: Search::Hybrid,
+///     k: Some(5),
+///     ..Default::default()
+/// };
+/// for hit in search(session, &request).await?.hits {
+///     println!("{:.3} {}", hit.score, hit.chunk.full_title());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
     if !has_word(&request.query) {
         return Err(EngineError::NoWords(NoWords::Query));

@@ -40,6 +40,16 @@ pub enum SentError {
 ///
 /// # Errors
 /// They cannot be listed, or the base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> Result<(), pikerag_engine::SentError> {
+/// for file in pikerag_engine::sent(session).await?.iter().filter(|file| !file.in_base) {
+///     println!("{} ({} bytes) is not in the base", file.file, file.bytes);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
     let held = held_places(session).await?;
     let uploads = Uploads::beside(session.folder());
@@ -59,6 +69,18 @@ pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let files = ["law.uploads/act.pdf", "handbook/sensor.md"];
+/// let names = pikerag_engine::sent_as(session, &files).await?;
+/// for (file, name) in files.iter().zip(names) {
+///     println!("{file}: {}", name.as_deref().unwrap_or("not uploaded"));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn sent_as(session: &Session, files: &[&str]) -> Result<Vec<Option<String>>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;

@@ -87,6 +87,18 @@ struct OriginalsAsJson {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let status = pikerag_engine::status(session).await?;
+/// println!("{} chunks of {} documents", status.summary.chunks, status.summary.sources);
+/// for work in &status.waiting {
+///     println!("{} wait for {}", work.count, work.stage);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn status(session: &Session) -> Result<StatusResponse> {
     let base = session.counted_base().await?;
     let mut summary = base.summary().await?;

@@ -18,6 +18,17 @@ pub struct SqlRequest {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for table in pikerag_engine::tables(session).await? {
+///     let columns: Vec<&str> = table.columns.iter().map(|column| column.sql.as_str()).collect();
+///     println!("{} ({}): {} rows", table.name, columns.join(", "), table.rows);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn tables(session: &Session) -> Result<Vec<DataTable>> {
     Ok(session.visible_base().await?.data_tables().await?)
 }
@@ -26,6 +37,17 @@ pub async fn tables(session: &Session) -> Result<Vec<DataTable>> {
 ///
 /// # Errors
 /// The errors of [`tables`], or there is no such table.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let table = pikerag_engine::table(session, "sales").await?;
+/// if let Some(price) = table.column("price") {
+///     println!("from {:?} to {:?} {:?}", price.least, price.greatest, price.unit);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn table(session: &Session, name: &str) -> Result<DataTable> {
     let tables = tables(session).await?;
     let known = tables.iter().map(|table| table.name.clone()).collect();
@@ -38,6 +60,24 @@ pub async fn table(session: &Session, name: &str) -> Result<DataTable> {
 ///
 /// # Errors
 /// There is no base, it cannot be read, or the statement may not be run ([`DataError`]).
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::knowledge::SqlLimits;
+/// use pikerag_engine::{SqlRequest, sql};
+///
+/// let request = SqlRequest {
+///     statement: "SELECT town, sum(price) FROM sales GROUP BY town".to_owned(),
+///     limits: SqlLimits { rows: 20, ..Default::default() },
+/// };
+/// for row in sql(session, &request).await?.rows {
+///     let cells: Vec<String> = row.iter().map(ToString::to_string).collect();
+///     println!("{}", cells.join(" | "));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn sql(session: &Session, request: &SqlRequest) -> Result<SqlRows> {
     let base = session.visible_base().await?;
     let run = async { Ok(base.run_sql(&request.statement, request.limits).await?) };

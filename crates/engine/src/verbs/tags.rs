@@ -82,6 +82,16 @@ pub struct LearnResponse {
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for line in pikerag_engine::tag_classes(session).await?.classes {
+///     println!("{}: {} tags, found {} times", line.class.name, line.tags, line.borne);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
     let base = session.base().await?;
     let held = base.tag_classes().await?.classes;
@@ -99,6 +109,17 @@ pub async fn tag_classes(session: &Session) -> Result<TagClassesResponse> {
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; there is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let response = pikerag_engine::tag_class(session, "symptom", 10).await?;
+/// for count in &response.tags {
+///     println!("{} in {} chunks", count.tag.text, count.chunks);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagClassResponse> {
     let (base, key) = (session.base().await?, key_of(class)?);
     let classes = base.tag_classes().await?.classes;
@@ -112,6 +133,16 @@ pub async fn tag_class(session: &Session, class: &str, k: usize) -> Result<TagCl
 ///
 /// # Errors
 /// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for pair in pikerag_engine::tag_pairs(session).await? {
+///     println!("{} → {}", pair.colloquial, pair.professional);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
     Ok(session
         .base()
@@ -127,6 +158,21 @@ pub async fn tag_pairs(session: &Session) -> Result<Vec<TagPair>> {
 ///
 /// # Errors
 /// [`EngineError::NoWords`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{TagClassRequest, add_tag_class};
+///
+/// let request = TagClassRequest {
+///     name: "symptom".to_owned(),
+///     covers: "Signs of a fault that a driver notices.".to_owned(),
+///     examples: vec!["brake judder".to_owned()],
+/// };
+/// add_tag_class(session, &request).await?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Result<()> {
     let key = key_of(&request.name)?;
     let examples = request.examples.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
@@ -145,6 +191,14 @@ pub async fn add_tag_class(session: &Session, request: &TagClassRequest) -> Resu
 ///
 /// # Errors
 /// [`EngineError::TagClassExists`], [`EngineError::NotFound`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// pikerag_engine::rename_tag_class(session, "symptom", "sign of a fault").await?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Result<()> {
     let base = session.base().await?;
     let (old, new) = (key_of(class)?, key_of(name)?);
@@ -163,6 +217,14 @@ pub async fn rename_tag_class(session: &Session, class: &str, name: &str) -> Res
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// pikerag_engine::drop_tag_class(session, "symptom").await?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
     match session.base().await?.edit_tags(TagEdit::DropClass(key_of(class)?)).await? {
         true => Ok(()),
@@ -175,6 +237,15 @@ pub async fn drop_tag_class(session: &Session, class: &str) -> Result<()> {
 ///
 /// # Errors
 /// [`EngineError::NoWords`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let (colloquial, professional) = ("shaking brakes", "brake judder");
+/// pikerag_engine::add_tag_pair(session, colloquial, professional, "symptom").await?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn add_tag_pair(
     session: &Session,
     colloquial: &str,
@@ -195,6 +266,14 @@ pub async fn add_tag_pair(
 ///
 /// # Errors
 /// [`EngineError::NotFound`]; the base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// pikerag_engine::drop_tag_pair(session, "shaking brakes", "brake judder").await?;
+/// # Ok(())
+/// # }
+/// ```
 pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &str) -> Result<()> {
     let dropped = session
         .base()
@@ -219,6 +298,18 @@ pub async fn drop_tag_pair(session: &Session, colloquial: &str, professional: &s
 /// # Errors
 /// There is no chat model, no class, or no such file; the base cannot be written. Failed calls and
 /// a spent budget are in the response.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::{LearnRequest, learn_tag_pairs};
+///
+/// let request = LearnRequest { file: "questions.jsonl".into(), progress: &|_| {} };
+/// let response = learn_tag_pairs(session, &request).await?;
+/// println!("{} samples support {} pairs", response.learned.samples, response.learned.pairs);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn learn_tag_pairs(
     session: &Session,
     request: &LearnRequest<'_>,

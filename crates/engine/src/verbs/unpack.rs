@@ -54,6 +54,19 @@ impl From<Problem> for LeftOut {
 /// # Errors
 /// [`EngineError::File`] if it is not an archive, is encrypted or contains too much. Some of its
 /// files may then exist.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let archive = std::path::Path::new("/tmp/upload-7");
+/// let response = pikerag_engine::unpack(session, archive, "law.zip").await?;
+/// println!("{} files", response.files.len());
+/// for omitted in &response.left_out {
+///     println!("{}: {}", omitted.file, omitted.reason);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<UnpackResponse> {
     let failed = |source| EngineError::File { file: name.to_owned(), source };
     let place = session.reader().place().await.map_err(failed)?;

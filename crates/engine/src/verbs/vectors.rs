@@ -35,6 +35,20 @@ pub struct RerankResponse {
 ///
 /// # Errors
 /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let texts = ["calibrate a sensor".to_owned(), "adjust an instrument".to_owned()];
+/// let response = pikerag_engine::embed(session, &texts).await?;
+/// if let [one, other] = response.vectors.as_slice() {
+///     // Vectors have length 1, so this is their cosine.
+///     let cosine: f32 = one.iter().zip(other).map(|(a, b)| a * b).sum();
+///     println!("{cosine:.2} with {}", response.model);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse> {
     check_count(texts)?;
     let base = session.base_in_part().await?;
@@ -53,6 +67,18 @@ pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse>
 ///
 /// # Errors
 /// [`EngineError::Needs`], [`EngineError::TooMany`], or the call failed.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let texts = ["It is calibrated yearly.".to_owned(), "Oil is changed monthly.".to_owned()];
+/// let response = pikerag_engine::rerank(session, "How often is it calibrated?", &texts).await?;
+/// for (text, score) in texts.iter().zip(&response.scores) {
+///     println!("{score:.2} {text}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<RerankResponse> {
     check_count(texts)?;
     if !has_word(query) {

@@ -63,6 +63,19 @@ pub struct IndexingForecast {
 ///
 /// # Errors
 /// The errors of [`eval`](super::eval) that occur while reading.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{EvalRequest, Result, Session};
+/// # async fn f(session: &Session, request: &EvalRequest<'_>) -> Result<()> {
+/// for line in pikerag_engine::eval_dry_run(session, request).await?.expected {
+///     let (typical, most) = (line.forecast.typical, line.forecast.most);
+///     println!("{} with {}", line.data_set, line.method);
+///     println!("{} calls, at most {}", typical.calls, most.calls);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn eval_dry_run(session: &Session, request: &EvalRequest<'_>) -> Result<DryRunResponse> {
     let mut request = request.clone();
     request.out.get_or_insert_default();

@@ -52,6 +52,22 @@ pub struct SearchesResponse {
 ///
 /// # Errors
 /// Nothing can be compared: a search is unknown, or a data set names no evidence.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{EvalRequest, Result, Session};
+/// # async fn f(session: &Session, request: &EvalRequest<'_>) -> Result<()> {
+/// use pikerag_engine::eval_searches;
+/// use pikerag_engine::narrate::Language;
+/// use pikerag_engine::parts::recall_table;
+///
+/// let searches = vec!["auto".to_owned(), "hybrid".to_owned(), "hops".to_owned()];
+/// let request = EvalRequest { searches, ..request.clone() };
+/// let response = eval_searches(session, &request).await?;
+/// println!("{}", recall_table(&response.lines, Language::English));
+/// # Ok(())
+/// # }
+/// ```
 pub async fn eval_searches(
     session: &Session,
     request: &EvalRequest<'_>,
