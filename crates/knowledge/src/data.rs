@@ -38,7 +38,7 @@ pub struct DataTable {
 }
 
 impl DataTable {
-    /// Documents that a table lists.
+    /// The largest number of documents in [`DataTable::parts`].
     pub const MOST_PARTS: usize = 1_000;
     /// The largest number of columns; further columns are dropped.
     pub const MOST_COLUMNS: usize = 1_000;
@@ -86,9 +86,9 @@ pub struct DataColumn {
 }
 
 impl DataColumn {
-    /// Different values of a column are counted so far.
+    /// The largest number of different values that are counted.
     pub const MOST_DISTINCT: u64 = 10_000;
-    /// Values that a column is shown with.
+    /// The largest number of values in [`DataColumn::samples`].
     pub const SAMPLES: usize = 12;
 }
 

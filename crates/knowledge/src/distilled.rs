@@ -40,7 +40,7 @@ pub struct RelationMention {
     pub object: EntityId,
     /// How they are related.
     pub description: String,
-    /// How strongly; greater than 0.
+    /// How strongly: from 1 to 10 as extraction gives it; greater than 0.
     pub weight: f64,
 }
 

@@ -31,11 +31,13 @@ pub trait DataTables: Send + Sync {
         most: usize,
     ) -> Result<Vec<(DataValue, u64)>, StoreError>;
 
-    /// Runs a plan.
+    /// Runs a plan. The result has at most [`PlanRows::MOST`] rows if the plan sets no limit.
     async fn run_plan(&self, plan: &TablePlan) -> Result<PlanRows, StoreError>;
 
     /// Runs a `SELECT` over the tables by their names in SQL. It reads the newest state of the
-    /// base, limited to what the caller may see.
+    /// base, limited to what the caller may see. Rows beyond the limits are cut off
+    /// ([`SqlRows::is_cut`]); a statement that takes too long is
+    /// [`DataError::TooLong`](crate::data::DataError::TooLong).
     async fn run_sql(&self, statement: &str, limits: SqlLimits) -> Result<SqlRows, StoreError>;
 }
 
@@ -116,6 +118,12 @@ pub trait RowReader: Send {
 
 /// Writes typed tables for indexing. The rows are recorded by chunk
 /// ([`ChunkResults::Shapes`](super::ChunkResults::Shapes)) and are removed with it.
+///
+/// # Errors
+/// The base cannot be read or written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait DataWriter: Send + Sync {
     /// The shapes whose chunks were added, changed or removed since their table was written, by

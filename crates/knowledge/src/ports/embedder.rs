@@ -6,7 +6,9 @@ use async_trait::async_trait;
 
 use super::models::ModelError;
 
-/// A vector of length 1: the dot product of two is their cosine.
+/// A vector of length 1. All vectors of an embedder have the same number of components, its
+/// dimension. The dot product of two is their cosine, from −1 to 1; vectors of two embedders do not
+/// compare.
 pub type Vector = Vec<f32>;
 
 /// An embedding model behind any protocol.
@@ -19,6 +21,9 @@ pub trait Embedder: Send + Sync {
     ///
     /// # Errors
     /// See [`ModelError`]. Never fewer vectors than texts.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the call; it may be billed nevertheless.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError>;
 
     /// The same for queries: questions, sub-questions, searches. Many models are trained on pairs
@@ -32,7 +37,7 @@ pub trait Embedder: Send + Sync {
     }
 
     /// Whether the model supports the language of a text, as far as this can be detected: vectors
-    /// of other languages hardly discriminate.
+    /// of other languages hardly discriminate. True for an embedder that detects nothing.
     ///
     /// # Errors
     /// As [`Embedder::embed`].

@@ -130,6 +130,12 @@ pub struct CommunityReport {
 }
 
 /// Reads and writes the entity graph as a whole, for indexing. Each call is one transaction.
+///
+/// # Errors
+/// The base cannot be read or written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait GraphWriter: GraphReader {
     /// Entities and relations whose descriptions exceed `bytes` bytes and have no summary yet; by

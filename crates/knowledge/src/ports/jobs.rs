@@ -167,6 +167,9 @@ pub enum FileMark {
 ///
 /// # Errors
 /// The base cannot be read or written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait Jobs: Send + Sync {
     /// Adds a job with the files that it reads; returns its number, which is above all earlier

@@ -43,6 +43,9 @@ pub enum Claim {
 ///
 /// A request has one key, and mostly one reply. If that could not be used, the next one is under
 /// `KEY#1`, and so on: each stays, so that results that were made from it can be explained.
+///
+/// # Errors
+/// The ledger cannot be read or written.
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// The recorded call under each key, if any; in the order of the keys.
@@ -57,9 +60,9 @@ pub trait Ledger: Send + Sync {
     /// Records that the replies of these calls could not be used.
     async fn mark_unusable(&self, keys: &[String]) -> Result<(), StoreError>;
 
-    /// Claims calls for `holder`, in order, or renews claims that it holds. A claim ends with its
-    /// call's record, when it is released, when its process ends, or if it is not renewed for a
-    /// minute.
+    /// Claims calls for `holder`, or renews claims that it holds: one result per key, in order. A
+    /// claim ends with its call's record, when it is released, when its process ends, or if it is
+    /// not renewed for a minute.
     ///
     /// # Cancel safety
     /// A claim may be made after its future was dropped. A caller that drops the future must

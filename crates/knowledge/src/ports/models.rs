@@ -155,7 +155,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The price, given the prices of a million tokens of prompts and of replies.
+    /// The price in the currency of the prices, which are those of a million tokens of prompts and
+    /// of replies.
     pub fn priced(&self, (prompt, reply): (f64, f64)) -> f64 {
         (self.prompt_tokens as f64 * prompt + self.completion_tokens as f64 * reply) / 1e6
     }

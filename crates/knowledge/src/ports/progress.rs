@@ -50,13 +50,17 @@ pub enum StructureChange<'a> {
 ///
 /// # Errors
 /// The base cannot be read or written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait Progress: Send + Sync {
     /// The files to which pending chunks and documents are limited on this handle of the base;
     /// `None`: all.
     fn pending_files(&self) -> Option<&[String]>;
 
-    /// Chunks that a stage has not finished, by identifier, at most `limit`, above `after`.
+    /// Chunks that a stage has not finished, by identifier, at most `limit`, above `after`; `None`
+    /// begins with the first. Empty if the stage has finished all.
     async fn pending(
         &self,
         stage: &Stage,

@@ -62,6 +62,12 @@ pub struct RefusalCount {
 }
 
 /// Writes refusals for indexing. Each call is one transaction.
+///
+/// # Errors
+/// The base cannot be read or written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait RefusalWriter: Send + Sync {
     /// Stores refusals in place of earlier ones of the same items, and removes those of items that

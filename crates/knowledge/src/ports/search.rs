@@ -16,7 +16,8 @@ use crate::names::NameKey;
 pub struct Scored<T> {
     /// The node itself.
     pub item: T,
-    /// Higher is better; the scale is the search's own.
+    /// Higher is better; the scale is the search's own: a cosine from −1 to 1 for vectors, a sum
+    /// above 0 without an upper limit for words (BM25).
     pub score: f32,
 }
 
@@ -43,7 +44,8 @@ pub enum VectorSet {
 pub struct NodeVector {
     /// The node; its set determines the kind.
     pub node: NodeId,
-    /// A unit vector.
+    /// Of length 1, with as many components as all other vectors of the base's embedder: a search
+    /// with another dimension does not find it.
     pub vector: Vector,
 }
 
@@ -57,7 +59,7 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    /// How certainly the name means the chunk, up to 1.
+    /// How certainly the name means the chunk: [`weight`](Self::weight) as a share, up to 1.
     pub fn sureness(self) -> f32 {
         f32::from(self.weight) / 100.0
     }
@@ -76,7 +78,9 @@ pub trait SearchIndex: Send + Sync {
     /// query, in order; one pass over the vectors serves them all.
     ///
     /// At most `k` nodes each, none below `min_score` (δ, a cosine in `[-1, 1]`), no chunk in
-    /// `exclude` and no atom of one. The paper: k = 4, δ = 0.5 (§4.1).
+    /// `exclude` and no atom of one. The paper: k = 4, δ = 0.5 (§4.1); −1 admits all. A list is
+    /// empty if none is that close, or if the query has another dimension than the vectors of the
+    /// set.
     async fn nearest(
         &self,
         set: VectorSet,
@@ -94,7 +98,7 @@ pub trait SearchIndex: Send + Sync {
     ) -> Result<Vec<Option<Vector>>, StoreError>;
 
     /// The cosine of each of these chunks with a query, to within 0.01, in order; 0 for a chunk
-    /// without a vector.
+    /// without a vector, or with one of another dimension than the query.
     async fn similarities(
         &self,
         query: &Vector,
@@ -104,14 +108,16 @@ pub trait SearchIndex: Send + Sync {
     /// The cosine that a `share` (from 0 to 1) of all pairs of unrelated atoms stays below,
     /// estimated from a sample: atoms of a kind, each pair from two chunks. The similarity of
     /// unrelated texts differs widely between embedders; it is where the embedder's scale begins.
-    /// `None` if the base has too few vectors.
+    /// `None` if the base has too few vectors: fewer than 100 pairs.
     async fn unrelated_similarity(
         &self,
         kind: AtomKind,
         share: f32,
     ) -> Result<Option<f32>, StoreError>;
 
-    /// The chunks with the best matching words (BM25 over titles, headings and text).
+    /// The chunks with the best matching words (BM25 over titles, headings and text): at most `k`,
+    /// each with at least one of the words. Scores are above 0, without an upper limit, and compare
+    /// only within one list. Empty if no chunk has any of the words.
     async fn matching_chunks(
         &self,
         words: &str,
@@ -175,9 +181,16 @@ pub async fn nearest_atoms(
 }
 
 /// Writes the data of searches. Each call is one transaction.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait SearchWriter: Send + Sync {
-    /// Stores vectors, with the model that made them.
+    /// Stores vectors, with the model that made them. Each replaces the earlier vector of its node,
+    /// of any model; vectors of nodes that were deleted meanwhile are left out.
     async fn put_vectors(
         &self,
         set: VectorSet,

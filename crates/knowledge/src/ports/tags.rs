@@ -101,6 +101,12 @@ pub enum TagEdit {
 }
 
 /// Writes tags for indexing and people. Each call is one transaction.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait TagWriter: TagReader {
     /// Changes classes or pairs. Returns whether the renamed or dropped item existed. Adding always

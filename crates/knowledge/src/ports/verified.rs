@@ -23,6 +23,12 @@ pub trait VerifiedReader: Send + Sync {
 }
 
 /// Writes and revokes people's judgments. Each call is one transaction.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait VerifiedWriter: VerifiedReader {
     /// Stores judgments; one with the same identifier replaces the earlier one. `seen`: whether the

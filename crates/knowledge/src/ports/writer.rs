@@ -102,6 +102,12 @@ pub enum Kept<'a> {
 }
 
 /// Writes documents for indexing. Each call is one atomic transaction.
+///
+/// # Errors
+/// The base cannot be read or written; nothing has changed in that case.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait CorpusWriter: Send + Sync {
     /// Every recorded file by path, or those of these paths in the given order; unknown ones are

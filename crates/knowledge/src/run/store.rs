@@ -69,6 +69,9 @@ pub struct Pruned {
 }
 
 /// The store of runs.
+///
+/// # Cancel safety
+/// A write that has begun goes on if its future is dropped.
 #[async_trait]
 pub trait RunStore: Send + Sync {
     /// Stores a run, or its changes, and its new events, atomically.
