@@ -16,7 +16,8 @@ pub struct AtomHit {
     pub proposal: usize,
     /// The atom, with the chunk that answers it.
     pub atom: Atom,
-    /// Cosine of proposal and atom; without an embedder, the share of the proposal's words.
+    /// Cosine of proposal and atom, from −1 to 1; without an embedder, the share of the proposal's
+    /// words, from 0 to 1.
     pub score: f32,
 }
 
@@ -27,6 +28,9 @@ pub struct AtomHit {
 /// Without an embedder it compares words: it takes the chunks that match a proposal best, each with
 /// the atom that shares most words with it. An atom counts if it holds at least a `min_score` share
 /// of the proposal's words.
+///
+/// `min_score` is thus a cosine from −1 to 1 by meaning, and a share from 0 to 1 by words.
+/// Empty if no atom reaches it, or the base has no atoms of this kind.
 ///
 /// # Errors
 /// See [`RetrieveError`].

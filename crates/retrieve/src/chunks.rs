@@ -14,8 +14,13 @@ pub const RANK_OFFSET: f32 = 5.0;
 /// Ranks that each side contributes to a fusion.
 const FUSED: usize = 100;
 
-/// The `k` chunks closest in meaning, none below `min_score`: `R` in KAR³ eq. 1. Without an embedder:
-/// the `k` best by words, where `min_score` does not apply.
+/// The `k` chunks closest in meaning, none below `min_score`: `R` in KAR³ eq. 1. Without an
+/// embedder, or if it does not know the query's language: the `k` best by words, where `min_score`
+/// does not apply.
+///
+/// Best first, ties by identifier; each hit has one part. By meaning, score and `min_score` are
+/// cosines (`cosine`) from −1 to 1, and −1 admits all. By words, scores (`bm25`) are above 0,
+/// without an upper limit. Empty if no chunk is that close, or none has a word of the query.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -38,7 +43,8 @@ fn one_part(hit: Scored<ChunkId>, part: &str) -> Hit {
     Hit { chunk: hit.item, score: hit.score, parts: BTreeMap::from([(part.to_owned(), hit.score)]) }
 }
 
-/// The `k` best chunks by words and meaning together; by words alone without an embedder.
+/// The `k` best chunks by words and meaning together; by words alone without an embedder. Best
+/// first, ties by identifier. A score is a sum of reciprocal ranks: above 0, and at most 1/3.
 ///
 /// # Errors
 /// See [`RetrieveError`].

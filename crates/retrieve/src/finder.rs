@@ -42,8 +42,8 @@ pub enum RetrieveError {
 }
 
 impl Finder<'_> {
-    /// One vector per query; `None` without an embedder, or if it does not know the language of
-    /// every query: words alone find more then.
+    /// One vector of length 1 per query, in order; `None` without an embedder, or if it does not
+    /// know the language of every query: words alone find more then. Empty without queries.
     ///
     /// # Errors
     /// An error of the embedder.

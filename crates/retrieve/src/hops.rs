@@ -87,7 +87,8 @@ impl HopParams {
     }
 }
 
-/// The `k` chunks that hop retrieval gathers, in the order chosen.
+/// The `k` chunks that hop retrieval gathers, in the order chosen; fewer if no candidates are left.
+/// A score is that of the chunk when it was chosen, so scores may rise along the list.
 ///
 /// # Errors
 /// See [`RetrieveError`].
@@ -226,7 +227,8 @@ impl Walk {
         self.candidates.iter().filter(|(chunk, _)| !self.chosen.contains(chunk))
     }
 
-    /// Takes a chunk: from now on its links count, and the words that it holds count less.
+    /// Takes a chunk: from now on its links count, and the words that it holds count less. Taking
+    /// it again changes nothing.
     ///
     /// # Errors
     /// See [`RetrieveError`].

@@ -9,7 +9,8 @@ use crate::chunks::fuse;
 use crate::finder::{Finder, Hit, RetrieveError};
 
 /// The `k` chunks that fit best: by their tags under `keys`, each weighed by its rarity, and by the
-/// `words` in their text.
+/// `words` in their text. Best first, ties by identifier; empty if no chunk has such a tag or word.
+/// A score is a sum of reciprocal ranks: above 0, and at most 1/3.
 ///
 /// # Errors
 /// See [`RetrieveError`].

@@ -16,7 +16,7 @@ const TEXTS: usize = 2048;
 pub struct EmbedResponse {
     /// The embedder, by its name in the base.
     pub model: String,
-    /// A vector for each text, in order; all have the same length.
+    /// A vector of length 1 for each text, in order; all have the same dimension.
     pub vectors: Vec<Vec<f32>>,
     /// Tokens of the texts, if they were counted.
     pub prompt_tokens: Option<u64>,
