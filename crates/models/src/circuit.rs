@@ -58,7 +58,7 @@ impl Circuit {
         }
     }
 
-    /// The pause of the pause that the endpoint asked for.
+    /// The rest of the pause that the endpoint asked for; zero if there is none.
     pub(crate) fn pause(&self) -> Duration {
         let until = self.state().paused_until;
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))

@@ -69,7 +69,7 @@ pub struct Limiter {
 /// A model behind a gate.
 ///
 /// # Cancel safety
-/// A call that is dropped while it waiting leaves the line, and has cost nothing.
+/// A call that is dropped while it waits leaves the line, and has cost nothing.
 pub struct Limit<M> {
     inner: M,
     limiter: Arc<Limiter>,
@@ -83,7 +83,7 @@ struct Gate {
     seats: Semaphore,
     /// Waiting calls of questions.
     urgent: AtomicUsize,
-    /// Notified when no call of a question waiting.
+    /// Notified when no call of a question waits.
     calm: Notify,
 }
 
@@ -93,7 +93,7 @@ impl<M> Limit<M> {
         Self { inner, limiter, circuit: Arc::default(), is_background: false }
     }
 
-    /// As [`Limit::new`], for an endpoint that may ask for a pause while a call waiting in line.
+    /// As [`Limit::new`], for an endpoint that may ask for a pause while a call waits in line.
     pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
         Self { circuit, ..self }
     }
@@ -159,7 +159,7 @@ impl Gate {
         Self { seats: Semaphore::new(seats), urgent: AtomicUsize::new(0), calm: Notify::new() }
     }
 
-    /// Waits for a seat. A background call also waiting until no other call does.
+    /// Waits for a seat. A background call also waits until no other call does.
     async fn pass(&self, is_background: bool) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !is_background {
             let _urgent = Urgent::waiting(self);

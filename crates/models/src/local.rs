@@ -104,6 +104,9 @@ impl LocalEmbedder {
     ///
     /// Takes about 0.1 s for all-MiniLM-L6-v2, mostly for reading and rounding. The file stays
     /// open: vectors of the vocabulary are read from it as needed.
+    ///
+    /// # Errors
+    /// See [`WeightsError`].
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
         let source = Source::inspect(weights)?;
         let shape = source.shape().clone();
@@ -112,6 +115,9 @@ impl LocalEmbedder {
 
     /// Loads a model that cuts texts at `max_tokens`, special tokens included, or at the end of its
     /// positions; a packed model's windows have that length.
+    ///
+    /// # Errors
+    /// See [`WeightsError`].
     pub fn open_with(weights: &Weights, max_tokens: NonZeroUsize) -> Result<Self, WeightsError> {
         let source = Source::inspect(weights)?;
         let shape = Shape { max_tokens, ..source.shape().clone() };
@@ -147,7 +153,11 @@ impl LocalEmbedder {
         self.loaded.model.shape.hidden
     }
 
-    /// [`Embedder::embed`] on rayon's threads, for callers without an async runtime.
+    /// [`Embedder::embed`] on rayon's threads, for callers without an async runtime: one vector of
+    /// length 1 per text, in order.
+    ///
+    /// # Errors
+    /// As [`LocalEmbedder::embed`].
     pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         self.loaded.embed(texts, &AtomicBool::new(false))
     }

@@ -35,8 +35,9 @@ struct Tag {
     name: String,
 }
 
-/// Asks for the models at `address`, in the form of `OLLAMA_HOST`. `None` if the reply is not
-/// Ollama's, or if the address is not on this machine: other machines are never asked.
+/// Asks for the models at `address`, in the form of `OLLAMA_HOST`; empty for the default. `None` if
+/// the reply is not Ollama's or does not come within 0.8 seconds, or if the address is not on this
+/// machine: other machines are never asked.
 pub async fn find(transport: &Transport, address: &str) -> Option<LocalServer> {
     let place = place(address)?;
     let url: Url = format!("{place}/api/tags").parse().ok()?;

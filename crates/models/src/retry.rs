@@ -142,7 +142,7 @@ impl<M> Retry<M> {
         }
     }
 
-    /// Waits for the pause of the pause, whichever call the endpoint asked for it.
+    /// Waits for the rest of the pause, whichever call the endpoint asked for it.
     async fn pause(
         &self,
         model: &str,

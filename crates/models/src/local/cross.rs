@@ -63,6 +63,9 @@ struct HeadFile {
 impl LocalReranker {
     /// Loads a model with a head for one label; pairs are cut at 512 tokens, or at the end of its
     /// positions. The longer of query and text loses its end first.
+    ///
+    /// # Errors
+    /// See [`WeightsError`].
     pub fn open(weights: &Weights) -> Result<Self, WeightsError> {
         let (shape, names) = read_shape(&weights.folder)?;
         let path = weights.folder.join("model.safetensors");
@@ -82,7 +85,11 @@ impl LocalReranker {
         Ok(Self { loaded: Arc::new(Loaded { name, tokenizer, model, head }) })
     }
 
-    /// [`Reranker::rerank`] on rayon's threads, for callers without an async runtime.
+    /// [`Reranker::rerank`] on rayon's threads, for callers without an async runtime: one logit per
+    /// text, in order.
+    ///
+    /// # Errors
+    /// [`ModelError::Broken`].
     pub fn rerank_now(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, ModelError> {
         self.loaded.scores(query, texts, &AtomicBool::new(false))
     }
