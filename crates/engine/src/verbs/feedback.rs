@@ -105,7 +105,7 @@ struct Line {
 /// let request = FeedbackRequest {
 ///     run: "last".to_owned(),
 ///     verdict: Verdict::Correct,
-///     answer: Some("Sartorius calibrates the sensor.".to_owned()),
+///     answer: Some("The laboratory calibrates it.".to_owned()),
 ///     by: Some("Chen".to_owned()),
 ///     ..Default::default()
 /// };
