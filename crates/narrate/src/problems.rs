@@ -11,6 +11,7 @@ impl InWords for ProblemFact {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one sentence for each problem")]
 fn chinese(problem: &ProblemFact) -> String {
     match problem {
         ProblemFact::NoRecord => "既不是对象，也不是文本".to_owned(),
