@@ -240,7 +240,7 @@ fn findings_of_check_have_words() {
 fn notices_have_words() {
     let (questions, of) = (1, 2);
     check_each(
-        12,
+        13,
         &[
             Notice::OtherVectors { made_by: named(), in_use: named() },
             Notice::NoEmbedder { made_by: named() },
