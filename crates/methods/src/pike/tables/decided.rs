@@ -7,7 +7,9 @@ use pikerag_knowledge::{
     Answer, ClassifiedBy, Event, Note, Question, Reason, Role, Schema, TaskClass,
 };
 use pikerag_narrate::Language;
-use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
+use pikerag_prompt::{
+    Prompt, Reply, Unreadable, at_most, object, one_line, quiet_headings, shape, text,
+};
 use pikerag_tables::Computation;
 use serde_json::json;
 
@@ -156,11 +158,11 @@ fn have_one_result(one: &Computed, other: &Computed) -> bool {
         || (is_difference(one) && is_difference(other) && sizes(one) == sizes(other))
 }
 
-/// The names of the first files of a reading's tables. A title may leave out what the rows are about.
+/// The names of the first files of a reading's tables, each on one line. A title may leave out what the rows are about.
 fn files(reading: &Computed) -> Vec<String> {
     const FILES: usize = 3;
     let parts = reading.tables.iter().flat_map(|table| table.parts.iter().take(FILES));
-    let name = |uri: &str| uri.rsplit('/').next().unwrap_or(uri).to_owned();
+    let name = |uri: &str| one_line(uri.rsplit('/').next().unwrap_or(uri));
     parts.map(|part| name(&part.uri)).collect()
 }
 
