@@ -23,7 +23,7 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
-use pikerag_tables::looks_ahead;
+use pikerag_tables::{looks_ahead, may_ask_for_figure};
 
 const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
 /// Chunks that are examined.
@@ -98,7 +98,11 @@ impl Evidence {
         let query = question.query();
         let cues = Cues::of(query);
         let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
-        let asks = Asks { ahead: cues.ahead.is_some() || looks_ahead(query), figure };
+        let asks = Asks {
+            ahead: cues.ahead.is_some() || looks_ahead(query),
+            figure,
+            amount: may_ask_for_figure(query),
+        };
         let tables = Reader::of(ports, question, asks).await?;
         let is_asked = cues.wish.is_some() || cues.ahead.is_some();
         let mut collections = if is_asked { declared(ports).await? } else { Vec::new() };

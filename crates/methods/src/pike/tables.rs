@@ -18,8 +18,7 @@ use pikerag_knowledge::{
 };
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_tables::{
-    Catalog, Computation, Reading, SeriesReading, kinds_ahead, may_ask_for_figure, readings,
-    readings_ahead,
+    Catalog, Computation, Reading, SeriesReading, kinds_ahead, readings, readings_ahead,
 };
 
 pub(super) use self::ahead::Foreseen;
@@ -64,6 +63,8 @@ pub(super) struct Asks {
     pub(super) ahead: bool,
     /// For a figure.
     pub(super) figure: bool,
+    /// For a figure or an amount, in words that also occur in questions about texts.
+    pub(super) amount: bool,
 }
 
 /// A reading that was worked out.
@@ -162,7 +163,7 @@ impl Reader {
             let own = class_of(reading);
             class.is_none_or(|class| class == own) && level.is_none_or(|level| level == own.level())
         };
-        if self.is_for_model(ports, question) {
+        if self.is_for_model(ports) {
             // The class of what the model reads is known once it has read it.
             let is_fit = self.certain().map_or((class, level) == (None, None), fits);
             return match is_fit {
@@ -193,8 +194,7 @@ impl Reader {
         run: &mut Run,
         question: &Question,
     ) -> Result<Option<Answer>, SolveError> {
-        let is_asked =
-            self.is_for_model(ports, question) || ports.models.of(Role::Decompose).is_none();
+        let is_asked = self.is_for_model(ports) || ports.models.of(Role::Decompose).is_none();
         if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
         }
@@ -311,7 +311,7 @@ impl Reader {
 
     /// Whether a model makes a plan, too: there is one, and the question asks for a figure or an amount, or names something of
     /// a table, with at least as many words that have a part in a plan as without one.
-    fn is_for_model(&self, ports: &Ports, question: &Question) -> bool {
+    fn is_for_model(&self, ports: &Ports) -> bool {
         let names_some = |reading: &Reading| {
             reading.is_certain()
                 || (reading.is_grounded && reading.unused_weight() <= reading.n_used.max(1))
@@ -320,7 +320,7 @@ impl Reader {
             && !self.asks.ahead
             && self.has_tables()
             && (self.asks.figure
-                || may_ask_for_figure(question.query())
+                || self.asks.amount
                 || self.readings.first().is_some_and(names_some))
     }
 

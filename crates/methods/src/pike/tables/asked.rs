@@ -36,11 +36,8 @@ pub(super) enum Asked {
 pub(super) struct Tries<'a> {
     catalog: &'a Catalog,
     prompt: &'static Prompt,
-    /// The tables by their places in the catalog, the likely ones first; the model sees the first `n_shown`.
+    /// The tables by their places in the catalog, the likely ones first; the model sees as many as fit.
     tables: Vec<usize>,
-    n_shown: usize,
-    /// The tables that it sees, in words.
-    shown: String,
     question: String,
     /// The last statement, and what is wrong with it.
     before: String,
@@ -66,8 +63,10 @@ impl Tries<'_> {
     pub(super) async fn next(&mut self, ports: &Ports, run: &mut Run) -> Result<Try, SolveError> {
         while let Some(left) = self.n_left.checked_sub(1) {
             self.n_left = left;
+            let (tables, n_shown) = shown(&self.question, self.catalog, &self.tables, ROOM);
+            let tables = quiet_headings(&tables);
             let inputs = [
-                ("tables", self.shown.as_str()),
+                ("tables", tables.as_str()),
                 ("question", self.question.as_str()),
                 ("before", self.before.as_str()),
                 ("fault", self.fault.as_str()),
@@ -78,7 +77,7 @@ impl Tries<'_> {
                 return Ok(Try::NoTable);
             };
             self.before = quiet_headings(&statement);
-            let seen = self.tables.get(..self.n_shown).unwrap_or_default();
+            let seen = self.tables.get(..n_shown).unwrap_or_default();
             match read_statement(&statement, self.catalog, seen) {
                 Ok(None) => return Ok(Try::NoTable),
                 Ok(Some(reading)) => return Ok(Try::Reading(Box::new(reading))),
@@ -98,13 +97,6 @@ impl Tries<'_> {
             !view.is_some_and(|view| words.contains(view.table.name.as_str()))
         };
         self.tables.sort_by_key(is_unused);
-        self.show();
-    }
-
-    fn show(&mut self) {
-        let (tables, n_shown) = shown(&self.question, self.catalog, &self.tables, ROOM);
-        self.shown = quiet_headings(&tables);
-        self.n_shown = n_shown;
     }
 }
 
@@ -136,19 +128,15 @@ impl Reader {
 
     /// The statements of a model for a question, before the first one.
     pub(super) fn tries(&self, prompt: &'static Prompt, question: &Question) -> Tries<'_> {
-        let mut tries = Tries {
+        Tries {
             catalog: &self.catalog,
             prompt,
             tables: self.likely(),
-            n_shown: 0,
-            shown: String::new(),
             question: quiet_headings(question.query()),
             before: String::new(),
             fault: String::new(),
             n_left: TRIES,
-        };
-        tries.show();
-        tries
+        }
     }
 
     /// The reading with its result; `Err` with the reason where the store refuses the plan.
