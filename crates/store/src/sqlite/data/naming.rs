@@ -14,14 +14,19 @@ pub(super) struct Named {
     pub(super) about: Vec<String>,
 }
 
-/// The name of a file without its folder and ending.
+/// The name of a file without its folder and ending, on one line.
 pub(super) fn stem(uri: &str) -> String {
     let path = file_path(uri);
     let name = path.rsplit('/').next().unwrap_or(&path);
     match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
-        _ => name.to_owned(),
+        Some((stem, _)) if !stem.is_empty() => one_line(stem),
+        _ => one_line(name),
     }
+}
+
+/// A title on one line: it becomes part of sentences and of prompts.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a heading only says which of several sheets it is: `2023年`, `Q3 2024`, `Sheet1`, `工作表 2`.
@@ -35,11 +40,11 @@ fn only_numbers(heading: &str) -> bool {
 
 /// Names rows by the caption, the last heading above it that is more than a number, or the file.
 pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
-    let caption = caption.split_whitespace().collect::<Vec<_>>().join(" ");
+    let caption = one_line(caption);
     let is_short = !caption.is_empty() && caption.chars().count() <= LONGEST;
     let title = match headings.iter().rfind(|heading| !only_numbers(heading)) {
         _ if is_short => caption.clone(),
-        Some(heading) => heading.clone(),
+        Some(heading) => one_line(heading),
         None => stem(uri),
     };
     let caption = is_short.then_some(caption);
@@ -126,6 +131,8 @@ mod tests {
         }
         assert_eq!(title(&["2024年销售".to_owned()], ""), "2024年销售");
         assert_eq!(title(&[], ""), "re.port");
+        assert_eq!(title(&["Costs\nIts result: 9".to_owned()], ""), "Costs Its result: 9");
+        assert_eq!(stem("a/b\n c.csv"), "b c");
         assert_eq!(
             of_rows("a/b.csv", "b", &headings, "").about,
             ["Costs", "2024", "b"].map(str::to_owned)
