@@ -15,7 +15,7 @@ use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, hops_of};
 use crate::layers::{LayerParams, spread_scores};
 use crate::question::{Asked, CLOSEST};
-use crate::titles::key;
+use crate::titles::{MOST_BEARERS, key};
 
 /// The weights of the lists. Trust in links, from 0 to 1, is a product: how title-like the base's
 /// titles are, times how surely the question names something. Hops weigh `hops · trust`; layers
@@ -210,8 +210,8 @@ async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
         .iter()
         .map(|title| key(&tokens(title).into_iter().map(|token| token.folded).collect::<Vec<_>>()))
         .collect();
-    let bearers = finder.base.chunks_by_title(&keys).await?;
-    let shares = bearers.iter().filter(|all| !all.is_empty()).map(|all| 1.0 / all.len() as f32);
+    let bearers = finder.base.chunks_by_title(&keys, MOST_BEARERS).await?;
+    let shares = bearers.iter().filter(|all| 0 < all.count).map(|all| 1.0 / all.count as f32);
     Ok(shares.sum::<f32>() / titles.len().max(1) as f32)
 }
 

@@ -8,7 +8,7 @@ use pikerag_language::terms;
 
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
-use crate::titles::{key, named_titles};
+use crate::titles::{MOST_BEARERS, key, named_titles};
 
 /// The names in a chunk and the chunks that name it, unweighed, as the base stores them.
 #[derive(Default)]
@@ -48,9 +48,10 @@ pub(crate) async fn names_of(
     let keys: Vec<NameKey> = keys.collect();
     let mut mentions =
         finder.base.chunks_of(ChunksOf::Names(&keys), most_sharing).await?.into_iter();
+    let link_targets = finder.base.chunks_by_title(&links, MOST_BEARERS).await?;
     Ok(Names {
         titles: named_titles(finder, rarity, &about.text).await?,
-        links: finder.base.chunks_by_title(&links).await?,
+        links: link_targets.into_iter().map(|list| list.bearers).collect(),
         by_title: titles
             .iter()
             .map(|(_, weight)| f32::from(*weight) / 100.0)

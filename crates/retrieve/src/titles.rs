@@ -10,6 +10,10 @@ use pikerag_language::stem;
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
 
+/// A title that more chunks share means none of them: a link to one of so many is weaker than 1 in
+/// 30, and the rows of one table can be a million.
+pub(crate) const MOST_BEARERS: usize = 1000;
+
 /// The chunks whose titles a text names, with how surely it names them: the title's weight times
 /// its rarity, shared out over all bearers of the title. Of overlapping titles the longest counts.
 pub(crate) async fn named_titles(
@@ -25,7 +29,7 @@ pub(crate) async fn named_titles(
         }
     }
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
-    let bearers = finder.base.chunks_by_title(&keys).await?;
+    let bearers = finder.base.chunks_by_title(&keys, MOST_BEARERS).await?;
     // (start, length) → the bearers of the title there.
     let mut matched: Vec<(&[String], Vec<Bearer>)> = Vec::new();
     let mut places = spans.into_iter().zip(bearers);
@@ -33,10 +37,10 @@ pub(crate) async fn named_titles(
     for start in 0..words.len() {
         let mut found = None;
         for length in 1..=reach(&words, start) {
-            if let Some((span, bearers)) = places.next()
-                && !bearers.is_empty()
+            if let Some((span, borne)) = places.next()
+                && 0 < borne.count
             {
-                found = Some((length, span, bearers));
+                found = Some((length, span, borne.bearers));
             }
         }
         if let Some((length, span, bearers)) = found

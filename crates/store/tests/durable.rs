@@ -159,9 +159,9 @@ async fn two_handles_see_each_other() {
     fill_vectors(&other, VectorSet::Chunks, "e").await;
     assert_eq!(near(&one, &[at(1.0)], 9, -1.0).await[0].len(), 2);
     let key = [NameKey::of_folded("heron")];
-    assert_eq!(one.chunks_by_title(&key).await.unwrap()[0].len(), 1);
+    assert_eq!(one.chunks_by_title(&key, 9).await.unwrap()[0].count, 1);
     one.delete_file("heron.txt").await.unwrap();
-    assert_eq!(other.chunks_by_title(&key).await.unwrap()[0].len(), 0);
+    assert_eq!(other.chunks_by_title(&key, 9).await.unwrap()[0].count, 0);
     assert_eq!(matching(&other, "crane", 9).await, ["a.txt"]);
     assert_eq!(near(&other, &[at(1.0)], 9, -1.0).await[0].len(), 1);
     one.keep_all(vec![call(1, "x")]).await.unwrap();

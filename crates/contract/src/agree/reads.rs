@@ -143,7 +143,8 @@ pub(super) async fn same_reads(
         same!(newer(kept.verified.id, chunks));
     }
     let keys: Vec<NameKey> = (0..6).flat_map(|n| [tag_key(n), name(n)]).collect();
-    same!(tag_pairs(Which::Of(&keys)), chunks_by_title(&keys));
+    same!(tag_pairs(Which::Of(&keys)), chunks_by_title(&keys, ALL));
+    same!(chunks_by_title(&keys, 1));
     let classes: Vec<TagClassId> = classes.iter().map(|class| class.id).collect();
     for query in [TagQuery::Named(&keys), TagQuery::InClasses(&classes)] {
         same!(tags(query, ALL), tags(query, 1));

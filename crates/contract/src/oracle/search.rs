@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, Bearer, ChunkId, NameKey, NameUse, NodeId, Scored, SearchIndex, StoreError,
-    Vector, VectorSet,
+    Atom, AtomKind, Bearer, BearerList, ChunkId, NameKey, NameUse, NodeId, Scored, SearchIndex,
+    StoreError, Vector, VectorSet,
 };
 use pikerag_language::{query_terms, terms};
 
@@ -125,7 +125,11 @@ impl SearchIndex for Oracle {
         Ok(terms.iter().map(|term| state.bm25(term).len()).collect())
     }
 
-    async fn chunks_by_title(&self, names: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError> {
+    async fn chunks_by_title(
+        &self,
+        names: &[NameKey],
+        limit: usize,
+    ) -> Result<Vec<BearerList>, StoreError> {
         let state = self.state();
         let bearers = |wanted: &NameKey| {
             let mut best: BTreeMap<ChunkId, u8> = BTreeMap::new();
@@ -137,7 +141,10 @@ impl SearchIndex for Oracle {
                     *held = (*weight).max(*held).max(1);
                 }
             }
-            best.into_iter().map(|(chunk, weight)| Bearer { chunk, weight }).collect()
+            let count = best.len();
+            let bearers = best.into_iter().map(|(chunk, weight)| Bearer { chunk, weight });
+            let bearers = if limit < count { Vec::new() } else { bearers.collect() };
+            BearerList { count: count.min(limit.saturating_add(1)), bearers }
         };
         Ok(names.iter().map(bearers).collect())
     }

@@ -1,7 +1,7 @@
 //! Provides the content that the promises store.
 
 use pikerag_knowledge::{
-    Atom, AtomId, AtomKind, Bearer, Child, ChunkId, ChunksOf, Community, CommunityId,
+    Atom, AtomId, AtomKind, Bearer, BearerList, Child, ChunkId, ChunksOf, Community, CommunityId,
     DescriptionsKey, EntityId, EntityMention, Extraction, InChunk, NodeId, NodeVector, RelationId,
     RelationMention, ShortDescription, SourceId, Stage, Summary, SummaryId, Vector, VectorSet,
     nearest_chunks,
@@ -42,8 +42,10 @@ pub(super) fn short(node: NodeId, made_from: DescriptionsKey, text: &str) -> Sho
     ShortDescription { node, made_from, text: text.to_owned() }
 }
 
-pub(super) fn bearer(chunk: ChunkId) -> Bearer {
-    Bearer { chunk, weight: 100 }
+/// What a name leads to that these chunks bear as their title.
+pub(super) fn borne_by(chunks: &[ChunkId]) -> BearerList {
+    let bearers = chunks.iter().map(|chunk| Bearer { chunk: *chunk, weight: 100 });
+    BearerList { count: chunks.len(), bearers: bearers.collect() }
 }
 
 pub(super) fn atom(chunk: ChunkId, text: &str) -> Atom {

@@ -73,14 +73,14 @@ pub async fn a_filter_shows_only_what_it_admits(shelf: &Shelf<impl Store>) {
         let near = nearest_chunks(part.as_ref(), &[at(1.0)], 1, -1.0).await.unwrap().remove(0);
         let words = part.matching_chunks("crane", 9).await.unwrap();
         let terms = part.term_counts(&["crane".to_owned()]).await.unwrap();
-        let names = part.chunks_by_title(&[NameKey::of_folded("big crane")]).await.unwrap();
+        let names = part.chunks_by_title(&[NameKey::of_folded("big crane")], 9).await.unwrap();
         assert_eq!(part.sources(Which::All).await.unwrap().len(), chunks.len());
         assert_eq!(part.state().await.unwrap().chunks, chunks.len());
         assert_eq!((words.len(), terms[0]), (chunks.len(), chunks.len()));
         let last = chunks.iter().map(|chunk| chunk.id).next_back();
         assert_eq!(near.first().map(|hit| hit.item), last, "the nearest of those admitted");
         let borne = chunks.iter().any(|chunk| chunk.id == first[0]);
-        assert_eq!(names[0].len(), usize::from(borne));
+        assert_eq!(names[0].count, usize::from(borne));
         let place = |id| first.iter().position(|held| *held == id).unwrap();
         chunks.iter().map(|chunk| place(chunk.id)).collect()
     };

@@ -1,11 +1,13 @@
 //! Tests that reads return the stored content in the promised order.
 
 use pikerag_knowledge::{
-    AtomKind, AtomQuery, ChunkId, ChunkLinks, ChunkResults, ChunksOf, LinkKind, NameKey, SourceId,
-    VectorSet, nearest_atoms,
+    AtomKind, AtomQuery, BearerList, ChunkId, ChunkLinks, ChunkResults, ChunksOf, LinkKind,
+    NameKey, SourceId, VectorSet, nearest_atoms,
 };
 
-use super::fixture::{at, atom, bearer, found_in, matching, near, one, put_pages, questions, with};
+use super::fixture::{
+    at, atom, borne_by, found_in, matching, near, one, put_pages, questions, with,
+};
 use crate::{Shelf, Store};
 
 /// By cosine, ties by identifier; none below the least score, which itself counts; none of
@@ -150,8 +152,10 @@ pub async fn names_find_titles_mentions_and_links(shelf: &Shelf<impl Store>) {
     shelf.put("yard.md", "# The Yard\n\nIlse Brandt owns it.").await;
     let [crane, yard] = [one(base, "crane.md").await, one(base, "yard.md").await];
     let names = ["big crane", "yard", "ilse brandt"].map(NameKey::of_folded);
-    let borne = base.chunks_by_title(&names).await.unwrap();
-    assert_eq!(borne, [vec![bearer(crane)], vec![bearer(yard)], vec![]]);
+    let borne = base.chunks_by_title(&names, 1).await.unwrap();
+    assert_eq!(borne, [borne_by(&[crane]), borne_by(&[yard]), borne_by(&[])]);
+    let too_many = BearerList { count: 1, bearers: vec![] };
+    assert_eq!(base.chunks_by_title(&names[..1], 0).await.unwrap(), [too_many]);
     let mentions = base.chunks_of(ChunksOf::Names(&names[2..]), 2).await.unwrap();
     let mut both = [crane, yard];
     both.sort_unstable();
@@ -161,8 +165,8 @@ pub async fn names_find_titles_mentions_and_links(shelf: &Shelf<impl Store>) {
     assert_eq!((mentions[0].count, mentions[0].chunks.len()), (2, 0));
     let links = base.links_of(&[yard, crane], LinkKind::Names).await.unwrap();
     assert_eq!(links[0], ChunkLinks::default());
-    assert_eq!(base.chunks_by_title(&links[1].names).await.unwrap(), [vec![bearer(yard)]]);
+    assert_eq!(base.chunks_by_title(&links[1].names, 9).await.unwrap(), [borne_by(&[yard])]);
     // A deleted title belongs to no chunk.
     base.delete_file("yard.md").await.unwrap();
-    assert_eq!(base.chunks_by_title(&names[1..2]).await.unwrap(), [vec![]]);
+    assert_eq!(base.chunks_by_title(&names[1..2], 9).await.unwrap(), [borne_by(&[])]);
 }

@@ -65,6 +65,15 @@ impl Bearer {
     }
 }
 
+/// The chunks that bear a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BearerList {
+    /// Their number; exact up to one more than the limit.
+    pub count: usize,
+    /// The chunks themselves, by identifier; empty if there are more than the limit.
+    pub bearers: Vec<Bearer>,
+}
+
 /// Search over the base. Results are ordered best first, ties by identifier.
 ///
 /// # Errors
@@ -136,9 +145,14 @@ pub trait SearchIndex: Send + Sync {
     /// The number of chunks that contain each term, in order.
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;
 
-    /// The chunks with each name, by name in order; within one by identifier. Most requested names
-    /// belong to no chunk, so that case must be cheap.
-    async fn chunks_by_title(&self, names: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError>;
+    /// The chunks with each name, by name in order; an empty list if more than `limit` chunks bear
+    /// it. Most requested names belong to no chunk, and all rows of a table share one title, so both
+    /// cases must be cheap.
+    async fn chunks_by_title(
+        &self,
+        names: &[NameKey],
+        limit: usize,
+    ) -> Result<Vec<BearerList>, StoreError>;
 }
 
 /// [`SearchIndex::nearest`] among chunks.

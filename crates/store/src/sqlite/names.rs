@@ -1,10 +1,10 @@
 //! Finds the chunks that bear a name. No chunk bears most of the names that are looked up, so the
 //! names in use are held in memory as a set.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{Bearer, ChunkId, NameKey};
+use pikerag_knowledge::{Bearer, BearerList, ChunkId, NameKey};
 use rusqlite::Connection;
 
 use super::counters::{TEXT_GENERATION, counter};
@@ -18,25 +18,32 @@ pub(super) struct NamesInUse {
 }
 
 impl NamesInUse {
-    /// The chunks that bear each name, with weights.
+    /// The chunks that bear each name, with weights; no list is read beyond the limit.
     pub(super) fn chunks_by_title(
         &self,
         connection: &Connection,
         keys: &[NameKey],
-    ) -> rusqlite::Result<Vec<Vec<Bearer>>> {
+        limit: usize,
+    ) -> rusqlite::Result<Vec<BearerList>> {
         let in_use = self.load(connection)?;
-        let mut statement = connection
-            .prepare_cached("SELECT chunk, max(how) FROM names WHERE key = ?1 AND how > 0 GROUP BY chunk ORDER BY chunk")?;
+        let mut statement =
+            connection.prepare_cached("SELECT chunk, how FROM names WHERE key = ?1 AND how > 0")?;
         let mut lists = Vec::with_capacity(keys.len());
         for key in keys.iter().map(|key| key.0.cast_signed()) {
             if in_use.as_ref().is_some_and(|in_use| !in_use.contains(&key)) {
-                lists.push(Vec::new());
+                lists.push(BearerList::default());
                 continue;
             }
-            let bearers = statement.query_map([key], |row| {
-                Ok(Bearer { chunk: ChunkId(rows::id(row, 0)?), weight: row.get(1)? })
-            })?;
-            lists.push(bearers.collect::<rusqlite::Result<_>>()?);
+            let mut weights: BTreeMap<u64, u8> = BTreeMap::new();
+            let mut found = statement.query([key])?;
+            while weights.len() <= limit
+                && let Some(row) = found.next()?
+            {
+                let (chunk, weight) = (rows::id(row, 0)?, row.get(1)?);
+                let heaviest = weights.entry(chunk).or_insert(weight);
+                *heaviest = weight.max(*heaviest);
+            }
+            lists.push(up_to(limit, weights));
         }
         Ok(lists)
     }
@@ -61,6 +68,14 @@ impl NamesInUse {
     }
 }
 
+fn up_to(limit: usize, weights: BTreeMap<u64, u8>) -> BearerList {
+    let count = weights.len();
+    let bearer = |(chunk, weight)| Bearer { chunk: ChunkId(chunk), weight };
+    let bearers =
+        if count <= limit { weights.into_iter().map(bearer).collect() } else { Vec::new() };
+    BearerList { count, bearers }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::counters::advance;
@@ -78,7 +93,7 @@ mod tests {
         assert!(base.inner.names.load(&latest).unwrap().is_some());
         assert_eq!(base.inner.names.load(&older).unwrap(), None);
         let key = [NameKey::of_folded("heron")];
-        let in_use = base.inner.names.chunks_by_title(&older, &key).unwrap();
-        assert_eq!(in_use, [Vec::new()]);
+        let in_use = base.inner.names.chunks_by_title(&older, &key, 9).unwrap();
+        assert_eq!(in_use, [BearerList::default()]);
     }
 }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    AtomKind, Bearer, ChunkId, NameKey, NodeId, Scored, SearchIndex, StoreError, Vector, VectorSet,
+    AtomKind, BearerList, ChunkId, NameKey, NodeId, Scored, SearchIndex, StoreError, Vector,
+    VectorSet,
 };
 
 use crate::error::Context;
@@ -117,10 +118,14 @@ impl SearchIndex for Base {
         .await
     }
 
-    async fn chunks_by_title(&self, keys: &[NameKey]) -> Result<Vec<Vec<Bearer>>, StoreError> {
+    async fn chunks_by_title(
+        &self,
+        keys: &[NameKey],
+        limit: usize,
+    ) -> Result<Vec<BearerList>, StoreError> {
         let keys = keys.to_vec();
         self.reading("reading names", move |inner, connection| {
-            inner.names.chunks_by_title(connection, &keys).context("reading names")
+            inner.names.chunks_by_title(connection, &keys, limit).context("reading names")
         })
         .await
     }
