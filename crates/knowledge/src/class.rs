@@ -43,7 +43,7 @@ pub enum TaskClass {
     Creative,
 }
 
-/// The capability of a system (PIKE-RAG Table 1).
+/// The capability of a system; each level includes the ones before it (PIKE-RAG Table 1, §4.2).
 #[derive(
     Clone,
     Copy,
@@ -60,13 +60,15 @@ pub enum TaskClass {
     strum::VariantNames,
 )]
 pub enum Level {
+    /// No questions: the knowledge base alone, so that an answer is the passages that fit (§5.1).
+    L0,
     /// Factual questions.
     L1,
-    /// Linkable-reasoning questions.
+    /// Linkable-reasoning questions, and those of L1.
     L2,
-    /// Predictive questions.
+    /// Predictive questions, and those of L2.
     L3,
-    /// Creative questions.
+    /// Creative questions, and those of L3.
     L4,
 }
 
@@ -110,7 +112,7 @@ impl FromStr for TaskClass {
 
 /// A name of no level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no level `{0}`; choose from L1, L2, L3, L4")]
+#[error("there is no level `{0}`; choose from L0, L1, L2, L3, L4")]
 pub struct UnknownLevel(String);
 
 impl FromStr for Level {
@@ -118,6 +120,7 @@ impl FromStr for Level {
 
     fn from_str(name: &str) -> Result<Self, UnknownLevel> {
         match name.trim().trim_start_matches(['L', 'l']) {
+            "0" => Ok(Self::L0),
             "1" => Ok(Self::L1),
             "2" => Ok(Self::L2),
             "3" => Ok(Self::L3),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 pub use self::note::{Note, Quoting, UnreadableReply};
-pub use self::plan::{PlanStep, Recollection};
+pub use self::plan::{PlanStep, Recollection, StepKind};
 pub use self::reason::{OfferedRecords, Reason};
 
 /// A fact of ours, or words that somebody else wrote.

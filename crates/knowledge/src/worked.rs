@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::class::TaskClass;
 use crate::document::Span;
-use crate::facts::Reason;
+use crate::facts::{Reason, StepKind};
 use crate::id::{ChunkId, RecordId};
 use crate::tables::RecordQuery;
 use crate::verified::Recalled;
@@ -38,6 +38,13 @@ pub struct Worked {
     /// The ideas, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ideas: Vec<Idea>,
+    /// The steps of the plan that gave the answer, in order; empty without such a plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<WorkedStep>,
+    /// What the answer gives, without further words: names, else figures. A later step of a plan
+    /// asks about these. Empty if the text says it as shortly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
     /// Earlier judgments of answers to the question, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -60,10 +67,29 @@ impl Worked {
             outlook: Vec::new(),
             comparison: None,
             ideas: Vec::new(),
+            steps: Vec::new(),
+            values: Vec::new(),
             recalled: None,
             refusal: None,
         }
     }
+}
+
+/// A step of a plan, with its result (PIKE-RAG §4.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WorkedStep {
+    /// The name by which later steps refer to its result.
+    pub name: String,
+    /// What it does.
+    pub kind: StepKind,
+    /// Its question, with the results of earlier steps filled in.
+    pub question: String,
+    /// Its answer, or why there is none.
+    pub answer: String,
+    /// Whether it has no answer.
+    pub refused: bool,
+    /// The numbers of its citations among those of the whole answer.
+    pub citations: Vec<usize>,
 }
 
 /// Figures that a query engine computed from records.

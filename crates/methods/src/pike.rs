@@ -7,7 +7,10 @@ mod classify;
 mod compare;
 mod create;
 mod figures;
+mod l2;
+mod level;
 mod params;
+mod plan;
 mod predict;
 mod recall;
 mod scheme;
@@ -16,9 +19,11 @@ mod tables;
 mod things;
 mod words;
 
+use std::num::NonZeroUsize;
+
 use pikerag_knowledge::{
-    Answer, ClassifiedBy, Context, Event, Level, Note, Question, Reason, Recollection, Role,
-    Statement, TaskClass, Worked, WrittenBy,
+    Answer, Context, Event, Level, Note, Question, Reason, Recollection, Role, Statement,
+    TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
 use tracing::field::Empty;
@@ -26,8 +31,10 @@ use tracing::{Span, instrument};
 
 pub use self::classed::{Classed, classed};
 pub use self::classify::Classifier;
-use self::classify::{Evidence, Verdict, classify};
+use self::classify::Evidence;
 use self::figures::as_figures;
+pub use self::l2::L2;
+use self::level::{passages, too_high, verdict};
 pub use self::params::{Params, Unsettled};
 use self::predict::Ahead;
 use self::recall::Recall;
@@ -72,6 +79,19 @@ pub async fn solve(
             &without_feedback
         }
     };
+    solved(ports, run, question, params).await
+}
+
+/// Answers a question, or one of the questions of a plan.
+async fn solved(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Answer, SolveError> {
+    if params.level == Some(Level::L0) {
+        return passages(ports, run, question).await;
+    }
     let evidence = Evidence::gather(ports, question).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
     let why_again = if params.class.is_some() || params.level.is_some() {
@@ -96,6 +116,9 @@ async fn routed(
     evidence: &Evidence,
     recall: &Recall,
 ) -> Result<Answer, SolveError> {
+    if let Some(answer) = plan::answer(ports, run, question, params, evidence).await? {
+        return Ok(answer);
+    }
     // Declared records come before undeclared tables.
     if evidence.understood().is_none() {
         let wanted = (params.class, params.level);
@@ -113,6 +136,10 @@ async fn routed(
     }
     let verdict = verdict(ports, run, question, evidence, params, recall).await?;
     let language = Language::of(question.query());
+    if let Some(why) = too_high(params.level, verdict.class) {
+        run.classified(verdict.class, verdict.by, verdict.reasons)?;
+        return Ok(refusal(run, verdict.class, Some(why), language));
+    }
     let mut because = verdict.reasons.clone();
     let mut class = run.classified(verdict.class, verdict.by, verdict.reasons)?;
     let asked = class;
@@ -146,39 +173,6 @@ async fn routed(
     Ok(refusal(run, asked, None, language))
 }
 
-/// The requested class, or the one that the classifier finds.
-async fn verdict(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    evidence: &Evidence,
-    params: Params,
-    recall: &Recall,
-) -> Result<Verdict, SolveError> {
-    let by_asker =
-        |class, why: Reason| Verdict { class, by: ClassifiedBy::Asker, reasons: vec![why.into()] };
-    if let Some(class) = params.class {
-        return Ok(by_asker(class, Reason::ClassRequested));
-    }
-    let only = match params.level {
-        Some(Level::L1) => Some(TaskClass::Factual),
-        Some(Level::L3) => Some(TaskClass::Predictive),
-        Some(Level::L4) => Some(TaskClass::Creative),
-        Some(Level::L2) | None => None,
-    };
-    if let Some(class) = only {
-        return Ok(by_asker(class, Reason::LevelRequested { level: class.level() }));
-    }
-    let found = classify(ports, run, question, evidence, params.classify, recall).await?;
-    // Of the classes of L2, bridging fits any question.
-    Ok(match params.level {
-        Some(level) if found.class.level() != level => {
-            by_asker(TaskClass::Bridging, Reason::LevelRequested { level })
-        }
-        _ => found,
-    })
-}
-
 async fn answered(
     ports: &Ports,
     run: &mut Run,
@@ -199,8 +193,11 @@ async fn answered(
         TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
         TaskClass::Creative => create::answer(ports, run, question, params).await,
         TaskClass::Quantitative => {
+            // A model reads declared records first, if the class is set.
             if evidence.understood().is_none()
-                && let Some(answer) = evidence.tables.figure(ports, run, question).await?
+                && (params.class.is_none() || evidence.collections.is_empty())
+                && let Some(answer) =
+                    evidence.tables.figure(ports, run, question, params.class).await?
             {
                 return Ok(Outcome::Answered(answer));
             }
@@ -252,7 +249,13 @@ async fn read(
     question: &Question,
     params: Params,
 ) -> Result<Outcome, SolveError> {
-    let mut answer = adaptive::solve(ports, run, question, params.reading).await?;
+    let mut answer = match params.level {
+        Some(Level::L1) => {
+            let once = adaptive::Params { looks: NonZeroUsize::MIN, ..params.reading };
+            adaptive::solve(ports, run, question, once).await?
+        }
+        _ => params.l2.solve(ports, run, question, params.reading).await?,
+    };
     if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
         answer.refused = true;
         let language = Language::of(question.query());

@@ -63,6 +63,16 @@ impl InWords for Note {
                 let names = names.join(" · ");
                 Words::new(format!("Perspectives: {names}."), format!("视角：{names}。"))
             }
+            Self::WordingDropped { figures } => Words::new(
+                format!(
+                    "The model's wording names figures that no step gave ({}): the results of the steps are listed instead.",
+                    figures.join(", ")
+                ),
+                format!(
+                    "模型的措辞含有各步骤都没有给出的数字（{}）：改为列出各步骤的结果。",
+                    figures.join("、")
+                ),
+            ),
             Self::CountedNotForecast { last } => Words::new(
                 format!("The records reach to {last}: the run counts and does not forecast."),
                 format!("记录已到 {last}：直接计数，不作预测。"),

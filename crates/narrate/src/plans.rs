@@ -1,9 +1,22 @@
 //! Words the steps of a plan and the use of a verified answer.
 
-use pikerag_knowledge::{PlanStep, Recollection};
+use pikerag_knowledge::{PlanStep, Recollection, StepKind};
 
 use crate::language::{InWords, Words};
 use crate::numbers::counted;
+
+impl InWords for StepKind {
+    fn words(&self) -> Words {
+        match self {
+            Self::Read => Words::new("read", "阅读"),
+            Self::Compute => Words::new("compute", "计算"),
+            Self::Compare => Words::new("compare", "比较"),
+            Self::Summarize => Words::new("summarize", "概括"),
+            Self::Forecast => Words::new("forecast", "预测"),
+            Self::Think => Words::new("find ideas", "构思"),
+        }
+    }
+}
 
 impl InWords for PlanStep {
     fn words(&self) -> Words {
@@ -64,6 +77,13 @@ impl InWords for PlanStep {
                 "merge the ideas, with their evidence and their gaps",
                 "汇总想法，注明依据与不足",
             ),
+            Self::AnswerPart { name, kind, question } => {
+                let Words { english, chinese } = kind.words();
+                Words::new(
+                    format!("{{{name}}}: {english}: {question}"),
+                    format!("{{{name}}}：{chinese}：{question}"),
+                )
+            }
         }
     }
 }

@@ -50,6 +50,25 @@ impl InWords for Reason {
                 format!("the caller set level {level}"),
                 format!("提问者指定了 {level} 级"),
             ),
+            Self::AboveLevel { class, level, needs } => {
+                let Words { english, chinese } = class.words();
+                Words::new(
+                    format!(
+                        "This question is {english}; it needs level {needs}, and the level is set to {level}."
+                    ),
+                    format!("这是{chinese}问题，需要 {needs} 级；当前设为 {level} 级。"),
+                )
+            }
+            Self::CombinesSteps => {
+                Words::new("the answer combines steps of several kinds", "回答需要组合几类步骤")
+            }
+            Self::StepGave { name, result } => {
+                Words::new(format!("{{{name}}} is: {result}"), format!("{{{name}}} 为：{result}"))
+            }
+            Self::StepGaveNothing { name } => Words::new(
+                format!("the step {{{name}}} gave no answer"),
+                format!("步骤 {{{name}}} 没有得到回答"),
+            ),
             Self::VerifiedSameQuestion { by } => Words::new(
                 format!("{by} verified an answer to this question in this class"),
                 format!("{by} 按此类别核实过对本问题的回答"),

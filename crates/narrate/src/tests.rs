@@ -9,7 +9,7 @@ use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, NoRecord, Tri
 use pikerag_knowledge::{
     AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
     JudgedBy, LeftOut, Level, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason, Recollection,
-    RecordQuery, Role, StopReason, Structure, TaskClass, VerifiedId, Via,
+    RecordQuery, Role, StepKind, StopReason, Structure, TaskClass, VerifiedId, Via,
 };
 use pikerag_language::is_chinese;
 use serde::Serialize;
@@ -139,6 +139,10 @@ fn reasons_have_words() {
             Reason::AsksForFact,
             Reason::ClassRequested,
             Reason::LevelRequested { level: Level::L3 },
+            Reason::AboveLevel { class: TaskClass::Predictive, level: Level::L2, needs: Level::L3 },
+            Reason::CombinesSteps,
+            Reason::StepGave { name: named(), result: named() },
+            Reason::StepGaveNothing { name: named() },
             Reason::VerifiedSameQuestion { by: named() },
             Reason::VerifiedSimilarQuestion { question: named() },
             Reason::BaseOffers { records: vec![records], documents: 2, percent, titles: names() },
@@ -208,6 +212,7 @@ fn plans_and_recollections_have_words() {
             PlanStep::RunAgents,
             PlanStep::JudgeIdeas,
             PlanStep::MergeIdeas,
+            PlanStep::AnswerPart { name: named(), kind: StepKind::Compute, question: named() },
         ],
     );
     check_all(
@@ -242,6 +247,7 @@ fn notes_and_faults_have_words() {
             Note::AgentFailed { name: named(), error: named() },
             Note::CoordinatorFailed { error: named() },
             Note::Perspectives { names: names() },
+            Note::WordingDropped { figures: names() },
             Note::CountedNotForecast { last: named() },
             Note::WordsUnused { words: names() },
             Note::ReadingsDiffer { rules: named(), model: named() },

@@ -10,7 +10,7 @@ use pikerag_language::stem;
 use crate::finder::{Finder, RetrieveError};
 use crate::rarity::Rarity;
 
-/// A title that more chunks share means none of them: a link to one of so many is weaker than 1 in
+/// A title that more chunks share means none of them: a link to one of a thousand is weaker than 1 in
 /// 30, and the rows of one table can be a million.
 pub(crate) const MOST_BEARERS: usize = 1000;
 

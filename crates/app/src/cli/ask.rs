@@ -21,7 +21,8 @@ pub(crate) struct Ask {
     /// creative. Default: detected from the question and the base.
     #[arg(long, value_name = "CLASS")]
     pub(crate) class: Option<TaskClass>,
-    /// The level of the answer: L1 reads facts, L2 combines them, L3 forecasts, L4 creates.
+    /// The level of the system, which includes the lower ones: L0 gives passages, L1 reads facts, L2
+    /// combines and computes, L3 forecasts, L4 creates. Questions above it are refused.
     #[arg(long, value_name = "LEVEL", conflicts_with = "class")]
     pub(crate) level: Option<Level>,
     /// Draw the figures of the answer, or a series with its forecast, to an SVG file.

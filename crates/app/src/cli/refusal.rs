@@ -138,7 +138,7 @@ fn cause(error: &Error) -> String {
         "没有此问题类别；可选 factual、bridging、comparative、quantitative、summarizing、predictive、creative"
             .to_owned()
     } else if source.is::<UnknownLevel>() {
-        "没有此级别；可选 L1、L2、L3、L4".to_owned()
+        "没有此级别；可选 L0、L1、L2、L3、L4".to_owned()
     } else {
         // clap's words of a range.
         source.to_string().replace(" is not in ", " 不在范围内：")

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use pikerag_engine::format_number;
-use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea};
+use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea, WorkedStep};
 use pikerag_engine::knowledge::{TaskClass, Worked};
 use pikerag_engine::narrate::{Language, Words};
 
@@ -18,10 +18,16 @@ const BAR: f64 = 40.0;
 /// Characters of a label, and of a cell.
 const LABEL: usize = 28;
 const CELL: usize = 60;
+/// Characters of the question and of the result of a step, and its citations.
+const STEP: usize = 240;
+const STEP_CITED: usize = 4;
 
 /// The data of an answer; empty for an answer from passages.
 pub(super) fn shown(worked: &Worked, language: Language) -> String {
     let mut shown = String::new();
+    for (place, step) in worked.steps.iter().enumerate() {
+        write_step(&mut shown, place + 1, step);
+    }
     for forecast in worked.forecast.iter().chain(&worked.forecasts) {
         write_series(&mut shown, worked.figures.as_ref(), forecast, language);
     }
@@ -43,6 +49,17 @@ pub(super) fn shown(worked: &Worked, language: Language) -> String {
 fn bar(value: f64, most: f64, sign: char) -> String {
     let length = if 0.0 < most { (value.max(0.0) / most * BAR).round() } else { 0.0 };
     std::iter::repeat_n(sign, length as usize).collect()
+}
+
+/// A step of a plan: its question, its result, the numbers of its citations.
+fn write_step(shown: &mut String, place: usize, step: &WorkedStep) {
+    let numbers: Vec<String> =
+        step.citations.iter().take(STEP_CITED).map(|number| format!("[{number}]")).collect();
+    let more = if STEP_CITED < step.citations.len() { "…" } else { "" };
+    let gap = if place == 1 { "\n" } else { "" };
+    let _ = writeln!(shown, "{gap}  {place}. {}", short(&one_line(&step.question), STEP));
+    let answer = short(&one_line(&step.answer), STEP);
+    let _ = writeln!(shown, "     {}", format!("{answer} {}{more}", numbers.concat()).trim_end());
 }
 
 /// Bars of several figures; one figure needs none.

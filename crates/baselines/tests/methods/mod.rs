@@ -12,6 +12,7 @@ mod kar3;
 mod least_to_most;
 mod one_retrieval;
 mod pike;
+mod plans;
 mod probtree;
 mod prompted;
 mod ra_isf;

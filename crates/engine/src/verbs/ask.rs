@@ -34,7 +34,7 @@ pub struct AskRequest {
     /// The class of the question, if you know it; only with `pike`.
     #[serde(default)]
     pub class: Option<TaskClass>,
-    /// The level of the answer (`L1` to `L4`); only with `pike`.
+    /// The level of the system (`L0` to `L4`), which includes the lower ones; only with `pike`.
     #[serde(default)]
     pub level: Option<Level>,
     /// The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of

@@ -32,6 +32,8 @@ pub enum Note {
     CoordinatorFailed { error: String },
     /// The perspectives of the agents.
     Perspectives { names: Vec<String> },
+    /// The model's wording names figures that no step gave; the results of the steps are listed instead.
+    WordingDropped { figures: Vec<String> },
     /// The records reach to this period, so the run counts and does not forecast.
     CountedNotForecast { last: String },
     /// These words of the question had no part in the query over the tables.

@@ -3,6 +3,53 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::class::TaskClass;
+
+/// What a step of a plan with several questions does.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum StepKind {
+    /// Reads facts, also over several documents.
+    Read,
+    /// Computes a figure, a ranking or a list; structures records first where there are none.
+    Compute,
+    /// Compares named things.
+    Compare,
+    /// Summarizes what documents say.
+    Summarize,
+    /// Forecasts from the past.
+    Forecast,
+    /// Lets agents find ideas.
+    Think,
+}
+
+impl StepKind {
+    /// The class of question that such a step answers.
+    pub fn class(self) -> TaskClass {
+        match self {
+            Self::Read => TaskClass::Bridging,
+            Self::Compute => TaskClass::Quantitative,
+            Self::Compare => TaskClass::Comparative,
+            Self::Summarize => TaskClass::Summarizing,
+            Self::Forecast => TaskClass::Predictive,
+            Self::Think => TaskClass::Creative,
+        }
+    }
+}
+
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", tag = "step")]
@@ -44,6 +91,8 @@ pub enum PlanStep {
     JudgeIdeas,
     /// Merge the ideas, with their evidence and their gaps.
     MergeIdeas,
+    /// Answer a question of the plan; `{a}` in it stands for the result of the step `a`.
+    AnswerPart { name: String, kind: StepKind, question: String },
 }
 
 /// Whether a run reuses a verified answer, and why, or why not.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::class::Level;
+use crate::class::{Level, TaskClass};
 use crate::tables::By;
 
 /// A reason for a class or a plan.
@@ -54,6 +54,14 @@ pub enum Reason {
     ClassRequested,
     /// The caller set the level.
     LevelRequested { level: Level },
+    /// The question is of a class that only systems from level `needs` on answer, and the caller set `level`.
+    AboveLevel { class: TaskClass, level: Level, needs: Level },
+    /// The answer combines steps of several kinds.
+    CombinesSteps,
+    /// A step of the plan gave this result.
+    StepGave { name: String, result: String },
+    /// A step of the plan gave no answer.
+    StepGaveNothing { name: String },
     /// A person verified an answer to this question under this class.
     VerifiedSameQuestion { by: String },
     /// A person verified an answer to a similar question of this class.

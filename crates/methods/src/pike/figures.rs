@@ -11,7 +11,7 @@ use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::tables::{Measure, Order, RecordQuery, Table, TableRow};
 use pikerag_knowledge::worked::{Coverage, Figure, Figures, RecordPlace};
 use pikerag_knowledge::{Answer, Event, Question, TaskClass, Value, Worked};
-use pikerag_narrate::{Language, coverage, figure_row, listed, query};
+use pikerag_narrate::{Language, coverage, figure_row, listed, number, query};
 use pikerag_records::inquiry::{Form, Inquiry};
 
 /// Groups, or things, that an answer tells in words.
@@ -155,8 +155,18 @@ pub(super) async fn answer(
     ];
     let rationale = rationale.join(language.space());
     let mut worked = Worked::of(TaskClass::Quantitative);
+    worked.values = match is_list {
+        true => Vec::new(),
+        false => table.rows.iter().take(MOST_LISTED).map(value).collect(),
+    };
     worked.figures = Some(figures);
     answer_from_figures(ports, run, text, rationale, worked).await.map(Some)
+}
+
+/// What a row gives: the group that it is about, else its figure.
+fn value(row: &TableRow) -> String {
+    let key: Vec<&str> = row.key.iter().map(String::as_str).filter(|key| !key.is_empty()).collect();
+    if key.is_empty() { number(row.value) } else { key.join(" ") }
 }
 
 /// The things by name.

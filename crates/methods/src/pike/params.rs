@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use pikerag_knowledge::{Level, Role, TaskClass};
 
 use super::classify::Classifier;
+use super::l2::L2;
 use super::recall::VerifiedUse;
 use crate::adaptive;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
@@ -31,8 +32,14 @@ pub enum Unsettled {
 pub struct Params {
     /// The class, if the user sets it.
     pub class: Option<TaskClass>,
-    /// The level, if the user wants answers of this level only; the class is chosen among its classes.
+    /// The level of the system, if the user sets it: a question above it is refused (Table 1).
     pub level: Option<Level>,
+    /// The method that reads facts and chains of facts.
+    pub l2: L2,
+    /// Steps of a plan, at most; below 2 there are no plans.
+    pub plan_steps: usize,
+    /// Whether a plan may be made; not for the questions of a plan.
+    pub may_plan: bool,
     /// Who classifies a question.
     pub classify: Classifier,
     /// Whether feedback on the same or on a similar question is used.
@@ -64,6 +71,9 @@ impl Default for Params {
         Self {
             class: None,
             level: None,
+            l2: L2::Adaptive,
+            plan_steps: 6,
+            may_plan: true,
             classify: Classifier::Auto,
             verified: VerifiedUse::Used,
             unsettled: Unsettled::Reported,
@@ -85,7 +95,7 @@ impl MethodParams for Params {
             "pike",
             "classifies a question and answers it by the strategy of its class: reading, comparison, calculation, summary, \
              forecast, or ideas of several agents",
-            "PIKE-RAG §3.2–3.3, §4.1, §5.4, §5.5",
+            "PIKE-RAG §3.2–3.3, §4.1, §5.3.2, §5.4, §5.5",
             |_| {},
         )],
         parameters: &[
@@ -96,8 +106,18 @@ impl MethodParams for Params {
             ),
             field!(
                 level,
-                "the level of all answers; the class is chosen among its classes",
+                "the level of the system, which includes the lower ones: a question of a higher class is refused, and `L0` gives passages only",
                 Range::of::<Level>()
+            ),
+            field!(
+                l2,
+                "the method that reads facts and chains of facts, with its own defaults",
+                Range::of::<L2>()
+            ),
+            field!(
+                plan_steps,
+                "steps of a plan for a question that combines classes, at most; below 2 such a question is answered as a whole",
+                Range::Whole((0, 12))
             ),
             field!(
                 classify,

@@ -8,6 +8,7 @@ mod decided;
 mod excerpt;
 mod kinds;
 mod lead;
+mod offered;
 
 use std::sync::Arc;
 
@@ -65,6 +66,11 @@ pub(super) struct Asks {
     pub(super) figure: bool,
     /// For a figure or an amount, in words that also occur in questions about texts.
     pub(super) amount: bool,
+}
+
+/// Whether the level that the caller set, if any, includes the class.
+fn includes(level: Option<Level>, class: TaskClass) -> bool {
+    level.is_none_or(|level| class.level() <= level)
 }
 
 /// A reading that was worked out.
@@ -161,11 +167,12 @@ impl Reader {
     ) -> Result<Option<Answer>, SolveError> {
         let fits = |reading: &Reading| {
             let own = class_of(reading);
-            class.is_none_or(|class| class == own) && level.is_none_or(|level| level == own.level())
+            class.is_none_or(|class| class == own) && level.is_none_or(|level| own.level() <= level)
         };
         if self.is_for_model(ports) {
             // The class of what the model reads is known once it has read it.
-            let is_fit = self.certain().map_or((class, level) == (None, None), fits);
+            let is_open = class.is_none() && includes(level, TaskClass::Quantitative);
+            let is_fit = self.certain().map_or(is_open, fits);
             return match is_fit {
                 true => self.decided(ports, run, question, false).await,
                 false => Ok(None),
@@ -193,8 +200,10 @@ impl Reader {
         ports: &Ports,
         run: &mut Run,
         question: &Question,
+        class: Option<TaskClass>,
     ) -> Result<Option<Answer>, SolveError> {
-        let is_asked = self.is_for_model(ports) || ports.models.of(Role::Decompose).is_none();
+        let is_asked = (self.is_for_model(ports) && class.is_none())
+            || ports.models.of(Role::Decompose).is_none();
         if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
         }
@@ -376,7 +385,7 @@ impl Reader {
                 note: Note::WordsUnused { words: reading.unused_words.clone() }.into(),
             });
         }
-        let worked = Worked::of(class_of(&reading));
+        let worked = Worked { values: lead.values.clone(), ..Worked::of(class_of(&reading)) };
         computed_answer(ports, run, (text, understood), lead.places(), worked).await
     }
 }

@@ -39,6 +39,18 @@ pattern!(
     r"\bthe same\b|\bboth\b|\b(?:which|who|whose|what|where|when)\b.*\bor\b|^(?:of|between|among|out of)\b.*\band\b|\bout of\b.*\band\b|^(?:are|were|is|was|do|did|does|have|has|had)\b.*\b(?:and|or)\b.*\?|还是|都是|同一"
 );
 
+// The question combines kinds of steps: two questions joined, a thing named by its rank or its figure, a comparison or a summary
+// of such things, the future of such a thing.
+pattern!(
+    COMBINED,
+    r"\band (?:how|what|which|who|whose|when|where|why|is|are|was|were|will|does|do|did|should|can)\b|\?.*\?|\b(?:the|those|two|three|both) (?:\w+ ){0,4}(?:(?:that|which|who) .*\b(?:most|least|best|worst|more than|fewer than|never)\b|with (?:the )?(?:most|fewest|highest|lowest|largest|smallest|longest|shortest|more than|fewer than)\b)|\bthe (?:most|least)[ -]\w+ \w+(?:'s)?\b.*\b(?:suppli|compar|summar|why|who|where|how)|\b(?:compare|summari[sz]e|what is said|why|who|where|what)\b.*\b(?:most often|least often|the (?:most|fewest|highest|lowest|largest|smallest|longest|shortest))\b|(?:多少|几|谁|哪|什么|何时|为什么|如何|是否)[^，；？]*[，；？].*(?:多少|几[个次家人台]|谁|哪|什么|何时|为什么|如何|会不会|是否|原因)|最(?:多|少|高|低|长|短|大|小|频繁|常)[^，。？]{0,6}的[^，。？]{1,12}(?:由|是谁|的|在哪|为什么|何时|怎么|如何|哪)|(?:比较|对比|概括|总结)[^，。？]*最(?:多|少|高|低|长|短|大|小|频繁|常)"
+);
+
+/// Whether a question may need steps of several kinds.
+pub(super) fn combines(question: &str) -> bool {
+    COMBINED.is_match(question)
+}
+
 /// Whether a question asks for something new.
 pub(super) fn asks_for_ideas(question: &str) -> bool {
     CREATIVE.is_match(question)

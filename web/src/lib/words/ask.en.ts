@@ -178,6 +178,8 @@ export const en = {
     forecast: "Forecast",
     period: "Period",
     expected: "Expected",
+    steps: "Steps of the plan",
+    stepKinds: { read: "Read", compute: "Compute", compare: "Compare", summarize: "Summarize", forecast: "Forecast", think: "Find ideas" },
     interval: (level: string) => `${level} interval`,
     point: (period: string, value: string, low: string, high: string) => `${period}: ${value}, between ${low} and ${high}`,
     model: (model: string, within: number, of: number) => `Forecast by ${model}. On the past, ${n(within)} of ${n(of)} figures were within the forecast interval.`,

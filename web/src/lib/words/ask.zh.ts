@@ -221,6 +221,8 @@ export const zh: typeof en = {
     forecast: "预测",
     period: "时期",
     expected: "预计",
+    steps: "计划的步骤",
+    stepKinds: { read: "阅读", compute: "计算", compare: "比较", summarize: "概括", forecast: "预测", think: "构思" },
     interval: (level) => `${level} 区间`,
     point: (period, value, low, high) => `${period}：${value}，区间 ${low} 至 ${high}`,
     model: (model, within, of) => `采用${model}预测；用过去的数据检验，${n(of)} 个数值中有 ${n(within)} 个落在预测区间内。`,

@@ -19,7 +19,7 @@ use pikerag_tables::{Computation, Reading, SeriesReading, series_of};
 use self::past::{asked, past};
 use super::asked::Try;
 use super::lead::with_plan;
-use super::{RIVAL, Reader, is_near, names_of_columns, queried};
+use super::{RIVAL, Reader, includes, is_near, names_of_columns, queried};
 use crate::pike::cited::computed_answer;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};
@@ -69,7 +69,7 @@ impl Reader {
         (class, level): (Option<TaskClass>, Option<Level>),
     ) -> Result<Option<Foreseen>, SolveError> {
         let is_wanted = class.is_none_or(|class| class == TaskClass::Predictive)
-            && level.is_none_or(|level| level == Level::L3);
+            && includes(level, TaskClass::Predictive);
         if !is_wanted {
             return Ok(None);
         }
@@ -83,7 +83,7 @@ impl Reader {
     }
 
     /// The series that rules are sure of.
-    fn foreseeing(&self, question: &Question) -> Option<&SeriesReading> {
+    pub(super) fn foreseeing(&self, question: &Question) -> Option<&SeriesReading> {
         self.sure_of(question, &self.ahead, |found| &found.reading)
     }
 
