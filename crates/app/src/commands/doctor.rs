@@ -12,7 +12,19 @@ use crate::output::{Output, say, say_json};
 struct Finding {
     what: String,
     fine: bool,
+    absent: bool,
     says: String,
+}
+
+impl Finding {
+    /// ✓ works, – is not there and not needed for everything, ✗ is broken.
+    fn mark(&self) -> &'static str {
+        match (self.fine, self.absent) {
+            (false, _) => "✗",
+            (true, true) => "–",
+            (true, false) => "✓",
+        }
+    }
 }
 
 pub(crate) async fn doctor(session: &Session, output: Output) -> anyhow::Result<u8> {
@@ -24,15 +36,16 @@ pub(crate) async fn doctor(session: &Session, output: Output) -> anyhow::Result<
         .map(|finding| Finding {
             what: finding.check.in_words(shown),
             fine: finding.fine,
+            absent: finding.absent,
             says: advice::finding(&finding, shown),
         })
         .collect();
     if json {
         say_json(&findings)?;
     } else {
-        for Finding { what, fine, says } in &findings {
-            let colon = language.either(": ", "：");
-            say(&format!("{} {what}{colon}{says}", if *fine { "✓" } else { "✗" }));
+        for finding in &findings {
+            let (Finding { what, says, .. }, colon) = (finding, language.either(": ", "："));
+            say(&format!("{} {what}{colon}{says}", finding.mark()));
         }
     }
     Ok(if findings.iter().all(|finding| finding.fine) { 0 } else { exit::FAILED })

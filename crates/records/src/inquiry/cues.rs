@@ -145,7 +145,7 @@ pattern!(
 );
 pattern!(
     FUTURE,
-    r"\b(?:will|going to|forecast|predict(?:ed|ion)?|project(?:ed|ion)|expect(?:ed)? (?:to|for|in)|likely to|in (?:the )?future|outlook|extrapolat\w+)\b|(?:将会?(?:有|是|达|获|发|需|出)|预测|预计|预期|预估|估计会|可能会|展望|趋势外推|今后|未来)"
+    r"\b(?:will|going to|forecast|predict(?:ed|ion)?|project(?:ed|ion)|expect(?:ed)? (?:to|for|in)|likely to|in (?:the )?future|outlook|extrapolat\w+)\b|(?:将会?(?:有|是|达|获|发|需|出)|预测|预计|预期|预估|估计会|可能会|会有(?:多少|几)|展望|趋势外推|今后|未来)"
 );
 pattern!(
     NEXT_KIND,

@@ -36,7 +36,7 @@ pattern!(
 );
 pattern!(
     FUTURE,
-    r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|projections?|future|outlook|extrapolat\w+)\b|将会?(?:发生)?|预测|展望|推算|今后|未来|会(?:是|有|达到?|发生)"
+    r"\b(?:will|shall|going to|forecasts?|forecasted|predict(?:ed|ions?)?|projections?|future|outlook|extrapolat\w+)\b|将会?(?:发生)?|预测|展望|推算|今后|未来|会(?:是|有|达到?|发生|出现)"
 );
 // They mean the future next to a future year, and may belong to a column's name.
 pattern!(
