@@ -50,6 +50,18 @@ pub enum LeftOut {
     NoRoom,
 }
 
+/// A verdict on a development.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Likelihood {
+    /// More evidence supports it.
+    Likely,
+    /// More evidence contradicts it.
+    Unlikely,
+    /// The evidence does not lean to one side, or there is none.
+    Uncertain,
+}
+
 /// One row that a query engine computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TabulatedRow {

@@ -46,7 +46,9 @@ pub use document::{
     Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
 };
 pub use error_chain::error_chain;
-pub use facts::{LeftOut, Note, PlanStep, Quoting, Reason, Recollection, Statement, StepKind};
+pub use facts::{
+    LeftOut, Likelihood, Note, PlanStep, Quoting, Reason, Recollection, Statement, StepKind,
+};
 pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,

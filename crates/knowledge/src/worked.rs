@@ -1,6 +1,8 @@
 //! Defines the evidence behind an answer for people and programs: figures with their records, a
 //! series and its forecast, a comparison table.
 
+mod prospect;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,6 +12,8 @@ use crate::facts::{Reason, StepKind};
 use crate::id::{ChunkId, RecordId};
 use crate::tables::RecordQuery;
 use crate::verified::Recalled;
+
+pub use self::prospect::{Argument, Direction, Prospect, Trend};
 
 /// The evidence of an answer above the level of facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,6 +39,10 @@ pub struct Worked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub comparison: Option<Comparison>,
+    /// The judgement of a development that no series can forecast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub prospect: Option<Prospect>,
     /// The ideas, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ideas: Vec<Idea>,
@@ -66,6 +74,7 @@ impl Worked {
             forecasts: Vec::new(),
             outlook: Vec::new(),
             comparison: None,
+            prospect: None,
             ideas: Vec::new(),
             steps: Vec::new(),
             values: Vec::new(),

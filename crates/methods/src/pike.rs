@@ -126,7 +126,12 @@ async fn routed(
             Some(Foreseen::Answered(answer)) => return Ok(*answer),
             Some(Foreseen::Lacks(why)) => {
                 let language = Language::of(question.query());
-                return Ok(refusal(run, TaskClass::Predictive, Some(why), language));
+                let lacks = Outcome::Nothing(Some(why), None);
+                let judged = predict::judged(ports, run, question, params, evidence, lacks).await?;
+                return Ok(match judged {
+                    Outcome::Answered(answer) => of_class(answer, TaskClass::Predictive),
+                    Outcome::Nothing(why, _) => refusal(run, TaskClass::Predictive, why, language),
+                });
             }
             None => {}
         }
@@ -221,7 +226,10 @@ async fn answered(
                 None => Ok(nothing(Reason::RecordsLackAnswer)),
             }
         }
-        TaskClass::Predictive => predicted(ports, run, question, evidence).await,
+        TaskClass::Predictive => {
+            let forecast = predicted(ports, run, question, evidence).await?;
+            predict::judged(ports, run, question, params, evidence, forecast).await
+        }
     }
 }
 

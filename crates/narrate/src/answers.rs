@@ -14,6 +14,11 @@ pub enum Sentence<'a> {
     MissingKnowledge(&'a str),
     /// The documents' statements about each thing, side by side, without a conclusion.
     SideBySide,
+    /// The documents' statements about a development, without a verdict, because no model is set.
+    JudgementNeedsModel,
+    /// The documents' statements about a development, without a verdict, because the model's reply
+    /// could not be read.
+    JudgementUnreadable,
     /// Whether things are the same.
     IsSame(bool),
     /// The model's reply could not be read.
@@ -50,6 +55,14 @@ impl InWords for Sentence<'_> {
             Self::SideBySide => Words::new(
                 "Below are the documents' statements about each item; a conclusion needs a language model.",
                 "以下并列各文档对每一项的说明；得出结论需要语言模型。",
+            ),
+            Self::JudgementNeedsModel => Words::new(
+                "Below are the documents' statements on this; a judgement of how likely it is needs a language model.",
+                "以下是文档中与此有关的说明；判断其可能性需要语言模型。",
+            ),
+            Self::JudgementUnreadable => Words::new(
+                "Below are the documents' statements on this; the model's judgement could not be read.",
+                "以下是文档中与此有关的说明；模型的判断无法解析。",
             ),
             Self::IsSame(true) => Words::new("Yes", "是"),
             Self::IsSame(false) => Words::new("No", "否"),

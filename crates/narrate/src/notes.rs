@@ -73,6 +73,22 @@ impl InWords for Note {
                     figures.join("、")
                 ),
             ),
+            Self::EvidenceUnchecked { unchecked, given } => Words::new(
+                format!(
+                    "{unchecked} of {} left out: the documents do not contain the quote.",
+                    counted(*given, "argument")
+                ),
+                format!("{given} 条论据中舍去 {unchecked} 条：文档中没有其引文。"),
+            ),
+            Self::VerdictUnsupported { verdict } => {
+                let Words { english, chinese } = verdict.words();
+                Words::new(
+                    format!(
+                        "The model's verdict was `{english}`, but no checked evidence supports it: it becomes `uncertain`."
+                    ),
+                    format!("模型的结论为“{chinese}”，但没有经核对的证据支持，因此改为“不确定”。"),
+                )
+            }
             Self::CountedNotForecast { last } => Words::new(
                 format!("The records reach to {last}: the run counts and does not forecast."),
                 format!("记录已到 {last}：直接计数，不作预测。"),

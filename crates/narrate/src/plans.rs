@@ -65,6 +65,17 @@ impl InWords for PlanStep {
                 "test each model on the past, forecast with the best one",
                 "用过去的数据检验每个模型，以最好的进行预测",
             ),
+            Self::FindPastAndCauses => Words::new(
+                "find passages on the past, on causes and on doubts",
+                "找出有关过去、原因和疑点的段落",
+            ),
+            Self::WeighEvidence => {
+                Words::new("weigh the evidence for and against", "权衡支持与反对的证据")
+            }
+            Self::CheckEvidence => Words::new(
+                "check each quote; a verdict without checked evidence becomes uncertain",
+                "核对每条引文；没有经核对的证据的结论改为不确定",
+            ),
             Self::ChoosePerspectives => Words::new("choose perspectives", "选取视角"),
             Self::RunAgents => Words::new(
                 "let one agent per perspective search and think, all at once",

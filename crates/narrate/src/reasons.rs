@@ -92,6 +92,25 @@ impl InWords for Reason {
                     format!("`{schema}` 的记录可用于预测：共 {count} 项{chinese}"),
                 )
             }
+            Self::AsksForJudgement => Words::new(
+                "the question asks whether or how something will develop",
+                "问题要求判断事情会不会发生或如何发展",
+            ),
+            Self::AsksWhatIsStated => Words::new(
+                "the question asks what a document or a person states about the future",
+                "问题询问文档或某人对将来的说法",
+            ),
+            Self::NothingToJudge => Words::new(
+                "The search found no passage about this development, so there is nothing to judge it by. Add documents \
+                 about its past or its causes.",
+                "没有找到与此发展有关的内容，无从判断。请补充有关其过去或原因的文档。",
+            ),
+            Self::JudgementNeedsModel => Words::new(
+                "A judgement of this development needs a language model (`reason`), and none is set: set `[roles.reason]` \
+                 or `[chat]` in pikerag.toml. No passage matches well enough to be quoted.",
+                "判断这一发展需要语言模型（`reason`），目前未设置：请在 pikerag.toml 中设置 `[roles.reason]` 或 `[chat]`。\
+                 没有足够相符、可供摘录的段落。",
+            ),
             Self::NoRecordsForForecast => Words::new(
                 "no records match the question and allow a forecast",
                 "没有与问题相符且可用于预测的记录",

@@ -8,8 +8,8 @@ use pikerag_knowledge::tables::By;
 use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, NoRecord, Tried};
 use pikerag_knowledge::{
     AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
-    JudgedBy, LeftOut, Level, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason, Recollection,
-    RecordQuery, Role, StepKind, StopReason, Structure, TaskClass, VerifiedId, Via,
+    JudgedBy, LeftOut, Level, Likelihood, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason,
+    Recollection, RecordQuery, Role, StepKind, StopReason, Structure, TaskClass, VerifiedId, Via,
 };
 use pikerag_language::is_chinese;
 use serde::Serialize;
@@ -111,6 +111,7 @@ fn terms_have_words() {
     check_terms::<NoRecord>();
     check_terms::<LeftOut>();
     check_terms::<Quoting>();
+    check_terms::<Likelihood>();
 }
 
 #[test]
@@ -125,6 +126,10 @@ fn reasons_have_words() {
             Reason::AsksAboutFuture,
             Reason::RecordsCoverPeriod { schema: schema() },
             Reason::RecordsAllowForecast { count, schema: schema(), last: Some(named()) },
+            Reason::AsksForJudgement,
+            Reason::AsksWhatIsStated,
+            Reason::NothingToJudge,
+            Reason::JudgementNeedsModel,
             Reason::NoRecordsForForecast,
             Reason::OneDocumentLists { schema: schema() },
             Reason::AsksForList,
@@ -208,6 +213,9 @@ fn plans_and_recollections_have_words() {
             PlanStep::SummarizeParts,
             PlanStep::SortByTime,
             PlanStep::ForecastSeries,
+            PlanStep::FindPastAndCauses,
+            PlanStep::WeighEvidence,
+            PlanStep::CheckEvidence,
             PlanStep::ChoosePerspectives,
             PlanStep::RunAgents,
             PlanStep::JudgeIdeas,
@@ -236,6 +244,8 @@ fn notes_and_faults_have_words() {
     check_all(
         Some("note"),
         &[
+            Note::EvidenceUnchecked { unchecked: 1, given: 3 },
+            Note::VerdictUnsupported { verdict: Likelihood::Likely },
             Note::QuotesEvidence { because },
             Note::NothingToQuote { because: Quoting::ReplyUnreadable, fit: 0.2 },
             Note::SummaryQuotes,
@@ -401,6 +411,8 @@ fn sentences_have_words() {
         Sentence::MostLikely(NAMED),
         Sentence::MissingKnowledge(NAMED),
         Sentence::SideBySide,
+        Sentence::JudgementNeedsModel,
+        Sentence::JudgementUnreadable,
         Sentence::IsSame(true),
         Sentence::IsSame(false),
         Sentence::ReplyUnreadable,

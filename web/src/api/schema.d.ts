@@ -1183,6 +1183,15 @@ export interface components {
              */
             top: number;
         };
+        /** @description A piece of evidence. */
+        Argument: {
+            /** @description The number of the supporting citation of the answer; null if there is none. */
+            citation: number | null;
+            /** @description The argument in a sentence; empty for a computed trend. */
+            text: string;
+            /** @description The computed trend, if it is the evidence. */
+            trend?: components["schemas"]["Trend"];
+        };
         /** @description An event of the stream of a question: its name and its data. */
         AskEvent: {
             /** @description The first event: the run has begun. */
@@ -2935,6 +2944,11 @@ export interface components {
          * @enum {string}
          */
         Level: "L1" | "L2" | "L3" | "L4";
+        /**
+         * @description A verdict on a development.
+         * @enum {string}
+         */
+        Likelihood: "likely" | "unlikely" | "uncertain";
         /** @description A key that was made. */
         MadeKey: {
             /** @description Identifier of the key. */
@@ -3302,6 +3316,28 @@ export interface components {
             /** @description The kind of problem, as an address. */
             type: string;
         };
+        /** @description A judgement whether a development is likely, with its evidence. */
+        Prospect: {
+            /** @description The evidence against the statement. */
+            against?: components["schemas"]["Argument"][];
+            /** @description The evidence for the statement. */
+            for_it?: components["schemas"]["Argument"][];
+            /** @description Without a verdict: quotes about the question, for neither side. */
+            found?: components["schemas"]["Argument"][];
+            /** @description The judged statement; the question, if no model worded it. */
+            statement: string;
+            /**
+             * @description The number of arguments that were left out, because the documents do not contain their
+             *     quotes.
+             */
+            unchecked?: number;
+            /** @description The model's verdict, if no checked evidence supported it; the verdict is `uncertain` then. */
+            unsupported?: components["schemas"]["Likelihood"];
+            /** @description The verdict; null if no language model judged. */
+            verdict: components["schemas"]["Likelihood"] | null;
+            /** @description Facts that would change the verdict, in the model's words. */
+            would_change?: string;
+        };
         /** @description A number with its unit. */
         Quantity: {
             /**
@@ -3380,6 +3416,12 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "asks_about_future";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_judgement";
+        } | {
+            /** @enum {string} */
+            reason: "asks_what_is_stated";
         } | {
             /** @enum {string} */
             reason: "records_cover_period";
@@ -3534,6 +3576,12 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "ideas_need_model";
+        } | {
+            /** @enum {string} */
+            reason: "judgement_needs_model";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_judge";
         } | {
             /** @enum {string} */
             reason: "forecast_needs_records";
@@ -4027,6 +4075,15 @@ export interface components {
             /** @enum {string} */
             note: "perspectives";
         } | {
+            given: number;
+            /** @enum {string} */
+            note: "evidence_unchecked";
+            unchecked: number;
+        } | {
+            /** @enum {string} */
+            note: "verdict_unsupported";
+            verdict: components["schemas"]["Likelihood"];
+        } | {
             last: string;
             /** @enum {string} */
             note: "counted_not_forecast";
@@ -4153,6 +4210,15 @@ export interface components {
             step: "forecast_series";
         } | {
             /** @enum {string} */
+            step: "find_past_and_causes";
+        } | {
+            /** @enum {string} */
+            step: "weigh_evidence";
+        } | {
+            /** @enum {string} */
+            step: "check_evidence";
+        } | {
+            /** @enum {string} */
             step: "choose_perspectives";
         } | {
             /** @enum {string} */
@@ -4175,6 +4241,12 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "asks_about_future";
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_judgement";
+        } | {
+            /** @enum {string} */
+            reason: "asks_what_is_stated";
         } | {
             /** @enum {string} */
             reason: "records_cover_period";
@@ -4329,6 +4401,12 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "ideas_need_model";
+        } | {
+            /** @enum {string} */
+            reason: "judgement_needs_model";
+        } | {
+            /** @enum {string} */
+            reason: "nothing_to_judge";
         } | {
             /** @enum {string} */
             reason: "forecast_needs_records";
@@ -4613,6 +4691,26 @@ export interface components {
             /** @description The events, in order. */
             trace: components["schemas"]["Event"][];
         };
+        /**
+         * @description The direction of a series.
+         * @enum {string}
+         */
+        TrendDirection: "rising" | "falling" | "level";
+        /** @description The trend of a series. */
+        Trend: {
+            /** @description Its direction. */
+            direction: components["schemas"]["TrendDirection"];
+            /** @description Its first figure. */
+            first: components["schemas"]["Known"];
+            /** @description Its last figure. */
+            last: components["schemas"]["Known"];
+            /** @description The number of figures. */
+            length: number;
+            /** @description The last forecast figure. */
+            next: components["schemas"]["ForecastPoint"] | null;
+            /** @description The unit of the series. */
+            unit?: string;
+        };
         /** @description The accuracy of a model. */
         Tried: {
             /** @description The number of compared forecasts. */
@@ -4776,6 +4874,8 @@ export interface components {
             ideas?: components["schemas"]["Idea"][];
             /** @description The possible next outcomes, if they are categories and not figures. */
             outlook?: components["schemas"]["Outcome"][];
+            /** @description The judgement of a development that no series can forecast. */
+            prospect?: components["schemas"]["Prospect"];
             /** @description Earlier judgments of answers to the question, if any. */
             recalled?: components["schemas"]["Recalled"];
             /**

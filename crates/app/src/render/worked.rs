@@ -1,12 +1,14 @@
 //! Shows the data of a computed answer on a terminal: figures as a table with bars, a series with its forecast, a comparison
-//! of things, and ideas.
+//! of things, a judgement with its evidence, and ideas.
 
 use std::fmt::Write;
 
 use pikerag_engine::format_number;
-use pikerag_engine::knowledge::worked::{Comparison, Figure, Figures, Forecast, Idea, WorkedStep};
+use pikerag_engine::knowledge::worked::{
+    Argument, Comparison, Figure, Figures, Forecast, Idea, Prospect, WorkedStep,
+};
 use pikerag_engine::knowledge::{TaskClass, Worked};
-use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::narrate::{Language, Words, argument};
 
 use super::{short, width};
 use crate::plain::one_line;
@@ -39,6 +41,9 @@ pub(super) fn shown(worked: &Worked, language: Language) -> String {
     }
     if let Some(comparison) = &worked.comparison {
         write_comparison(&mut shown, comparison, language);
+    }
+    if let Some(prospect) = &worked.prospect {
+        write_prospect(&mut shown, prospect, language);
     }
     for idea in &worked.ideas {
         write_idea(&mut shown, idea, language);
@@ -140,6 +145,40 @@ fn write_comparison(shown: &mut String, comparison: &Comparison, language: Langu
             let _ = writeln!(shown, "    {}{colon}{value}", short(&one_line(thing), LABEL));
         }
     }
+}
+
+fn write_prospect(shown: &mut String, prospect: &Prospect, language: Language) {
+    let sides = [
+        (&prospect.for_it, language.either("for it:", "支持：")),
+        (&prospect.against, language.either("against it:", "反对：")),
+        (&prospect.found, language.either("the documents say:", "文档中的说明：")),
+    ];
+    for (arguments, lead) in sides {
+        if arguments.is_empty() {
+            continue;
+        }
+        let _ = writeln!(shown, "\n  {lead}");
+        for one in arguments {
+            write_argument(shown, one, language);
+        }
+    }
+    if 0 < prospect.unchecked {
+        let count = prospect.unchecked;
+        let left = Words::new(
+            format!("left out, because the documents do not contain the quote: {count}"),
+            format!("因文档中没有其引文而舍去的论据：{count} 条"),
+        );
+        let _ = writeln!(shown, "\n  {}", left.of(language));
+    }
+    if let Some(change) = &prospect.would_change {
+        let lead = language.either("this would change the verdict: ", "以下情况会改变结论：");
+        let _ = writeln!(shown, "\n  {lead}{}", one_line(change));
+    }
+}
+
+fn write_argument(shown: &mut String, one: &Argument, language: Language) {
+    let number = one.citation.map(|number| format!(" [{number}]")).unwrap_or_default();
+    let _ = writeln!(shown, "    • {}{number}", one_line(&argument(one, language)));
 }
 
 fn write_idea(shown: &mut String, idea: &Idea, language: Language) {

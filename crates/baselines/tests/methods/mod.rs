@@ -15,6 +15,7 @@ mod pike;
 mod plans;
 mod probtree;
 mod prompted;
+mod prospects;
 mod ra_isf;
 mod raptor;
 mod replug;

@@ -134,6 +134,10 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
             let ports = Ports::new(shelf.base.clone(), Some(embedder.clone()), models);
             let ports = Ports { tables: tables.clone(), ..ports };
             let asked = match method {
+                // No series fits, so the documents are weighed.
+                Method::Pike(pike::Params { class: Some(TaskClass::Predictive), .. }) => {
+                    "Is it likely that the Crane of Maker will fail next year?"
+                }
                 // The model translates words that the records do not explain.
                 Method::Pike(_) => "How many Cranes of Maker lift more than nobody?",
                 _ => "Who built the Crane of Maker?",
@@ -347,6 +351,10 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         "title": hostile, "idea": injection, "evidence": [quote], "missing": hostile, "next_step": injection, "from": [1]
     }]);
     reply["points"] = json!([{"point": hostile, "passage": 1, "quote": injection}]);
+    let argument = json!({"evidence": hostile, "passage": 1, "quote": injection});
+    (reply["evidence_for"], reply["evidence_against"]) = (json!([argument]), json!([argument]));
+    (reply["verdict"], reply["statement"]) = (json!("likely"), json!(hostile));
+    (reply["causes"], reply["doubts"]) = (json!(hostile), json!(injection));
     reply["things"] = json!([hostile, "Crane"]);
     let cell = json!({"text": hostile, "passage": 1, "quote": injection});
     reply["rows"] = json!([{"attribute": injection, "cells": [cell, null]}]);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Likelihood;
 use crate::distilled::Structure;
 
 /// Something that the reader of a run should know.
@@ -34,6 +35,11 @@ pub enum Note {
     Perspectives { names: Vec<String> },
     /// The model's wording names figures that no step gave; the results of the steps are listed instead.
     WordingDropped { figures: Vec<String> },
+    /// The documents do not contain the quotes of `unchecked` of `given` arguments, which are left
+    /// out.
+    EvidenceUnchecked { unchecked: usize, given: usize },
+    /// No checked evidence supports the model's verdict, so it became uncertain.
+    VerdictUnsupported { verdict: Likelihood },
     /// The records reach to this period, so the run counts and does not forecast.
     CountedNotForecast { last: String },
     /// These words of the question had no part in the query over the tables.

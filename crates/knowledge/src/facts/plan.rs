@@ -83,6 +83,12 @@ pub enum PlanStep {
     SortByTime,
     /// Test each model on the past, and forecast with the best one.
     ForecastSeries,
+    /// Find passages on the past, on causes, and on doubts.
+    FindPastAndCauses,
+    /// Weigh the evidence for and against.
+    WeighEvidence,
+    /// Check each quote; a verdict without checked evidence becomes uncertain.
+    CheckEvidence,
     /// Choose perspectives.
     ChoosePerspectives,
     /// Let one agent per perspective search and think, all at once.

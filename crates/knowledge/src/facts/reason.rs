@@ -26,6 +26,10 @@ pub enum Reason {
         #[schema(required)]
         last: Option<String>,
     },
+    /// The question asks for a judgement of a development.
+    AsksForJudgement,
+    /// The question asks what a document or a person states about the future.
+    AsksWhatIsStated,
     /// No records match the question and allow a forecast.
     NoRecordsForForecast,
     /// One document lists the answer as records of a schema.
@@ -128,6 +132,11 @@ pub enum Reason {
     NoIdeas,
     /// Ideas need a language model, and none is set.
     IdeasNeedModel,
+    /// A judgement of a development needs a language model, none is set, and no passage can be
+    /// quoted.
+    JudgementNeedsModel,
+    /// The search found no passage that a judgement could use.
+    NothingToJudge,
     /// A forecast needs matching records with dates, and the base has none.
     ForecastNeedsRecords,
     /// No matching record has a date in the field.

@@ -16,7 +16,7 @@ use self::reply::ClassReply;
 use super::recall::Recall;
 use super::tables::{Asks, Reader};
 use super::things::compared;
-use super::words;
+use super::words::{self, AboutFuture, about_future};
 use crate::candidates::fetch;
 use crate::collections::{Collection, declared, from_tables};
 use crate::ports::{Ports, SolveError};
@@ -66,6 +66,8 @@ pub enum Classifier {
 /// What the base offers for a question.
 pub(super) struct Evidence {
     pub(super) cues: Cues,
+    /// What the question asks about the future, by its words.
+    pub(super) future: Option<AboutFuture>,
     pub(super) collections: Vec<Collection>,
     /// The query that rules read in it.
     pub(super) inquiry: Option<Inquiry>,
@@ -97,14 +99,17 @@ impl Evidence {
     pub(super) async fn gather(ports: &Ports, question: &Question) -> Result<Self, SolveError> {
         let query = question.query();
         let cues = Cues::of(query);
+        let future = about_future(query);
+        let is_stated = future == Some(AboutFuture::Stated);
         let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
         let asks = Asks {
-            ahead: cues.ahead.is_some() || looks_ahead(query),
-            figure,
-            amount: may_ask_for_figure(query),
+            // A document's own forecast is read and not computed.
+            ahead: !is_stated && (cues.ahead.is_some() || looks_ahead(query)),
+            figure: !is_stated && figure,
+            amount: !is_stated && may_ask_for_figure(query),
         };
         let tables = Reader::of(ports, question, asks).await?;
-        let is_asked = cues.wish.is_some() || cues.ahead.is_some();
+        let is_asked = !is_stated && (cues.wish.is_some() || cues.ahead.is_some());
         let mut collections = if is_asked { declared(ports).await? } else { Vec::new() };
         let mut inquiry = read(&cues, &collections);
         let is_understood = inquiry.as_ref().is_some_and(|it| it.unexplained.is_empty());
@@ -138,6 +143,7 @@ impl Evidence {
             is_foreign,
             direct,
             cues,
+            future,
             collections,
             inquiry,
             days,
@@ -308,10 +314,18 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
         let is_read = words::asks_for_a_summary(question) || understood.is_some();
         return (TaskClass::Creative, why, is_read);
     }
+    if evidence.future == Some(AboutFuture::Judgement) && understood.is_none() {
+        why.push(Reason::AsksForJudgement);
+        return (TaskClass::Predictive, why, false);
+    }
     let compares = words::compares(question);
     if 2 <= evidence.things.len() && words::asks_of_two(question) {
         why.push(Reason::ComparesNamed { things: evidence.things.clone() });
         return (TaskClass::Comparative, why, false);
+    }
+    if evidence.future == Some(AboutFuture::Stated) {
+        why.push(Reason::AsksWhatIsStated);
+        return (TaskClass::Factual, why, false);
     }
     if let Some((collection, inquiry)) = understood {
         let (schema, count) =

@@ -2,6 +2,7 @@
 //! what is missing; gives kinds by how often they came (PIKE-RAG §5.4).
 
 mod kinds;
+mod prospect;
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::{Figure, Forecast, ForecastPoint, Known};
@@ -16,6 +17,7 @@ use pikerag_records::series::{
 
 use self::kinds::kinds;
 pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
+pub(super) use self::prospect::judged;
 use super::figures::{Places, answer_from_figures, figures, tabulate};
 use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};

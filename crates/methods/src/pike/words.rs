@@ -1,6 +1,10 @@
 //! Recognizes words of a question that show its class, in English and Chinese; what the base offers decides as well.
 
+mod ahead;
+
 use pikerag_language::pattern;
+
+pub(super) use self::ahead::{AboutFuture, about_future};
 
 pattern!(
     CREATIVE,

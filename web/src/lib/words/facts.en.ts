@@ -14,6 +14,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_about_future: () => "the question asks about the future",
   records_cover_period: ({ schema }) => `the records of “${schema}” already cover that period`,
   records_allow_forecast: ({ count, schema, last }) => `the records of “${schema}” allow a forecast: ${plural(count, "thing")}${last === null ? "" : `, the latest of ${last}`}`,
+  asks_for_judgement: () => "the question asks whether or how something will develop",
+  asks_what_is_stated: () => "the question asks what a document or a person states about the future",
   no_records_for_forecast: () => "no records match the question and allow a forecast",
   one_document_lists: ({ schema }) => `one document lists the answer as records of “${schema}”`,
   asks_for_list: () => "the question asks for a list",
@@ -54,6 +56,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   no_sentences: () => "the passages contain no sentences",
   no_ideas: () => read("no agent found an idea"),
   ideas_need_model: () => "ideas need a language model, and none is set",
+  judgement_needs_model: () => "a judgement of this development needs a language model, none is set, and no passage can be quoted",
+  nothing_to_judge: () => "the search found no passage to judge this development by",
   forecast_needs_records: () => "a forecast needs matching records with dates, and the base has none",
   no_dates: ({ field }) => `no matching record has a date in “${field}”`,
   mixed_units: () => "the figures have different units",
@@ -81,6 +85,9 @@ const steps: Dictionary<FactsOf["step"], "step"> = {
   summarize_parts: () => "summarize each part, then all parts together",
   sort_by_time: () => "sort the records by time",
   forecast_series: () => "test each model on the past, forecast with the best one",
+  find_past_and_causes: () => "find passages on the past, on causes and on doubts",
+  weigh_evidence: () => "weigh the evidence for and against",
+  check_evidence: () => "check each quote; a verdict without checked evidence becomes uncertain",
   choose_perspectives: () => "choose perspectives",
   run_agents: () => "let one agent per perspective search and think, all at once",
   judge_ideas: () => "let the agents judge each other’s ideas",
@@ -97,6 +104,8 @@ const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
   records_answer: () => again("records answer it without a model call"),
 };
 
+const likelihoods: Record<Schemas["Likelihood"], string> = { likely: "likely", unlikely: "unlikely", uncertain: "uncertain" };
+
 const quoting: Record<Schemas["Quoting"], string> = { no_model: "No language model was used", reply_unreadable: "The reply could not be read" };
 
 const structures: Record<Schemas["Structure"], string> = { graph: "graph", tree: "tree", tags: "tags" };
@@ -112,6 +121,8 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   fewer_agents: ({ agents }) => `The budget is too small for more agents: ${agents} remain.`,
   agent_failed: ({ name, error }) => `The agent “${name}” failed: ${error}.`,
   coordinator_failed: ({ error }) => `The coordinator failed: ${error}; the agents’ scores rank the ideas.`,
+  evidence_unchecked: ({ unchecked, given }) => `${unchecked} of ${plural(given, "argument")} left out: the documents do not contain the quote.`,
+  verdict_unsupported: ({ verdict }) => `The model’s verdict was “${likelihoods[verdict]}”, but no checked evidence supports it: it becomes “uncertain”.`,
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
   words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
   readings_differ: ({ rules, model }) => `The rules read the question as “${rules}”, the model as “${model}”.`,

@@ -14,6 +14,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_about_future: () => "问题涉及将来的情况",
   records_cover_period: ({ schema }) => `“${schema}”的记录已包含那段时间`,
   records_allow_forecast: ({ count, schema, last }) => `“${schema}”的记录可用于预测：共 ${count} 项${last === null ? "" : `，最近的是 ${last}`}`,
+  asks_for_judgement: () => "问题要求判断事情会不会发生或如何发展",
+  asks_what_is_stated: () => "问题询问文档或某人对将来的说法",
   no_records_for_forecast: () => "没有与问题相符且可用于预测的记录",
   one_document_lists: ({ schema }) => `有一篇文档以“${schema}”的记录列出了回答`,
   asks_for_list: () => "问题要求列出清单",
@@ -53,6 +55,8 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   no_sentences: () => "找到的内容中没有句子",
   no_ideas: () => read("没有智能体提出创意"),
   ideas_need_model: () => "提出创意需要语言模型，目前未设置",
+  judgement_needs_model: () => "判断这一发展需要语言模型，目前未设置，也没有可供摘录的文本块",
+  nothing_to_judge: () => "没有找到可用来判断这一发展的内容",
   forecast_needs_records: () => "预测需要带日期的相关记录，而知识库中没有",
   no_dates: ({ field }) => `符合条件的记录都没有“${field}”日期`,
   mixed_units: () => "数值的单位不一致",
@@ -80,6 +84,9 @@ const steps: Dictionary<FactsOf["step"], "step"> = {
   summarize_parts: () => "先逐部分概括，再总括",
   sort_by_time: () => "按时间排序",
   forecast_series: () => "用过去的数据检验每个模型，以最好的进行预测",
+  find_past_and_causes: () => "找出有关过去、原因和疑点的文本块",
+  weigh_evidence: () => "权衡支持与反对的证据",
+  check_evidence: () => "核对每条引文；没有经核对的证据的结论改为不确定",
   choose_perspectives: () => "选取视角",
   run_agents: () => "让每个视角的智能体同时查找并思考",
   judge_ideas: () => "让智能体互相评判创意",
@@ -96,6 +103,8 @@ const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
   records_answer: () => again("记录即可回答，无需调用模型"),
 };
 
+const likelihoods: Record<Schemas["Likelihood"], string> = { likely: "很可能", unlikely: "不太可能", uncertain: "不确定" };
+
 const quoting: Record<Schemas["Quoting"], string> = { no_model: "未使用语言模型", reply_unreadable: "回复无法解析" };
 
 const structures: Record<Schemas["Structure"], string> = { graph: "实体图谱", tree: "摘要树", tags: "标签" };
@@ -111,6 +120,8 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   fewer_agents: ({ agents }) => `预算不足以支持更多智能体：保留 ${agents} 个。`,
   agent_failed: ({ name, error }) => `智能体“${name}”失败：${reasonLine(error, "未能完成")}。`,
   coordinator_failed: ({ error }) => `协调者失败：${reasonLine(error, "未能完成")}；创意按智能体的评分排序。`,
+  evidence_unchecked: ({ unchecked, given }) => `${given} 条论据中舍去 ${unchecked} 条：文档中没有其引文。`,
+  verdict_unsupported: ({ verdict }) => `模型的结论为“${likelihoods[verdict]}”，但没有经核对的证据支持，因此改为“不确定”。`,
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
   words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
   readings_differ: ({ rules, model }) => `规则把问题理解为“${rules}”，模型理解为“${model}”。`,
