@@ -206,3 +206,47 @@ fn write_idea(shown: &mut String, idea: &Idea, language: Language) {
         let _ = writeln!(shown, "    {}", gap.of(language));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both sides are shown with their citations; without a verdict, the quotes are.
+    #[test]
+    fn a_judgement_is_shown_with_its_evidence() {
+        let argument = |text: &str, citation| Argument {
+            text: text.to_owned(),
+            citation: Some(citation),
+            trend: None,
+        };
+        let judged = Prospect {
+            statement: "Night stops get worse.".to_owned(),
+            for_it: vec![argument("They rose.", 1)],
+            against: vec![argument("Covers helped.", 2)],
+            unchecked: 1,
+            would_change: Some("A dry winter.".to_owned()),
+            ..Prospect::default()
+        };
+        let mut worked = Worked::of(TaskClass::Predictive);
+        worked.prospect = Some(judged.clone());
+        insta::assert_snapshot!(shown(&worked, Language::English), @r"
+
+          for it:
+            • They rose. [1]
+
+          against it:
+            • Covers helped. [2]
+
+          left out, because the documents do not contain the quote: 1
+
+          this would change the verdict: A dry winter.
+        ");
+        let chinese = shown(&worked, Language::Chinese);
+        assert!(
+            chinese.contains("支持：") && chinese.contains("以下情况会改变结论："),
+            "{chinese}"
+        );
+        worked.prospect = Some(Prospect { found: judged.for_it, ..Prospect::default() });
+        assert!(shown(&worked, Language::English).contains("the documents say:"));
+    }
+}

@@ -100,11 +100,13 @@ impl Evidence {
         let query = question.query();
         let cues = Cues::of(query);
         let future = about_future(query);
-        let is_stated = future == Some(AboutFuture::Stated);
+        let is_ahead = cues.ahead.is_some() || looks_ahead(query);
+        // A document's own forecast is read and not computed.
+        let is_stated =
+            future == Some(AboutFuture::Stated) && (is_ahead || words::looks_ahead(query));
         let figure = cues.wish.as_ref().is_some_and(|wish| !matches!(wish, Wish::List(_)));
         let asks = Asks {
-            // A document's own forecast is read and not computed.
-            ahead: !is_stated && (cues.ahead.is_some() || looks_ahead(query)),
+            ahead: !is_stated && is_ahead,
             figure: !is_stated && figure,
             amount: !is_stated && may_ask_for_figure(query),
         };
@@ -314,18 +316,15 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
         let is_read = words::asks_for_a_summary(question) || understood.is_some();
         return (TaskClass::Creative, why, is_read);
     }
-    if evidence.future == Some(AboutFuture::Judgement) && understood.is_none() {
+    let compares = words::compares(question);
+    let is_of_two = compares && 2 <= evidence.things.len();
+    if evidence.future == Some(AboutFuture::Judgement) && understood.is_none() && !is_of_two {
         why.push(Reason::AsksForJudgement);
         return (TaskClass::Predictive, why, false);
     }
-    let compares = words::compares(question);
     if 2 <= evidence.things.len() && words::asks_of_two(question) {
         why.push(Reason::ComparesNamed { things: evidence.things.clone() });
         return (TaskClass::Comparative, why, false);
-    }
-    if evidence.future == Some(AboutFuture::Stated) {
-        why.push(Reason::AsksWhatIsStated);
-        return (TaskClass::Factual, why, false);
     }
     if let Some((collection, inquiry)) = understood {
         let (schema, count) =
@@ -356,7 +355,14 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
             }
         }
     }
-    if words::looks_ahead(question) && evidence.cues.ahead.is_some() {
+    let is_stated = evidence.future == Some(AboutFuture::Stated) && words::looks_ahead(question);
+    let is_put_together =
+        compares || words::is_chain(question) || words::asks_for_a_summary(question);
+    if is_stated && !is_put_together {
+        why.push(Reason::AsksWhatIsStated);
+        return (TaskClass::Factual, why, false);
+    }
+    if words::looks_ahead(question) && evidence.cues.ahead.is_some() && !is_stated {
         why.push(Reason::AsksAboutFuture);
         if evidence.tables.may_foresee() || evidence.tables.may_name_a_kind() {
             return (TaskClass::Predictive, why, false);

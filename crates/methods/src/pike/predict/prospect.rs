@@ -98,6 +98,11 @@ fn plan(run: &mut Run, why: Option<Reason>, has_model: bool) {
         true => vec![PlanStep::FindPastAndCauses, PlanStep::WeighEvidence, PlanStep::CheckEvidence],
         false => vec![PlanStep::FindPastAndCauses, PlanStep::QuoteSentences],
     };
+    // The reason of a refusal says what to declare; here the plan goes on.
+    let why = why.map(|why| match why {
+        Reason::ForecastNeedsRecords => Reason::NoRecordsForForecast,
+        other => other,
+    });
     let because = why.into_iter().map(Statement::from).collect();
     let steps = steps.into_iter().map(Statement::from).collect();
     run.push(Event::Planned { round, because, steps });
