@@ -206,7 +206,7 @@ async fn without_a_model_passages_are_quoted_and_nothing_is_denied() {
 #[tokio::test]
 async fn figures_and_statements_are_not_judged() {
     for asked in
-        ["How many failures are to be expected next quarter?", "预计下个季度会有多少次故障？"]
+        ["How many failures should we expect next quarter?", "预计下个季度会有多少次故障？"]
     {
         let refused = ask(None, asked).await.answer;
         let why = refused.worked.as_ref().unwrap().refusal.clone();

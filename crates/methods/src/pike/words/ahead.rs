@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_about_the_future_are_told_apart() {
+    fn questions_about_the_future_are_recognized() {
         let wrong: Vec<_> = questions()
             .filter(|(kind, is_apart, question)| !is_apart && about_future(question) != *kind)
             .collect();
@@ -173,7 +173,7 @@ mod tests {
     }
     /// All 40 were right when they were first tried; rules may trade a few of them.
     #[test]
-    fn most_questions_kept_apart_are_told_apart() {
+    fn most_questions_kept_apart_are_recognized() {
         let apart = questions().filter(|(_, is_apart, _)| *is_apart);
         let (right, wrong): (Vec<_>, Vec<_>) =
             apart.partition(|(kind, _, question)| about_future(question) == *kind);
