@@ -32,7 +32,7 @@ pattern!(
 );
 pattern!(
     LIKELY,
-    r"\bhow (?:likely|probable)\b|\bis it (?:\w+ )?(?:likely|unlikely|probable|improbable|plausible|foreseeable|to be expected)\b|\b(?:is|are)\b[^?]*\bto be expected\b|\bwhat are the (?:chances|odds|prospects)\b|\b(?:is|are) there (?:an? |any |some |still (?:an? )?)?(?:\w+ )?(?:chances?|prospects?|likelihood|probability|hope)\b|\b(?:is there|what is) (?:an? |any |the )?(?:\w+ )?(?:risk|danger) (?:that\b|of \w+ing\b)|\bwhat is the (?:\w+ )?(?:chance|likelihood|probability|prospect)\b|\b(?:should|must|can|could) (?:we|i|one|you) (?:\w+ )?(?:expect|reckon with|count on|hope for|fear|worry)\b|\bdo you (?:think|believe|expect)\b.*\bwill\b"
+    r"\bhow (?:likely|probable)\b|\bis it (?:\w+ )?(?:likely|unlikely|probable|improbable|plausible|foreseeable|to be expected)\b|\b(?:is|are)\b[^?]*\bto be expected\b|\bwhat are the (?:chances|odds|prospects)\b|\b(?:is|are) there (?:an? |any |some |still (?:an? )?)?(?:\w+ )?(?:chances?|prospects?|likelihood|probability|hope)\b|\b(?:is there|what is) (?:an? |any |the )?(?:\w+ )?(?:risk|danger) (?:that\b|of \w+ing\b)|\bwhat is the (?:\w+ )?(?:chance|likelihood|probability|prospect)\b|\b(?:should|must|can|could) (?:we|i|one|you) (?:\w+ )?(?:expect|count on|hope for|fear|worry)\b|\bdo you (?:think|believe|expect)\b.*\bwill\b"
 );
 // `Which company, covered by both, is likely to win?` asks for a name.
 pattern!(
