@@ -200,19 +200,8 @@ impl Evidence {
         }
     }
 
-    /// Whether rules account for every word of the question over records or tables.
-    pub(super) fn is_settled(&self, question: &Question) -> bool {
-        self.understood().is_some() || self.tables.is_settled(question)
-    }
-
-    /// What the base offers, and its tables, in words for a model.
-    pub(super) fn offers_with_tables(&self) -> String {
-        let tables = self.tables.in_words();
-        [self.offers_in_words(), tables].join("\n").trim().to_owned()
-    }
-
     /// The same in words for a model, one fact a line.
-    fn offers_in_words(&self) -> String {
+    pub(super) fn offers_in_words(&self) -> String {
         let Reason::BaseOffers { records, documents, percent, titles } = self.offered() else {
             return String::new();
         };

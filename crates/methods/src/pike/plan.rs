@@ -58,10 +58,10 @@ pub(super) async fn answer(
     evidence: &Evidence,
 ) -> Result<Option<Answer>, SolveError> {
     let is_free = params.class.is_none() && 1 < params.plan_steps && params.may_plan;
-    if !is_free || !words::combines(question.query()) || evidence.is_settled(question) {
+    if !is_free || !words::combines(question.query()) || is_settled(evidence, question) {
         return Ok(None);
     }
-    let offers = evidence.offers_with_tables();
+    let offers = [evidence.offers_in_words(), evidence.tables.in_words()].join("\n");
     let planner = match ports.models.of(Role::Decompose) {
         Some(_) => Planner::Model,
         None => Planner::Rules,
@@ -113,6 +113,11 @@ pub(super) async fn answer(
         return Ok(None);
     }
     Ok(Some(conclude(ports, run, question, done).await?))
+}
+
+/// Whether rules account for every word of the question over records or tables.
+fn is_settled(evidence: &Evidence, question: &Question) -> bool {
+    evidence.understood().is_some() || evidence.tables.is_settled(question)
 }
 
 impl Params {

@@ -26,6 +26,7 @@ pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
 use self::lead::{Lead, lead, understood, with_plan};
 use super::cited::computed_answer;
+use super::level::too_high;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -66,11 +67,6 @@ pub(super) struct Asks {
     pub(super) figure: bool,
     /// For a figure or an amount, in words that also occur in questions about texts.
     pub(super) amount: bool,
-}
-
-/// Whether the level that the caller set, if any, includes the class.
-fn includes(level: Option<Level>, class: TaskClass) -> bool {
-    level.is_none_or(|level| class.level() <= level)
 }
 
 /// A reading that was worked out.
@@ -167,11 +163,11 @@ impl Reader {
     ) -> Result<Option<Answer>, SolveError> {
         let fits = |reading: &Reading| {
             let own = class_of(reading);
-            class.is_none_or(|class| class == own) && level.is_none_or(|level| own.level() <= level)
+            class.is_none_or(|class| class == own) && too_high(level, own).is_none()
         };
         if self.is_for_model(ports) {
             // The class of what the model reads is known once it has read it.
-            let is_open = class.is_none() && includes(level, TaskClass::Quantitative);
+            let is_open = class.is_none() && too_high(level, TaskClass::Quantitative).is_none();
             let is_fit = self.certain().map_or(is_open, fits);
             return match is_fit {
                 true => self.decided(ports, run, question, false).await,

@@ -181,6 +181,7 @@ fn evidence(done: &[Done]) -> Worked {
     for worked in done.iter().filter_map(|step| step.answer.worked.as_deref()) {
         all.figures = all.figures.take().or_else(|| worked.figures.clone());
         all.forecast = all.forecast.take().or_else(|| worked.forecast.clone());
+        all.prospect = all.prospect.take().or_else(|| worked.prospect.clone());
         all.comparison = all.comparison.take().or_else(|| worked.comparison.clone());
         if all.forecasts.is_empty() {
             all.forecasts.clone_from(&worked.forecasts);

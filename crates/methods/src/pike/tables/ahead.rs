@@ -19,8 +19,9 @@ use pikerag_tables::{Computation, Reading, SeriesReading, series_of};
 use self::past::{asked, past};
 use super::asked::Try;
 use super::lead::with_plan;
-use super::{RIVAL, Reader, includes, is_near, names_of_columns, queried};
+use super::{RIVAL, Reader, is_near, names_of_columns, queried};
 use crate::pike::cited::computed_answer;
+use crate::pike::level::too_high;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -69,7 +70,7 @@ impl Reader {
         (class, level): (Option<TaskClass>, Option<Level>),
     ) -> Result<Option<Foreseen>, SolveError> {
         let is_wanted = class.is_none_or(|class| class == TaskClass::Predictive)
-            && includes(level, TaskClass::Predictive);
+            && too_high(level, TaskClass::Predictive).is_none();
         if !is_wanted {
             return Ok(None);
         }
