@@ -1,4 +1,4 @@
-//! Detects answers that refuse to answer (PIKE-RAG §3.2: better no answer than an invented one).
+//! Detects answers that refuse to answer (CRP-RAG §3.4: better no answer than an invented one).
 
 use crate::normalize::normalize;
 

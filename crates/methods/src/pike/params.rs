@@ -23,7 +23,7 @@ pub enum Unsettled {
     #[serde(rename = "told")]
     #[strum(serialize = "told")]
     Reported,
-    /// It is refused: no answer is better than one that may be invented (PIKE-RAG §3.2).
+    /// It is refused: no answer is better than one that may be invented (CRP-RAG §3.4).
     Refused,
 }
 
