@@ -135,7 +135,7 @@ async fn split(
         run.push(Event::Stopped { hop: n.get(), reason: StopReason::HopLimit });
     }
     if sub_questions.is_empty() {
-        sub_questions.push(question.text.clone());
+        sub_questions.push(question.query().to_owned());
     }
     Ok(sub_questions)
 }

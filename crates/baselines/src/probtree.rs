@@ -99,8 +99,15 @@ pub async fn solve(
         let (after, text) = (node.children.clone(), node.question.clone());
         run.push(Event::Node { node: number, after, text });
     }
-    let mut walk =
-        Walk { ports, nodes: &nodes, params, run, lookups: 0, context: Context::default() };
+    let mut walk = Walk {
+        ports,
+        nodes: &nodes,
+        params,
+        run,
+        root: question.query(),
+        lookups: 0,
+        context: Context::default(),
+    };
     let solved = walk.solve_node(0, question.text.clone()).await?;
     let Walk { run, context, .. } = walk;
     match solved {
@@ -163,6 +170,8 @@ struct Walk<'a> {
     nodes: &'a [Node],
     params: Params,
     run: &'a mut Run,
+    /// The query of the root: the question without an instruction on how to answer.
+    root: &'a str,
     /// The number of nodes looked up so far.
     lookups: usize,
     /// All chunks that were read.
@@ -190,7 +199,7 @@ impl Walk<'_> {
             }
             let below: Vec<Solved> = below.into_iter().flatten().collect();
             let mut proposed = Vec::new();
-            proposed.extend(self.open_book(&question).await?);
+            proposed.extend(self.open_book(number, &question).await?);
             proposed.extend(self.aggregate(&question, &below).await?);
             proposed.extend(self.closed_book(&question).await?);
             let Some(best) = self.most_confident(proposed) else {
@@ -204,10 +213,15 @@ impl Walk<'_> {
     }
 
     /// The answer from the passages for the question; `None` without passages.
-    async fn open_book(&mut self, question: &str) -> Result<Option<Proposed>, SolveError> {
+    async fn open_book(
+        &mut self,
+        node: usize,
+        question: &str,
+    ) -> Result<Option<Proposed>, SolveError> {
         self.lookups += 1;
         let hop = self.lookups;
-        let chunks = look_up(self.ports, self.run, hop, question, self.params.retrieval).await?;
+        let query = if node == 0 { self.root } else { question };
+        let chunks = look_up(self.ports, self.run, hop, query, self.params.retrieval).await?;
         if chunks.is_empty() {
             return Ok(None);
         }

@@ -97,11 +97,11 @@ async fn nearest<'a>(
         return Err(SolveError::NoLabelledQuestions);
     }
     let texts = labelled.iter().map(|labelled| labelled.text.clone());
-    let texts: Vec<String> = [question.text.clone()].into_iter().chain(texts).collect();
+    let texts: Vec<String> = [question.query().to_owned()].into_iter().chain(texts).collect();
     let vectors = ports.finder().vectors(&texts).await.map_err(RetrieveError::from)?;
     let similarities: Vec<f64> = match vectors.as_deref() {
         Some([asked, others @ ..]) => others.iter().map(|other| cosine(asked, other)).collect(),
-        _ => labelled.iter().map(|other| shared_words(&question.text, &other.text)).collect(),
+        _ => labelled.iter().map(|other| shared_words(question.query(), &other.text)).collect(),
     };
     let mut near: Vec<(f64, &LabelledQuestion)> =
         similarities.into_iter().zip(labelled.iter()).collect();

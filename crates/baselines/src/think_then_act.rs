@@ -108,11 +108,11 @@ async fn rewrite(
     run: &mut Run,
     question: &Question,
 ) -> Result<Question, SolveError> {
-    let asked = quiet_headings(&question.text);
+    let asked = quiet_headings(question.query());
     let reply = run.ask::<Rewritten>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
     let Some(Rewritten(text)) = reply else { return Ok(question.clone()) };
     let text = run.asked(0, text)?;
-    Ok(question.reworded(text))
+    Ok(question.with_query(text))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,6 +37,17 @@ impl Question {
         Self { text: text.into(), lookup: None, ..self.clone() }
     }
 
+    /// The same question with another query. An instruction on how to answer stays where it is.
+    #[must_use]
+    pub fn with_query(&self, query: String) -> Self {
+        let Some(old) = &self.lookup else { return self.reworded(query) };
+        let text = match self.text.contains(old.as_str()) {
+            true => self.text.replacen(old.as_str(), &query, 1),
+            false => format!("{}\n{query}", self.text),
+        };
+        Self { text, lookup: Some(query), ..self.clone() }
+    }
+
     /// The words to search for: the question without instructions on how to answer.
     pub fn query(&self) -> &str {
         self.lookup.as_deref().unwrap_or(&self.text)

@@ -10,6 +10,7 @@ mod ircot;
 mod iter_retgen;
 mod kar3;
 mod least_to_most;
+mod lookups;
 mod one_retrieval;
 mod pike;
 mod plans;

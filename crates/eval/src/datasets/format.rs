@@ -233,6 +233,24 @@ mod tests {
         assert!(matches!(error, EvalError::NotAQuestion { .. }), "{error}");
     }
 
+    /// FEVER and LawBench: the instruction on how to answer is asked, and not looked up.
+    #[test]
+    fn instructions_are_no_part_of_the_query() {
+        for (file, text, query) in [
+            ("shared_task_dev.jsonl", FEVER, "The lamp is dark."),
+            (
+                "fever.claims.jsonl",
+                r#"{"id": "1", "question": "The lamp is dark.", "answers": ["REFUTES"]}"#,
+                "The lamp is dark.",
+            ),
+            ("1-2.json", LAWBENCH, "几条？A:1;B:2;C:3;D:4。"),
+        ] {
+            let asked = set(file, text).items[0].asked();
+            assert_eq!(asked.query(), query, "{file}");
+            assert_ne!(asked.text, query, "{file}");
+        }
+    }
+
     #[test]
     fn a_named_format_overrides_the_detected_one() {
         let error = parse("x.jsonl", NQ, Some("fever")).unwrap_err();

@@ -204,17 +204,19 @@ const VERDICTS: [(&str, &[&str]); 3] = [
 ];
 
 /// Turns an item whose only answer is a label of FEVER into a question about its claim, with the
-/// label's aliases; other items stay unchanged.
+/// label's aliases; other items stay unchanged. The claim alone is looked up: the instruction on how
+/// to answer would lead a search away from it.
 pub(super) fn as_verdict(mut item: Item) -> Item {
     let [label] = item.answers.as_slice() else { return item };
     let Some((label, aliases)) = VERDICTS.iter().find(|(known, _)| known == label) else {
         return item;
     };
+    let claim = item.question;
     item.question = format!(
         "Does the evidence support this claim, does it refute it, or is there not enough of it? \
-         Answer with SUPPORTS, REFUTES or NOT ENOUGH INFO.\nClaim: {}",
-        item.question
+         Answer with SUPPORTS, REFUTES or NOT ENOUGH INFO.\nClaim: {claim}"
     );
+    item.lookup.get_or_insert(claim);
     item.kind.get_or_insert_with(|| (*label).to_owned());
     item.answers.extend(aliases.iter().map(|alias| (*alias).to_owned()));
     item

@@ -36,15 +36,16 @@ pub(super) async fn construct(
 ) -> Result<Graph, SolveError> {
     let mut graph = Graph::default();
     if params.structure == Structure::TextChunk {
-        let asked = quiet_headings(&question.text);
+        // Steps are looked up: an instruction on how to answer has no place in them.
+        let asked = quiet_headings(question.query());
         let rewritten = run.ask::<Prose>(ports, &REWRITE, &[("question", asked.as_str())]).await?;
-        let text =
-            rewritten.map_or_else(|| question.text.clone(), |rewritten| one_line(&rewritten.0));
+        let text = rewritten
+            .map_or_else(|| question.query().to_owned(), |rewritten| one_line(&rewritten.0));
         graph.add(text, BTreeSet::new(), true);
     } else {
         grow(ports, run, question, params, &mut graph).await?;
         if graph.len() == 0 {
-            graph.add(question.text.clone(), BTreeSet::new(), true);
+            graph.add(question.query().to_owned(), BTreeSet::new(), true);
         }
     }
     if let Noise::Nodes(percent) = params.noise {
