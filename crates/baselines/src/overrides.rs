@@ -190,6 +190,22 @@ mod tests {
         }
     }
 
+    /// PIKE-RAG §6.1 retrieves 16 chunks for each follow-up question, KAR³ §A.3 four.
+    #[test]
+    fn follow_up_questions_retrieve_as_many_chunks_as_set() {
+        let set = read(json!({"chunks": 16, "rule": "printed"})).unwrap();
+        assert_eq!(with("self-ask-r", &Overrides::default())["chunks"], json!(4));
+        assert_eq!(with("self-ask-r", &set)["chunks"], json!(16));
+        assert!(!with("self-ask", &set).contains_key("chunks"));
+        let h_r = with("self-ask-hr", &set);
+        assert_eq!((&h_r["chunks"], &h_r["rule"]), (&json!(16), &json!("printed")));
+        assert_eq!(with("self-ask-hr", &Overrides::default())["rule"], json!("calibrated"));
+        let own = "self-ask-hr".parse::<Method>().unwrap().with(&set);
+        assert_eq!(own.to_string(), "self-ask-hr (own parameters)");
+        assert!(!with("self-ask-r", &set).contains_key("rule"));
+        assert_eq!(with("kar3-paper", &Overrides::default())["rule"], json!("printed"));
+    }
+
     #[test]
     fn values_for_one_method_override_values_for_all() {
         let set = read(json!({"n": 2, "kar3": {"n": 3}})).unwrap();

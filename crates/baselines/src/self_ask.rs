@@ -11,9 +11,9 @@ use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use pikerag_methods::conclude::{conclude_as, conclude_with};
-use pikerag_methods::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
+use pikerag_methods::retrieval::{RULE, RetrievalParams, Rule, answer_step, look_up, sub_question};
 use pikerag_methods::spec::{
-    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put,
+    Cost, MethodParams, MethodSpec, Parameter, Range, Variant, WithoutModel, field, put, read,
 };
 use pikerag_methods::unaided::recall;
 use pikerag_methods::verdict::UNKNOWN;
@@ -84,6 +84,13 @@ impl MethodParams for Params {
         parameters: &[
             field!(n, "the most follow-up questions (N)", Range::COUNT),
             Parameter {
+                name: "chunks",
+                meaning: "chunks for each follow-up question, at most",
+                range: Range::COUNT,
+                get: |params| json!(params.retrieval.map(|retrieval| retrieval.chunks)),
+                set: |params, value| put(&mut params.retrieval.as_mut()?.chunks, value),
+            },
+            Parameter {
                 name: "k",
                 meaning: "atoms for each follow-up question, if atoms are searched (k)",
                 range: Range::COUNT,
@@ -107,6 +114,16 @@ impl MethodParams for Params {
                     put(&mut retrieval.atom_min_score, value)
                 },
             },
+            Parameter {
+                name: "rule",
+                meaning: RULE,
+                range: Range::of::<Rule>(),
+                get: |params| json!(params.retrieval.and_then(|retrieval| retrieval.rule())),
+                set: |params, value| {
+                    let rule = read(value)?;
+                    atoms_of(params).map(|retrieval| *retrieval = retrieval.by(rule))
+                },
+            },
         ],
         roles: &[Role::Decompose, Role::Answer],
         without_model: WithoutModel::Fails,
@@ -114,8 +131,9 @@ impl MethodParams for Params {
         cost: |params| Cost {
             calls: 1.2 * params.n.get() as f64 + 1.0,
             most_calls: 2 * params.n.get() as u64 + 2,
-            chunks: 2.0,
-            most_chunks: params.n.get() as u64 * 12,
+            chunks: 2.0_f64.max(0.5 * (chunks_of(params) as f64 - 4.0)),
+            // Those of all follow-up questions, with four by atoms.
+            most_chunks: (params.n.get() * (chunks_of(params).max(8) + 4)) as u64,
             most_chunk_tokens: None,
             rounds: params.n.get() as u64,
             fixed: 380,
@@ -123,6 +141,11 @@ impl MethodParams for Params {
             basis: "KAR³ Table 10: 5894 + 619 tokens; a call per follow-up and one per answer, at most N of each",
         },
     };
+}
+
+/// Chunks for one follow-up question by their own meaning, at most; atoms add up to k more.
+fn chunks_of(params: &Params) -> usize {
+    params.retrieval.map_or(0, |retrieval| retrieval.chunks)
 }
 
 /// The retrieval of a variant that searches atoms.

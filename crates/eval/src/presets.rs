@@ -185,10 +185,37 @@ mod tests {
                 let is_known = preset.data_sets.contains(&figure.data_set);
                 assert!(is_known || figure.data_set == "average", "{name}: {}", figure.data_set);
                 let method = &figure.method;
-                let has =
-                    |label: &String| label == method || label.split(':').next() == Some(method);
+                let has = |label: &String| {
+                    let plain = label.replace(":rule=printed", "");
+                    plain == *method || label.split(':').next() == Some(method)
+                };
                 assert!(methods.iter().any(has), "{name}: {method}");
                 assert!(preset.judge || figure.metric != "acc", "{name} judges nothing");
+            }
+        }
+    }
+
+    /// KAR³ §4.1, PIKE-RAG §6.1: all rows of a table follow the printed thresholds, and search atomic
+    /// questions alone. A row of `self-ask-r` retrieves what its paper does: 4 chunks in KAR³ (§A.3),
+    /// 16 in PIKE-RAG (§6.1).
+    #[test]
+    fn the_rows_of_a_table_follow_one_rule() {
+        for Preset { name, paper, methods, .. } in presets().unwrap() {
+            if paper != "kar3" && !name.starts_with("pike-rag-table") {
+                continue;
+            }
+            for label in &methods {
+                let read = named(label).unwrap();
+                let set: pikerag_baselines::Overrides = read.overrides.try_into().unwrap();
+                let method: pikerag_baselines::Method = read.method.parse().unwrap();
+                let parameters = method.with(&set).parameters();
+                let rule = parameters.get("rule").and_then(|rule| rule.as_str());
+                assert!(rule.is_none_or(|rule| rule == "printed"), "{name}: {label}: {rule:?}");
+                if read.method == "self-ask-r" {
+                    let chunks = parameters.get("chunks").and_then(serde_json::Value::as_u64);
+                    let wanted = if paper == "kar3" { 4 } else { 16 };
+                    assert_eq!(chunks, Some(wanted), "{name}: {label}");
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use tracing::instrument;
 use crate::conclude::conclude;
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::{Path, RetrievalParams};
+use crate::retrieval::{Path, RULE_OF_RETRIEVAL, RetrievalParams};
 use crate::run::Run;
 use crate::spec::{
     Cost, MethodParams, MethodSpec, Parameter, Range, Variant, Weights, WithoutModel, field,
@@ -42,7 +42,7 @@ impl MethodParams for RetrievalParams {
                 |params| *params = Self::auto(),
             ),
         ],
-        parameters: &[CHUNKS, CONTEXT],
+        parameters: &[CHUNKS, CONTEXT, RULE_OF_RETRIEVAL],
         roles: &[Role::Tag, Role::Rewrite, Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,

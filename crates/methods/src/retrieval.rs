@@ -18,7 +18,9 @@ use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::recall::verified_passages;
 use crate::run::Run;
+use crate::spec::{Parameter, Range, json, read as read_value};
 use crate::tag_use::TagUse;
+use serde::{Deserialize, Serialize};
 
 /// Tokens that our own methods of one retrieval read, at most: chunks of any length for the price of sixteen
 /// paragraphs of Wikipedia.
@@ -37,6 +39,18 @@ pub enum Path {
     Auto(SearchParams),
 }
 
+/// How a search of atoms fits itself to the base. The methods of one table follow one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Rule {
+    /// The papers' thresholds of 0.5, and one kind of atoms (KAR³ §A.3; PIKE-RAG §6.1).
+    Printed,
+    /// Thresholds are lowered to the base's own δ, see [`least_similarity`]; where no atomic question fits,
+    /// statements and then sentences are searched.
+    Calibrated,
+}
+
 /// How much one retrieval returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetrievalParams {
@@ -52,6 +66,8 @@ pub struct RetrievalParams {
     pub atom_min_score: f32,
     /// Whether both least cosines are lowered to the base's own δ where that is lower: 0.5 fits the papers' embedder.
     pub calibrates: bool,
+    /// Whether statements or sentences are searched where no atomic question fits.
+    pub any_atoms: bool,
     /// Tokens of all chunks that are read, at most: the first whatever its length, then each in order that
     /// still fits. Naive RAG and its variants use it.
     pub tokens: Option<NonZeroU32>,
@@ -76,6 +92,7 @@ impl RetrievalParams {
             atoms: 0,
             atom_min_score: 0.5,
             calibrates: false,
+            any_atoms: false,
             tokens: None,
             tags,
         }
@@ -122,9 +139,41 @@ impl RetrievalParams {
 
     /// `H-R`: 8 chunks, score ≥ 0.5, and those of 4 atoms, score ≥ 0.5 (KAR³ §A.3); or ≥ δ, where that is lower.
     pub fn hierarchical() -> Self {
-        Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, calibrates: true, ..Self::chunks() }
+        let own = Self { chunks: 8, chunk_min_score: 0.5, atoms: 4, ..Self::chunks() };
+        own.by(Rule::Calibrated)
+    }
+
+    /// The same by a rule.
+    #[must_use]
+    pub fn by(self, rule: Rule) -> Self {
+        let is_calibrated = rule == Rule::Calibrated;
+        Self { calibrates: is_calibrated, any_atoms: is_calibrated, ..self }
+    }
+
+    /// The rule of a search of atoms; `None` where no atoms are searched, or δ is set.
+    pub fn rule(&self) -> Option<Rule> {
+        match (self.atoms, self.calibrates, self.any_atoms) {
+            (0, ..) | (_, true, false) | (_, false, true) => None,
+            (_, true, true) => Some(Rule::Calibrated),
+            (_, false, false) => Some(Rule::Printed),
+        }
     }
 }
+
+/// What the setting `rule` means.
+pub const RULE: &str = "how a search of atoms fits itself to the base: the papers' thresholds and atomic questions alone, or thresholds lowered to the base's own and other atoms where no question fits";
+
+/// The setting `rule` of a retrieval.
+pub const RULE_OF_RETRIEVAL: Parameter<RetrievalParams> = Parameter {
+    name: "rule",
+    meaning: RULE,
+    range: Range::of::<Rule>(),
+    get: |params| json!(params.rule()),
+    set: |params, value| {
+        let rule = read_value(value)?;
+        (0 < params.atoms).then(|| *params = params.by(rule))
+    },
+};
 
 /// Finds candidates for a query, best first, each chunk once: chunks, reranked if a reranker is set, before atoms.
 pub async fn retrieve(
@@ -156,7 +205,11 @@ pub async fn retrieve(
         let (k, floor) = (params.atoms, params.atom_min_score);
         let mut found = Vec::new();
         // A base made without a model has sentences in place of questions.
-        for kind in AtomKind::Question.or_else() {
+        let kinds = match params.any_atoms {
+            true => AtomKind::Question.or_else(),
+            false => &[AtomKind::Question],
+        };
+        for kind in kinds {
             if found.is_empty() {
                 found = atoms(ports.finder(), *kind, &asked, k, floor, &[]).await?;
             }

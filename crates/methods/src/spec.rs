@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use pikerag_knowledge::{Role, Structure};
+use pikerag_knowledge::{AtomKind, Role, Structure};
 use pikerag_narrate::{InWords, Language, Words};
 use pikerag_retrieve::{AutoParams, HopParams, LayerParams, SearchParams};
 use serde::de::DeserializeOwned;
@@ -41,6 +41,11 @@ pub trait MethodParams: Clone + Copy + Default + PartialEq + std::fmt::Debug + '
 
     /// Takes over the shared weights of retrieval; few methods use them.
     fn weigh(&mut self, _weights: &Weights) {}
+
+    /// The kind of atoms without which it finds nothing; `None` where it searches something else too.
+    fn needed_atoms(&self) -> Option<AtomKind> {
+        None
+    }
 
     /// Its weights; the default ones where it uses none.
     fn weights(&self) -> Weights {

@@ -274,6 +274,7 @@ fn notes_and_faults_have_words() {
             Note::SufficiencyThreshold { perplexity: 2.5 },
             Note::PathsLimited { followed: 1, paths: 2 },
             Note::NoAtomicQuestions,
+            Note::NoSentences,
             Note::Calibrated { delta: 0.25 },
             Note::StructureUnhelpful { structure: Structure::Graph },
             structure(Structure::Tree),

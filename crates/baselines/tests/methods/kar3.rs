@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use pikerag_baselines::Method;
-use pikerag_doubles::ScriptedEmbedder;
+use pikerag_baselines::{Method, Overrides};
+use pikerag_doubles::{ScriptedChat, ScriptedEmbedder};
 use pikerag_indexing::Params as IngestParams;
-use pikerag_knowledge::{Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
+use pikerag_knowledge::{AtomKind, Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
 use pikerag_methods::{Models, Ports, SolveError, kar3};
 
 use crate::common::{Files, Shelf, solve};
@@ -465,6 +465,42 @@ async fn a_base_without_atomic_questions_is_reported() {
     let answered = solve(&ports, &question("q", BORN), method("kar3-paper")).await.unwrap();
     let trace = trace_of(&answered);
     assert!(trace.contains("The base has no atomic questions"), "{trace}");
+}
+
+/// Statements are no atomic questions: the printed rule leaves them alone, in `kar3-paper` as in the H-R
+/// methods of the same table; the calibrated rule searches them in both.
+#[tokio::test]
+async fn one_rule_decides_on_thresholds_and_atoms() {
+    let stated = r#"{"statements": ["Ilse Brandt designed the KX-40 crane."]}"#;
+    let atomizer = ScriptedChat::by(move |_| Ok(stated.to_owned()));
+    let shelf = Shelf::empty();
+    let page = ("kx-40.md", "# Harbour\n\nShe built it in nine months.\n");
+    let files: Files = [page].into_iter().collect();
+    let params = IngestParams { atoms: vec![AtomKind::Statement], ..IngestParams::default() };
+    shelf.index(&files, Some(Arc::new(atomizer)), Some(hashes()), &params).await;
+    for (name, finds) in [
+        ("kar3-paper", false),
+        ("kar3-paper:calibrated", true),
+        ("naive-rag-hr:printed", false),
+        ("naive-rag-hr", true),
+    ] {
+        let own = name.split_once(':');
+        let mut set = Overrides::default();
+        if let Some((_, rule)) = own {
+            set.set("rule", rule.into()).unwrap();
+        }
+        let chat = script(&[
+            (Role::Propose, &[DESIGNER, NOTHING]),
+            (Role::Select, &[FIRST]),
+            (Role::Answer, &[VARNSUND]),
+        ]);
+        let ports = ports(&shelf, Some(hashes()), &chat);
+        let method = method(own.map_or(name, |(name, _)| name)).with(&set);
+        let asked = question("q", "Who designed the KX-40 crane?");
+        let answered = solve(&ports, &asked, method).await.unwrap();
+        let trace = trace_of(&answered);
+        assert_eq!(trace.contains("Harbour"), finds, "{name}: {trace}");
+    }
 }
 
 #[tokio::test]

@@ -25,9 +25,8 @@ pub struct Beside {
 pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -> Vec<Beside> {
     let mut all = Vec::new();
     for figure in papers.iter().filter(|figure| figure.data_set == data_set) {
-        let Some(summary) = summaries.iter().find(|summary| summary.method == figure.method) else {
-            continue;
-        };
+        let is_of = |summary: &&Summary| without_rule(&summary.method) == figure.method;
+        let Some(summary) = summaries.iter().find(is_of) else { continue };
         let named = Metric::ALL.iter().copied().find(|metric| metric.name() == figure.metric);
         let Some(metric) = named.map(|metric| of_task(metric, figure, summary)) else { continue };
         let ours = match &figure.component {
@@ -37,7 +36,7 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
         if let Some(ours) = ours {
             let ours = if metric.is_share() { 100.0 * ours } else { ours };
             all.push(Beside {
-                method: figure.method.clone(),
+                method: summary.method.clone(),
                 metric,
                 ours,
                 theirs: figure.clone(),
@@ -45,6 +44,12 @@ pub(super) fn beside(summaries: &[Summary], data_set: &str, papers: &[Figure]) -
         }
     }
     all
+}
+
+/// A method's name without the rule of its thresholds, which fits it to another embedder than the
+/// paper's and makes no other method of it.
+fn without_rule(label: &str) -> String {
+    label.split(':').filter(|part| !part.starts_with("rule=")).collect::<Vec<_>>().join(":")
 }
 
 /// Papers whose exact match means that the answer contains a label (CRP-RAG §4.2, RA-ISF Appendix

@@ -70,6 +70,8 @@ pub enum Note {
     PathsLimited { followed: usize, paths: usize },
     /// The base has no atomic questions, which `kar3-paper` searches.
     NoAtomicQuestions,
+    /// The base has no sentences, which `kar3-sentences` searches.
+    NoSentences,
     /// The least similarity δ, calibrated on this base.
     Calibrated { delta: f64 },
     /// The structure does not help: the run falls back to plain retrieval.

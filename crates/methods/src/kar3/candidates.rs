@@ -8,7 +8,7 @@ use pikerag_language::content_words;
 use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
 use serde::{Deserialize, Serialize};
 
-use super::{Mode, Params, Retriever};
+use super::{Params, Retriever, Rule};
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
@@ -62,8 +62,8 @@ pub(super) async fn by_proposals(
     }
 }
 
-/// `R_atom`. Where no atomic question fits, ours searches statements and then sentences. The paper's mode
-/// searches statements only, because its sentences are an ablation of their own.
+/// `R_atom`. Where no atomic question fits, the calibrated rule searches statements and then sentences. The
+/// printed one searches nothing else.
 async fn pairs(
     ports: &Ports,
     proposals: &[String],
@@ -72,11 +72,9 @@ async fn pairs(
     held: &[ChunkId],
 ) -> Result<Vec<AtomHit>, SolveError> {
     let delta = params.delta.unwrap_or(DELTA);
-    let kinds = match (params.atomizer, params.mode) {
-        (AtomKind::Question, Mode::Paper) => &[AtomKind::Question, AtomKind::Statement],
-        (kind, Mode::Ours) => kind.or_else(),
-        (AtomKind::Statement, Mode::Paper) => &[AtomKind::Statement][..],
-        (AtomKind::Sentence, Mode::Paper) => &[AtomKind::Sentence],
+    let kinds = match params.rule {
+        Rule::Calibrated => params.atomizer.or_else(),
+        Rule::Printed => std::slice::from_ref(&params.atomizer),
     };
     for kind in kinds {
         let found = atoms(ports.finder(), *kind, proposals, k, delta, held).await?;
@@ -216,7 +214,8 @@ async fn represented(
     let chunks: Vec<ChunkId> = all.iter().map(|candidate| candidate.chunk).collect();
     let mut by_chunk: HashMap<ChunkId, Vec<Atom>> = HashMap::new();
     let mut atoms = ports.base.atoms(AtomQuery::InChunks(params.atomizer, &chunks)).await?;
-    if atoms.is_empty() && params.atomizer == AtomKind::Question {
+    let has_more = (params.atomizer, params.rule) == (AtomKind::Question, Rule::Calibrated);
+    if atoms.is_empty() && has_more {
         atoms = ports.base.atoms(AtomQuery::InChunks(AtomKind::Statement, &chunks)).await?;
     }
     for atom in atoms {

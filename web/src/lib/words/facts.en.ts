@@ -139,6 +139,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   sufficiency_threshold: ({ perplexity }) => `The knowledge is sufficient below a perplexity of ${formatNumber(perplexity, 2)}, measured with this model.`,
   paths_limited: ({ followed, paths }) => `The run follows ${followed} of ${paths} paths.`,
   no_atomic_questions: () => "The base has no atomic questions, which this method searches: index it with a chat model, or use kar3, which also searches passages.",
+  no_sentences: () => "The base has no sentences as atoms, which this method searches: add \"sentences\" to atoms under [index], and index again.",
   calibrated: ({ delta }) => `δ = ${formatNumber(delta, 2)}, calibrated on this base.`,
   structure_unhelpful: ({ structure }) => `The ${structures[structure]} does not help here: the run uses plain retrieval.`,
   no_tags: () => "The question contains no tags of the base.",
