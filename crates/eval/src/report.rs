@@ -19,7 +19,7 @@ mod significance;
 mod summary;
 mod table;
 
-pub use beside::Beside;
+pub use beside::{Beside, Indexing, add_indexing};
 pub use html::html;
 pub use metric::Metric;
 pub use row::{Cost, Row, TaskScores};
@@ -44,7 +44,8 @@ pub struct Report {
     /// Each method against the first, on the questions that both were asked.
     #[serde(default)]
     pub significance: Vec<Comparison>,
-    /// The papers' figures beside ours, in the papers' order; empty for several data sets together.
+    /// The papers' figures beside ours, in the papers' order; for several data sets together, the
+    /// averages that a paper prints.
     #[serde(default)]
     pub beside: Vec<Beside>,
     /// One per data set if there are several; the figures above then cover all of them.
@@ -83,10 +84,12 @@ pub fn summarize(rows: &[Row], seed: u64, papers: &[Figure]) -> Report {
         name: (*name).to_owned(),
         report: of_one(rows, name, seed, papers),
     });
+    let parts: Vec<Part> = parts.collect();
     Report {
         overall: per_method(&all, seed),
         significance: significance::compare(&all, seed),
-        data_sets: parts.collect(),
+        beside: beside::averages(&parts, papers),
+        data_sets: parts,
         ..Report::default()
     }
 }

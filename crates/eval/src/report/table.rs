@@ -3,6 +3,7 @@
 use pikerag_narrate::Language;
 use serde::Serialize;
 
+use super::beside::is_role;
 use super::{Beside, Comparison, Estimate, Metric, Report, Summary};
 
 /// A head and its rows, all of the same length. The first column is text, the others are numbers.
@@ -311,10 +312,12 @@ fn beside(all: &[Beside], language: Language) -> Cells {
     for beside in all {
         let theirs = &beside.theirs;
         let metric = beside.metric.head_in(language);
-        let what = match (&theirs.component, language) {
-            (Some(component), Language::English) => format!("{metric} of {component}"),
-            (Some(component), Language::Chinese) => format!("{component} 的{metric}"),
+        let what = match (theirs.component.as_deref(), language) {
             (None, _) => metric.to_owned(),
+            (Some(role), Language::English) if is_role(role) => format!("{metric} of {role}"),
+            (Some(role), Language::Chinese) if is_role(role) => format!("{role} 的{metric}"),
+            (Some(model), Language::English) => format!("{metric} with {model}"),
+            (Some(model), Language::Chinese) => format!("{metric}（{model}）"),
         };
         let number = |value: f64| match beside.metric.is_share() {
             true => format!("{value:.1}"),
