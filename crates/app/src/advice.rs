@@ -9,7 +9,7 @@ use std::error::Error;
 use pikerag_engine::knowledge::Structure;
 use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{FileError, IndexReport, MissingPart, withheld_keys};
-use pikerag_engine::{DoctorCheck, DoctorFinding, Notice, Offer, chinese_chain};
+use pikerag_engine::{DoctorCheck, DoctorFinding, Notice, Offer, Unmet, chinese_chain};
 use pikerag_server::ServeError;
 
 use crate::failure::{Caused, Failure};
@@ -96,9 +96,36 @@ pub(crate) fn notice(notice: &Notice, language: Language) -> String {
             "运行 `pikerag index PATH…` 可重新生成",
         )),
         Notice::NoEmbedder { .. } | Notice::Foreign { .. } => Some(see_doctor()),
+        Notice::MethodsLeftOut { unmet, .. } => Some(provide(*unmet)),
         _ => None,
     };
     with_advice(notice.in_words(language), advice, language)
+}
+
+/// How to provide what a method works on.
+fn provide(unmet: Unmet) -> Words {
+    let (english, chinese) = match unmet {
+        Unmet::Graph => (
+            "add \"graph\" to `with` under `[index]`; it costs model calls, see `--dry-run` of `pikerag index`",
+            "请在 `[index]` 的 `with` 中加入 \"graph\"；需要模型调用，见 `pikerag index` 的 `--dry-run`",
+        ),
+        Unmet::Tree => (
+            "add \"tree\" to `with` under `[index]`; it costs model calls, see `--dry-run` of `pikerag index`",
+            "请在 `[index]` 的 `with` 中加入 \"tree\"；需要模型调用，见 `pikerag index` 的 `--dry-run`",
+        ),
+        Unmet::Questions => (
+            "add \"questions\" to `atoms` under `[index]`, with a chat model",
+            "请在 `[index]` 的 `atoms` 中加入 \"questions\"，并设置对话模型",
+        ),
+        Unmet::Sentences => (
+            "add \"sentences\" to `atoms` under `[index]`",
+            "请在 `[index]` 的 `atoms` 中加入 \"sentences\"",
+        ),
+        Unmet::LabelledQuestions => {
+            ("set `[methods] skr_examples`", "请设置 `[methods] skr_examples`")
+        }
+    };
+    Words::new(english, chinese)
 }
 
 fn see_doctor() -> Words {

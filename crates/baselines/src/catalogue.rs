@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use futures::future::{BoxFuture, Either, select};
 use pikerag_knowledge::telemetry::TRACED;
-use pikerag_knowledge::{Answer, Question};
+use pikerag_knowledge::{Answer, AtomKind, Question, Structure};
 use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument, info, info_span};
@@ -64,6 +64,20 @@ macro_rules! methods {
             pub fn cost(&self) -> Cost {
                 match self {
                     $(Self::$method(params) => (<$params>::SPEC.cost)(params),)*
+                }
+            }
+
+            /// The structure of the base that it works on, if any.
+            pub fn needed_structure(&self) -> Option<Structure> {
+                match self {
+                    $(Self::$method(_) => <$params>::SPEC.needs,)*
+                }
+            }
+
+            /// The kind of atoms without which it finds nothing, if any.
+            pub fn needed_atoms(&self) -> Option<AtomKind> {
+                match self {
+                    $(Self::$method(params) => params.needed_atoms(),)*
                 }
             }
 
@@ -263,6 +277,11 @@ impl Method {
         first.unwrap_or_default()
     }
 
+    /// Whether it decides by questions that are labelled as known or not.
+    pub fn needs_labelled_questions(&self) -> bool {
+        matches!(self, Self::Skr(_))
+    }
+
     /// The method for a model that passed the reading test, failed it, or was not tested (`None`):
     /// whether it collects facts and answers at once. Settings of the user stay.
     #[must_use]
@@ -323,8 +342,6 @@ impl fmt::Display for Method {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::AtomKind;
-
     use super::*;
     use crate::{
         closed_book, ircot, iter_retgen, least_to_most, probtree, replug, searchain, self_ask,

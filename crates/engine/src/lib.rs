@@ -81,7 +81,7 @@ pub use crate::error::{
     WeightsOf,
 };
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
-pub use crate::notice::Notice;
+pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;
 pub use crate::words::{chinese_chain, chinese_check, chinese_reason};

@@ -47,6 +47,36 @@ pub enum Notice {
     NoEvidence { data_set: String, questions: usize, of: usize },
     /// The base contains no gold evidence for some questions; they count as not found.
     EvidenceNotIndexed { data_set: String, questions: usize, of: usize },
+    /// Methods that the base of a data set cannot serve have no rows.
+    MethodsLeftOut { data_set: String, methods: Vec<String>, unmet: Unmet },
+}
+
+/// Something that a method works on and that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unmet {
+    /// The graph of entities.
+    Graph,
+    /// The tree of summaries.
+    Tree,
+    /// Atomic questions.
+    Questions,
+    /// Sentences as atoms.
+    Sentences,
+    /// Questions that are labelled as known or not, for `skr`.
+    LabelledQuestions,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Graph => "the base has no entity graph",
+            Self::Tree => "the base has no tree of summaries",
+            Self::Questions => "the base has no atomic questions",
+            Self::Sentences => "the base has no sentences as atoms",
+            Self::LabelledQuestions => "no labelled questions are given",
+        })
+    }
 }
 
 impl fmt::Display for Notice {
@@ -102,6 +132,9 @@ impl fmt::Display for Notice {
                 f,
                 "{data_set}: the base contains no gold evidence for {questions} of {of} questions; they count as not found"
             ),
+            Self::MethodsLeftOut { data_set, methods, unmet } => {
+                write!(f, "{data_set}: left out {}: {unmet}", methods.join(", "))
+            }
         }
     }
 }

@@ -306,6 +306,10 @@ fn needs(needed: Needed) -> Words {
             "run `pikerag index --with tags PATH…` first",
             "请先运行 `pikerag index --with tags PATH…`",
         ),
+        Needed::PartsOfBase => (
+            "provide what the lines above name, or choose others with `--methods`",
+            "请补上以上各行所列的部分，或用 `--methods` 选用其他方法",
+        ),
         Needed::RunFolder => ("name one with `--out DIR`", "请用 `--out DIR` 指定"),
         Needed::DataFolder => {
             ("give `--data DIR` or `--questions FILE`", "请给出 `--data DIR` 或 `--questions FILE`")

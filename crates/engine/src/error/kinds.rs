@@ -81,6 +81,8 @@ pub enum Needed {
     DataFolder,
     /// Classes of tags, to learn pairs for.
     TagClasses,
+    /// The parts of the base that the methods of an evaluation work on; notices name them.
+    PartsOfBase,
 }
 
 impl Needed {
@@ -94,6 +96,7 @@ impl Needed {
             Self::RunFolder => "no-run-folder",
             Self::DataFolder => "no-data-folder",
             Self::TagClasses => "no-tag-classes",
+            Self::PartsOfBase => "not-built",
         }
     }
 }
@@ -113,6 +116,7 @@ impl fmt::Display for Needed {
                 "a preset needs the folder with the data sets, or files of questions"
             }
             Self::TagClasses => "there are no tag classes yet",
+            Self::PartsOfBase => "no method is left to measure: what they work on is missing",
         })
     }
 }

@@ -6,6 +6,7 @@ mod dry_run;
 mod plan;
 mod rows;
 mod searches;
+mod served;
 
 pub use self::dry_run::eval_dry_run;
 pub use self::searches::eval_searches;
@@ -162,17 +163,21 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
         methods.push((named.label.clone(), plan::method(session, named)?));
     }
     make_folder(&plan.out)?;
-    let (mut bases, mut ports) = (Vec::new(), Vec::new());
+    let (mut bases, mut ports, mut served) = (Vec::new(), Vec::new(), Vec::new());
     let mut corpora = Vec::new();
     for set in &plan.sets {
-        let (base, corpus) = base_of(session, request, &plan, set).await?;
+        let (base, corpus) = base_of(session, request, &plan, set, &methods).await?;
         corpora.extend(corpus);
         let mut read = ports_for_measuring(session, &base, request.progress).await?;
         if plan.perplexity {
             read.models = read.models.with_logprobs();
         }
+        served.push(served::served(&set.name, &read, &methods, request.progress).await?);
         bases.push(base);
         ports.push(read);
+    }
+    if served.iter().all(Vec::is_empty) {
+        return Err(EngineError::Needs(Needed::PartsOfBase));
     }
     check_judges(&plan, &ports)?;
     let header = header(session.settings(), &plan, &ports, corpora);
@@ -180,9 +185,9 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
     let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
     rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
     let mut stopped = None;
-    for ((set, base), ports) in plan.sets.iter().zip(&bases).zip(&ports) {
+    for (((set, base), ports), served) in plan.sets.iter().zip(&bases).zip(&ports).zip(&served) {
         let of = (set, base, ports);
-        stopped = ask_set(session, request, &plan, of, &methods, &mut rows).await?;
+        stopped = ask_set(session, request, &plan, of, served, &mut rows).await?;
         if stopped.is_some() {
             break;
         }
@@ -369,7 +374,8 @@ fn models_line(settings: &Settings) -> String {
 
 /// Summarizes the rows, and writes the reports to the run's folder.
 fn keep_reports(plan: &Plan, rows: &[Row], seed: u64) -> Result<Report> {
-    let report = report::summarize(rows, seed, &plan.papers);
+    let mut report = report::summarize(rows, seed, &plan.papers);
+    report::add_indexing(&mut report, &plan.papers, &corpus::indexing_costs(plan));
     keep(&plan.out.join("report.json"), report::json(&report)?.as_bytes())?;
     keep(&plan.out.join("report.md"), report::markdown(&report).as_bytes())?;
     keep(&plan.out.join("report.html"), report::html(&report, rows, &plan.title)?.as_bytes())?;

@@ -142,6 +142,7 @@ fn needs(needed: Needed) -> &'static str {
         Needed::RunFolder => "缺少运行的文件夹",
         Needed::DataFolder => "预设需要数据集的文件夹，或问题文件",
         Needed::TagClasses => "还没有标签类别",
+        Needed::PartsOfBase => "没有可评测的方法：缺少它们所需的部分",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pikerag_narrate::{InWords, Words};
 
-use crate::notice::Notice;
+use crate::notice::{Notice, Unmet};
 
 impl InWords for Notice {
     fn words(&self) -> Words {
@@ -44,7 +44,20 @@ impl InWords for Notice {
                     "{data_set}：{of} 个问题中有 {questions} 个的标准证据不在知识库中，算作未找到"
                 )
             }
+            Self::MethodsLeftOut { data_set, methods, unmet } => {
+                format!("{data_set}：略去 {}：{}", methods.join("、"), missing(*unmet))
+            }
         };
         Words::new(self.to_string(), chinese)
+    }
+}
+
+fn missing(unmet: Unmet) -> &'static str {
+    match unmet {
+        Unmet::Graph => "知识库没有实体图谱",
+        Unmet::Tree => "知识库没有摘要树",
+        Unmet::Questions => "知识库没有原子问题",
+        Unmet::Sentences => "知识库没有以句子为原子",
+        Unmet::LabelledQuestions => "没有提供带标注的问题",
     }
 }

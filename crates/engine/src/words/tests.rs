@@ -22,7 +22,7 @@ use strum::VariantArray;
 use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, WeightsOf,
 };
-use crate::notice::Notice;
+use crate::notice::{Notice, Unmet};
 use crate::settings::SettingsError;
 use crate::words::chinese_check;
 
@@ -239,9 +239,16 @@ fn findings_of_check_have_words() {
 #[test]
 fn notices_have_words() {
     let (questions, of) = (1, 2);
+    let left_out = |unmet: &Unmet| Notice::MethodsLeftOut {
+        data_set: named(),
+        methods: vec![named()],
+        unmet: *unmet,
+    };
+    Unmet::VARIANTS.iter().map(left_out).for_each(|notice| check(&notice));
     check_each(
-        13,
+        14,
         &[
+            left_out(&Unmet::Graph),
             Notice::OtherVectors { made_by: named(), in_use: named() },
             Notice::NoEmbedder { made_by: named() },
             Notice::Foreign { embedder: named() },

@@ -156,6 +156,7 @@ export const en = {
       unanswerable: "The data set marks questions as unanswerable; they are left out.",
       "no-evidence": "Questions without gold evidence are left out.",
       "evidence-not-indexed": "The base does not contain the gold evidence of some questions; they count as not found.",
+      "methods-left-out": "The base lacks what some methods work on; they have no rows.",
     } satisfies Record<Schemas["Notice"]["notice"], string>,
   },
   readings: { title: "Did you mean:", open: "Open in tables" },

@@ -199,6 +199,7 @@ export const zh: typeof en = {
       unanswerable: "按数据集的说明，略过没有答案的问题。",
       "no-evidence": "略过没有标准证据的问题。",
       "evidence-not-indexed": "知识库中没有部分问题的标准证据，算作未找到。",
+      "methods-left-out": "知识库缺少部分方法所需的内容，它们没有结果行。",
     },
   },
   readings: { title: "您是指：", open: "在表格中打开" },

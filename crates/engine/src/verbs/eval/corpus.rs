@@ -1,14 +1,18 @@
 //! Provides the base for a data set's questions: its own, made from its corpus, or the one that is
 //! set.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
+use pikerag_baselines::Method;
 use pikerag_eval::datasets::Paragraph;
+use pikerag_eval::report::Indexing;
 use pikerag_store::Base;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::plan::{Corpus, Plan, Set};
+use super::served::indexing_for;
 use super::{EvalRequest, keep, make_folder};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
@@ -23,6 +27,7 @@ pub(super) async fn base_of(
     request: &EvalRequest<'_>,
     plan: &Plan,
     set: &Set,
+    methods: &[(String, Method)],
 ) -> Result<(Base, Vec<String>)> {
     let (paths, names) = match &set.corpus {
         // A server may forget a document in this base meanwhile. In that case no reply that may
@@ -56,7 +61,7 @@ pub(super) async fn base_of(
     tools.reader = Arc::new(session.reader_at(names_of_files.root()));
     report_notices(session, request.progress);
     let before = atomizing(&session.cost());
-    let params = &session.settings().ingest;
+    let params = &indexing_for(&session.settings().ingest, methods);
     let report = fill(session, &base, tools, &found.files, params, request.progress).await?;
     (request.progress)(Progress::Ended);
     if !report.is_complete() {
@@ -95,6 +100,15 @@ fn atomizing(cost: &Cost) -> [u64; 3] {
     sums
 }
 
+/// The file with the cost of indexing, in a run's folder.
+const INDEXING: &str = "indexing.json";
+
+/// The cost of indexing by data set, from the runs that paid for it; none if the file does not read.
+pub(super) fn indexing_costs(plan: &Plan) -> BTreeMap<String, Indexing> {
+    let bytes = fs::read(plan.out.join(INDEXING)).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
 /// Writes the cost of indexing to `indexing.json`, by data set (KAR³ Table 12), in the run that
 /// pays for it.
 fn keep_indexing(
@@ -111,19 +125,16 @@ fn keep_indexing(
     if calls == 0 {
         return Ok(());
     }
-    let path = plan.out.join("indexing.json");
-    let mut all: Value = match fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({})),
-        Err(_) => json!({}),
-    };
+    let mut all = indexing_costs(plan);
     let per_chunk = |tokens: u64| tokens as f64 / chunks.max(1) as f64;
-    if let Some(all) = all.as_object_mut() {
-        let value = json!({
-            "chunks": chunks, "calls": calls, "prompt_tokens": prompt, "completion_tokens": reply,
-            "prompt_tokens_per_chunk": per_chunk(prompt),
-            "completion_tokens_per_chunk": per_chunk(reply),
-        });
-        all.insert(set.name.clone(), value);
-    }
-    keep(&path, &serde_json::to_vec_pretty(&all)?)
+    let cost = Indexing {
+        chunks: chunks as u64,
+        calls,
+        prompt_tokens: prompt,
+        completion_tokens: reply,
+        prompt_tokens_per_chunk: per_chunk(prompt),
+        completion_tokens_per_chunk: per_chunk(reply),
+    };
+    all.insert(set.name.clone(), cost);
+    keep(&plan.out.join(INDEXING), &serde_json::to_vec_pretty(&all)?)
 }

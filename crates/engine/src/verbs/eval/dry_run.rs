@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};
 use super::plan::{Corpus, Plan, Set, method, plan};
+use super::served::{indexing_for, report_unbuilt};
 use super::{EvalRequest, asked_before, rows};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
@@ -82,7 +83,14 @@ pub async fn eval_dry_run(session: &Session, request: &EvalRequest<'_>) -> Resul
     let plan = plan(&request)?;
     report_notices(session, request.progress);
     let mut expected = Vec::new();
+    let mut methods = Vec::new();
+    for named in &plan.methods {
+        methods.push((named.label.clone(), method(session, named)?));
+    }
     for set in &plan.sets {
+        if set.corpus != Corpus::Base {
+            report_unbuilt(&set.name, &session.settings().ingest, &methods, request.progress);
+        }
         for (method, forecast) in forecasts(session, &plan, set).await? {
             let usd = match method == RERANKING {
                 true => forecast_usd(&forecast, |bill| usd_of_reranking(session, bill)),
@@ -91,7 +99,8 @@ pub async fn eval_dry_run(session: &Session, request: &EvalRequest<'_>) -> Resul
             expected.push(Forecast { data_set: set.name.clone(), method, usd, forecast });
         }
     }
-    let indexing = Box::pin(session.unless_cancelled(indexing(session, &plan))).await?;
+    let indexing = indexing(session, &plan, &methods);
+    let indexing = Box::pin(session.unless_cancelled(indexing)).await?;
     Ok(DryRunResponse { expected, indexing })
 }
 
@@ -159,7 +168,12 @@ fn usd_of_reranking(session: &Session, bill: &Bill) -> Option<f64> {
     Some(bill.prompt_tokens as f64 * price.prompt / 1e6 + searches as f64 * price.search / 1e3)
 }
 
-async fn indexing(session: &Session, plan: &Plan) -> Result<Vec<IndexingForecast>> {
+async fn indexing(
+    session: &Session,
+    plan: &Plan,
+    methods: &[(String, Method)],
+) -> Result<Vec<IndexingForecast>> {
+    let params = &indexing_for(&session.settings().ingest, methods);
     let mut bills = Vec::new();
     let mut counted: Vec<&Corpus> = Vec::new();
     for set in &plan.sets {
@@ -174,7 +188,6 @@ async fn indexing(session: &Session, plan: &Plan) -> Result<Vec<IndexingForecast
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
         }
-        let params = &session.settings().ingest;
         let bill = estimate(
             None,
             &session.reader_at(names.root()),

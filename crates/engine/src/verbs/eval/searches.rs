@@ -97,7 +97,7 @@ async fn compare_searches(
             let questions = of - gold;
             report(Notice::NoEvidence { data_set: data_set.clone(), questions, of });
         }
-        let (base, _) = base_of(session, request, &plan, set).await?;
+        let (base, _) = base_of(session, request, &plan, set, &[]).await?;
         let ports = ports_for_measuring(session, &base, request.progress).await?;
         if ports.models.reranker.is_none() && wanted.iter().any(|search| search.is_reranked) {
             return Err(EngineError::Needs(Needed::Reranker));
