@@ -220,6 +220,36 @@ mod tests {
         }
     }
 
+    /// The conditions of a paper's tables, and the parts of the base that a row needs, are in the note.
+    #[test]
+    fn conditions_are_noted() {
+        let wanted = [
+            ("ra-isf", &["Contriever-MS-MARCO", "20 December 2018", "100 words", "64 tokens"][..]),
+            ("crp-rag", &["GLM-4-plus", "BGE-large-en", "April 2024", "0.1"]),
+        ];
+        for preset in presets().unwrap() {
+            let (note, zh) = (preset.note.unwrap_or_default(), preset.note_zh.unwrap_or_default());
+            for (paper, words) in wanted {
+                let has = |word: &&str| note.contains(word);
+                assert!(preset.paper != paper || words.iter().all(has), "{}: {note}", preset.name);
+            }
+            for label in &preset.methods {
+                let method: pikerag_baselines::Method =
+                    named(label).unwrap().method.parse().unwrap();
+                let part = match method.needed_structure() {
+                    Some(structure) => structure.as_str(),
+                    None if method.needs_labelled_questions() => "skr_examples",
+                    None => continue,
+                };
+                assert!(
+                    note.contains(part) && zh.contains(part),
+                    "{}: {label}: {note}",
+                    preset.name
+                );
+            }
+        }
+    }
+
     /// Each analysis of the four papers is one command.
     #[test]
     fn every_table_has_its_preset() {
