@@ -1,5 +1,7 @@
 //! Runs the tests' model server by hand: writes the tests' world into a folder and serves until it
-//! is stopped. `cargo run -p pikerag-test-support --example stub -- FOLDER`.
+//! is stopped. `cargo run -p pikerag-test-support --example stub -- FOLDER`. `FOLDER/data` holds a small
+//! data set for each preset of `eval`; `GET /kinds` counts the prompts by kind, `other` for those that
+//! it does not know.
 
 #![expect(clippy::print_stdout, reason = "it prints its address")]
 
@@ -7,7 +9,7 @@ use std::io::{Error, Result};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pikerag_test_support::{Faults, Server, World, oracle};
+use pikerag_test_support::{Faults, Server, World, full_oracle, write_data_sets};
 
 fn main() -> Result<()> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
@@ -16,7 +18,8 @@ fn main() -> Result<()> {
     let world = World::workload();
     std::fs::write(folder.join("corpus.jsonl"), world.corpus())?;
     std::fs::write(folder.join("questions.jsonl"), world.questions())?;
-    let server = Server::start(oracle, Faults::default(), Duration::ZERO);
+    write_data_sets(&folder.join("data"));
+    let server = Server::start(full_oracle, Faults::default(), Duration::ZERO);
     println!(
         "export OPENAI_BASE_URL={} OPENAI_MODEL=stub PIKERAG_EMBED_MODEL=stub-embedding",
         server.url()

@@ -17,6 +17,7 @@
 )]
 
 mod absent;
+mod data_sets;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hostile;
@@ -29,8 +30,9 @@ mod words;
 mod world;
 
 pub use absent::{absent, optional};
+pub use data_sets::write_data_sets;
 pub use interpose::{Interposer, Trouble};
-pub use oracle::{OracleReply, oracle};
+pub use oracle::{OracleReply, full_oracle, oracle};
 pub use server::canned;
 pub use server::{Fault, Faults, Malformed, Received, Server, When};
 pub use sweep::{Point, Sweep, Tally};

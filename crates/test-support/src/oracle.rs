@@ -2,10 +2,13 @@
 //! the prompt and follows the question along them, so an answer is right only if retrieval and
 //! context were right. A prompt of an unknown kind gets a well-formed reply.
 
+mod methods;
+
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+pub use self::methods::full_oracle;
 use crate::world::relations::{Kind, Language, RELATIONS, fill, language_of, parts};
 
 /// A reply, with the kind of its prompt.
@@ -78,6 +81,12 @@ impl Context {
             }
         }
         context
+    }
+
+    /// Adds a fact that was worked out.
+    fn tell(&mut self, subject: String, relation: usize, object: &str) {
+        let (object, sentence) = (object.to_owned(), String::new());
+        self.0.insert((subject, relation), Fact { object, sentence, passage: None });
     }
 }
 
@@ -308,8 +317,7 @@ fn self_ask(prompt: &str) -> String {
             && let Some((subject, relations)) = followed.take()
             && let [relation] = relations.as_slice()
         {
-            let (object, sentence) = (object.trim().to_owned(), String::new());
-            context.0.insert((subject, *relation), Fact { object, sentence, passage: None });
+            context.tell(subject, *relation, object.trim());
         }
     }
     let walked = walk(question, &context);

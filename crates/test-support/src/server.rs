@@ -28,6 +28,8 @@ use kind::Kind;
 
 /// The default length of vectors.
 const DIMENSIONS: usize = 384;
+/// The path that tells how many prompts of each kind came in.
+const KINDS: &str = "/kinds";
 /// The pause between two checks of a waiting request.
 const PATIENCE: Duration = Duration::from_millis(1);
 
@@ -206,7 +208,9 @@ impl Shared {
     fn answer(&self, request: &Request, writer: &mut TcpStream) -> std::io::Result<bool> {
         let asked: Value = match serde_json::from_slice(&request.body) {
             Ok(asked) => asked,
-            Err(_) if request.path.ends_with("/models") => Value::Null,
+            Err(_) if request.path.ends_with("/models") || request.path.ends_with(KINDS) => {
+                Value::Null
+            }
             Err(error) => {
                 let error = json!({"error": {"message": error.to_string()}});
                 return Response::json(400, &error).write(writer);
@@ -215,6 +219,9 @@ impl Shared {
         if request.path.ends_with("/models") {
             let list = json!({"object": "list", "data": [{"id": "stub", "object": "model"}]});
             return Response::json(200, &list).write(writer);
+        }
+        if request.path.ends_with(KINDS) {
+            return Response::json(200, &json!(self.counts().received.kinds)).write(writer);
         }
         let kind = Kind::of(&request.path);
         let (reply, drawn, place) = {

@@ -96,6 +96,12 @@ impl World {
         lines
     }
 
+    /// The first sentence of each paragraph, which states a fact.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = &str> {
+        let first = |text| str::split_inclusive(text, ['.', '。']).next().unwrap_or_default();
+        self.paragraphs.iter().map(move |paragraph| first(&paragraph.text))
+    }
+
     /// The number of hops of each question.
     #[must_use]
     pub fn hops(&self) -> Vec<usize> {

@@ -1,6 +1,8 @@
 //! Tests how `eval` reads, judges, counts, forecasts and reports.
 
-use pikerag_test_support::optional;
+use std::time::Duration;
+
+use pikerag_test_support::{Faults, Server, full_oracle, optional, write_data_sets};
 use serde_json::Value;
 
 use crate::common::{Place, good_stub, thousandths};
@@ -277,6 +279,73 @@ fn a_forecast_learns_from_earlier_questions() {
         assert_eq!((tokens(&learned, method).1, tokens(&elsewhere, method).1), (25, 5));
         assert!((0.8..=1.2).contains(&forecasts[1]), "{method}: {forecasts:?}");
     }
+}
+
+/// Each preset on one question of each data set, with a model that answers from its prompts: all methods
+/// have rows, no question fails, no reply is unreadable, and no prompt is unknown to the stub.
+#[test]
+fn every_preset_runs_to_its_end_on_the_stub() {
+    let stub = Server::start(full_oracle, Faults::default(), Duration::ZERO);
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let place = Place::with(&stub);
+    write_data_sets(&place.path("data"));
+    let settings =
+        "[index]\nwith = [\"graph\", \"tree\"]\n[methods]\nskr_examples = \"data/known.jsonl\"\n";
+    let records = std::fs::read_to_string(format!("{examples}/maintenance/pikerag.toml")).unwrap();
+    for preset in pikerag_engine::presets().unwrap() {
+        let name = preset.name.as_str();
+        // No table of a paper, and minutes of indexing.
+        if name == "tables" {
+            continue;
+        }
+        let (data, settings) = match name.starts_with("pike-l") {
+            true => (format!("{examples}/maintenance"), records.as_str()),
+            false => ("data".to_owned(), settings),
+        };
+        place.write("pikerag.toml", settings);
+        let ran = ["--json", "eval", "--limit", "1", "--data", &data, "--preset", name];
+        let report = place.run_to(0, &ran).json()["report"].clone();
+        let rows: Vec<&str> = report["overall"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|summary| summary["method"].as_str().unwrap())
+            .collect();
+        assert_eq!(rows, preset.methods, "{name}: each method has its row");
+        let answers = place.read(&format!("runs/{name}/answers.jsonl"));
+        let unreadable = answers.lines().find(|line| line.contains("\"event\":\"unreadable\""));
+        assert_eq!(unreadable, None, "{name}");
+        assert_eq!(stub.received().kind("other"), 0, "{name}: {:?}", stub.received().kinds);
+    }
+}
+
+/// Without the parts that they work on, methods are named before the first question and get no row.
+#[test]
+fn methods_that_the_base_cannot_serve_are_named_and_left_out() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    write_data_sets(&place.path("data"));
+    let eval = ["--json", "eval", "--preset", "crp-rag-table-4", "--data", "data", "--limit", "1"];
+    let methods = ["--methods", "naive-rag,raptor,graphrag-local,skr"];
+    let ran = place.run_to(0, &[&eval[..], &methods[..]].concat());
+    for part in
+        ["left out raptor", "left out graphrag-local", "left out skr", "\"graph\"", "skr_examples"]
+    {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    let overall = ran.json()["report"]["overall"].clone();
+    assert_eq!(
+        (overall[0]["method"].as_str(), overall.as_array().unwrap().len()),
+        (Some("naive-rag"), 1)
+    );
+    let none = ["--out", "none", "--methods", "raptor"];
+    let ran = place.run_to(1, &[&eval[1..], &none[..]].concat());
+    assert!(ran.stderr.contains("no method is left to measure"), "{}", ran.stderr);
+    // KAR³ Table 13: the sentences that one of its rows searches are indexed for it.
+    let eval = ["--json", "eval", "--preset", "kar3-table-13", "--data", "data", "--limit", "4"];
+    let report = place.run_to(0, &eval).json()["report"].clone();
+    assert_eq!(report["overall"][1]["method"], "kar3-sentences");
+    assert!(0 < thousandths(&report, "/overall/1/final_recall/mean"), "{report:#}");
 }
 
 /// The levels beyond facts over the public example, without a model: figures by answered class, the
