@@ -13,8 +13,7 @@ use pikerag_retrieve::Walk;
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
-pub use self::candidates::Fallback;
-pub use self::params::{Mode, Params, Retriever};
+pub use self::params::{Fallback, Mode, Params, Retriever};
 use crate::candidates::fetch;
 use crate::conclude::conclude;
 use crate::decompose::{Choice, Selection, Selector, propose, propose_words, select};

@@ -45,12 +45,12 @@ fn one(summaries: &[Summary], figure: &Figure) -> Option<Beside> {
 /// The papers' averages over several data sets, if each of them was asked (RA-ISF Table 1).
 pub(super) fn averages(parts: &[Part], papers: &[Figure]) -> Vec<Beside> {
     let average = |figure: &Figure| {
-        let is_kin = |other: &&Figure| {
+        let is_of_column = |other: &&Figure| {
             (&other.paper, &other.table, &other.metric)
                 == (&figure.paper, &figure.table, &figure.metric)
         };
         let mut sets: Vec<&str> =
-            papers.iter().filter(is_kin).map(|it| it.data_set.as_str()).collect();
+            papers.iter().filter(is_of_column).map(|it| it.data_set.as_str()).collect();
         sets.sort_unstable();
         sets.dedup();
         sets.retain(|set| *set != AVERAGE);

@@ -6,29 +6,11 @@ use crate::context::tokens_of;
 use pikerag_knowledge::{Atom, AtomKind, AtomQuery, Candidate, ChunkId, Context, Question, Via};
 use pikerag_language::content_words;
 use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
-use serde::{Deserialize, Serialize};
 
-use super::{Params, Retriever, Rule};
+use super::{Fallback, Params, Retriever, Rule};
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
-
-/// Which chunks are read beside those that the loop chose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Fallback {
-    /// Chunks of the search `auto`.
-    Auto,
-    /// Chunks of hop retrieval.
-    Hops,
-    /// Chunks of all layers (PIKE-RAG §5.2.3).
-    Layers,
-    /// Chunks of naive RAG.
-    Plain,
-    /// None, as in the paper: a model may then have to answer from nothing.
-    Off,
-}
 
 /// Chunks that a context is filled up to where the model found enough: as many as a first reading round of `adaptive`.
 const BESIDE: usize = 8;

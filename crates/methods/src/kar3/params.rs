@@ -6,7 +6,6 @@ use pikerag_knowledge::{AtomKind, Role};
 use pikerag_retrieve::SearchParams;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::Fallback;
 use crate::decompose::{Proposer, Selector};
 use crate::retrieval::{DELTA, RULE, Rule};
 use crate::spec::{
@@ -33,6 +32,23 @@ pub enum Mode {
     /// With our additions: there is a backup, and the selector may report that the context is enough. Chunks of the question are read beside the chosen ones, and a second reading
     /// follows where the first says what it lacks.
     Ours,
+}
+
+/// Which chunks are read beside those that the loop chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Fallback {
+    /// Chunks of the search `auto`.
+    Auto,
+    /// Chunks of hop retrieval.
+    Hops,
+    /// Chunks of all layers (PIKE-RAG §5.2.3).
+    Layers,
+    /// Chunks of naive RAG.
+    Plain,
+    /// None, as in the paper: a model may then have to answer from nothing.
+    Off,
 }
 
 /// The parameters of Algorithm 1 and its four ablations.

@@ -19,7 +19,7 @@ const KINDS: [Kind; 40] = [
     ("then a last line: So the final answer is:", "final_line", |prompt| {
         format!("Read step by step.\nSo the final answer is: {}", answer_from(prompt))
     }),
-    ("with the passage of the context at hand", "replug", answer_from),
+    ("Write the answer alone, without any explanation", "replug", answer_from),
     ("{\"chain\":", "searchain", |prompt| plan(prompt).to_string()),
     ("{\"consistent\":", "consistent", |prompt| {
         let same = section(prompt, "From memory") == section(prompt, "From passages");
@@ -58,7 +58,7 @@ const KINDS: [Kind; 40] = [
         bearing(section(prompt, "The passages"))
     }),
     ("Carry out the step with the knowledge given", "evaluate", result),
-    ("Carry out the step at hand", "reason", result),
+    ("Reply with the result in one or two sentences", "reason", result),
     ("Write one step that stands for all of them", "merge", |prompt| {
         unnumbered(first_line(section(prompt, "The steps"))).trim().to_owned()
     }),
@@ -92,7 +92,7 @@ const KINDS: [Kind; 40] = [
         let cell = json!({"text": quote, "passage": passage, "quote": quote});
         json!({
             "things": ["the first", "the second"],
-            "rows": [{"attribute": "what is told", "cells": [cell, null]}],
+            "rows": [{"attribute": "what is stated", "cells": [cell, null]}],
             "rationale": "By the table.", "answer": "the first", "lacking": null,
         })
         .to_string()
@@ -211,7 +211,7 @@ fn bearing(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("Nothing is told.")
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("Nothing is stated.")
 }
 
 fn is_numbered(line: &str) -> bool {
@@ -275,9 +275,9 @@ fn result(prompt: &str) -> String {
     let knowledge = section(prompt, "Context");
     let about = |sentence: &&str| facts_in(sentence).iter().any(|(_, s, _)| step.contains(s));
     let all: Vec<&str> = sentences(knowledge).collect();
-    let told = all.iter().find(|sentence| about(sentence));
+    let stated = all.iter().find(|sentence| about(sentence));
     let other = all.iter().find(|sentence| sentence.chars().count() > 3);
-    told.or(other).map_or_else(|| "It does not say.".to_owned(), |it| (*it).to_owned())
+    stated.or(other).map_or_else(|| "It does not say.".to_owned(), |it| (*it).to_owned())
 }
 
 fn entities(prompt: &str) -> Value {
