@@ -140,8 +140,7 @@ mod tests {
         assert_eq!(reported.lock().unwrap().len(), 3);
         let atoms = |base: &BaseSummary| {
             let all = methods(&["kar3", "kar3-paper", "kar3-sentences", "kar3-chunk-retriever"]);
-            let unmet: Vec<_> = all.iter().map(|(_, method)| of_atoms(method, base)).collect();
-            unmet
+            all.iter().map(|(_, method)| of_atoms(method, base)).collect::<Vec<_>>()
         };
         let none = atoms(&BaseSummary::default());
         assert_eq!(none, [None, Some(Unmet::Questions), Some(Unmet::Sentences), None]);
