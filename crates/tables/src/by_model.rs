@@ -33,7 +33,7 @@ use query::Statement;
 use syntax::{Parts, only, peeled};
 
 pub use fault::PlanFault;
-pub use shown::{Room, shown};
+pub use shown::{Room, outline, shown};
 
 /// The most bytes of a statement.
 const MOST_BYTES: usize = 10_000;

@@ -17,7 +17,7 @@ mod tests;
 mod units;
 
 pub use ahead::{kinds_ahead, looks_ahead, readings_ahead, series_of};
-pub use by_model::{PlanFault, Room, read_statement, shown};
+pub use by_model::{PlanFault, Room, outline, read_statement, shown};
 pub use catalog::{Catalog, TableView};
 pub use joins::joins;
 pub use reading::{Computation, Form, Reading, SeriesReading, Target};

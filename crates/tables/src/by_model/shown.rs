@@ -65,6 +65,33 @@ pub fn shown(question: &str, catalog: &Catalog, tables: &[usize], room: Room) ->
     (text, taken)
 }
 
+/// The tables in words, one on each line: title, number of rows, names of columns. Tables that the question names come
+/// first; those beyond `most` characters are left out.
+pub fn outline(question: &str, catalog: &Catalog, most: usize) -> String {
+    let cues = Cues::of(question);
+    let asked: Vec<&str> = cues.pieces.iter().map(|piece| piece.stem.as_str()).collect();
+    let is_asked = |view: &&TableView| {
+        has_word(&view.table.title, &asked)
+            || (0..view.table.columns.len()).any(|column| is_named(view, column, &asked))
+    };
+    let mut views: Vec<&TableView> = catalog.tables.iter().collect();
+    views.sort_by_key(|view| !is_asked(view));
+    let mut text = String::new();
+    for view in views {
+        let (shown, further) = places(view, &asked, BRIEF_COLUMNS);
+        let columns = shown.iter().filter_map(|at| Some(cut(&view.table.columns.get(*at)?.name)));
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let more = if further.is_empty() { "" } else { ", …" };
+        let (title, rows) = (cut(&view.table.title), view.table.rows);
+        let line = format!("- {title} ({rows} rows): {columns}{more}\n");
+        if most < text.len() + line.len() {
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
 /// A table by the names of its columns, on one line.
 fn brief(view: &TableView, asked: &[&str]) -> String {
     let table = &view.table;

@@ -1,6 +1,6 @@
 //! Reads statements as models write them, over the tables of the other tests.
 
-use super::{PlanFault, Room, read_statement, shown};
+use super::{PlanFault, Room, outline, read_statement, shown};
 use crate::reading::{Computation, Form, Reading};
 use crate::tests::{catalog, plan};
 
@@ -205,6 +205,19 @@ fn tables_are_shown_within_their_room() {
     assert!(whole.starts_with(&brief[..brief.find("-- Further").unwrap()]));
     insta::assert_snapshot!(&brief[brief.find("-- Further").unwrap()..]);
     assert!(shown(&[0, 1, 2], Room { tables: 1, brief: 100, ..full }).1 < 3);
+}
+
+#[test]
+fn an_outline_lists_asked_tables_first_within_its_room() {
+    let catalog = catalog();
+    insta::assert_snapshot!(outline("How many repairs?", &catalog, 1_000), @r"
+    - repairs (6 rows): Date, Machine, Fault, Supplier code, Cost, Downtime, Engineer
+    - 供应商 (4 rows): 供应商代码, 名称, 城市, 成立年份, 员工人数
+    - sales (3 rows): Product, Sector, January 2023, February 2023
+    ");
+    let sales = outline("Which product sold best?", &catalog, 1_000);
+    assert!(sales.starts_with("- sales"), "{sales}");
+    assert_eq!(outline("How many repairs?", &catalog, 10), "");
 }
 
 #[test]
