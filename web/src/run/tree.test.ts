@@ -57,6 +57,16 @@ test("sub-questions hold theirs, and stand beside others of their depth", () => 
   expect(shape(tree)).toEqual([{ asked: [{ asked: ["retrieved", "resolved"] }, "resolved"] }, { asked: ["judged"] }, { asked: ["gathered"] }, "answered"]);
 });
 
+test("a sub-question holds the plan and the answer of its own", () => {
+  const tree = treeOf(
+    events(
+      { event: "planned", round: 1 }, { event: "asked", depth: 1 }, { event: "gathered", candidates }, { event: "asked", depth: 2 }, { event: "classified" },
+      { event: "planned", round: 1 }, { event: "looked" }, { event: "answered" }, { event: "resolved", depth: 2 }, { event: "thought" }, { event: "answered" },
+    ),
+  );
+  expect(shape(tree)).toEqual([{ planned: [{ asked: ["gathered", { asked: ["classified", { planned: ["looked"] }, "answered", "resolved"] }, "thought"] }] }, "answered"]);
+});
+
 test("a thousand rounds are nested", () => {
   const many = Array.from({ length: 1000 }, (_, round) => [{ event: "proposed", hop: round + 1 }, { event: "retrieved", hop: round + 1, candidates }]).flat();
   expect(sizeOf(treeOf(events(...many)))).toBe(2000);

@@ -33,6 +33,7 @@ export function treeOf(events: RunEvent[]): Step[] {
     put(step);
     open.push({ step, kind, depth });
   };
+  const resolved = resolvedOf(events);
   for (const event of events) {
     const step = stepOf(event, before);
     before = event;
@@ -46,7 +47,8 @@ export function treeOf(events: RunEvent[]): Step[] {
     switch (event.event) {
       case "planned":
       case "answered":
-        open = [];
+        // A sub-question may have a plan and an answer of its own.
+        open = open.slice(0, open.findLastIndex((one) => one.step.event !== null && resolved.has(one.step.event.seq)) + 1);
         event.event === "planned" ? enter(step, "plan", 0) : put(step);
         break;
       case "asked":
@@ -85,6 +87,26 @@ export function treeOf(events: RunEvent[]): Step[] {
     }
   }
   return unwrapped(top);
+}
+
+/** The numbers of the sub-questions that are resolved later. */
+function resolvedOf(events: RunEvent[]): Set<number> {
+  const resolved = new Set<number>();
+  let open: Extract<RunEvent, { event: "asked" }>[] = [];
+  for (const event of events) {
+    if (event.event !== "asked" && event.event !== "resolved") {
+      continue;
+    }
+    const same = open.find((one) => one.depth === event.depth);
+    if (event.event === "resolved" && same) {
+      resolved.add(same.seq);
+    }
+    open = open.filter((one) => one.depth < event.depth);
+    if (event.event === "asked") {
+      open.push(event);
+    }
+  }
+  return resolved;
 }
 
 /** An event by itself, which nothing encloses. */
