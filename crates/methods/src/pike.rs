@@ -21,13 +21,15 @@ mod words;
 
 use std::num::NonZeroUsize;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use pikerag_knowledge::{
     Answer, Context, Event, Level, Note, Question, Reason, Recollection, Role, Statement,
     TaskClass, Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
 use tracing::field::Empty;
-use tracing::{Span, instrument};
+use tracing::{Instrument, Span, info_span, instrument};
 
 pub use self::classed::{Classed, classed};
 pub use self::classify::Classifier;
@@ -105,6 +107,24 @@ async fn solved(
     let mut answer = routed(ports, run, question, params, &evidence, &recall).await?;
     recall.beside(&mut answer);
     Ok(answer)
+}
+
+/// Answers a question of an agent by the strategy of its class. Ideas are no answer for an agent: where the
+/// class asks for some, the documents are read.
+fn answer_for_agent<'a>(
+    ports: &'a Ports,
+    run: &'a mut Run,
+    question: &'a Question,
+    params: Params,
+) -> BoxFuture<'a, Result<Answer, SolveError>> {
+    let params = Params { class: None, level: None, by_agent: true, ..params };
+    let span = info_span!("agent_question", class = Empty);
+    let answer = async move {
+        let evidence = Evidence::gather(ports, question).await?;
+        let recall = Recall::of(ports, question, &evidence.found).await?;
+        routed(ports, run, question, params, &evidence, &recall).await
+    };
+    answer.instrument(span).boxed()
 }
 
 /// Answers by the strategy of the question's class.

@@ -101,11 +101,6 @@ impl Models {
         self.chat.of(role)
     }
 
-    /// The model of a role, shared.
-    pub(crate) fn shared(&self, role: Role) -> Option<&Arc<dyn ChatModel>> {
-        self.chat.shared(role)
-    }
-
     /// The same models, with the log-probabilities of every reply: how sure a method is of its own answer
     /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
     #[must_use]

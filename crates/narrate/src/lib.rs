@@ -7,6 +7,7 @@ mod events;
 mod figures;
 mod forecasts;
 mod foreign;
+mod ideas;
 mod language;
 mod notes;
 mod numbers;

@@ -4,6 +4,7 @@ use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{LeftOut, Note, Quoting};
 
 use crate::foreign::chinese_reason;
+use crate::ideas::{critique, revision};
 use crate::language::{InWords, Language, Words};
 use crate::numbers::counted;
 
@@ -58,6 +59,20 @@ impl InWords for Note {
             Self::CoordinatorFailed { error } => Words::new(
                 format!("The coordinator failed: {error}; the agents' scores rank the ideas."),
                 format!("协调者失败：{}；想法按智能体的评分排序。", chinese_reason(error)),
+            ),
+            Self::QuestionsSkipped { name } => Words::new(
+                format!(
+                    "The agent “{name}” asks no questions: its share of the budget is too small."
+                ),
+                format!("智能体“{name}”不提问：其预算份额不足。"),
+            ),
+            Self::Critiqued { round, ranking } => critique(*round, ranking),
+            Self::IdeasRevised { name, changed, defended, dropped } => {
+                revision(name, changed, defended, dropped)
+            }
+            Self::NothingRevised { round } => Words::new(
+                format!("No agent revised an idea, so critique {round} is left out."),
+                format!("没有智能体修改想法，因此省去第 {round} 轮互评。"),
             ),
             Self::Perspectives { names } => {
                 let names = names.join(" · ");

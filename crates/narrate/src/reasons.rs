@@ -69,6 +69,9 @@ impl InWords for Reason {
                 format!("the step {{{name}}} gave no answer"),
                 format!("步骤 {{{name}}} 没有得到回答"),
             ),
+            Self::AgentAsks => {
+                Words::new("an agent asks, so the documents are read", "由智能体提问，因此查阅文档")
+            }
             Self::VerifiedSameQuestion { by } => Words::new(
                 format!("{by} verified an answer to this question in this class"),
                 format!("{by} 按此类别核实过对本问题的回答"),

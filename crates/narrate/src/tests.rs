@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use pikerag_knowledge::facts::{OfferedRecords, TabulatedRow, UnreadableReply};
+use pikerag_knowledge::facts::{JudgedIdea, OfferedRecords, TabulatedRow, UnreadableReply};
 use pikerag_knowledge::tables::By;
-use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, NoRecord, Tried};
+use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, IdeaScores, NoRecord, Tried};
 use pikerag_knowledge::{
     AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
     JudgedBy, LeftOut, Level, Likelihood, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason,
@@ -148,6 +148,7 @@ fn reasons_have_words() {
             Reason::CombinesSteps,
             Reason::StepGave { name: named(), result: named() },
             Reason::StepGaveNothing { name: named() },
+            Reason::AgentAsks,
             Reason::VerifiedSameQuestion { by: named() },
             Reason::VerifiedSimilarQuestion { question: named() },
             Reason::BaseOffers { records: vec![records], documents: 2, percent, titles: names() },
@@ -241,6 +242,9 @@ fn plans_and_recollections_have_words() {
 fn notes_and_faults_have_words() {
     let because = Quoting::NoModel;
     let structure = |structure| Note::StructureUnhelpful { structure };
+    let scores = IdeaScores { fit: 4.0, feasibility: 3.25, novelty: 2.0 };
+    let judged = |scores| JudgedIdea { title: named(), scores };
+    let ranking = vec![judged(Some(scores)), judged(None)];
     check_all(
         Some("note"),
         &[
@@ -256,6 +260,15 @@ fn notes_and_faults_have_words() {
             Note::FewerAgents { agents: 1 },
             Note::AgentFailed { name: named(), error: named() },
             Note::CoordinatorFailed { error: named() },
+            Note::QuestionsSkipped { name: named() },
+            Note::Critiqued { round: 1, ranking: ranking.clone() },
+            Note::IdeasRevised {
+                name: named(),
+                changed: names(),
+                defended: names(),
+                dropped: names(),
+            },
+            Note::NothingRevised { round: 2 },
             Note::Perspectives { names: names() },
             Note::WordingDropped { figures: names() },
             Note::CountedNotForecast { last: named() },

@@ -2517,14 +2517,49 @@ export interface components {
             citations?: number[];
             /** @description Objections of other perspectives; kept, whatever the ranking. */
             dissent?: string[];
+            /**
+             * @description The agents' own questions that it rests on, with their answers; their citations are among those of
+             *     the idea.
+             */
+            findings?: components["schemas"]["IdeaFinding"][];
             /** @description The missing information. */
             gaps?: components["schemas"]["Gap"][];
             /** @description The perspectives that it came from. */
             perspectives: string[];
+            /**
+             * @description The means of its judgements by other perspectives. Absent if nobody judged it, and in runs of
+             *     earlier versions.
+             */
+            scores?: components["schemas"]["IdeaScores"];
             /** @description In sentences. */
             text: string;
             /** @description In a few words. */
             title: string;
+        };
+        /** @description A question that an agent asked before it thought, with its answer. */
+        IdeaFinding: {
+            /** @description The answer: a figure over all records, or what documents tell. */
+            answer: string;
+            /** @description The question of the agent. */
+            question: string;
+        };
+        /** @description The scores of an idea, each from 1 to 5: of one judgement, or the means of several. */
+        IdeaScores: {
+            /**
+             * Format: double
+             * @description Whether it would work.
+             */
+            feasibility: number;
+            /**
+             * Format: double
+             * @description Whether it answers the question.
+             */
+            fit: number;
+            /**
+             * Format: double
+             * @description Whether it is new.
+             */
+            novelty: number;
         };
         /** @description The files to index. */
         IndexBody: {
@@ -2809,6 +2844,13 @@ export interface components {
          * @enum {string}
          */
         JudgedBy: "log_probabilities" | "self_assessment" | "verdict" | "neighbours";
+        /** @description An idea in a round of critique. */
+        JudgedIdea: {
+            /** @description The means of its judgements, if there are any. */
+            scores?: components["schemas"]["IdeaScores"];
+            /** @description Its title. */
+            title: string;
+        };
         /**
          * @description A person's judgment of an answer.
          * @enum {string}
@@ -3483,6 +3525,9 @@ export interface components {
             /** @enum {string} */
             reason: "level_requested";
         } | {
+            /** @enum {string} */
+            reason: "agent_asks";
+        } | {
             by: string;
             /** @enum {string} */
             reason: "verified_same_question";
@@ -4071,6 +4116,26 @@ export interface components {
             /** @enum {string} */
             note: "coordinator_failed";
         } | {
+            name: string;
+            /** @enum {string} */
+            note: "questions_skipped";
+        } | {
+            /** @enum {string} */
+            note: "critiqued";
+            ranking: components["schemas"]["JudgedIdea"][];
+            round: number;
+        } | {
+            changed: string[];
+            defended: string[];
+            dropped: string[];
+            name: string;
+            /** @enum {string} */
+            note: "ideas_revised";
+        } | {
+            /** @enum {string} */
+            note: "nothing_revised";
+            round: number;
+        } | {
             names: string[];
             /** @enum {string} */
             note: "perspectives";
@@ -4307,6 +4372,9 @@ export interface components {
             level: components["schemas"]["Level"];
             /** @enum {string} */
             reason: "level_requested";
+        } | {
+            /** @enum {string} */
+            reason: "agent_asks";
         } | {
             by: string;
             /** @enum {string} */

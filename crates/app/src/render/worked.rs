@@ -8,7 +8,7 @@ use pikerag_engine::knowledge::worked::{
     Argument, Comparison, Figure, Figures, Forecast, Idea, Prospect, WorkedStep,
 };
 use pikerag_engine::knowledge::{TaskClass, Worked};
-use pikerag_engine::narrate::{Language, Words, argument};
+use pikerag_engine::narrate::{InWords, Language, Words, argument};
 
 use super::{short, width};
 use crate::plain::one_line;
@@ -188,9 +188,18 @@ fn write_idea(shown: &mut String, idea: &Idea, language: Language) {
         Words::new(format!("{title} ({perspectives})"), format!("{title}（{perspectives}）"));
     let _ = writeln!(shown, "\n  • {}", lead.of(language));
     let _ = writeln!(shown, "    {}", one_line(&idea.text));
+    if let Some(scores) = &idea.scores {
+        let lead = language.either("judged: ", "评分：");
+        let _ = writeln!(shown, "    {lead}{}", scores.in_words(language));
+    }
     for dissent in &idea.dissent {
         let lead = language.either("against: ", "反对意见：");
         let _ = writeln!(shown, "    {lead}{}", one_line(dissent));
+    }
+    for finding in &idea.findings {
+        let (question, answer) = (one_line(&finding.question), one_line(&finding.answer));
+        let lead = language.either("found: ", "已查明：");
+        let _ = writeln!(shown, "    {lead}{question} → {}", short(&answer, 3 * CELL));
     }
     let numbers: Vec<String> = idea.citations.iter().map(|number| format!("[{number}]")).collect();
     if !numbers.is_empty() {

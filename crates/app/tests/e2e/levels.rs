@@ -307,8 +307,11 @@ fn agent_reply(prompt: &str) -> OracleReply {
         None if prompt.contains("{\"perspectives\":") => json!({"perspectives": [
             {"name": "cost", "about": "a"}, {"name": "safety", "about": "b"}, {"name": "heat", "about": "c"}
         ]}),
+        Some(_) if prompt.contains("{\"questions\":") => json!({"questions": []}),
         Some(_) if prompt.contains("\"judgements\"") => {
-            json!({"judgements": [{"idea": 1, "score": 4, "against": ""}]})
+            json!({"judgements": [
+                {"idea": 1, "fit": 4, "feasibility": 4, "novelty": 4, "against": ""}
+            ]})
         }
         Some(who) => json!({"ideas": [{
             "title": format!("{who} first"), "idea": format!("{who} {}", "and so on ".repeat(40)),

@@ -6,6 +6,7 @@ mod closed_book;
 mod crp_rag;
 mod fixture;
 mod graphrag;
+mod ideas;
 mod ircot;
 mod iter_retgen;
 mod kar3;

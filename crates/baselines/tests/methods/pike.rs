@@ -55,15 +55,20 @@ fn schema() -> RecordSchema {
 }
 
 async fn shelf() -> Shelf {
+    shelf_with(&[]).await
+}
+
+/// The papers and these files.
+pub(super) async fn shelf_with(more: &[(&'static str, &'static str)]) -> Shelf {
     let shelf = Shelf::empty();
-    let files: Files = PAPERS.into_iter().collect();
+    let files: Files = PAPERS.iter().chain(more).copied().collect();
     let params = IngestParams { records: vec![schema()], ..IngestParams::default() };
     let report = shelf.index(&files, None, Some(hashes()), &params).await;
     assert!(report.is_whole(), "{report:?}");
     shelf
 }
 
-fn ports(shelf: &Shelf, chat: Option<Arc<ScriptedChat>>) -> Ports {
+pub(super) fn ports(shelf: &Shelf, chat: Option<Arc<ScriptedChat>>) -> Ports {
     let default = chat.map(|chat| chat as _);
     let tables = Tables {
         schemas: vec![schema()].into(),
@@ -313,6 +318,9 @@ fn agents(fails: bool) -> ScriptedChat {
             ]})
             .to_string());
         }
+        if shown.contains("{\"questions\":") {
+            return Ok(json!({"questions": []}).to_string());
+        }
         let who = shown.split_once("from one perspective: ").map(|(_, rest)| rest);
         let who = who.and_then(|rest| rest.split_once('.')).map(|(who, _)| who);
         if who == Some("safety") && fails {
@@ -320,7 +328,7 @@ fn agents(fails: bool) -> ScriptedChat {
         }
         Ok(match (request.role, who) {
             (Role::Grade, Some(who)) => json!({"judgements": [
-                {"idea": 1, "score": if who == "cost" { 5 } else { 2 }, "against": format!("{who} doubts it")}
+                {"idea": 1, "fit": if who == "cost" { 5 } else { 2 }, "feasibility": 3, "novelty": 3, "against": format!("{who} doubts it")}
             ]}),
             (Role::Reason, Some(who)) => json!({"ideas": [{
                 "title": format!("{who} idea {}", request.sample), "idea": format!("{who} {who}s what {who} has."),
@@ -367,8 +375,8 @@ async fn agents_think_judge_and_are_combined() {
     heat idea 2 (heat) [1] against [] lacks what heat knows
     cost idea 0 (cost) [1] against ["safety: safety doubts it", "heat: heat doubts it"] lacks what cost knows
     "#);
-    // Perspectives, three agents, three critiques, one coordinator.
-    assert_eq!(answered.spent.calls(), 8);
+    // Perspectives, three agents that may ask and think, three critiques, one coordinator.
+    assert_eq!(answered.spent.calls(), 11);
 }
 
 /// A failed agent is reported, and the others still give an answer.
@@ -402,9 +410,9 @@ async fn agents_may_have_their_own_models() {
         };
         chat.requests().iter().map(of).collect()
     };
-    assert_eq!(asked(&own), [(Role::Reason, true), (Role::Grade, true)]);
-    // The other agents' thoughts and judgements, and the coordinator's.
-    assert_eq!(asked(&usual).len(), 3);
+    assert_eq!(asked(&own), [(Role::Reason, true), (Role::Reason, true), (Role::Grade, true)]);
+    // The other agents' questions, thoughts and judgements, and the coordinator's.
+    assert_eq!(asked(&usual).len(), 4);
     assert!(asked(&usual).iter().all(|(_, is_heat)| !is_heat));
     assert_eq!(answered.answer.worked.as_ref().unwrap().ideas.len(), 2);
 }
@@ -433,9 +441,9 @@ async fn agents_work_at_the_same_time() {
     let chat = Arc::new(agents(false).with_latency(latency));
     let begun = Instant::now();
     let answered = ask(Some(chat.clone()), creative(8), NIGHT).await;
-    assert_eq!((answered.spent.calls(), chat.peak()), (18, 8));
-    // Four rounds of calls; in sequence they would be eighteen.
-    assert!(latency * 4 <= begun.elapsed());
+    assert_eq!((answered.spent.calls(), chat.peak()), (26, 8));
+    // Five rounds of calls; in sequence they would be twenty-six.
+    assert!(latency * 5 <= begun.elapsed());
 }
 
 /// Without a model, ideas report that they need one; all other classes give an answer.

@@ -345,7 +345,9 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     reply["class"] = json!("creative");
     reply["schema"] = json!("crane");
     reply["perspectives"] = json!([{"name": hostile, "about": injection}, "Maker: cranes"]);
-    reply["judgements"] = json!([{"idea": 1, "score": 4, "against": hostile}]);
+    reply["judgements"] = json!([{"idea": 1, "fit": 4, "against": hostile}]);
+    reply["revisions"] =
+        json!([{"idea": 1, "action": "change", "text": hostile, "defence": injection}]);
     let quote = json!({"passage": 1, "quote": injection});
     reply["ideas"] = json!([{
         "title": hostile, "idea": injection, "evidence": [quote], "missing": hostile, "next_step": injection, "from": [1]

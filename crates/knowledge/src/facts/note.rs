@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::Likelihood;
 use crate::distilled::Structure;
+use crate::worked::IdeaScores;
 
 /// Something that the reader of a run should know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -31,6 +32,14 @@ pub enum Note {
     AgentFailed { name: String, error: String },
     /// The coordinator failed: the judgements alone rank the ideas.
     CoordinatorFailed { error: String },
+    /// The budget or the record of the run has no questions of this agent.
+    QuestionsSkipped { name: String },
+    /// The ideas after a round of critique, best first.
+    Critiqued { round: usize, ranking: Vec<JudgedIdea> },
+    /// An agent answered the objections to its ideas, which are named by their titles.
+    IdeasRevised { name: String, changed: Vec<String>, defended: Vec<String>, dropped: Vec<String> },
+    /// No agent revised an idea, so this round of critique is left out.
+    NothingRevised { round: usize },
     /// The perspectives of the agents.
     Perspectives { names: Vec<String> },
     /// The model's wording names figures that no step gave; the results of the steps are listed instead.
@@ -78,6 +87,17 @@ pub enum Note {
     StructureUnhelpful { structure: Structure },
     /// The question contains no tags of the base.
     NoTags,
+}
+
+/// An idea in a round of critique.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JudgedIdea {
+    /// Its title.
+    pub title: String,
+    /// The means of its judgements, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub scores: Option<IdeaScores>,
 }
 
 /// Why an answer quotes.

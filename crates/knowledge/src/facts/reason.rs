@@ -66,6 +66,8 @@ pub enum Reason {
     StepGave { name: String, result: String },
     /// A step of the plan gave no answer.
     StepGaveNothing { name: String },
+    /// An agent asks: ideas are no answer for it.
+    AgentAsks,
     /// A person verified an answer to this question under this class.
     VerifiedSameQuestion { by: String },
     /// A person verified an answer to a similar question of this class.

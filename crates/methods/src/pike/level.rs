@@ -42,6 +42,10 @@ pub(super) async fn verdict(
         return Ok(Verdict { class, by, reasons });
     }
     let found = classify(ports, run, question, evidence, params.classify, recall).await?;
+    if params.by_agent && found.class == TaskClass::Creative {
+        let reasons = found.reasons.into_iter().chain([Reason::AgentAsks.into()]).collect();
+        return Ok(Verdict { class: TaskClass::Bridging, reasons, ..found });
+    }
     // Words alone do not tell a chain from a fact: a system of L1 reads both once.
     Ok(match (params.level, found.class) {
         (Some(level @ Level::L1), TaskClass::Bridging) => {

@@ -58,9 +58,13 @@ pub struct Params {
     pub summarized: NonZeroU32,
     /// Agents that think about a creative question.
     pub agents: NonZeroUsize,
-    /// Tokens of passages for each of them.
+    /// Tokens of passages, tables and findings for each of them.
     pub agent_tokens: NonZeroU32,
-    /// Rounds in which they judge each other's ideas.
+    /// Questions that each of them may ask before it thinks, at most.
+    pub agent_questions: usize,
+    /// Whether an agent asks; no parameter of the method, because only agents' questions set it.
+    pub by_agent: bool,
+    /// Rounds in which they judge each other's ideas. Before each further round they revise their own ideas.
     pub critiques: usize,
     /// The seed of the agents: another seed draws other ideas, the same seed the same ideas.
     pub seed: u32,
@@ -83,6 +87,8 @@ impl Default for Params {
             summarized: const { NonZeroU32::new(12_000).unwrap() },
             agents: const { NonZeroUsize::new(4).unwrap() },
             agent_tokens: const { NonZeroU32::new(1200).unwrap() },
+            agent_questions: 2,
+            by_agent: false,
             critiques: 1,
             seed: 0,
         }
@@ -144,10 +150,20 @@ impl MethodParams for Params {
             field!(compared as "compare_tokens", "tokens of the passages that things are compared from, at most", Range::TOKENS),
             field!(summarized as "summary_tokens", "tokens of the passages that are summarized, at most", Range::TOKENS),
             field!(agents, "agents that think about a creative question", Range::Whole((1, 16))),
-            field!(agent_tokens, "tokens of the passages of each agent, at most", Range::TOKENS),
+            field!(
+                agent_tokens,
+                "tokens of the passages, tables and findings of each agent, at most",
+                Range::TOKENS
+            ),
+            field!(
+                agent_questions,
+                "questions that each agent may ask before it thinks, at most; each is answered by the strategy of its class",
+                Range::Whole((0, 4))
+            ),
             field!(
                 critiques,
-                "rounds in which the agents judge each other's ideas",
+                "rounds in which the agents judge each other's ideas; before each further round they revise their own ideas \
+                 after the objections",
                 Range::Whole((0, 3))
             ),
             field!(
@@ -179,9 +195,12 @@ impl MethodParams for Params {
         needs: None,
         cost: |params| {
             let reading = (adaptive::Params::SPEC.cost)(&params.reading);
+            // Its class and its answer.
+            let asked = reading.most_calls + 2;
             Cost {
-                most_calls: reading.most_calls.max(3 + 2 * params.agents.get() as u64) + 2,
-                basis: "most questions are read as by `adaptive`; figures and forecasts cost no call, ideas two for each agent",
+                most_calls: asked.max(ideas_cost(params, asked)),
+                basis: "most questions are read as by `adaptive`; figures and forecasts cost no call, ideas two for each agent \
+                        and those of the questions that it asks",
                 ..reading
             }
         },
@@ -194,4 +213,22 @@ impl MethodParams for Params {
     fn weights(&self) -> Weights {
         self.reading.weights()
     }
+}
+
+/// The most calls of ideas, where each question of an agent takes `asked`; none where another class is set.
+fn ideas_cost(params: &Params, asked: u64) -> u64 {
+    let is_set_apart = params.class.is_some_and(|class| class != TaskClass::Creative)
+        || params.level.is_some_and(|level| level != Level::L4);
+    if is_set_apart {
+        return 0;
+    }
+    let questions = match params.agent_questions as u64 {
+        0 => 0,
+        count => 1 + count * asked,
+    };
+    // A judgement in each round, and a revision before each but the first.
+    let rounds = params.critiques as u64;
+    let each = 1 + questions + rounds + rounds.saturating_sub(1);
+    // The class, the perspectives and the coordinator.
+    3 + params.agents.get() as u64 * each
 }

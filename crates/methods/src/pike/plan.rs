@@ -121,9 +121,10 @@ fn is_settled(evidence: &Evidence, question: &Question) -> bool {
 }
 
 impl Params {
-    /// Whether the level that the caller set includes such a step.
+    /// Whether the level that the caller set includes such a step; an agent needs no ideas of other agents.
     fn allows(self, kind: StepKind) -> bool {
-        self.level.is_none_or(|level| kind.class().level() <= level)
+        let is_for_agent = self.by_agent && kind == StepKind::Think;
+        !is_for_agent && self.level.is_none_or(|level| kind.class().level() <= level)
     }
 }
 

@@ -8,6 +8,10 @@ const percent = (percent: number) => `${formatNumber(percent, 0)} %`;
 const read = (why: string) => `${why}, so the documents are read`;
 const again = (why: string) => `answered again: ${why}`;
 
+const judged = (scores: Schemas["IdeaScores"]) => `fit ${formatNumber(scores.fit, 1)}, feasibility ${formatNumber(scores.feasibility, 1)}, novelty ${formatNumber(scores.novelty, 1)}`;
+const titled = (parts: [string, string[]][]) =>
+  parts.filter(([, titles]) => 0 < titles.length).map(([verb, titles]) => `${verb}${titles.join(", ")}`).join("; ");
+
 const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_for_ideas: () => "the question asks for new ideas",
   compares_named: ({ things }) => `the question compares: ${things.join(" | ")}`,
@@ -29,6 +33,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   best_passage_covers: (fact) => `the best passage contains ${percent(fact.percent)} of the question’s words`,
   asks_for_fact: () => "the question asks for a fact that the documents may state",
   class_requested: () => "you set the class",
+  agent_asks: () => read("an agent asks"),
   level_requested: ({ level }) => `you set level ${level}`,
   verified_same_question: ({ by }) => `${by} verified an answer to this question in this class`,
   verified_similar_question: ({ question }) => `the similar question “${question}” has a verified answer in this class`,
@@ -123,6 +128,10 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   coordinator_failed: ({ error }) => `The coordinator failed: ${error}; the agents’ scores rank the ideas.`,
   evidence_unchecked: ({ unchecked, given }) => `${unchecked} of ${plural(given, "argument")} left out: the documents do not contain the quote.`,
   verdict_unsupported: ({ verdict }) => `The model’s verdict was “${likelihoods[verdict]}”, but no checked evidence supports it: it becomes “uncertain”.`,
+  questions_skipped: ({ name }) => `The agent “${name}” asks no questions: its share of the budget is too small.`,
+  critiqued: ({ round, ranking }) => `Critique ${round}: ${ranking.map(({ title, scores }) => `${title}${scores ? ` (${judged(scores)})` : ""}`).join(" > ")}.`,
+  ideas_revised: ({ name, changed, defended, dropped }) => `The agent “${name}” answers objections: it ${titled([["changes ", changed], ["defends ", defended], ["drops ", dropped]])}.`,
+  nothing_revised: ({ round }) => `No agent revised an idea, so critique ${round} is left out.`,
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
   words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
   readings_differ: ({ rules, model }) => `The rules read the question as “${rules}”, the model as “${model}”.`,

@@ -8,6 +8,10 @@ const percent = (percent: number) => `${formatNumber(percent, 0)}%`;
 const read = (why: string) => `${why}，因此阅读文档`;
 const again = (why: string) => `重新作答：${why}`;
 
+const judged = (scores: Schemas["IdeaScores"]) => `切题 ${formatNumber(scores.fit, 1)}，可行 ${formatNumber(scores.feasibility, 1)}，新颖 ${formatNumber(scores.novelty, 1)}`;
+const titled = (parts: [string, string[]][]) =>
+  parts.filter(([, titles]) => 0 < titles.length).map(([verb, titles]) => `${verb}${titles.join("、")}`).join("；");
+
 const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_for_ideas: () => "问题要求新的创意",
   compares_named: ({ things }) => `问题比较：${things.join(" | ")}`,
@@ -29,6 +33,7 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   best_passage_covers: (fact) => `最相符的文本块包含问题中 ${percent(fact.percent)} 的词`,
   asks_for_fact: () => "问题询问文档中可能写明的事实",
   class_requested: () => "您指定了类别",
+  agent_asks: () => "由智能体提问，因此查阅文档",
   level_requested: ({ level }) => `您指定了 ${level} 级`,
   verified_same_question: ({ by }) => `${by} 按此类别核实过对本问题的回答`,
   verified_similar_question: ({ question }) => `相似问题“${question}”有此类别的人工核实的问答`,
@@ -122,6 +127,10 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   coordinator_failed: ({ error }) => `协调者失败：${reasonLine(error, "未能完成")}；创意按智能体的评分排序。`,
   evidence_unchecked: ({ unchecked, given }) => `${given} 条论据中舍去 ${unchecked} 条：文档中没有其引文。`,
   verdict_unsupported: ({ verdict }) => `模型的结论为“${likelihoods[verdict]}”，但没有经核对的证据支持，因此改为“不确定”。`,
+  questions_skipped: ({ name }) => `智能体“${name}”不提问：其预算份额不足。`,
+  critiqued: ({ round, ranking }) => `第 ${round} 轮互评：${ranking.map(({ title, scores }) => `${title}${scores ? `（${judged(scores)}）` : ""}`).join(" > ")}。`,
+  ideas_revised: ({ name, changed, defended, dropped }) => `智能体“${name}”回应反对意见：${titled([["修改：", changed], ["坚持：", defended], ["放弃：", dropped]])}。`,
+  nothing_revised: ({ round }) => `没有智能体修改想法，因此省去第 ${round} 轮互评。`,
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
   words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
   readings_differ: ({ rules, model }) => `规则把问题理解为“${rules}”，模型理解为“${model}”。`,

@@ -1,26 +1,29 @@
-//! Runs one agent: it searches for its perspective, thinks, and later judges the ideas of the others.
+//! Runs one agent: it searches for its perspective, asks for facts that it needs, and thinks.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::context::Rules;
 use pikerag_knowledge::worked::Gap;
 use pikerag_knowledge::{ChatModel, Chunk, Event, Question, Role, Schema};
+use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, ask_sample, at_most, closed, object, one_line, passages,
     quiet_headings, shape, text,
 };
 use pikerag_reason::Claim;
+use pikerag_tables::outline;
 use serde_json::{Value as Json, json};
 
+use super::findings::{Finding, find, finding_lines};
 use super::{Params, own_words};
-use crate::organizing::gathered;
+use crate::context::Rules;
+use crate::organizing::{gathered, in_order};
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
 const THINK: Prompt =
     Prompt::new(Role::Reason, include_str!("../../prompts/ideas.md"), 1200).at(0.7);
-const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/critique.md"), 900);
 /// Chunks that an agent finds, at most.
 const FOUND: usize = 8;
 /// Ideas of one agent, at most.
@@ -34,6 +37,71 @@ pub(super) struct Agent<'a> {
     pub(super) thinks: Arc<dyn ChatModel>,
     /// None where no model judges.
     pub(super) judges: Option<Arc<dyn ChatModel>>,
+    /// The base, and the models that answer its questions out of half of its share.
+    pub(super) asks: Ports,
+}
+
+impl Agent<'_> {
+    /// The sample of its calls: another seed draws other ideas, and no two of 16 agents share a sample.
+    pub(super) fn sample(&self, params: Params) -> u32 {
+        params.seed.wrapping_mul(16).wrapping_add(self.at as u32)
+    }
+
+    /// The name and the subject of its perspective, for a prompt.
+    pub(super) fn shown(&self) -> (String, String) {
+        let shown = |words: &str| quiet_headings(&one_line(words));
+        (shown(&self.perspective.name), shown(&self.perspective.about))
+    }
+}
+
+/// What an agent has read and learnt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Material {
+    pub(super) passages: Vec<Chunk>,
+    /// The answers to its questions.
+    pub(super) findings: Vec<Finding>,
+    /// The tables of the base in words; empty if there are none.
+    tables: String,
+}
+
+impl Material {
+    /// The passages, for a prompt.
+    pub(super) fn context(&self) -> String {
+        match passages(&self.passages) {
+            empty if empty.is_empty() => "(no passages were found)".to_owned(),
+            shown => shown,
+        }
+    }
+
+    /// The tables, for a prompt.
+    pub(super) fn tables(&self) -> String {
+        quiet_headings(&self.tables)
+    }
+
+    /// Quotes of passages as claims. A quote that its passage does not hold belongs to the first passage that holds it,
+    /// as in [`pikerag_reason::cite`].
+    pub(super) fn claims(&self, evidence: Vec<(usize, String)>) -> Vec<Claim> {
+        let claim = |(passage, quote): (usize, String)| {
+            let words = one_line(&quote);
+            let holds = |chunk: &&Chunk| one_line(&chunk.text).contains(&words);
+            let named = passage.checked_sub(1).and_then(|at| self.passages.get(at));
+            let held = named.filter(holds).or_else(|| self.passages.iter().find(holds));
+            let chunk = held.or(named).or_else(|| self.passages.first())?;
+            Some(Claim { chunk: chunk.id, quote })
+        };
+        evidence.into_iter().filter_map(claim).collect()
+    }
+
+    /// The places of findings by their numbers, each once.
+    pub(super) fn found(&self, numbers: &[usize]) -> Vec<usize> {
+        let mut places: Vec<usize> = Vec::new();
+        for at in numbers.iter().filter_map(|number| number.checked_sub(1)) {
+            if at < self.findings.len() && !places.contains(&at) {
+                places.push(at);
+            }
+        }
+        places
+    }
 }
 
 /// An idea of one agent.
@@ -44,30 +112,14 @@ pub(super) struct Thought {
     pub(super) title: String,
     pub(super) text: String,
     pub(super) evidence: Vec<Claim>,
+    /// The findings of its agent that it rests on, by their places.
+    pub(super) findings: Vec<usize>,
     pub(super) gap: Option<Gap>,
-    /// The chunks that the agent has read.
-    pub(super) chunks: Vec<Chunk>,
+    /// The agent's reply to objections that it holds to be wrong; may be empty.
+    pub(super) defence: String,
 }
 
-/// An agent's judgement on another agent's idea.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Judgement {
-    /// The idea, by its place.
-    pub(super) thought: usize,
-    /// From 1 to 5.
-    pub(super) score: f64,
-    /// The objection to it; may be empty.
-    pub(super) against: String,
-    /// The perspective of the judging agent, by its place.
-    pub(super) perspective: usize,
-}
-
-/// The sample of an agent: another seed draws other ideas, and no two of 16 agents share a sample.
-fn sample(params: Params, at: usize) -> u32 {
-    params.seed.wrapping_mul(16).wrapping_add(at as u32)
-}
-
-/// Searches for passages, and thinks.
+/// Searches for passages, asks for facts, and thinks.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -77,121 +129,137 @@ pub(super) async fn think(
     question: &Question,
     params: Params,
     agent: &Agent<'_>,
-) -> Result<Vec<Thought>, SolveError> {
-    let (at, perspective, model) = (agent.at, agent.perspective, agent.thinks.as_ref());
-    let query = format!("{} {} {}", question.query(), perspective.name, perspective.about);
-    run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
-    let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
-    let found = retrieve(ports, &query, params_of).await?;
-    let rules = Rules::within(Some(params.agent_tokens));
-    let (candidates, kept) = gathered(ports, run, found, rules).await?;
-    run.push(Event::Gathered { candidates });
-    let shown = match passages(&kept) {
-        empty if empty.is_empty() => "(no passages were found)".to_owned(),
-        shown => shown,
-    };
+) -> Result<(Material, Vec<Thought>), SolveError> {
+    let material = gather(ports, run, question, params, agent).await?;
     let asked = quiet_headings(&question.text);
-    let (name, about) = (
-        quiet_headings(&one_line(&perspective.name)),
-        quiet_headings(&one_line(&perspective.about)),
-    );
+    let (name, about) = agent.shown();
+    let (context, tables) = (material.context(), material.tables());
+    let findings = finding_lines(&material.findings);
     let inputs = [
         ("name", name.as_str()),
         ("about", about.as_str()),
-        ("context", shown.as_str()),
+        ("findings", findings.as_str()),
+        ("tables", tables.as_str()),
+        ("context", context.as_str()),
         ("question", asked.as_str()),
     ];
-    let reply =
-        ask_sample::<Ideas>(model, &THINK, &inputs, sample(params, at), &mut run.account).await;
+    let (model, sample) = (agent.thinks.as_ref(), agent.sample(params));
+    let reply = ask_sample::<Ideas>(model, &THINK, &inputs, sample, &mut run.account).await;
     let reply = run.readable(Role::Reason, reply)?;
     let mut thoughts = Vec::new();
     for idea in reply.map(|reply| reply.0).unwrap_or_default() {
-        let evidence = idea.evidence.into_iter().filter_map(|(passage, quote)| {
-            let chunk = passage.checked_sub(1).and_then(|at| kept.get(at));
-            let chunk = chunk.or_else(|| kept.first())?;
-            Some(Claim { chunk: chunk.id, quote })
-        });
-        let evidence = evidence.collect();
         run.push(Event::Thought {
             step: thoughts.len() + 1,
-            text: format!("{}: {}", perspective.name, idea.title),
+            text: format!("{}: {}", agent.perspective.name, idea.title),
         });
-        let (title, text, gap) = (idea.title, idea.text, idea.gap);
         thoughts.push(Thought {
-            perspective: at,
-            title,
-            text,
-            evidence,
-            gap,
-            chunks: kept.clone(),
+            perspective: agent.at,
+            title: idea.title,
+            text: idea.text,
+            evidence: material.claims(idea.evidence),
+            findings: material.found(&idea.findings),
+            gap: idea.gap,
+            defence: String::new(),
         });
     }
-    Ok(thoughts)
+    Ok((material, thoughts))
 }
 
-/// Judges the ideas of the others.
-///
-/// # Errors
-/// See [`SolveError`].
-pub(super) async fn judge(
+/// The passages of an agent's own search, the tables and the answers to its questions, within its tokens.
+async fn gather(
+    ports: &Ports,
     run: &mut Run,
     question: &Question,
     params: Params,
     agent: &Agent<'_>,
-    thoughts: &[Thought],
-) -> Result<Vec<Judgement>, SolveError> {
-    let (at, perspective) = (agent.at, agent.perspective);
-    let others: Vec<(usize, &Thought)> =
-        thoughts.iter().enumerate().filter(|(_, thought)| thought.perspective != at).collect();
-    let Some(model) = agent.judges.as_deref().filter(|_| !others.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let lines: Vec<String> = others
-        .iter()
-        .enumerate()
-        .map(|(place, (_, thought))| {
-            format!("{}. {}: {}", place + 1, one_line(&thought.title), one_line(&thought.text))
-        })
-        .collect();
-    let (ideas, asked) = (quiet_headings(&lines.join("\n")), quiet_headings(&question.text));
-    let (name, about) = (
-        quiet_headings(&one_line(&perspective.name)),
-        quiet_headings(&one_line(&perspective.about)),
-    );
-    let inputs = [
-        ("name", name.as_str()),
-        ("about", about.as_str()),
-        ("ideas", ideas.as_str()),
-        ("question", asked.as_str()),
-    ];
-    let reply =
-        ask_sample::<Critique>(model, &JUDGE, &inputs, sample(params, at), &mut run.account).await;
-    let reply = run.readable(Role::Grade, reply)?;
-    let judged = reply.map(|reply| reply.0).unwrap_or_default().into_iter().filter_map(
-        |(idea, score, against)| {
-            let (thought, _) = others.get(idea.checked_sub(1)?)?;
-            Some(Judgement { thought: *thought, score, against, perspective: at })
-        },
-    );
-    Ok(judged.collect())
+) -> Result<Material, SolveError> {
+    let perspective = agent.perspective;
+    let query = format!("{} {} {}", question.query(), perspective.name, perspective.about);
+    run.push(Event::Asked { depth: 1, question: query.trim().to_owned() });
+    let limit = params.agent_tokens.get();
+    let catalog = ports.tables.catalogs.of(ports.base.as_ref()).await?;
+    // As many characters as tokens: about a quarter of the tokens.
+    let tables = outline(question.query(), &catalog, limit as usize);
+    let limit = without(limit, &tables);
+    let params_of = RetrievalParams { chunks: FOUND, ..RetrievalParams::auto() };
+    let found = retrieve(ports, &query, params_of).await?;
+    let (candidates, passages) = gathered(ports, run, found, Rules::within(Some(limit))).await?;
+    run.push(Event::Gathered { candidates });
+    let mut material = Material { passages, findings: Vec::new(), tables };
+    material.findings = find(run, question, params, agent, &material).await?;
+    if !material.findings.is_empty() {
+        let limit = without(limit.get(), &finding_lines(&material.findings));
+        let passages = std::mem::take(&mut material.passages);
+        material.passages = in_order(run, passages, Rules::within(Some(limit))).kept;
+    }
+    Ok(material)
+}
+
+/// The tokens that a text leaves, 1 at least: the first passage is read whatever its length.
+fn without(limit: u32, text: &str) -> NonZeroU32 {
+    let used = u32::try_from(estimate_tokens(text)).unwrap_or(u32::MAX);
+    NonZeroU32::new(limit.saturating_sub(used)).unwrap_or(NonZeroU32::MIN)
 }
 
 struct Ideas(Vec<IdeaReply>);
 
-struct IdeaReply {
-    title: String,
-    text: String,
-    evidence: Vec<(usize, String)>,
-    gap: Option<Gap>,
+/// An idea as a model writes it.
+pub(super) struct IdeaReply {
+    pub(super) title: String,
+    pub(super) text: String,
+    /// Numbers of passages from 1, with quotes.
+    pub(super) evidence: Vec<(usize, String)>,
+    /// Numbers of findings from 1.
+    pub(super) findings: Vec<usize>,
+    pub(super) gap: Option<Gap>,
+}
+
+impl IdeaReply {
+    /// The schema of passages with quotes.
+    pub(super) fn evidence_schema() -> Json {
+        let quote = closed(json!({"passage": {"type": "integer"}, "quote": at_most(300)}));
+        json!({"type": "array", "items": quote, "maxItems": 3})
+    }
+
+    /// The schema of the numbers of findings.
+    pub(super) fn findings_schema() -> Json {
+        json!({"type": "array", "items": {"type": "integer"}, "maxItems": 4})
+    }
+
+    /// Reads an idea whose sentences are under one of the keys `of`; `None` where it has none.
+    pub(super) fn read(one: &Json, of: &[&str]) -> Option<Self> {
+        let words = |key: &str| own_words(one, key);
+        let body = of.iter().find_map(|key| words(key))?;
+        let gap = words("missing")
+            .map(|missing| Gap { missing, next_step: words("next_step").unwrap_or_default() });
+        let list = |key: &str| one.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+        let quote = |quote: &Json| {
+            let words = text(quote, "quote").ok().filter(|words| !words.is_empty())?;
+            Some((quote.get("passage").and_then(number).unwrap_or(0), words))
+        };
+        Some(Self {
+            title: words("title").unwrap_or_else(|| body.chars().take(60).collect()),
+            text: body,
+            evidence: list("evidence").iter().filter_map(quote).collect(),
+            findings: list("findings").iter().filter_map(number).collect(),
+            gap,
+        })
+    }
+}
+
+/// A number from 0, also one that is written as words.
+pub(super) fn number(value: &Json) -> Option<usize> {
+    let written = || value.as_str()?.trim().parse().ok();
+    value.as_u64().or_else(written).and_then(|number| usize::try_from(number).ok())
 }
 
 impl Reply for Ideas {
     fn schema() -> Option<Schema> {
-        let quote = closed(json!({"passage": {"type": "integer"}, "quote": at_most(300)}));
         let idea = closed(json!({
             "title": at_most(100),
             "idea": at_most(600),
-            "evidence": {"type": "array", "items": quote, "maxItems": 3},
+            "evidence": IdeaReply::evidence_schema(),
+            "findings": IdeaReply::findings_schema(),
             "missing": at_most(200),
             "next_step": at_most(200)
         }));
@@ -201,59 +269,10 @@ impl Reply for Ideas {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["ideas"])?;
         let list = object.get("ideas").and_then(Json::as_array).cloned().unwrap_or_default();
-        let quote = |quote: &Json| {
-            let passage = quote.get("passage").and_then(Json::as_u64).unwrap_or(0);
-            let words = text(quote, "quote").ok().filter(|words| !words.is_empty())?;
-            Some((usize::try_from(passage).unwrap_or(0), words))
-        };
-        let idea = |one: &Json| {
-            let words = |key: &str| own_words(one, key);
-            let body = words("idea").or_else(|| words("text"))?;
-            let gap = words("missing")
-                .map(|missing| Gap { missing, next_step: words("next_step").unwrap_or_default() });
-            let evidence =
-                one.get("evidence").and_then(Json::as_array).cloned().unwrap_or_default();
-            Some(IdeaReply {
-                title: words("title").unwrap_or_else(|| body.chars().take(60).collect()),
-                text: body,
-                evidence: evidence.iter().filter_map(quote).collect(),
-                gap,
-            })
-        };
+        let idea = |one: &Json| IdeaReply::read(one, &["idea", "text"]);
         Ok(Self(list.iter().filter_map(idea).take(IDEAS).collect()))
     }
 }
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_ideas: Ideas }
-
-/// The number of an idea from 1, a score from 1 to 5, and an objection.
-struct Critique(Vec<(usize, f64, String)>);
-
-impl Reply for Critique {
-    fn schema() -> Option<Schema> {
-        let one = closed(json!({
-            "idea": {"type": "integer"},
-            "score": {"type": "integer", "minimum": 1, "maximum": 5},
-            "against": {"type": "string", "maxLength": 240}
-        }));
-        Some(shape(
-            "critique",
-            json!({"judgements": {"type": "array", "items": one, "maxItems": 48}}),
-        ))
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let object = object(reply, &["judgements"])?;
-        let list = object.get("judgements").and_then(Json::as_array).cloned().unwrap_or_default();
-        let one = |one: &Json| {
-            let idea = usize::try_from(one.get("idea")?.as_u64()?).ok()?;
-            let score = one.get("score").and_then(Json::as_f64).unwrap_or(3.0).clamp(1.0, 5.0);
-            Some((idea, score, own_words(one, "against").unwrap_or_default()))
-        };
-        Ok(Self(list.iter().filter_map(one).collect()))
-    }
-}
-
-#[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_critique: Critique }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use pikerag_knowledge::worked::IdeaScores;
 use pikerag_knowledge::{Event, Note, Question, Role, Schema};
 use pikerag_language::query_terms;
 use pikerag_narrate::Language;
@@ -13,8 +14,10 @@ use pikerag_prompt::{
 use pikerag_reason::how_to_answer_alone;
 use serde_json::{Value as Json, json};
 
-use super::agent::{Judgement, Thought};
+use super::agent::Thought;
+use super::critique::{Judgement, scores_of};
 use super::own_words;
+use super::rounds::ranked;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
@@ -53,6 +56,8 @@ pub(super) struct MergedIdea {
     /// The thoughts that it was made of, by their places.
     pub(super) from: Vec<usize>,
     pub(super) dissent: Vec<String>,
+    /// The means of all judgements on them.
+    pub(super) scores: Option<IdeaScores>,
 }
 
 /// Merges the thoughts. Ideas that the coordinator leaves out come after those that it ranks.
@@ -93,7 +98,7 @@ pub(super) async fn merge(
         if from.is_empty() {
             continue;
         }
-        let dissent = dissent(perspectives, judged, &from);
+        let (dissent, scores) = (dissent(perspectives, judged, &from), scores_of(judged, &from));
         // Where the coordinator has no words of its own, those of the first thought are used.
         let first = from.first().and_then(|at| thoughts.get(*at));
         let own = |words: String, of: fn(&Thought) -> &String| match words.is_empty() {
@@ -101,7 +106,7 @@ pub(super) async fn merge(
             false => words,
         };
         let (title, text) = (own(idea.title, |of| &of.title), own(idea.text, |of| &of.text));
-        ideas.push(MergedIdea { title, text, from, dissent });
+        ideas.push(MergedIdea { title, text, from, dissent, scores });
     }
     // Ideas that were not ranked come last.
     for idea in ranked {
@@ -137,13 +142,16 @@ async fn asked(
             one_line(&thought.title),
             one_line(&thought.text)
         );
-        let scores: Vec<String> = judged
-            .iter()
-            .filter(|one| one.thought == at)
-            .map(|one| format!("{}", one.score))
-            .collect();
-        if !scores.is_empty() {
-            let _ = write!(line, "{JUDGED} {}]", scores.join(", "));
+        let own: Vec<IdeaScores> =
+            judged.iter().filter(|one| one.thought == at).map(|one| one.scores).collect();
+        if !own.is_empty() {
+            let each = |of: fn(&IdeaScores) -> f64| {
+                own.iter().map(|scores| of(scores).to_string()).collect::<Vec<_>>().join(", ")
+            };
+            let (fit, feasibility, novelty) =
+                (each(|one| one.fit), each(|one| one.feasibility), each(|one| one.novelty));
+            let _ =
+                write!(line, "{JUDGED} fit {fit}; feasibility {feasibility}; novelty {novelty}]");
         }
         lines.push(line);
     }
@@ -169,27 +177,20 @@ fn dissent(perspectives: &[Perspective], judged: &[Judgement], from: &[usize]) -
     all
 }
 
-/// Ideas by their mean score; thoughts that share most of their terms are one idea. Equal scores keep their order.
+/// Ideas by their judgements alone; thoughts that share most of their terms are one idea.
 fn by_judgements(
     perspectives: &[Perspective],
     thoughts: &[Thought],
     judged: &[Judgement],
 ) -> Vec<MergedIdea> {
-    let score = |at: usize| {
-        let own: Vec<f64> =
-            judged.iter().filter(|one| one.thought == at).map(|one| one.score).collect();
-        if own.is_empty() { 3.0 } else { own.iter().sum::<f64>() / own.len() as f64 }
-    };
     let terms: Vec<BTreeSet<String>> = thoughts
         .iter()
         .map(|thought| {
             query_terms(&format!("{} {}", thought.title, thought.text)).into_iter().collect()
         })
         .collect();
-    let mut order: Vec<usize> = (0..thoughts.len()).collect();
-    order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
     let mut ideas: Vec<MergedIdea> = Vec::new();
-    for at in order {
+    for at in ranked(thoughts.len(), judged) {
         let Some(thought) = thoughts.get(at) else { continue };
         let alike = |idea: &&mut MergedIdea| {
             idea.from.iter().any(|held| {
@@ -203,12 +204,13 @@ fn by_judgements(
                 title: thought.title.clone(),
                 text: thought.text.clone(),
                 from: vec![at],
-                dissent: Vec::new(),
+                ..MergedIdea::default()
             }),
         }
     }
     for idea in &mut ideas {
         idea.dissent = dissent(perspectives, judged, &idea.from);
+        idea.scores = scores_of(judged, &idea.from);
     }
     ideas.truncate(IDEAS);
     ideas
