@@ -12,6 +12,7 @@ pub mod facts;
 pub mod filter;
 pub mod graph;
 pub mod id;
+mod ideas;
 pub mod names;
 pub mod ports;
 mod problem;

@@ -117,6 +117,9 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     let of_class =
         |class| Method::Pike(pike::Params { class: Some(class), ..pike::Params::default() });
     methods.extend(TaskClass::ALL.iter().copied().map(of_class));
+    // A further round of critique revises ideas.
+    let class = Some(TaskClass::Creative);
+    methods.push(Method::Pike(pike::Params { class, critiques: 2, ..pike::Params::default() }));
     let classify = pike::Classifier::Model;
     methods.push(Method::Pike(pike::Params { classify, ..pike::Params::default() }));
     let tables = Tables {
@@ -242,8 +245,10 @@ impl Template {
                     };
                     let own = format!("[{passages}] ");
                     assert!(line.starts_with(&own), "{}", wrong(&format!("{line:?}")));
-                    let is_known =
-                        self.name == "chunk_end.md" || line[own.len()..].starts_with("doc");
+                    let is_known = self.name == "chunk_end.md"
+                        || line[own.len()..].starts_with("doc")
+                        || (self.name == "critique.md"
+                            && line[own.len()..].starts_with("Finding: "));
                     assert!(is_known, "{}", wrong(&format!("{line:?}")));
                 }
                 // A model's real description of a figure is marked as such.
@@ -350,7 +355,7 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         json!([{"idea": 1, "action": "change", "text": hostile, "defence": injection}]);
     let quote = json!({"passage": 1, "quote": injection});
     reply["ideas"] = json!([{
-        "title": hostile, "idea": injection, "evidence": [quote], "missing": hostile, "next_step": injection, "from": [1]
+        "title": hostile, "idea": injection, "evidence": [quote], "findings": [1], "missing": hostile, "next_step": injection, "from": [1]
     }]);
     reply["points"] = json!([{"point": hostile, "passage": 1, "quote": injection}]);
     let argument = json!({"evidence": hostile, "passage": 1, "quote": injection});

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::Likelihood;
 use crate::distilled::Structure;
-use crate::worked::IdeaScores;
+use crate::ideas::IdeaScores;
 
 /// Something that the reader of a run should know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -8,6 +8,7 @@ mod merge;
 mod perspectives;
 mod revise;
 mod rounds;
+mod think;
 
 use std::sync::Arc;
 
@@ -21,11 +22,11 @@ use pikerag_prompt::text;
 use pikerag_reason::{Claim, cite};
 use serde_json::Value;
 
-use self::agent::{Agent, Material, Thought, think};
-use self::findings::Finding;
+use self::agent::{Agent, Finding, Material, Thought};
 use self::merge::{Merged, merge};
 use self::perspectives::choose;
 use self::rounds::judge_in_rounds;
+use self::think::think;
 use super::compare::number_of;
 use super::{Outcome, Params, nothing};
 use crate::ports::{Models, Perspective, Ports, SolveError};

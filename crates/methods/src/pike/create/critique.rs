@@ -4,11 +4,13 @@ use pikerag_knowledge::worked::IdeaScores;
 use pikerag_knowledge::{ChunkId, Question, Role, Schema};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, ask_sample, closed, object, one_line, quiet_headings, shape, titled,
+    Prompt, Reply, Unreadable, ask_sample, closed, object, one_line, quiet_headings, quiet_words,
+    shape, shown_text,
 };
 use serde_json::{Value as Json, json};
 
-use super::agent::{Agent, Material, Thought, number};
+use super::agent::{Agent, Material, Thought};
+use super::think::number;
 use super::{Params, own_words};
 use crate::ports::SolveError;
 use crate::run::Run;
@@ -97,16 +99,17 @@ fn sources(thought: &Thought, materials: &[Material]) -> Vec<Source> {
     let Some(material) = materials.get(thought.perspective) else { return Vec::new() };
     let findings = thought.findings.iter().filter_map(|at| {
         let of = SourceOf::Finding(thought.perspective, *at);
-        Some(Source { of, text: material.findings.get(*at)?.line(), excerpt: None })
+        let text = format!("Finding: {}", material.findings.get(*at)?.line());
+        Some(Source { of, text, excerpt: None })
     });
     let passages = thought.evidence.iter().filter_map(|claim| {
         let chunk = material.passages.iter().find(|chunk| chunk.id == claim.chunk)?;
-        let (title, text) = titled(chunk);
-        let quote = quiet_headings(&one_line(&claim.quote));
-        let is_held = one_line(&text).contains(&quote);
-        let excerpt = is_held.then(|| format!("{title}\n… {quote} …"));
+        let title = quiet_words(&one_line(&chunk.full_title()));
+        let quote = one_line(&claim.quote);
+        let is_held = one_line(&chunk.text).contains(&quote);
+        let excerpt = is_held.then(|| format!("{title}\n… {} …", quiet_words(&quote)));
         let of = SourceOf::Passage(chunk.id);
-        Some(Source { of, text: format!("{title}\n{text}"), excerpt })
+        Some(Source { of, text: format!("{title}\n{}", shown_text(chunk)), excerpt })
     });
     findings.chain(passages).collect()
 }

@@ -1,16 +1,14 @@
 //! Answers the questions that an agent asks before it thinks, each by the strategy of its class (PIKE-RAG §4.2: the
 //! agents of L4 use the abilities of the levels below).
 
-use pikerag_knowledge::worked::IdeaFinding;
-use pikerag_knowledge::{Answer, Event, ModelError, Note, Question, Role, Schema, error_chain};
+use pikerag_knowledge::{Event, ModelError, Note, Question, Role, Schema, error_chain};
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, ask_sample, object, one_line, quiet_headings, quiet_words, shape,
-    texts,
+    Prompt, Reply, Unreadable, ask_sample, object, one_line, quiet_headings, shape, texts,
 };
 use serde_json::json;
 
 use super::Params;
-use super::agent::{Agent, Material};
+use super::agent::{Agent, Finding, Material};
 use crate::pike::answer_for_agent;
 use crate::ports::SolveError;
 use crate::run::Run;
@@ -19,41 +17,6 @@ const ASK: Prompt =
     Prompt::new(Role::Reason, include_str!("../../prompts/agent_questions.md"), 300);
 /// The depth of the questions: below that of the agent's own search.
 const DEPTH: usize = 2;
-/// Characters of an answer as agents see it, at most.
-const LONGEST: usize = 500;
-
-/// An answered question of an agent.
-#[derive(Clone, Debug)]
-pub(super) struct Finding {
-    pub(super) question: String,
-    pub(super) answer: Answer,
-}
-
-impl Finding {
-    /// The question with its answer, for the reader of an idea.
-    pub(super) fn shown(&self) -> IdeaFinding {
-        IdeaFinding { question: self.question.clone(), answer: self.answer.text.clone() }
-    }
-
-    /// The question with its answer, on one line of a prompt.
-    pub(super) fn line(&self) -> String {
-        let answer: String = one_line(&self.answer.text).chars().take(LONGEST).collect();
-        let unsettled = match self.answer.missing.is_empty() {
-            true => "",
-            false => " (likely; the documents do not settle it)",
-        };
-        let (question, answer) = (quiet_words(&one_line(&self.question)), quiet_words(&answer));
-        format!("{question} → {answer}{unsettled}")
-    }
-}
-
-/// Findings with their numbers, one on each line.
-pub(super) fn finding_lines(findings: &[Finding]) -> String {
-    let lines = findings.iter().enumerate();
-    let lines: Vec<String> =
-        lines.map(|(at, finding)| format!("{}. {}", at + 1, finding.line())).collect();
-    lines.join("\n")
-}
 
 /// Asks the agent for its questions, and answers them out of half of its share of the budget.
 ///
@@ -119,7 +82,7 @@ async fn questions(
     let model = agent.asks.models.need(Role::Reason)?;
     let (name, about) = agent.shown();
     let number = params.agent_questions.to_string();
-    let (context, tables) = (material.context(), material.tables());
+    let (context, tables) = (material.context(), material.shown_tables());
     let asked = quiet_headings(&question.text);
     let inputs = [
         ("name", name.as_str()),

@@ -9,9 +9,9 @@ use pikerag_prompt::{
 };
 use serde_json::{Value as Json, json};
 
-use super::agent::{Agent, IdeaReply, Material, Thought, number};
+use super::agent::{Agent, Material, Thought, finding_lines};
 use super::critique::{Judgement, scores_of};
-use super::findings::finding_lines;
+use super::think::{IdeaReply, number};
 use super::{Params, own_words};
 use crate::ports::SolveError;
 use crate::run::Run;
