@@ -8,6 +8,8 @@ const percent = (percent: number) => `${formatNumber(percent, 0)} %`;
 const read = (why: string) => `${why}, so the documents are read`;
 const again = (why: string) => `answered again: ${why}`;
 
+const kinds: Record<Schemas["StepKind"], string> = { read: "read", compute: "compute", compare: "compare", summarize: "summarize", forecast: "forecast", think: "find ideas" };
+const classes: Record<Schemas["TaskClass"], string> = { factual: "factual", bridging: "bridging", comparative: "comparative", quantitative: "quantitative", summarizing: "summarizing", predictive: "predictive", creative: "creative" };
 const judged = (scores: Schemas["IdeaScores"]) => `fit ${formatNumber(scores.fit, 1)}, feasibility ${formatNumber(scores.feasibility, 1)}, novelty ${formatNumber(scores.novelty, 1)}`;
 const titled = (parts: [string, string[]][]) =>
   parts.filter(([, titles]) => 0 < titles.length).map(([verb, titles]) => `${verb}${titles.join(", ")}`).join("; ");
@@ -34,6 +36,10 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_for_fact: () => "the question asks for a fact that the documents may state",
   class_requested: () => "you set the class",
   agent_asks: () => read("an agent asks"),
+  above_level: (fact) => `This question is ${classes[fact.class]}; it needs level ${fact.needs}, and the level is set to ${fact.level}.`,
+  combines_steps: () => "the answer combines steps of several kinds",
+  step_gave: ({ name, result }) => `{${name}} is: ${result}`,
+  step_gave_nothing: ({ name }) => `the step {${name}} gave no answer`,
   level_requested: ({ level }) => `you set level ${level}`,
   verified_same_question: ({ by }) => `${by} verified an answer to this question in this class`,
   verified_similar_question: ({ question }) => `the similar question “${question}” has a verified answer in this class`,
@@ -97,6 +103,7 @@ const steps: Dictionary<FactsOf["step"], "step"> = {
   run_agents: () => "let one agent per perspective search and think, all at once",
   judge_ideas: () => "let the agents judge each other’s ideas",
   merge_ideas: () => "merge the ideas, with their evidence and their gaps",
+  answer_part: ({ name, kind, question }) => `{${name}}: ${kinds[kind]}: ${question}`,
 };
 
 const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
@@ -135,6 +142,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
   words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
   readings_differ: ({ rules, model }) => `The rules read the question as “${rules}”, the model as “${model}”.`,
+  wording_dropped: ({ figures }) => `The model’s wording names figures that no step gave (${figures.join(", ")}): the results of the steps are listed instead.`,
   counted_not_forecast: ({ last }) => `The records reach to ${last}: the run counts and does not forecast.`,
   answers_from_memory: () => "No relevant passage gave an answer: the model answers from memory.",
   passage_scored: ({ title, score }) => `${title}: score ${formatNumber(score, 2)}.`,

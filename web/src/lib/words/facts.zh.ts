@@ -8,6 +8,8 @@ const percent = (percent: number) => `${formatNumber(percent, 0)}%`;
 const read = (why: string) => `${why}，因此阅读文档`;
 const again = (why: string) => `重新作答：${why}`;
 
+const kinds: Record<Schemas["StepKind"], string> = { read: "阅读", compute: "计算", compare: "比较", summarize: "概括", forecast: "预测", think: "构思" };
+const classes: Record<Schemas["TaskClass"], string> = { factual: "事实", bridging: "多跳", comparative: "比较", quantitative: "计量", summarizing: "概括", predictive: "预测", creative: "创意" };
 const judged = (scores: Schemas["IdeaScores"]) => `切题 ${formatNumber(scores.fit, 1)}，可行 ${formatNumber(scores.feasibility, 1)}，新颖 ${formatNumber(scores.novelty, 1)}`;
 const titled = (parts: [string, string[]][]) =>
   parts.filter(([, titles]) => 0 < titles.length).map(([verb, titles]) => `${verb}${titles.join("、")}`).join("；");
@@ -34,6 +36,10 @@ const reasons: Dictionary<FactsOf["reason"], "reason"> = {
   asks_for_fact: () => "问题询问文档中可能写明的事实",
   class_requested: () => "您指定了类别",
   agent_asks: () => "由智能体提问，因此查阅文档",
+  above_level: (fact) => `这是${classes[fact.class]}问题，需要 ${fact.needs} 级；当前设为 ${fact.level} 级。`,
+  combines_steps: () => "回答需要组合几类步骤",
+  step_gave: ({ name, result }) => `{${name}} 为：${result}`,
+  step_gave_nothing: ({ name }) => `步骤 {${name}} 没有得到回答`,
   level_requested: ({ level }) => `您指定了 ${level} 级`,
   verified_same_question: ({ by }) => `${by} 按此类别核实过对本问题的回答`,
   verified_similar_question: ({ question }) => `相似问题“${question}”有此类别的人工核实的问答`,
@@ -96,6 +102,7 @@ const steps: Dictionary<FactsOf["step"], "step"> = {
   run_agents: () => "让每个视角的智能体同时查找并思考",
   judge_ideas: () => "让智能体互相评判创意",
   merge_ideas: () => "汇总创意，注明依据与不足",
+  answer_part: ({ name, kind, question }) => `{${name}}：${kinds[kind]}：${question}`,
 };
 
 const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
@@ -134,6 +141,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
   words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
   readings_differ: ({ rules, model }) => `规则把问题理解为“${rules}”，模型理解为“${model}”。`,
+  wording_dropped: ({ figures }) => `模型的措辞含有各步骤都没有给出的数字（${figures.join("、")}）：改为列出各步骤的结果。`,
   counted_not_forecast: ({ last }) => `记录已到 ${last}：直接计数，不作预测。`,
   answers_from_memory: () => "相关文本块均未给出答案：由模型凭自身知识作答。",
   passage_scored: ({ title, score }) => `${title}：得分 ${formatNumber(score, 2)}。`,
