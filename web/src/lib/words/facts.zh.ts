@@ -9,7 +9,7 @@ const read = (why: string) => `${why}，因此阅读文档`;
 const again = (why: string) => `重新作答：${why}`;
 
 const kinds: Record<Schemas["StepKind"], string> = { read: "阅读", compute: "计算", compare: "比较", summarize: "概括", forecast: "预测", think: "构思" };
-const classes: Record<Schemas["TaskClass"], string> = { factual: "事实", bridging: "多跳", comparative: "比较", quantitative: "计量", summarizing: "概括", predictive: "预测", creative: "创意" };
+const classes: Record<Schemas["TaskClass"], string> = { factual: "事实", bridging: "多跳", comparative: "对比", quantitative: "统计", summarizing: "总结", predictive: "预测", creative: "创意" };
 const judged = (scores: Schemas["IdeaScores"]) => `切题 ${formatNumber(scores.fit, 1)}，可行 ${formatNumber(scores.feasibility, 1)}，新颖 ${formatNumber(scores.novelty, 1)}`;
 const titled = (parts: [string, string[]][]) =>
   parts.filter(([, titles]) => 0 < titles.length).map(([verb, titles]) => `${verb}${titles.join("、")}`).join("；");
