@@ -38,7 +38,7 @@ const KINDS: [Kind; 40] = [
     }),
     ("{\"clear\":", "judge_question", |prompt| {
         // Every other question is rewritten, so that both ways are taken.
-        let is_clear = question(prompt).len() % 2 == 0;
+        let is_clear = question(prompt).len().is_multiple_of(2);
         json!({"clear": is_clear, "can_answer": false}).to_string()
     }),
     ("{\"question\": \"the question, rewritten\"}", "rewrite", |prompt| {
