@@ -139,7 +139,7 @@ async fn step_done(
 ) -> Result<Done, SolveError> {
     let known: Vec<Known<'_>> = done.iter().map(Done::known).collect();
     let language = Language::of(question.query());
-    let asked = run.asked(1, filled(&step.question, &known, language))?;
+    let asked = run.asked(1, filled(&step.question, &known))?;
     let part = Question::new(question.id.clone(), asked.clone());
     let class = (step.kind != StepKind::Read).then(|| step.kind.class());
     let own = Params { class, may_plan: false, ..params };

@@ -1,13 +1,10 @@
 //! Asks a model for the steps of a plan, or for those that are left, and fills results into their questions.
 
-use std::sync::LazyLock;
-
 use pikerag_knowledge::{Question, Role, Schema, StepKind};
-use pikerag_narrate::Language;
+use pikerag_language::pattern;
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, at_most, closed, object, one_line, quiet_headings, shape, text,
 };
-use regex::Regex;
 use serde_json::{Value as Json, json};
 use strum::VariantNames;
 
@@ -19,8 +16,7 @@ const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../../prompts/
 /// Characters of a question, and of a result in a prompt.
 const LONGEST: usize = 600;
 
-static NAME: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{\s*([A-Za-z0-9_]{1,20})\s*\}").expect("a pattern of ours"));
+pattern!(NAME, r"\{\s*([a-z0-9_]{1,20})\s*\}");
 
 /// A result as later steps see it.
 pub(super) struct Known<'a> {
@@ -39,7 +35,7 @@ pub(super) fn names(question: &str) -> impl Iterator<Item = String> {
 }
 
 /// A question with results in place of names.
-pub(super) fn filled(question: &str, known: &[Known<'_>], _language: Language) -> String {
+pub(super) fn filled(question: &str, known: &[Known<'_>]) -> String {
     let result = |found: &regex::Captures<'_>| {
         let known = known.iter().rev().find(|known| known.name == &found[1]);
         known.map_or_else(|| found[1].to_owned(), |known| one_line(known.result))
@@ -157,7 +153,7 @@ mod tests {
     #[test]
     fn results_take_the_place_of_names() {
         let known = [Known { name: "a", asked: "", result: "BR-21\n# x", text: "" }];
-        let question = filled("Who makes {a}, or { a }, or {b}?", &known, Language::English);
+        let question = filled("Who makes {a}, or { a }, or {b}?", &known);
         assert_eq!(question, "Who makes BR-21 # x, or BR-21 # x, or b?");
     }
 }
