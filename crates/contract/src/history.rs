@@ -38,6 +38,8 @@ pub enum Operation {
     Summed { chunk: u8 },
     /// Stores a judgment of an answer that cites one chunk and was written from another.
     Verified { answer: u8, ground: u8, context: u8, seen: bool },
+    /// Stores a schema that a question derived from one chunk, and its records of another.
+    Structured { schema: u8, basis: u8, chunk: u8, years: Vec<u8> },
     /// Revokes this judgment.
     Revoked { answer: u8 },
 }
@@ -85,6 +87,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<u8>().prop_map(|chunk| Operation::Summed { chunk }),
         2 => (0..4_u8, any::<u8>(), any::<u8>(), any::<bool>()).prop_map(
             |(answer, ground, context, seen)| Operation::Verified { answer, ground, context, seen }
+        ),
+        2 => (0..3_u8, any::<u8>(), any::<u8>(), few()).prop_map(
+            |(schema, basis, chunk, years)| Operation::Structured { schema, basis, chunk, years }
         ),
         1 => (0..4_u8).prop_map(|answer| Operation::Revoked { answer }),
     ]

@@ -16,7 +16,7 @@ pub mod tables;
 
 use pikerag_knowledge::{
     DocumentGraph, FileRecord, Jobs, KnowledgeWriter, Ledger, PutReport, RunStore, Snapshots,
-    VerifiedWriter,
+    StructuredWriter, VerifiedWriter,
 };
 
 pub use agree::agree;
@@ -24,9 +24,15 @@ pub use history::{Operation, histories};
 pub use oracle::Oracle;
 
 /// All traits that the suite needs of a store.
-pub trait Store: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + Jobs {}
+pub trait Store:
+    KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + StructuredWriter + Jobs
+{
+}
 
-impl<T: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + Jobs> Store for T {}
+impl<T> Store for T where
+    T: KnowledgeWriter + Snapshots + Ledger + RunStore + VerifiedWriter + StructuredWriter + Jobs
+{
+}
 
 /// An empty store, and the function that reads files into documents.
 pub struct Shelf<S> {
@@ -86,6 +92,10 @@ macro_rules! contract {
             old_jobs_are_pruned_and_unfinished_ones_stay,
             verified_answers_stay_and_list_what_has_changed,
             verified_answers_are_visible_only_with_all_their_sources,
+            structured_records_are_kept_with_their_schema,
+            structured_records_go_with_what_they_were_made_from,
+            structured_records_are_visible_only_with_their_schema,
+            a_declared_schema_replaces_a_structured_one,
         );
     };
     (@each $fresh:path: $($promise:ident,)*) => {

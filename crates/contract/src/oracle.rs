@@ -12,6 +12,7 @@ mod progress;
 mod record;
 mod refusals;
 mod search;
+mod structured;
 mod tags;
 mod verified;
 mod write;
@@ -22,10 +23,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
-    FileRecord, Filter, FoundTag, JobFile, JobRecord, KnowledgeBase, NameKey, NodeId, Record,
-    Refusal, RunEvent, RunId, RunRecord, SampleKey, SchemaHash, Snapshots, Source, SourceId,
-    StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector, VectorSet, Verified,
-    VerifiedId,
+    FileRecord, Filter, FoundTag, JobFile, JobRecord, KeptSchema, KnowledgeBase, NameKey, NodeId,
+    ReadPassage, Record, Refusal, RunEvent, RunId, RunRecord, SampleKey, SchemaHash, Snapshots,
+    Source, SourceId, StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector,
+    VectorSet, Verified, VerifiedId,
 };
 
 /// A base in memory; clones share it.
@@ -63,6 +64,8 @@ struct State {
     born: BTreeMap<ChunkId, u64>,
     /// People's judgments, each with the generation at that time.
     verified: BTreeMap<VerifiedId, (Verified, u64)>,
+    /// Schemas that questions derived, by hash.
+    structured: BTreeMap<u64, HeldSchema>,
     /// Each run with its events by number.
     runs: BTreeMap<RunId, (RunRecord, BTreeMap<u32, RunEvent>)>,
     /// By number, each with its files by name.
@@ -86,6 +89,14 @@ struct HeldRecord {
     declared: SchemaHash,
     ordinal: usize,
     record: Record,
+}
+
+/// A schema that a question derived, with its passages.
+#[derive(Clone)]
+struct HeldSchema {
+    kept: KeptSchema,
+    basis: BTreeSet<ChunkId>,
+    read: BTreeMap<ChunkId, ReadPassage>,
 }
 
 #[derive(Clone)]

@@ -7,6 +7,7 @@ mod jobs;
 mod part;
 mod read;
 mod record;
+mod structured;
 mod verified;
 mod write;
 
@@ -15,5 +16,6 @@ pub use jobs::*;
 pub use part::*;
 pub use read::*;
 pub use record::*;
+pub use structured::*;
 pub use verified::*;
 pub use write::*;

@@ -147,6 +147,7 @@ async fn asked(ports: &Ports, method: Method, item: &Item, params: Params<'_>) -
             events: Vec::new(),
             result: Err(SolveError::Store(error)),
             scored: Vec::new(),
+            structured: Vec::new(),
         },
     };
     let seconds = began.elapsed().as_secs_f64();

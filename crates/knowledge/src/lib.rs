@@ -21,6 +21,7 @@ mod references;
 pub mod run;
 mod seeded;
 mod spent;
+mod structured;
 pub mod tables;
 pub mod tags;
 pub mod telemetry;
@@ -71,7 +72,7 @@ pub use ports::{
     PutReport, RecordsBy, Refusal, RefusalCause, RefusalCount, RefusalWriter, Relevance, Reranker,
     Reserved, Role, RowPlace, RowReader, SampleKey, Schema, Scope, Scored, SearchIndex,
     SearchWriter, ShortDescription, Snapshots, SourceSummary, SqlLimits, Stage, StoreError,
-    StructureChange, TableShape, TagClasses, TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed,
+    StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses, TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed,
     TokenLogprob, Usage, Vector, VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which,
     mean_probability, nearest_atoms, nearest_chunks, pairs_from,
 };
@@ -86,6 +87,7 @@ pub use run::{
 };
 pub use seeded::Seeded;
 pub use spent::Spent;
+pub use structured::{KeptSchema, ReadPassage, Structured};
 pub use tables::{QueryEngine, QueryError, RecordQuery};
 pub use tags::{Origin, Tag, TagClass, TagCount, TagExample, TagPair};
 pub use time::Millis;

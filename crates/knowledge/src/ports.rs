@@ -18,6 +18,7 @@ mod roles;
 mod search;
 mod snapshot;
 mod stage;
+mod structured;
 mod tags;
 mod verified;
 mod writer;
@@ -51,6 +52,7 @@ pub use search::{
 };
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};
+pub use structured::{StructuredReader, StructuredWriter};
 pub use tags::{
     ChunkTags, FoundTag, KeyedClass, KeyedPair, SampleKey, TagClasses, TagEdit, TagQuery,
     TagReader, TagWriter, pairs_from,

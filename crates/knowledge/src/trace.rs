@@ -325,8 +325,8 @@ pub enum Event {
     Structured {
         /// Its name.
         schema: String,
-        /// Whether it is declared in the settings; else it was derived from the columns of tables
-        /// for this question.
+        /// Whether it is declared in the settings; else it was derived for this question: from the
+        /// columns of tables, or from passages if the coverage counts them.
         is_declared: bool,
         /// Their number, and the documents without any.
         coverage: Coverage,

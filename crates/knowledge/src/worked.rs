@@ -107,8 +107,8 @@ pub struct WorkedStep {
 pub struct Figures {
     /// The schema of the records.
     pub schema: String,
-    /// Whether the schema was declared in settings; else it was derived from the tables for this
-    /// question.
+    /// Whether the schema was declared in settings; else it was derived for this question, from
+    /// tables or from passages.
     pub is_declared: bool,
     /// The query.
     pub query: RecordQuery,
@@ -183,6 +183,29 @@ pub struct Coverage {
     pub unmeasured: usize,
     /// Fields with contradicting records of one thing; the first one is used.
     pub conflicts: usize,
+    /// The passages that a model read for this question; absent where the base or its tables had
+    /// the records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub passages: Option<PassagesRead>,
+}
+
+/// The passages that were read as records for a question, and what was dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PassagesRead {
+    /// Passages that may report such things.
+    pub fit: usize,
+    /// Those of them that were read, now or for an earlier question.
+    pub read: usize,
+    /// Those of the read ones that were read for an earlier question.
+    pub reused: usize,
+    /// Passages whose reading failed: the model refused, or its reply stayed unreadable.
+    pub failed: usize,
+    /// Values that were dropped, because their passage does not contain them.
+    pub invented: usize,
+    /// Reported things that were dropped, because their passage does not say what tells them from
+    /// others.
+    pub incomplete: usize,
 }
 
 /// Why a document holds no record.
@@ -195,6 +218,8 @@ pub enum NoRecord {
     NotFound,
     /// The schema was derived from tables for this question, and the document has no such table.
     NoTable,
+    /// The schema was derived for this question, and no passage of the document was read.
+    NotRead,
 }
 
 /// A forecast of a series.

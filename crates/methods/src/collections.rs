@@ -5,7 +5,7 @@ mod found;
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::worked::{Coverage, NoRecord};
+use pikerag_knowledge::worked::{Coverage, NoRecord, PassagesRead};
 use pikerag_knowledge::{
     Event, Record, RecordOrigin, RecordSchema, Role, SourceId, Which, file_part,
 };
@@ -60,6 +60,36 @@ impl Collection {
         };
         let titles = stems.flat_map(concepts).collect();
         Self { schema, is_declared, records, unified, titles, coverage }
+    }
+
+    /// The records that were read from passages for one question. Of the visible `documents`, passages of `read` were read.
+    pub(crate) fn from_passages(
+        schema: RecordSchema,
+        records: Vec<Record>,
+        documents: usize,
+        read: &BTreeSet<SourceId>,
+        passages: PassagesRead,
+    ) -> Self {
+        let with: BTreeSet<SourceId> = records.iter().map(|record| record.source).collect();
+        let collection = Self::of((schema, false), records, documents, NoRecord::NotRead);
+        let found_none = read.difference(&with).count();
+        let not_read = documents.saturating_sub(with.len() + found_none);
+        let mut without = vec![(NoRecord::NotFound, found_none), (NoRecord::NotRead, not_read)];
+        without.retain(|(_, count)| 0 < *count);
+        let coverage = Coverage { without, passages: Some(passages), ..collection.coverage };
+        // The titles of some documents explain no word of the question: the others were read too.
+        Self { titles: BTreeSet::new(), coverage, ..collection }
+    }
+
+    /// The same records under a schema that says which values are the same.
+    pub(crate) fn with_schema(self, schema: RecordSchema) -> Self {
+        let unified = unify(&schema, &self.records);
+        let coverage = Coverage {
+            things: unified.frame.things.len(),
+            conflicts: unified.conflicts.len(),
+            ..self.coverage
+        };
+        Self { schema, unified, coverage, ..self }
     }
 
     /// Adds the collection to the trace.

@@ -26,6 +26,7 @@ mod recall;
 pub mod retrieval;
 mod run;
 pub mod spec;
+mod structure;
 mod tag_use;
 pub mod tagging;
 pub mod unaided;

@@ -14,6 +14,7 @@ mod plan;
 mod predict;
 mod recall;
 mod scheme;
+mod structured;
 mod summarize;
 mod tables;
 mod things;
@@ -170,7 +171,8 @@ async fn routed(
     let asked = class;
     for round in 1..=ROUNDS {
         Span::current().record("class", class.as_str());
-        let steps = steps(ports, class, evidence).into_iter().map(Statement::from).collect();
+        let steps =
+            steps(ports, params, class, evidence).into_iter().map(Statement::from).collect();
         run.push(Event::Planned { round, because, steps });
         match answered(ports, run, question, params, class, evidence).await? {
             Outcome::Answered(mut answer) => {
@@ -229,6 +231,10 @@ async fn answered(
             let Some((collection, inquiry)) =
                 understood(ports, run, question, evidence, false).await?
             else {
+                let why = match structured::answer(ports, run, question, params, evidence).await? {
+                    Ok(answer) => return Ok(Outcome::Answered(*answer)),
+                    Err(why) => why,
+                };
                 // A model can still read the documents.
                 let is_unread = ports.models.of(Role::Decompose).is_none();
                 let unclear = match is_unread {
@@ -237,7 +243,7 @@ async fn answered(
                 };
                 return Ok(match unclear {
                     Some(unclear) => Outcome::Nothing(Some(unclear), None),
-                    None => nothing(not_understood(evidence)),
+                    None => nothing(why.unwrap_or_else(|| not_understood(evidence))),
                 });
             };
             collection.trace(run);
@@ -277,20 +283,24 @@ async fn read(
     question: &Question,
     params: Params,
 ) -> Result<Outcome, SolveError> {
-    let mut answer = match params.level {
+    let answer = match params.level {
         Some(Level::L1) => {
             let once = adaptive::Params { looks: NonZeroUsize::MIN, ..params.reading };
             adaptive::solve(ports, run, question, once).await?
         }
         _ => params.l2.solve(ports, run, question, params.reading).await?,
     };
+    Ok(Outcome::Answered(settled(answer, params, Language::of(question.query()))))
+}
+
+/// The answer; refused if something is missing from it and the parameters want no such answer.
+fn settled(mut answer: Answer, params: Params, language: Language) -> Answer {
     if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
         answer.refused = true;
-        let language = Language::of(question.query());
         let likeliest = Sentence::MostLikely(&answer.text).in_words(language);
         answer.text = Sentence::Insufficient(&likeliest).in_words(language);
     }
-    Ok(Outcome::Answered(answer))
+    answer
 }
 
 /// The plan failed, and the documents are read instead.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, Millis, Question,
-    Reason, RunEvent, RunId, RunRecord, RunSink, RunState, Statement, StopReason, TaskClass,
-    error_chain,
+    Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, KeptSchema, Millis,
+    Question, Reason, RecordSchema, RunEvent, RunId, RunRecord, RunSink, RunState, Statement,
+    StopReason, Structured, TaskClass, error_chain,
 };
 use serde_json::Value;
 
@@ -77,6 +77,8 @@ pub struct Run {
     is_recorded: bool,
     /// The first event that differs from the repeated run.
     diverged: Option<u32>,
+    /// What it read as records.
+    structured: Vec<Structured>,
 }
 
 impl Run {
@@ -104,6 +106,7 @@ impl Run {
             is_part: false,
             is_recorded: false,
             diverged: None,
+            structured: Vec::new(),
         };
         run.send_record();
         run.push(Event::Began { method: method.shown, question: question.text.clone() });
@@ -122,6 +125,7 @@ impl Run {
             is_part: true,
             is_recorded: self.asks_the_record(),
             diverged: None,
+            structured: Vec::new(),
         }
     }
 
@@ -133,6 +137,7 @@ impl Run {
             self.append(RunEvent { seq: self.next(), parent, ..event });
         }
         self.account.merge(part.account);
+        self.structured.extend(part.structured);
     }
 
     /// The events so far, in order.
@@ -249,6 +254,21 @@ impl Run {
         Ok(holds)
     }
 
+    /// The present time.
+    pub fn now(&self) -> Millis {
+        (self.params.clock)()
+    }
+
+    /// A schema that this run derives now.
+    pub fn kept_schema(&self, schema: RecordSchema) -> KeptSchema {
+        KeptSchema { schema, run: self.record.id.clone(), at: self.now() }
+    }
+
+    /// Hands over what was read as records; a caller with a writable base stores it after the run.
+    pub fn keep(&mut self, structured: Structured) {
+        self.structured.push(structured);
+    }
+
     /// Ends the run with its result.
     pub fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
         let result = match self.divergence() {
@@ -268,7 +288,13 @@ impl Run {
         }
         self.record.ended = Some((self.params.clock)());
         self.send_record();
-        Finished { record: self.record, events: self.events, result, scored: self.account.scored }
+        Finished {
+            record: self.record,
+            events: self.events,
+            result,
+            scored: self.account.scored,
+            structured: self.structured,
+        }
     }
 
     fn text(&mut self, text: String) -> Result<String, SolveError> {

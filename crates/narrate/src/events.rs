@@ -139,9 +139,10 @@ pub fn narrate(event: &Event, language: Language) -> Narration {
             )
         }
         Event::Structured { schema, is_declared, coverage } => {
-            let (english, chinese) = match is_declared {
-                true => ("", ""),
-                false => (", read from columns of tables", "（取自表格的列）"),
+            let (english, chinese) = match (is_declared, coverage.passages) {
+                (true, _) => ("", ""),
+                (false, Some(_)) => (", read from passages", "（读自段落）"),
+                (false, None) => (", read from columns of tables", "（取自表格的列）"),
             };
             let (records, things, documents) =
                 (coverage.records, coverage.things, coverage.with_records);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use pikerag_knowledge::facts::TabulatedRow;
 use pikerag_knowledge::records::Quantity;
 use pikerag_knowledge::tables::{Condition, Measure, RecordQuery, Test};
-use pikerag_knowledge::worked::Coverage;
+use pikerag_knowledge::worked::{Coverage, PassagesRead};
 use pikerag_language::is_chinese;
 
 use crate::language::{InWords, Language, Words};
@@ -233,7 +233,85 @@ pub fn coverage(coverage: &Coverage, language: Language) -> String {
             let _ = write!(text.chinese, "{chinese}：{count}。");
         }
     }
+    if let Some(passages) = &coverage.passages {
+        let read = passages_read(passages);
+        let _ = write!(text.english, " {}", read.english);
+        text.chinese.push_str(&read.chinese);
+    }
     text.of(language)
+}
+
+/// How many passages were read for a question, and what was dropped.
+fn passages_read(passages: &PassagesRead) -> Words {
+    let PassagesRead { fit, read, reused, failed, invented, .. } = passages;
+    let was = if *read == 1 { "was" } else { "were" };
+    let mut text = Words::new(
+        format!("{read} of {} {was} read", counted(*fit, "matching passage")),
+        format!("相符的 {fit} 个段落中读了 {read} 个"),
+    );
+    if 0 < *reused {
+        let _ = write!(text.english, ", {reused} of them for an earlier question");
+        let _ = write!(text.chinese, "（其中 {reused} 个是为先前的问题读的）");
+    }
+    text.english.push('.');
+    text.chinese.push('。');
+    let dropped = [
+        (*failed, "Passages that could not be read", "未能读取的段落"),
+        (
+            *invented,
+            "Values that were dropped, because their passage does not contain them",
+            "因段落中没有而舍去的取值",
+        ),
+    ];
+    for (count, english, chinese) in dropped {
+        if 0 < count {
+            let _ = write!(text.english, " {english}: {count}.");
+            let _ = write!(text.chinese, "{chinese}：{count}。");
+        }
+    }
+    text
+}
+
+/// Why a figure over passages may be wrong, a clause for each reason; empty if all of them were read and everything in them
+/// was counted, and for figures over other records.
+pub fn gaps(coverage: &Coverage, language: Language) -> Vec<String> {
+    let Some(PassagesRead { fit, read, incomplete, .. }) = coverage.passages else {
+        return Vec::new();
+    };
+    let was = |count: usize| if count == 1 { "was" } else { "were" };
+    let unread = fit.saturating_sub(read);
+    let left_out = coverage.undecided + coverage.unmeasured;
+    let clauses = [
+        (
+            unread,
+            format!(
+                "{unread} of {} {} not read: the figure may be wrong",
+                counted(fit, "matching passage"),
+                was(unread)
+            ),
+            format!("相符的 {fit} 个段落中有 {unread} 个没有读：结果可能有误"),
+        ),
+        (
+            incomplete,
+            format!(
+                "{} {} not counted: nothing in the passage tells such a thing from others",
+                counted(incomplete, "reported thing"),
+                was(incomplete)
+            ),
+            format!("有 {incomplete} 项没有计入：段落没有说明如何与其他项区分"),
+        ),
+        (
+            left_out,
+            format!(
+                "{} {} left out: the passage does not state what the figure needs",
+                counted(left_out, "thing"),
+                was(left_out)
+            ),
+            format!("有 {left_out} 项没有计入：段落没有写明计算所需的内容"),
+        ),
+    ];
+    let said = clauses.into_iter().filter(|(count, ..)| 0 < *count);
+    said.map(|(_, english, chinese)| Words::new(english, chinese).of(language)).collect()
 }
 
 #[cfg(test)]

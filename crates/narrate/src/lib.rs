@@ -24,7 +24,7 @@ mod two_figures;
 pub use self::answers::Sentence;
 pub use self::data::{data_rows, data_value, plan_words, rank_words};
 pub use self::events::{Narration, candidate, narrate};
-pub use self::figures::{compared_field, coverage, figure_row, listed, query};
+pub use self::figures::{compared_field, coverage, figure_row, gaps, listed, query};
 pub use self::forecasts::{
     Series, first_kinds, forecast_points, group_forecasts, kinds_rationale, series_rationale,
 };

@@ -108,6 +108,28 @@ impl InWords for Note {
                 format!("The records reach to {last}: the run counts and does not forecast."),
                 format!("记录已到 {last}：直接计数，不作预测。"),
             ),
+            Self::DerivesSchema { schema, fields, key } => Words::new(
+                format!(
+                    "Records of `{schema}` are read for this question: {}; one thing per {}.",
+                    fields.join(", "),
+                    key.join(" and "),
+                ),
+                format!(
+                    "为此问题读取 `{schema}` 的记录：{}；按 {} 区分各项。",
+                    fields.join("、"),
+                    key.join("、"),
+                ),
+            ),
+            Self::ReusesSchema { schema, run } => Words::new(
+                format!(
+                    "Records of `{schema}` were read for an earlier question (run {run}): they serve again."
+                ),
+                format!("`{schema}` 的记录曾为先前的问题读取（运行 {run}），这里再次使用。"),
+            ),
+            Self::TakesAsSame { field, values } => Words::new(
+                format!("These values of `{field}` count as the same: {}.", values.join(" = ")),
+                format!("`{field}` 的这些取值视为相同：{}。", values.join(" = ")),
+            ),
             Self::WordsUnused { words } => Words::new(
                 format!("The query does not use these words: {}.", words.join(", ")),
                 format!("查询没有用到这些词：{}。", words.join("、")),

@@ -45,6 +45,10 @@ impl InWords for PlanStep {
                 "find records: declared ones first, then tables",
                 "寻找记录：先看声明的，再看表格",
             ),
+            Self::StructurePassages => Words::new(
+                "if none match, derive their schema from the question and read passages as records",
+                "若没有，就由问题得出记录的结构，把段落读成记录",
+            ),
             Self::GatherRecords { schema } => Words::new(
                 format!("gather all records of `{schema}`, one thing per key"),
                 format!("汇集 `{schema}` 的全部记录，每个键一项"),

@@ -142,6 +142,13 @@ impl InWords for Reason {
             Self::RecordsLackAnswer => {
                 read_instead("no record contains the answer", "没有记录包含答案")
             }
+            Self::PassagesLackRecords { schema, read } => read_instead(
+                &format!(
+                    "{} gave no records of `{schema}` that a figure can rest on",
+                    counted(*read, "passage")
+                ),
+                &format!("读过的 {read} 个段落没有给出可供计算的 `{schema}` 记录"),
+            ),
             Self::RecordsDoNotMention { schema, words } => read_instead(
                 &format!("no record of `{schema}` mentions {}", words.join(", ")),
                 &format!("`{schema}` 的记录没有提到{}", words.join("、")),

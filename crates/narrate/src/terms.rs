@@ -142,6 +142,10 @@ impl InWords for NoRecord {
                 "no matching table, line or field, and a model found none in the text",
                 "没有符合的表格、行或字段，模型在正文中也未找到",
             ),
+            Self::NotRead => Words::new(
+                "none of its passages was read for this question",
+                "没有为此问题阅读其中的段落",
+            ),
             Self::NoTable => Words::new(
                 "no such table; declare `[[records]]` to read texts too",
                 "没有这样的表格；声明 `[[records]]` 后也会阅读正文",

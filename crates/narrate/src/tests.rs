@@ -5,7 +5,9 @@ use std::fmt::Debug;
 
 use pikerag_knowledge::facts::{JudgedIdea, OfferedRecords, TabulatedRow, UnreadableReply};
 use pikerag_knowledge::tables::By;
-use pikerag_knowledge::worked::{Coverage, Forecast, ForecastModel, IdeaScores, NoRecord, Tried};
+use pikerag_knowledge::worked::{
+    Coverage, Forecast, ForecastModel, IdeaScores, NoRecord, PassagesRead, Tried,
+};
 use pikerag_knowledge::{
     AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
     JudgedBy, LeftOut, Level, Likelihood, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason,
@@ -17,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, to_value};
 use utoipa::PartialSchema;
 
-use crate::{InWords, Language, Narration, Sentence, candidate, coverage, narrate};
+use crate::{InWords, Language, Narration, Sentence, candidate, coverage, gaps, narrate};
 
 /// A name from a document, model or settings file.
 const NAMED: &str = "X1";
@@ -155,6 +157,7 @@ fn reasons_have_words() {
             Reason::BaseOffers { records: Vec::new(), documents: 1, percent, titles: names() },
             Reason::NoMatchingRecords,
             Reason::RecordsLackAnswer,
+            Reason::PassagesLackRecords { schema: schema(), read: 2 },
             Reason::RecordsDoNotMention { schema: schema(), words: words() },
             Reason::TablesAnswer { tables: words() },
             Reason::TableUnclear {
@@ -207,6 +210,7 @@ fn plans_and_recollections_have_words() {
             PlanStep::AlignByAttribute,
             PlanStep::ConcludeFromTable,
             PlanStep::FindRecords,
+            PlanStep::StructurePassages,
             PlanStep::GatherRecords { schema: named() },
             PlanStep::ComputeFigure,
             PlanStep::CiteRecords,
@@ -272,6 +276,9 @@ fn notes_and_faults_have_words() {
             Note::Perspectives { names: names() },
             Note::WordingDropped { figures: names() },
             Note::CountedNotForecast { last: named() },
+            Note::DerivesSchema { schema: named(), fields: names(), key: names() },
+            Note::ReusesSchema { schema: named(), run: named() },
+            Note::TakesAsSame { field: named(), values: names() },
             Note::WordsUnused { words: names() },
             Note::ReadingsDiffer { rules: named(), model: named() },
             Note::AnswersFromMemory,
@@ -449,6 +456,7 @@ fn a_coverage_is_worded_in_both_languages() {
         undecided: 1,
         unmeasured: 2,
         conflicts: 3,
+        passages: None,
     };
     check("coverage", |language| coverage(&counts, language));
     assert_eq!(
@@ -458,4 +466,28 @@ fn a_coverage_is_worded_in_both_languages() {
          texts). Left out, because a condition cannot be decided for them: 1. Left out, because they have no value of the \
          measured field: 2. Fields with different values in several records (the first value counts): 3."
     );
+}
+
+/// An answer warns of passages that were not read and of things that were not counted.
+#[test]
+fn passages_that_were_read_for_a_question_are_worded() {
+    let read = PassagesRead { fit: 40, read: 12, reused: 3, failed: 1, invented: 2, incomplete: 4 };
+    let counts = Coverage { passages: Some(read), undecided: 1, ..Coverage::default() };
+    check("coverage", |language| coverage(&counts, language));
+    check("gaps", |language| gaps(&counts, language).join(" "));
+    assert_eq!(
+        gaps(&counts, Language::English),
+        [
+            "28 of 40 matching passages were not read: the figure may be wrong",
+            "4 reported things were not counted: nothing in the passage tells such a thing from others",
+            "1 thing was left out: the passage does not state what the figure needs",
+        ]
+    );
+    assert!(coverage(&counts, Language::English).ends_with(
+        "12 of 40 matching passages were read, 3 of them for an earlier question. Passages that could not be read: 1. \
+         Values that were dropped, because their passage does not contain them: 2."
+    ));
+    let read = PassagesRead { fit: 2, read: 2, ..PassagesRead::default() };
+    let whole = Coverage { passages: Some(read), ..Coverage::default() };
+    assert!(gaps(&whole, Language::English).is_empty());
 }

@@ -9,5 +9,5 @@ pub mod unify;
 
 pub use read::{
     ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
-    records_prompt,
+    records_prompt, schema_of,
 };

@@ -46,6 +46,7 @@ mod root;
 mod rows;
 mod runs;
 mod snapshot;
+mod structured;
 mod tags;
 mod texts;
 mod threads;

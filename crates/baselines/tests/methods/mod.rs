@@ -25,6 +25,7 @@ mod searchain;
 mod self_ask;
 mod self_rag;
 mod skr;
+mod structure;
 mod tables;
 mod think_then_act;
 mod tree_of_thought;

@@ -3,10 +3,12 @@
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, AtomQuery, Child, Chunk, ChunkId, ChunkResults, ChunkSet, ChunkTags,
     Community, CommunityId, CommunityReport, EntityId, EntityMention, ExtractBy, Extraction,
-    FoundTag, Ground, InChunk, Judgement, Kept, KeyedClass, ModelTexts, NodeId, NodeVector, Origin,
-    Record, RecordField, RecordId, RecordOrigin, RelationId, RelationMention, Report, SchemaHash,
-    ShortDescription, SourceSummary, Span, Stage, Summary, SummaryId, TagClass, TagEdit, Value,
-    Vector, VectorSet, Verified, Which, records::Quantity,
+    FoundTag, Ground, InChunk, Judgement, Kept, KeptSchema, KeyedClass, ModelTexts, NodeId,
+    NodeVector, Origin, ReadPassage, Record, RecordField, RecordId, RecordOrigin, RecordSchema,
+    RelationId, RelationMention, Report, RunId, SchemaHash, ShortDescription, SourceSummary, Span,
+    Stage, Structured, Summary, SummaryId, TagClass, TagEdit, Value, Vector, VectorSet, Verified,
+    Which,
+    records::{DayOrder, Field, FieldType, Quantity},
 };
 
 use crate::history::{Operation, documents, name, path, word};
@@ -135,6 +137,10 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
             let answer = verified(*answer, &chunks, vec![context]);
             base.put_verified(vec![answer], *seen).await.unwrap();
         }
+        Operation::Structured { schema, basis, chunk, years } => {
+            let (Some(basis), Some(chunk)) = (picked(*basis), picked(*chunk)) else { return };
+            put_structured(base, *schema, basis, chunk, years).await;
+        }
         Operation::Revoked { answer } => {
             let id = verified(*answer, &[], Vec::new()).id;
             base.revoke_verified(id).await.unwrap();
@@ -188,16 +194,63 @@ pub(super) fn tag_key(n: u8) -> pikerag_knowledge::NameKey {
 }
 
 async fn put_records(base: &impl Store, chunk: ChunkId, years: &[u8], of_document: bool) {
-    let held = base.chunks(&[chunk]).await.unwrap().remove(0);
     let origin = if of_document { RecordOrigin::Metadata } else { RecordOrigin::Lines };
+    let records = records_of(base, "approval", chunk, years, origin).await;
+    let stage = Stage("records:approval:0000000000000007:rules".to_owned());
+    let found = vec![InChunk { chunk, found: records }];
+    base.put_chunk_results(ChunkResults::Records(stage, SchemaHash(7), found)).await.unwrap();
+}
+
+async fn put_structured(
+    base: &impl Store,
+    schema: u8,
+    basis: ChunkId,
+    chunk: ChunkId,
+    years: &[u8],
+) {
+    let (kept, name) = (kept_schema(schema), kept_schema(schema).schema.name);
+    let passage = ReadPassage { chunk, at: 3, invented: years.len(), incomplete: 1 };
+    let records = records_of(base, &name, chunk, years, RecordOrigin::Model).await;
+    let read = vec![(passage, records)];
+    base.put_structured(Structured { kept, basis: vec![basis], read }).await.unwrap();
+}
+
+/// One of a few schemas that questions derive.
+pub(super) fn kept_schema(n: u8) -> KeptSchema {
+    let schema = schema_of(&format!("kind{n}"), "year");
+    KeptSchema { schema, run: RunId("r".to_owned()), at: u64::from(n) }
+}
+
+/// A schema with one field, which is its key.
+pub(crate) fn schema_of(name: &str, field: &str) -> RecordSchema {
+    let (kind, order) = (FieldType::Text, DayOrder::default());
+    let (columns, same) = (Vec::new(), Vec::new());
+    RecordSchema {
+        name: name.to_owned(),
+        description: String::new(),
+        fields: vec![Field { name: field.to_owned(), kind, columns, order, same }],
+        key: vec![field.to_owned()],
+        words: Vec::new(),
+        model: true,
+    }
+}
+
+async fn records_of(
+    base: &impl Store,
+    schema: &str,
+    chunk: ChunkId,
+    years: &[u8],
+    origin: RecordOrigin,
+) -> Vec<Record> {
+    let held = base.chunks(&[chunk]).await.unwrap().remove(0);
     let mut records: Vec<Record> = Vec::new();
     for (nth, year) in (0_u32..).zip(years) {
         let amount = f64::from(*year);
         let value = Some(Value::Number(Quantity { amount, unit: None }));
         let field = RecordField { name: "year".to_owned(), raw: year.to_string(), value };
         records.push(Record {
-            id: RecordId::of("approval", chunk, &year.to_string(), nth),
-            schema: "approval".to_owned(),
+            id: RecordId::of(schema, chunk, &year.to_string(), nth),
+            schema: schema.to_owned(),
             chunk,
             source: held.source,
             uri: held.uri.clone(),
@@ -207,9 +260,7 @@ async fn put_records(base: &impl Store, chunk: ChunkId, years: &[u8], of_documen
             fields: vec![field],
         });
     }
-    let stage = Stage("records:approval:0000000000000007:rules".to_owned());
-    let found = vec![InChunk { chunk, found: records }];
-    base.put_chunk_results(ChunkResults::Records(stage, SchemaHash(7), found)).await.unwrap();
+    records
 }
 
 /// Each entity is related to the next; the descriptions depend on the chunk.

@@ -9,7 +9,7 @@ use pikerag_knowledge::{
 };
 use pikerag_language::query_terms;
 
-use super::happen::{ALL, SETS, chunks, tag_key, vector};
+use super::happen::{ALL, SETS, chunks, kept_schema, tag_key, vector};
 use crate::history::name;
 use crate::{Oracle, Store};
 
@@ -138,6 +138,11 @@ pub(super) async fn same_reads(
         tag_classes(),
         tag_pairs(Which::All),
         verified(),
+        kept_schemas(),
+        passages_read(&kept_schema(0).schema),
+        passages_read(&kept_schema(1).schema),
+        passages_read(&kept_schema(2).schema),
+        records(Some("kind0")),
     );
     for kept in other.verified().await.unwrap() {
         same!(newer(kept.verified.id, chunks));

@@ -119,7 +119,7 @@ impl State {
         }
         let classes = self.classes.iter().filter(|held| !held.is_dropped);
         fields.extend(classes.map(|held| FilterField::Tag(held.class.name.clone())));
-        for held in &self.records {
+        for held in self.records.iter().filter(|held| !self.is_structured(held)) {
             let schema = &held.record.schema;
             fields.extend(held.record.fields.iter().map(|field| FilterField::Record {
                 schema: schema.clone(),
@@ -156,6 +156,9 @@ impl State {
                 tags.any(|tag| tag.class == class && keys.contains(&tag.key))
             }
             FilterField::Record { schema, field } => self.records.iter().any(|held| {
+                if self.is_structured(held) {
+                    return false;
+                }
                 let record = &held.record;
                 let of_document = record.origin == RecordOrigin::Metadata;
                 let is_here = match self.chunk(record.chunk) {

@@ -117,6 +117,7 @@ impl State {
         }
         self.atoms.retain(|chunk, _| chunks.contains(chunk));
         self.records.retain(|record| chunks.contains(&record.record.chunk));
+        self.prune_schemas(&chunks);
         self.done.retain(|(_, chunk)| chunks.contains(chunk));
         self.tags.retain(|chunk, _| chunks.contains(chunk));
         for held in &mut self.classes {

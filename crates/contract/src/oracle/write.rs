@@ -195,7 +195,7 @@ impl State {
         }
     }
 
-    fn put_records(&mut self, chunk: ChunkId, declared: SchemaHash, found: Vec<Record>) {
+    pub(super) fn put_records(&mut self, chunk: ChunkId, declared: SchemaHash, found: Vec<Record>) {
         let start = self.chunk(chunk).map_or(0, |held| held.span.start);
         for (ordinal, mut record) in found.into_iter().enumerate() {
             record.span.start -= start;
@@ -216,7 +216,14 @@ impl State {
 
     fn keep_records(&mut self, declared: &[DeclaredSchema]) -> usize {
         let before = self.records.len();
+        self.retain_schemas(|_, held| {
+            declared.iter().all(|declared| declared.name != held.kept.schema.name)
+        });
+        let structured: Vec<u64> = self.structured.keys().copied().collect();
         self.records.retain(|held| {
+            if structured.contains(&held.declared.0) {
+                return true;
+            }
             let is_declared =
                 |it: &DeclaredSchema| it.name == held.record.schema && it.hash == held.declared;
             declared.iter().any(is_declared)
@@ -272,6 +279,9 @@ impl State {
             if retold || is_other {
                 self.records.retain(|record| record.record.chunk != held.id);
                 self.done.retain(|(stage, of)| *of != held.id || !stage.starts_with("records:"));
+                self.structured.values_mut().for_each(|schema| {
+                    schema.read.remove(&held.id);
+                });
             }
         }
         for chunk in &mut graph.chunks {

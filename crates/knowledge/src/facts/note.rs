@@ -51,6 +51,12 @@ pub enum Note {
     VerdictUnsupported { verdict: Likelihood },
     /// The records reach to this period, so the run counts and does not forecast.
     CountedNotForecast { last: String },
+    /// A model derived this schema from the question: its fields with their types, and its key.
+    DerivesSchema { schema: String, fields: Vec<String>, key: Vec<String> },
+    /// An earlier question derived this schema, in the run of this name.
+    ReusesSchema { schema: String, run: String },
+    /// These values of a field mean the same; the first one represents them.
+    TakesAsSame { field: String, values: Vec<String> },
     /// These words of the question had no part in the query over the tables.
     WordsUnused { words: Vec<String> },
     /// How the rules and the model read the question over the tables.

@@ -69,6 +69,8 @@ pub enum PlanStep {
     ConcludeFromTable,
     /// Find records: declared ones first, then tables.
     FindRecords,
+    /// If no records match, derive their schema from the question, and read passages as records.
+    StructurePassages,
     /// Gather all records of a schema.
     GatherRecords { schema: String },
     /// Compute the figure with the query engine.

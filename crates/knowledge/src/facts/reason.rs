@@ -79,6 +79,9 @@ pub enum Reason {
     NoMatchingRecords,
     /// No record contains the answer.
     RecordsLackAnswer,
+    /// None of the passages that were read reports such a thing, or too few report what tells one
+    /// from another.
+    PassagesLackRecords { schema: String, read: usize },
     /// No record of a schema mentions these words.
     RecordsDoNotMention { schema: String, words: Vec<String> },
     /// These tables answer the question.

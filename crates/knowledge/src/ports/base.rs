@@ -2,17 +2,31 @@
 
 use super::{
     CorpusReader, CorpusWriter, DataTables, DataWriter, GraphReader, GraphWriter, Progress,
-    RefusalWriter, SearchIndex, SearchWriter, TagReader, TagWriter, VerifiedReader,
+    RefusalWriter, SearchIndex, SearchWriter, StructuredReader, TagReader, TagWriter,
+    VerifiedReader,
 };
 
 /// The ports that reasoning reads.
 pub trait KnowledgeBase:
-    CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + DataTables
+    CorpusReader
+    + SearchIndex
+    + GraphReader
+    + TagReader
+    + VerifiedReader
+    + StructuredReader
+    + DataTables
 {
 }
 
 impl<T> KnowledgeBase for T where
-    T: CorpusReader + SearchIndex + GraphReader + TagReader + VerifiedReader + DataTables + ?Sized
+    T: CorpusReader
+        + SearchIndex
+        + GraphReader
+        + TagReader
+        + VerifiedReader
+        + StructuredReader
+        + DataTables
+        + ?Sized
 {
 }
 

@@ -22,6 +22,7 @@ use crate::collections::{Collection, declared, from_tables};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
+use crate::structure::can_structure;
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::{looks_ahead, may_ask_for_figure};
 
@@ -87,6 +88,8 @@ pub(super) struct Evidence {
     is_foreign: bool,
     /// The largest share of the question's terms that one of them holds.
     direct: f64,
+    /// Whether the question asks for a figure that models could collect from passages.
+    may_be_collected: bool,
     /// How the question reads over the typed tables.
     pub(super) tables: Reader,
 }
@@ -149,6 +152,7 @@ impl Evidence {
             collections,
             inquiry,
             days,
+            may_be_collected: figure && can_structure(ports),
             tables: tables.beside(&chunks),
         })
     }
@@ -373,6 +377,11 @@ fn rules(question: &str, evidence: &Evidence) -> (TaskClass, Vec<Reason>, bool) 
                 schema: collection.schema.name.clone(),
                 words: inquiry.unexplained.clone(),
             });
+            true
+        }
+        // One passage may state the figure, or many may report the things one by one.
+        None if evidence.may_be_collected => {
+            why.push(Reason::AsksForFigure);
             true
         }
         None => false,

@@ -52,6 +52,8 @@ pub struct Params {
     pub coverage: f64,
     /// The parameters of reading passages.
     pub reading: adaptive::Params,
+    /// Passages that are read as records for one question for a figure, at most; 0 for none.
+    pub structured: usize,
     /// Tokens of all passages that things are compared from, at most.
     pub compared: NonZeroU32,
     /// Tokens of passages that are summarized, at most.
@@ -83,6 +85,7 @@ impl Default for Params {
             unsettled: Unsettled::Reported,
             coverage: 0.0,
             reading: adaptive::Params::default(),
+            structured: 40,
             compared: const { NonZeroU32::new(2000).unwrap() },
             summarized: const { NonZeroU32::new(12_000).unwrap() },
             agents: const { NonZeroUsize::new(4).unwrap() },
@@ -147,6 +150,12 @@ impl MethodParams for Params {
                  insufficient, without a call",
                 Range::Number((0.0, 1.0))
             ),
+            field!(
+                structured as "structure_chunks",
+                "passages that a model reads as records, one call each, where no record or table holds the figure that a \
+                 question asks for; 0: the documents are read as for other questions",
+                Range::Whole((0, 1000))
+            ),
             field!(compared as "compare_tokens", "tokens of the passages that things are compared from, at most", Range::TOKENS),
             field!(summarized as "summary_tokens", "tokens of the passages that are summarized, at most", Range::TOKENS),
             field!(agents, "agents that think about a creative question", Range::Whole((1, 16))),
@@ -187,6 +196,7 @@ impl MethodParams for Params {
             Role::Look,
             Role::Answer,
             Role::Decompose,
+            Role::Extract,
             Role::Summarize,
             Role::Reason,
             Role::Grade,
@@ -198,9 +208,9 @@ impl MethodParams for Params {
             // Its class and its answer.
             let asked = reading.most_calls + 2;
             Cost {
-                most_calls: asked.max(ideas_cost(params, asked)),
-                basis: "most questions are read as by `adaptive`; figures and forecasts cost no call, ideas two for each agent \
-                        and those of the questions that it asks",
+                most_calls: asked.max(ideas_cost(params, asked)).max(5 + params.structured as u64),
+                basis: "most questions are read as by `adaptive`; figures and forecasts cost no call, figures over texts one for \
+                        each passage, ideas two for each agent and those of the questions that it asks",
                 ..reading
             }
         },

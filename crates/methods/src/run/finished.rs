@@ -1,6 +1,6 @@
 //! Holds the record, the events and the answer of a run that has ended.
 
-use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord, ScoredReply};
+use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord, ScoredReply, Structured};
 
 use crate::ports::SolveError;
 use crate::verdict::bare;
@@ -16,6 +16,8 @@ pub struct Finished {
     pub result: Result<Answer, SolveError>,
     /// The replies that came with log-probabilities, in the order made.
     pub scored: Vec<ScoredReply>,
+    /// What was read as records for the question, also by a run that failed later.
+    pub structured: Vec<Structured>,
 }
 
 impl Finished {

@@ -151,42 +151,73 @@ enum Found {
     Nowhere,
 }
 
-/// The chunk's characters without case and white space, each with its position.
+/// Where values stand in a chunk: in its text, else in its title or in what a reader sees of it.
 struct Places<'a> {
     chunk: &'a Chunk,
-    squeezed: String,
-    /// By byte of `squeezed`, start and end of its character in the chunk's text.
-    from: Vec<(usize, usize)>,
-    title: String,
+    text: Squeezed,
+    title: Squeezed,
 }
 
 impl<'a> Places<'a> {
     fn of(chunk: &'a Chunk) -> Self {
-        let mut squeezed = String::with_capacity(chunk.text.len());
-        let mut from = Vec::with_capacity(chunk.text.len());
-        for (at, c) in chunk.text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
-            squeezed.extend(c.to_lowercase());
-            from.resize(squeezed.len(), (at, at + c.len_utf8()));
-        }
-        let title = squeeze(&format!("{}{}", chunk.full_title(), chunk.reading_text()));
-        Self { chunk, squeezed, from, title }
+        let title = format!("{}\n{}", chunk.full_title(), chunk.reading_text());
+        Self { chunk, text: Squeezed::of(chunk.text.clone()), title: Squeezed::of(title) }
     }
 
     fn find(&self, raw: &str) -> Found {
         let wanted = squeeze(raw);
-        let begins = (!wanted.is_empty()).then(|| self.squeezed.find(&wanted)).flatten();
-        if let Some(at) = begins
-            && let Some((start, _)) = self.from.get(at)
-            && let Some((_, end)) = self.from.get(at + wanted.len() - 1)
-        {
+        if let Some((start, end)) = self.text.find(&wanted) {
             let base = self.chunk.span.start;
             return Found::At(Span { start: base + start, end: base + end });
         }
-        match !wanted.is_empty() && self.title.contains(&wanted) {
-            true => Found::InTitle,
-            false => Found::Nowhere,
+        match self.title.find(&wanted) {
+            Some(_) => Found::InTitle,
+            None => Found::Nowhere,
         }
     }
+}
+
+/// The characters of a text without case and white space, each with its position.
+struct Squeezed {
+    text: String,
+    squeezed: String,
+    /// By byte of `squeezed`, start and end of its character in the text.
+    from: Vec<(usize, usize)>,
+}
+
+impl Squeezed {
+    fn of(text: String) -> Self {
+        let mut squeezed = String::with_capacity(text.len());
+        let mut from = Vec::with_capacity(text.len());
+        for (at, c) in text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+            squeezed.extend(c.to_lowercase());
+            from.resize(squeezed.len(), (at, at + c.len_utf8()));
+        }
+        Self { text, squeezed, from }
+    }
+
+    /// Start and end of the first place with squeezed words, whose numbers are whole there.
+    fn find(&self, wanted: &str) -> Option<(usize, usize)> {
+        let last = wanted.len().checked_sub(1)?;
+        self.squeezed.match_indices(wanted).find_map(|(at, _)| {
+            let (start, end) = (self.from.get(at)?.0, self.from.get(at + last)?.1);
+            has_whole_numbers(&self.text, start, end).then_some((start, end))
+        })
+    }
+}
+
+/// Whether a number at either end of a place is whole there: `2` is not in `12`, nor in `2.5`.
+fn has_whole_numbers(text: &str, start: usize, end: usize) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let (Some(before), Some(inside), Some(after)) =
+        (text.get(..start), text.get(start..end), text.get(end..))
+    else {
+        return true;
+    };
+    let after = after.strip_prefix(['.', ',']).unwrap_or(after);
+    let begins_before = is_digit(inside.chars().next()) && is_digit(before.chars().next_back());
+    let goes_on = is_digit(inside.chars().next_back()) && is_digit(after.chars().next());
+    !begins_before && !goes_on
 }
 
 fn squeeze(text: &str) -> String {

@@ -120,6 +120,49 @@ fn order_of(sample: &[&str]) -> DayOrder {
     order
 }
 
+/// The schema that a model describes by an object: its name, its description, its fields with their types, and its key.
+/// Fields without a usable name and keys that are no field are left out. `None` if it has no name.
+pub fn schema_of(described: &Value) -> Option<RecordSchema> {
+    let name = text(described, "name").ok()?;
+    let mut fields: Vec<Field> = Vec::new();
+    let listed = described.get("fields").and_then(Value::as_array);
+    for entry in listed.into_iter().flatten() {
+        let field = match entry {
+            Value::String(name) => Some((name.clone(), String::new())),
+            _ => {
+                text(entry, "name").ok().map(|name| (name, text(entry, "type").unwrap_or_default()))
+            }
+        };
+        let Some((name, kind)) = field else { continue };
+        let name = field_name(&name);
+        if name.is_empty() || fields.iter().any(|field| field.name == name) {
+            continue;
+        }
+        let kind = [FieldType::Number, FieldType::Date, FieldType::Bool]
+            .into_iter()
+            .find(|known| kind.to_lowercase().starts_with(known.as_str()))
+            .unwrap_or_default();
+        fields.push(Field {
+            name,
+            kind,
+            columns: Vec::new(),
+            order: DayOrder::default(),
+            same: Vec::new(),
+        });
+    }
+    let key = texts(described, "key").unwrap_or_default();
+    let mut key: Vec<String> = key.iter().map(|name| field_name(name)).collect();
+    key.retain(|name| fields.iter().any(|field| field.name == *name));
+    Some(RecordSchema {
+        name: field_name(&name),
+        description: text(described, "description").unwrap_or_default(),
+        fields,
+        key,
+        words: Vec::new(),
+        model: true,
+    })
+}
+
 struct RawReply(Vec<RecordSchema>);
 
 impl Reply for RawReply {
@@ -136,45 +179,7 @@ impl Reply for RawReply {
         };
         let mut schemas: Vec<RecordSchema> = Vec::new();
         for item in list {
-            let Ok(name) = text(item, "name") else { continue };
-            let mut fields: Vec<Field> = Vec::new();
-            let listed = item.get("fields").and_then(Value::as_array);
-            for entry in listed.into_iter().flatten() {
-                let field = match entry {
-                    Value::String(name) => Some((name.clone(), String::new())),
-                    _ => text(entry, "name")
-                        .ok()
-                        .map(|name| (name, text(entry, "type").unwrap_or_default())),
-                };
-                let Some((name, kind)) = field else { continue };
-                let name = field_name(&name);
-                if name.is_empty() || fields.iter().any(|field| field.name == name) {
-                    continue;
-                }
-                let kind = [FieldType::Number, FieldType::Date, FieldType::Bool]
-                    .into_iter()
-                    .find(|known| kind.to_lowercase().starts_with(known.as_str()))
-                    .unwrap_or_default();
-                fields.push(Field {
-                    name,
-                    kind,
-                    columns: Vec::new(),
-                    order: DayOrder::default(),
-                    same: Vec::new(),
-                });
-            }
-            let key = texts(item, "key").unwrap_or_default();
-            let mut key: Vec<String> = key.iter().map(|name| field_name(name)).collect();
-            key.retain(|name| fields.iter().any(|field| field.name == *name));
-            let schema = RecordSchema {
-                name: field_name(&name),
-                description: text(item, "description").unwrap_or_default(),
-                fields,
-                key,
-                words: Vec::new(),
-                model: true,
-            };
-            schemas.push(schema);
+            schemas.extend(schema_of(item));
             if RecordSchema::check(&schemas).is_err() {
                 schemas.pop();
             }

@@ -104,6 +104,18 @@ fn values_that_are_not_in_the_text_are_dropped() {
     );
 }
 
+/// A part of a number is not in the text.
+#[test]
+fn parts_of_numbers_are_dropped() {
+    let graph = graph("a.md", "# Ada\n\nAda took 12.5 mg on day 117, then 3 mg.\n");
+    let invented = |dose: &str| {
+        let reply = format!(r#"{{"records": [{{"drug": "Ada", "dose": "{dose}"}}]}}"#);
+        read(&schema(APPROVALS), &graph.chunks[0], &reply).unwrap().invented
+    };
+    assert_eq!(["12.5 mg", "3", "117"].map(invented), [0, 0, 0]);
+    assert_eq!(["12", "2.5 mg", "17", "11"].map(invented), [1, 1, 1, 1]);
+}
+
 #[test]
 fn a_model_reads_only_chunks_with_the_schemas_words() {
     let graph = graph("a.md", "It was Approved in 2010. 批准日期不明。");

@@ -166,7 +166,7 @@ fn by_tags(
 }
 
 /// A record of a document's metadata stands for the whole document; any other record stands for its
-/// chunk.
+/// chunk. Records that were read for questions decide nothing: whoever asks could admit a document by them.
 fn by_records(
     connection: &Connection,
     condition: &Condition,
@@ -176,7 +176,8 @@ fn by_records(
     let (mut is_known, mut found) = (false, Fitting::default());
     let mut statement = connection.prepare_cached(
         "SELECT r.chunk, c.source, r.origin, r.fields
-         FROM records r JOIN chunks c ON c.id = r.chunk WHERE r.schema = ?1",
+         FROM records r JOIN chunks c ON c.id = r.chunk
+         WHERE r.schema = ?1 AND r.declared NOT IN (SELECT hash FROM main.structured)",
     )?;
     let mut records = statement.query(params![schema])?;
     while let Some(row) = records.next()? {
@@ -203,7 +204,8 @@ fn fields(connection: &Connection) -> rusqlite::Result<BTreeSet<FilterField>> {
     fields.extend(names.into_iter().map(FilterField::Meta));
     let classes = texts("SELECT name FROM tag_classes WHERE origin <> 'dropped'")?;
     fields.extend(classes.into_iter().map(FilterField::Tag));
-    let sql = "SELECT DISTINCT r.schema, json_extract(j.value, '$.name') FROM records r, json_each(r.fields) j";
+    let sql = "SELECT DISTINCT r.schema, json_extract(j.value, '$.name') FROM records r, json_each(r.fields) j
+               WHERE r.declared NOT IN (SELECT hash FROM main.structured)";
     let mut statement = connection.prepare(sql)?;
     let record = |row: &rusqlite::Row<'_>| {
         Ok(FilterField::Record { schema: row.get(0)?, field: row.get(1)? })

@@ -19,13 +19,28 @@ pub(super) const RECORDS: &str =
 /// Puts records in the order of documents.
 pub(super) const IN_ORDER: &str = "ORDER BY s.uri, c.ordinal, r.schema, r.ordinal, r.id";
 
-/// Stores the records of a chunk, in place of those of an earlier declaration.
+/// Stores the records of a chunk, in place of those of an earlier declaration, and marks the stage as finished for it.
 pub(super) fn put(
     tx: &Transaction<'_>,
     stage: &str,
     declared: SchemaHash,
     found: &InChunk<Vec<Record>>,
 ) -> rusqlite::Result<()> {
+    if insert(tx, declared, found)? {
+        tx.prepare_cached(
+            "INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![stage, found.chunk.0.cast_signed()])?;
+    }
+    Ok(())
+}
+
+/// Stores the records of a chunk, if the chunk still exists. Returns whether it does.
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    declared: SchemaHash,
+    found: &InChunk<Vec<Record>>,
+) -> rusqlite::Result<bool> {
     let InChunk { chunk, found } = found;
     let id = chunk.0.cast_signed();
     // Its document may have been deleted while the model ran.
@@ -33,7 +48,7 @@ pub(super) fn put(
         .prepare_cached("SELECT span_start FROM chunks WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    let Some(start) = start else { return Ok(()) };
+    let Some(start) = start else { return Ok(false) };
     let mut insert = tx.prepare_cached(
         "INSERT INTO records(id, chunk, schema, declared, ordinal, span_start, span_end, origin, fields)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO UPDATE SET
@@ -55,19 +70,27 @@ pub(super) fn put(
             fields
         ])?;
     }
-    tx.prepare_cached("INSERT INTO progress(stage, chunk) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-        .execute(params![stage, id])
-        .map(drop)
+    Ok(true)
 }
 
-/// Deletes the records and marks of schemas that are no longer declared. Returns how many records
-/// were deleted.
+/// Deletes the records and marks of schemas that are no longer declared, and schemas of questions whose name is declared
+/// now. Returns how many records were deleted.
 pub(super) fn keep(tx: &Transaction<'_>, declared: &[DeclaredSchema]) -> rusqlite::Result<usize> {
+    let mut dropped = 0;
+    for DeclaredSchema { name, .. } in declared {
+        let of_question = "declared = (SELECT hash FROM structured WHERE name = ?1)";
+        dropped += tx
+            .prepare_cached(&format!("DELETE FROM records WHERE schema = ?1 AND {of_question}"))?
+            .execute([name])?;
+        tx.prepare_cached("DELETE FROM structured WHERE name = ?1")?.execute([name])?;
+    }
     let held: Vec<(String, i64)> = tx
-        .prepare_cached("SELECT DISTINCT schema, declared FROM records")?
+        .prepare_cached(
+            "SELECT DISTINCT schema, declared FROM records
+             WHERE declared NOT IN (SELECT hash FROM structured)",
+        )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let mut dropped = 0;
     for (schema, hash) in held {
         if !declared.iter().any(|held| held.name == schema && held.hash.0 == hash.cast_unsigned()) {
             dropped += tx

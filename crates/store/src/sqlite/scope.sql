@@ -21,7 +21,19 @@ CREATE TEMP VIEW IF NOT EXISTS names AS SELECT * FROM main.names WHERE chunk IN 
 CREATE TEMP VIEW IF NOT EXISTS source_names AS
     SELECT * FROM main.source_names n WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = n.source);
 CREATE TEMP VIEW IF NOT EXISTS atoms AS SELECT * FROM main.atoms WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS records AS SELECT * FROM main.records WHERE chunk IN temp.admitted;
+-- The names in a schema that a question derived come from all passages that it was derived from.
+CREATE TEMP VIEW IF NOT EXISTS structured AS
+    SELECT * FROM main.structured x
+    WHERE NOT EXISTS (SELECT 1 FROM main.structured_basis b WHERE b.structured = x.hash AND b.chunk NOT IN temp.admitted);
+CREATE TEMP VIEW IF NOT EXISTS structured_basis AS
+    SELECT * FROM main.structured_basis b WHERE b.structured IN (SELECT x.hash FROM temp.structured x);
+CREATE TEMP VIEW IF NOT EXISTS structured_reads AS
+    SELECT * FROM main.structured_reads r
+    WHERE r.chunk IN temp.admitted AND r.structured IN (SELECT x.hash FROM temp.structured x);
+CREATE TEMP VIEW IF NOT EXISTS records AS
+    SELECT * FROM main.records r
+    WHERE r.chunk IN temp.admitted AND (r.declared NOT IN (SELECT y.hash FROM main.structured y)
+        OR r.declared IN (SELECT x.hash FROM temp.structured x));
 CREATE TEMP VIEW IF NOT EXISTS progress AS SELECT * FROM main.progress WHERE chunk IN temp.admitted;
 -- The rows of a table are seen by a condition that each query over them has.
 CREATE TEMP VIEW IF NOT EXISTS data_chunks AS SELECT * FROM main.data_chunks WHERE chunk IN temp.admitted;

@@ -175,6 +175,7 @@ export const en = {
     unmeasured: (count: string) => `${count} have no value.`,
     conflicts: (count: string) => `${count} contradict another record; the first one is used.`,
     undeclared: "The columns were detected in the tables for this question only.",
+    passages: (read: string, fit: string) => `${read} of ${fit} matching passages were read as records for this question.`,
     chart: (groups: number, first: string, last: string) => `Chart of ${n(groups)} figures, from ${first} to ${last}. The table below shows them all.`,
     forecast: "Forecast",
     period: "Period",

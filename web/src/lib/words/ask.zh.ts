@@ -218,6 +218,7 @@ export const zh: typeof en = {
     unmeasured: (count) => `${count} 个没有数值。`,
     conflicts: (count) => `${count} 个与其他记录矛盾，以第一条为准。`,
     undeclared: "各列的含义仅为此问题从表格中识别。",
+    passages: (read, fit) => `相符的 ${fit} 个文本块中，有 ${read} 个为此问题读成了记录。`,
     chart: (groups, first, last) => `共 ${n(groups)} 个数值的图表，从 ${first} 到 ${last}。下表列出了全部数值。`,
     forecast: "预测",
     period: "时期",

@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures::future::join;
 use pikerag_baselines::answer;
 use pikerag_knowledge::{
-    Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, error_chain,
+    Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, Structured,
+    StructuredWriter, error_chain,
 };
 use pikerag_methods::{Finished, Ports, Retrace, RunParams};
 use pikerag_store::Base;
@@ -39,7 +40,7 @@ impl KeptRun {
         session: &Session,
         mut notices: Vec<Notice>,
     ) -> AskResponse {
-        let Finished { record, events, result, scored: _ } = self.finished;
+        let Finished { record, events, result, scored: _, structured: _ } = self.finished;
         notices.extend(self.notice);
         let usd = usd_of(session, &record.cost);
         AskResponse { run: record, events, result, usd, is_kept: self.is_kept, notices }
@@ -78,7 +79,10 @@ pub(in crate::verbs) async fn keep_run(
     };
     // The run owns the sink, so the updates end when the run ends.
     let asking = answer(ports, question, method, params, cancelled);
-    let (finished, kept) = join(asking, keep_all(base, updates)).await;
+    let (mut finished, kept) = join(asking, keep_all(base, updates)).await;
+    if is_new && !base.is_read_only() {
+        keep_structured(base, std::mem::take(&mut finished.structured)).await;
+    }
     let kept = match kept {
         Ok(()) if base.is_read_only() || !is_new => Ok(Pruned::default()),
         Ok(()) => base.prune_runs(keep.at(now())).await,
@@ -93,6 +97,24 @@ pub(in crate::verbs) async fn keep_run(
         Err(error) => Some(Notice::RunNotKept { reason: error_chain(&error) }),
     };
     Ok(KeptRun { finished, is_kept, notice })
+}
+
+/// Stores what the run read as records, so that the next question of the kind uses it again (PIKE-RAG §4.1). The answer
+/// does not depend on it.
+async fn keep_structured(base: &Base, structured: Vec<Structured>) {
+    for structured in structured {
+        let schema = structured.kept.schema.name.clone();
+        match base.put_structured(structured).await {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!(
+                schema,
+                "records are not kept: a passage of theirs was deleted, or their name is taken"
+            ),
+            Err(error) => {
+                tracing::warn!(schema, error = error_chain(&error), "records are not kept");
+            }
+        }
+    }
 }
 
 /// Milliseconds since 1970.

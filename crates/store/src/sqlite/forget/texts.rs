@@ -36,6 +36,8 @@ const SHARED: &[&str] = &[
     "SELECT c.source, r.summary || char(10) || r.findings FROM reports r
      JOIN members x ON x.community = r.community JOIN entity_mentions m ON m.entity = x.entity
      JOIN chunks c ON c.id = m.chunk",
+    "SELECT c.source, x.schema FROM structured x JOIN structured_basis b ON b.structured = x.hash
+     JOIN chunks c ON c.id = b.chunk",
     "WITH RECURSIVE above(source, summary) AS (
          SELECT c.source, s.summary FROM summary_children s JOIN chunks c ON c.id = s.chunk
          UNION

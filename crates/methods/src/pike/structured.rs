@@ -1,0 +1,44 @@
+//! Answers a question for a figure from passages that are read as records for it (PIKE-RAG §5.4).
+
+use pikerag_knowledge::{Answer, Question, Reason};
+use pikerag_narrate::{Language, gaps};
+
+use super::classify::Evidence;
+use super::{Params, figures, settled};
+use crate::ports::{Ports, SolveError};
+use crate::run::Run;
+use crate::structure::{Found, can_structure, structure};
+
+/// The figure, with what may be missing from it; else why there is none, where something was tried.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn answer(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+) -> Result<Result<Box<Answer>, Option<Reason>>, SolveError> {
+    let is_tried = 0 < params.structured && can_structure(ports);
+    if !is_tried || evidence.lacks(params.coverage).is_some() {
+        return Ok(Err(None));
+    }
+    let found = structure(ports, run, question, &evidence.cues, params.structured).await?;
+    let (collection, inquiry) = match found {
+        Found::Things(collection, inquiry) => (collection, inquiry),
+        Found::Nothing(why) => return Ok(Err(why)),
+    };
+    collection.trace(run);
+    let engine = ports.tables.engine.as_ref().ok_or(SolveError::NoEngine)?;
+    // No passage supports a count of none.
+    if engine.tabulate(&collection.unified.frame, &inquiry.query)?.matched == 0 {
+        return Ok(Err(Some(Reason::RecordsLackAnswer)));
+    }
+    let answer = figures::answer(ports, run, question, &collection, &inquiry).await?;
+    let Some(mut answer) = answer else { return Ok(Err(Some(Reason::RecordsLackAnswer))) };
+    let language = Language::of(question.query());
+    let worked = answer.worked.iter().find_map(|worked| worked.figures.as_ref());
+    answer.missing = worked.map(|it| gaps(&it.coverage, language)).unwrap_or_default();
+    Ok(Ok(Box::new(settled(answer, params, language))))
+}
