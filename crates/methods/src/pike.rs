@@ -1,6 +1,7 @@
 //! Classifies a question by its words and by what the base offers, and answers it by the strategy of its
 //! class (`pike`). If a strategy fails, a plainer one is planned (PIKE-RAG §3.2, §3.3, §4.1).
 
+mod ahead;
 mod cited;
 mod classed;
 mod classify;
@@ -25,8 +26,8 @@ use std::num::NonZeroUsize;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use pikerag_knowledge::{
-    Answer, Context, Event, Level, Note, Question, Reason, Recollection, Role, Statement,
-    TaskClass, Worked, WrittenBy,
+    Answer, Context, Event, Level, Question, Reason, Recollection, Role, Statement, TaskClass,
+    Worked, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
 use tracing::field::Empty;
@@ -39,7 +40,6 @@ use self::figures::as_figures;
 pub use self::l2::L2;
 use self::level::{passages, too_high, verdict};
 pub use self::params::{Params, Unsettled};
-use self::predict::Ahead;
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
 use self::scheme::steps;
@@ -253,7 +253,7 @@ async fn answered(
             }
         }
         TaskClass::Predictive => {
-            let forecast = predicted(ports, run, question, evidence).await?;
+            let forecast = ahead::answer(ports, run, question, evidence).await?;
             predict::judged(ports, run, question, params, evidence, forecast).await
         }
     }
@@ -306,41 +306,6 @@ fn settled(mut answer: Answer, params: Params, language: Language) -> Answer {
 /// The plan failed, and the documents are read instead.
 fn nothing(why: Reason) -> Outcome {
     Outcome::Nothing(Some(why), Some(TaskClass::Bridging))
-}
-
-async fn predicted(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    evidence: &Evidence,
-) -> Result<Outcome, SolveError> {
-    if evidence.understood().is_none() {
-        match evidence.tables.foreseen_by_model(ports, run, question).await? {
-            Some(Foreseen::Answered(answer)) => return Ok(Outcome::Answered(*answer)),
-            Some(Foreseen::Lacks(why)) => return Ok(Outcome::Nothing(Some(why), None)),
-            None => {}
-        }
-    }
-    let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
-    else {
-        let unclear = evidence.tables.unclear_ahead(ports, question).await?;
-        return Ok(Outcome::Nothing(Some(unclear.unwrap_or(Reason::ForecastNeedsRecords)), None));
-    };
-    collection.trace(run);
-    Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {
-        Ahead::Answered(answer) => Outcome::Answered(*answer),
-        Ahead::Lacks(why) => Outcome::Nothing(why, None),
-        Ahead::Happened { last } => {
-            let happened = as_figures(&inquiry);
-            match figures::answer(ports, run, question, collection, &happened).await? {
-                Some(answer) => {
-                    run.push(Event::Noted { note: Note::CountedNotForecast { last }.into() });
-                    Outcome::Answered(of_class(answer, TaskClass::Quantitative))
-                }
-                None => Outcome::Nothing(None, Some(TaskClass::Bridging)),
-            }
-        }
-    })
 }
 
 /// The records and the query of a question; from a model where rules leave words unexplained.

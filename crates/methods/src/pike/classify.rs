@@ -2,16 +2,16 @@
 //! records cover the time, for a forecast where they do not, and for reading where there are no records
 //! (PIKE-RAG §3.2).
 
+mod days;
 mod reply;
 
 use pikerag_knowledge::facts::OfferedRecords;
-use pikerag_knowledge::{
-    ChunkId, ClassifiedBy, Question, Reason, Role, Statement, TaskClass, Value,
-};
+use pikerag_knowledge::{ChunkId, ClassifiedBy, Question, Reason, Role, Statement, TaskClass};
 use pikerag_language::{is_chinese, query_terms};
 use pikerag_prompt::{Prompt, one_line, quiet_headings};
 use serde::{Deserialize, Serialize};
 
+use self::days::days;
 use self::reply::ClassReply;
 use super::recall::Recall;
 use super::tables::{Asks, Reader};
@@ -232,28 +232,6 @@ impl Evidence {
 pub(super) fn read(cues: &Cues, collections: &[Collection]) -> Option<Inquiry> {
     let sources: Vec<Source<'_>> = collections.iter().map(Collection::source).collect();
     by_rules(cues, &sources)
-}
-
-fn days(collections: &[Collection], inquiry: &Inquiry) -> Option<(String, String)> {
-    let collection = collections.get(inquiry.schema)?;
-    let date = match &inquiry.form {
-        Form::Series { date, .. } => date.clone(),
-        _ => collection
-            .schema
-            .fields
-            .iter()
-            .find(|field| field.kind == pikerag_knowledge::records::FieldType::Date)?
-            .name
-            .clone(),
-    };
-    let frame = &collection.unified.frame;
-    let dates =
-        (0..frame.things.len()).filter_map(|thing| match &frame.cell(thing, &date)?.value {
-            Value::Date(date) => Some(date.clone()),
-            _ => None,
-        });
-    let dates: Vec<String> = dates.collect();
-    Some((dates.iter().min()?.clone(), dates.iter().max()?.clone()))
 }
 
 /// A class with its reasons.

@@ -208,7 +208,10 @@ impl MethodParams for Params {
             // Its class and its answer.
             let asked = reading.most_calls + 2;
             Cost {
-                most_calls: asked.max(ideas_cost(params, asked)).max(5 + params.structured as u64),
+                most_calls: with_plan(
+                    params,
+                    asked.max(ideas_cost(params, asked)).max(5 + params.structured as u64),
+                ),
                 basis: "most questions are read as by `adaptive`; figures and forecasts cost no call, figures over texts one for \
                         each passage, ideas two for each agent and those of the questions that it asks",
                 ..reading
@@ -225,10 +228,18 @@ impl MethodParams for Params {
     }
 }
 
+/// The calls of a question of which each step takes `one`: the plan, again after each step, and the wording.
+fn with_plan(params: &Params, one: u64) -> u64 {
+    match (params.class, params.plan_steps as u64) {
+        (None, steps @ 2..) => steps * one + steps + 1,
+        _ => one,
+    }
+}
+
 /// The most calls of ideas, where each question of an agent takes `asked`; none where another class is set.
 fn ideas_cost(params: &Params, asked: u64) -> u64 {
     let is_set_apart = params.class.is_some_and(|class| class != TaskClass::Creative)
-        || params.level.is_some_and(|level| level != Level::L4);
+        || params.level.is_some_and(|level| level < Level::L4);
     if is_set_apart {
         return 0;
     }

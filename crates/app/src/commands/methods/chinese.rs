@@ -52,7 +52,7 @@ const SUMMARIES: [(&str, &str); 47] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 31] = [
+const MEANINGS: [(&str, &str); 34] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
@@ -76,7 +76,9 @@ const MEANINGS: [(&str, &str); 31] = [
         "除选中的文本块外还读什么；循环没有结果或中断时读得更多：按 auto、hops、layers 或普通检索取得的文本块，或不读",
     ),
     ("class", "所有问题的类别；未设置时逐题判断"),
-    ("level", "所有回答的级别；类别在该级别内判断"),
+    ("level", "系统的级别，包含较低的各级：类别更高的问题不予回答，`L0` 只给段落"),
+    ("l2", "阅读事实与事实链的方法，用其默认参数"),
+    ("plan_steps", "组合多类问题的计划的步骤数上限；小于 2 时整题回答"),
     ("classify", "由谁判断类别：规则、模型，或规则无法确定时用模型"),
     ("verified", "是否使用相同问题的人工核实的回答，以及相似问题的类别"),
     ("unsettled", "对模型认为文档不足以确定的回答如何处理：指出缺少的内容，或以依据不足拒答"),
