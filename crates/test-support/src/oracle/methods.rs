@@ -333,7 +333,7 @@ mod tests {
     fn a_tree_has_a_question_for_each_hop() {
         let reply = full_oracle(&format!("{{\"tree\": …}}\n\n# Question\n{QUESTION}"));
         assert_eq!(reply.kind, "tree");
-        assert!(reply.text.contains("Where was #1 born?"), "{reply:?}");
+        assert!(reply.text.contains("In which port was #1 born?"), "{reply:?}");
         assert!(reply.text.contains("captain of the ship Grey Tern Vela?"), "{reply:?}");
     }
 
