@@ -180,26 +180,26 @@ impl<'a> Places<'a> {
 /// The characters of a text without case and white space, each with its position.
 struct Squeezed {
     text: String,
-    squeezed: String,
-    /// By byte of `squeezed`, start and end of its character in the text.
+    bare: String,
+    /// By byte of `bare`, start and end of its character in the text.
     from: Vec<(usize, usize)>,
 }
 
 impl Squeezed {
     fn of(text: String) -> Self {
-        let mut squeezed = String::with_capacity(text.len());
+        let mut bare = String::with_capacity(text.len());
         let mut from = Vec::with_capacity(text.len());
         for (at, c) in text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
-            squeezed.extend(c.to_lowercase());
-            from.resize(squeezed.len(), (at, at + c.len_utf8()));
+            bare.extend(c.to_lowercase());
+            from.resize(bare.len(), (at, at + c.len_utf8()));
         }
-        Self { text, squeezed, from }
+        Self { text, bare, from }
     }
 
     /// Start and end of the first place with squeezed words, whose numbers are whole there.
     fn find(&self, wanted: &str) -> Option<(usize, usize)> {
         let last = wanted.len().checked_sub(1)?;
-        self.squeezed.match_indices(wanted).find_map(|(at, _)| {
+        self.bare.match_indices(wanted).find_map(|(at, _)| {
             let (start, end) = (self.from.get(at)?.0, self.from.get(at + last)?.1);
             has_whole_numbers(&self.text, start, end).then_some((start, end))
         })
