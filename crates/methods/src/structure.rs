@@ -56,10 +56,10 @@ pub(crate) async fn structure(
     let Some((planner, reader)) = models(ports).filter(|_| can_structure(ports)) else {
         return nothing;
     };
-    let Some(planned) = planned(ports, run, planner, question).await? else {
+    let Some(rows_wanted) = planned(ports, run, planner, question).await? else {
         return nothing;
     };
-    let collection = collect(ports, run, reader, question, planned, limit).await?;
+    let collection = collect(ports, run, reader, question, rows_wanted, limit).await?;
     let read = collection.coverage.passages.unwrap_or_default();
     let lacks =
         Reason::PassagesLackRecords { schema: collection.schema.name.clone(), read: read.read };

@@ -95,16 +95,7 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
         }
         Operation::Tags { chunk, class: n, tags } => {
             let Some(chunk) = picked(*chunk) else { return };
-            let of = class(*n).id;
-            let tag = |n: &u8| FoundTag { class: of, key: tag_key(*n), text: word(*n).to_owned() };
-            let tags = tags.iter().map(tag).collect();
-            base.put_chunk_results(ChunkResults::Tags(vec![ChunkTags {
-                chunk,
-                classes: vec![of],
-                tags,
-            }]))
-            .await
-            .unwrap();
+            put_tags(base, chunk, *n, tags).await;
         }
         Operation::DropClass { class } => {
             base.edit_tags(TagEdit::DropClass(class_key(*class))).await.unwrap();
@@ -158,6 +149,14 @@ pub(super) async fn happen(base: &impl Store, operation: &Operation) {
                 .unwrap();
         }
     }
+}
+
+async fn put_tags(base: &impl Store, chunk: ChunkId, n: u8, tags: &[u8]) {
+    let of = class(n).id;
+    let tag = |n: &u8| FoundTag { class: of, key: tag_key(*n), text: word(*n).to_owned() };
+    let tags = tags.iter().map(tag).collect();
+    let found = ChunkTags { chunk, classes: vec![of], tags };
+    base.put_chunk_results(ChunkResults::Tags(vec![found])).await.unwrap();
 }
 
 /// A person's judgment of one of a few answers.

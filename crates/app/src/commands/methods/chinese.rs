@@ -52,7 +52,7 @@ const SUMMARIES: [(&str, &str); 47] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 34] = [
+const MEANINGS: [(&str, &str); 35] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
