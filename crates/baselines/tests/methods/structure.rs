@@ -362,7 +362,8 @@ async fn later_questions_use_the_records_again() {
         feedback_before: Some(5),
         ..ports(&shelf, model(query("count", None, true), rows))
     };
-    let method: Method = "pike:class=quantitative".parse().unwrap();
+    let params = Params { class: Some(TaskClass::Quantitative), ..Params::default() };
+    let method = Method::Pike(params);
     let again = solve(&before, &Question::new("q", LEAKS), method).await.unwrap();
     assert_eq!(calls(&again, Role::Extract), 6);
     // A passage that the schema was derived from has changed: it goes, with its records.
