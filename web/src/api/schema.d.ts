@@ -1674,6 +1674,11 @@ export interface components {
             documents: number;
             /** @description Things that fulfil the conditions. */
             matched: number;
+            /**
+             * @description The passages that a model read for this question; absent where the base or its tables had
+             *     the records.
+             */
+            passages?: components["schemas"]["PassagesRead"];
             /** @description Records of the schema. */
             records: number;
             /** @description Things that the records describe. */
@@ -1686,7 +1691,7 @@ export interface components {
             with_records: number;
             /** @description Documents without one, by reason; the counts add up to the rest of the documents. */
             without: [
-                "not_plain" | "not_found" | "no_table",
+                "not_plain" | "not_found" | "no_table" | "not_read",
                 number
             ][];
         };
@@ -2106,8 +2111,8 @@ export interface components {
             /** @enum {string} */
             event: "structured";
             /**
-             * @description Whether it is declared in the settings; else it was derived from the columns of tables
-             *     for this question.
+             * @description Whether it is declared in the settings; else it was derived for this question: from the
+             *     columns of tables, or from passages if the coverage counts them.
              */
             is_declared: boolean;
             /** @description Its name. */
@@ -2271,8 +2276,8 @@ export interface components {
             /** @description The coverage of the records, and what was left out. */
             coverage: components["schemas"]["Coverage"];
             /**
-             * @description Whether the schema was declared in settings; else it was derived from the tables for this
-             *     question.
+             * @description Whether the schema was declared in settings; else it was derived for this question, from
+             *     tables or from passages.
              */
             is_declared: boolean;
             /** @description The query. */
@@ -2982,10 +2987,10 @@ export interface components {
             reason_zh: string | null;
         };
         /**
-         * @description The capability of a system (PIKE-RAG Table 1).
+         * @description The capability of a system; each level includes the ones before it (PIKE-RAG Table 1, §4.2).
          * @enum {string}
          */
-        Level: "L1" | "L2" | "L3" | "L4";
+        Level: "L0" | "L1" | "L2" | "L3" | "L4";
         /**
          * @description A verdict on a development.
          * @enum {string}
@@ -3137,6 +3142,12 @@ export interface components {
             notice: "evidence-not-indexed";
             of: number;
             questions: number;
+        } | {
+            data_set: string;
+            methods: string[];
+            /** @enum {string} */
+            notice: "methods-left-out";
+            unmet: components["schemas"]["Unmet"];
         };
         /** @description What a key permits, and the sum spent with it. */
         OfKey: {
@@ -3326,6 +3337,24 @@ export interface components {
             /** @description The name under which it is sent. */
             file: string;
         };
+        /** @description The passages that were read as records for a question, and what was dropped. */
+        PassagesRead: {
+            /** @description Passages whose reading failed: the model refused, or its reply stayed unreadable. */
+            failed: number;
+            /** @description Passages that may report such things. */
+            fit: number;
+            /**
+             * @description Reported things that were dropped, because their passage does not say what tells them from
+             *     others.
+             */
+            incomplete: number;
+            /** @description Values that were dropped, because their passage does not contain them. */
+            invented: number;
+            /** @description Those of them that were read, now or for an earlier question. */
+            read: number;
+            /** @description Those of the read ones that were read for an earlier question. */
+            reused: number;
+        };
         /** @description Why a request failed. */
         Problem: {
             /** @description A short name of the kind, stable across versions. */
@@ -3375,7 +3404,6 @@ export interface components {
             unchecked?: number;
             /** @description The model's verdict, if no checked evidence supported it; the verdict is `uncertain` then. */
             unsupported?: components["schemas"]["Likelihood"];
-            /** @description The verdict; null if no language model judged. */
             verdict: components["schemas"]["Likelihood"] | null;
             /** @description Facts that would change the verdict, in the model's words. */
             would_change?: string;
@@ -3460,12 +3488,6 @@ export interface components {
             reason: "asks_about_future";
         } | {
             /** @enum {string} */
-            reason: "asks_for_judgement";
-        } | {
-            /** @enum {string} */
-            reason: "asks_what_is_stated";
-        } | {
-            /** @enum {string} */
             reason: "records_cover_period";
             schema: string;
         } | {
@@ -3474,6 +3496,12 @@ export interface components {
             /** @enum {string} */
             reason: "records_allow_forecast";
             schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_judgement";
+        } | {
+            /** @enum {string} */
+            reason: "asks_what_is_stated";
         } | {
             /** @enum {string} */
             reason: "no_records_for_forecast";
@@ -3525,6 +3553,24 @@ export interface components {
             /** @enum {string} */
             reason: "level_requested";
         } | {
+            class: components["schemas"]["TaskClass"];
+            level: components["schemas"]["Level"];
+            needs: components["schemas"]["Level"];
+            /** @enum {string} */
+            reason: "above_level";
+        } | {
+            /** @enum {string} */
+            reason: "combines_steps";
+        } | {
+            name: string;
+            /** @enum {string} */
+            reason: "step_gave";
+            result: string;
+        } | {
+            name: string;
+            /** @enum {string} */
+            reason: "step_gave_nothing";
+        } | {
             /** @enum {string} */
             reason: "agent_asks";
         } | {
@@ -3549,6 +3595,11 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "records_lack_answer";
+        } | {
+            read: number;
+            /** @enum {string} */
+            reason: "passages_lack_records";
+            schema: string;
         } | {
             /** @enum {string} */
             reason: "records_do_not_mention";
@@ -4140,6 +4191,10 @@ export interface components {
             /** @enum {string} */
             note: "perspectives";
         } | {
+            figures: string[];
+            /** @enum {string} */
+            note: "wording_dropped";
+        } | {
             given: number;
             /** @enum {string} */
             note: "evidence_unchecked";
@@ -4152,6 +4207,22 @@ export interface components {
             last: string;
             /** @enum {string} */
             note: "counted_not_forecast";
+        } | {
+            fields: string[];
+            key: string[];
+            /** @enum {string} */
+            note: "derives_schema";
+            schema: string;
+        } | {
+            /** @enum {string} */
+            note: "reuses_schema";
+            run: string;
+            schema: string;
+        } | {
+            field: string;
+            /** @enum {string} */
+            note: "takes_as_same";
+            values: string[];
         } | {
             /** @enum {string} */
             note: "words_unused";
@@ -4217,6 +4288,9 @@ export interface components {
             /** @enum {string} */
             note: "no_atomic_questions";
         } | {
+            /** @enum {string} */
+            note: "no_sentences";
+        } | {
             /** Format: double */
             delta: number;
             /** @enum {string} */
@@ -4251,6 +4325,9 @@ export interface components {
         } | {
             /** @enum {string} */
             step: "find_records";
+        } | {
+            /** @enum {string} */
+            step: "structure_passages";
         } | {
             schema: string;
             /** @enum {string} */
@@ -4294,6 +4371,12 @@ export interface components {
         } | {
             /** @enum {string} */
             step: "merge_ideas";
+        } | {
+            kind: components["schemas"]["StepKind"];
+            name: string;
+            question: string;
+            /** @enum {string} */
+            step: "answer_part";
         }) | string;
         /** @description A fact of ours, or words that somebody else wrote. */
         Statement_Reason: ({
@@ -4308,12 +4391,6 @@ export interface components {
             reason: "asks_about_future";
         } | {
             /** @enum {string} */
-            reason: "asks_for_judgement";
-        } | {
-            /** @enum {string} */
-            reason: "asks_what_is_stated";
-        } | {
-            /** @enum {string} */
             reason: "records_cover_period";
             schema: string;
         } | {
@@ -4322,6 +4399,12 @@ export interface components {
             /** @enum {string} */
             reason: "records_allow_forecast";
             schema: string;
+        } | {
+            /** @enum {string} */
+            reason: "asks_for_judgement";
+        } | {
+            /** @enum {string} */
+            reason: "asks_what_is_stated";
         } | {
             /** @enum {string} */
             reason: "no_records_for_forecast";
@@ -4373,6 +4456,24 @@ export interface components {
             /** @enum {string} */
             reason: "level_requested";
         } | {
+            class: components["schemas"]["TaskClass"];
+            level: components["schemas"]["Level"];
+            needs: components["schemas"]["Level"];
+            /** @enum {string} */
+            reason: "above_level";
+        } | {
+            /** @enum {string} */
+            reason: "combines_steps";
+        } | {
+            name: string;
+            /** @enum {string} */
+            reason: "step_gave";
+            result: string;
+        } | {
+            name: string;
+            /** @enum {string} */
+            reason: "step_gave_nothing";
+        } | {
             /** @enum {string} */
             reason: "agent_asks";
         } | {
@@ -4397,6 +4498,11 @@ export interface components {
         } | {
             /** @enum {string} */
             reason: "records_lack_answer";
+        } | {
+            read: number;
+            /** @enum {string} */
+            reason: "passages_lack_records";
+            schema: string;
         } | {
             /** @enum {string} */
             reason: "records_do_not_mention";
@@ -4611,6 +4717,11 @@ export interface components {
             waiting: components["schemas"]["Backlog"][];
         };
         /**
+         * @description What a step of a plan with several questions does.
+         * @enum {string}
+         */
+        StepKind: "read" | "compute" | "compare" | "summarize" | "forecast" | "think";
+        /**
          * @description Why a loop ended.
          * @enum {string}
          */
@@ -4759,11 +4870,6 @@ export interface components {
             /** @description The events, in order. */
             trace: components["schemas"]["Event"][];
         };
-        /**
-         * @description The direction of a series.
-         * @enum {string}
-         */
-        TrendDirection: "rising" | "falling" | "level";
         /** @description The trend of a series. */
         Trend: {
             /** @description Its direction. */
@@ -4774,11 +4880,15 @@ export interface components {
             last: components["schemas"]["Known"];
             /** @description The number of figures. */
             length: number;
-            /** @description The last forecast figure. */
             next: components["schemas"]["ForecastPoint"] | null;
             /** @description The unit of the series. */
             unit?: string;
         };
+        /**
+         * @description The direction of a series.
+         * @enum {string}
+         */
+        TrendDirection: "rising" | "falling" | "level";
         /** @description The accuracy of a model. */
         Tried: {
             /** @description The number of compared forecasts. */
@@ -4804,6 +4914,11 @@ export interface components {
             /** @description Its text. */
             text: string;
         };
+        /**
+         * @description Something that a method works on and that is missing.
+         * @enum {string}
+         */
+        Unmet: "graph" | "tree" | "questions" | "sentences" | "labelled-questions";
         /** @description The files of an archive. */
         UnpackResponse: {
             /** @description The names of its files, in the same order. */
@@ -4951,6 +5066,28 @@ export interface components {
              *     Absent in runs of earlier versions.
              */
             refusal?: components["schemas"]["Reason"];
+            /** @description The steps of the plan that gave the answer, in order; empty without such a plan. */
+            steps?: components["schemas"]["WorkedStep"][];
+            /**
+             * @description What the answer gives, without further words: names, else figures. A later step of a plan
+             *     asks about these. Empty if the text says it as shortly.
+             */
+            values?: string[];
+        };
+        /** @description A step of a plan, with its result (PIKE-RAG §4.1). */
+        WorkedStep: {
+            /** @description Its answer, or why there is none. */
+            answer: string;
+            /** @description The numbers of its citations among those of the whole answer. */
+            citations: number[];
+            /** @description What it does. */
+            kind: components["schemas"]["StepKind"];
+            /** @description The name by which later steps refer to its result. */
+            name: string;
+            /** @description Its question, with the results of earlier steps filled in. */
+            question: string;
+            /** @description Whether it has no answer. */
+            refused: boolean;
         };
         /** @description The author of an answer. */
         WrittenBy: {

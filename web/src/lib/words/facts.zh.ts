@@ -160,7 +160,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   sufficiency_threshold: ({ perplexity }) => `困惑度低于 ${formatNumber(perplexity, 2)} 时知识足够（按此模型测得）。`,
   paths_limited: ({ followed, paths }) => `沿 ${paths} 条路径中的 ${followed} 条推理。`,
   no_atomic_questions: () => "知识库没有此方法所检索的原子问题：请用对话模型重新索引，或改用 kar3，它也检索文本块。",
-  no_sentences: () => "知识库没有此方法所检索的句子原子：请在 [index] 的 atoms 中加入 \"sentences\"，再重新索引。",
+  no_sentences: () => "知识库没有此方法所检索的句子原子：请在设置的索引部分把“句子”加入原子的种类，再重新索引。",
   calibrated: ({ delta }) => `δ = ${formatNumber(delta, 2)}，按此知识库校准。`,
   structure_unhelpful: ({ structure }) => `${structures[structure]}在此没有用：改用普通检索。`,
   no_tags: () => "问题中没有知识库的标签。",

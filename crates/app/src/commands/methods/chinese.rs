@@ -52,7 +52,7 @@ const SUMMARIES: [(&str, &str); 47] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 35] = [
+const MEANINGS: [(&str, &str); 36] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
@@ -83,6 +83,7 @@ const MEANINGS: [(&str, &str); 35] = [
     ("verified", "是否使用相同问题的人工核实的回答，以及相似问题的类别"),
     ("unsettled", "对模型认为文档不足以确定的回答如何处理：指出缺少的内容，或以依据不足拒答"),
     ("coverage", "一个文本块所含问题用词的最小比例；低于它时不作调用，以依据不足拒答"),
+    ("structure_chunks", "没有表格与记录时，为算出数字而读作记录的段落数上限；0 为不读"),
     ("compare_tokens", "对比时所读段落的 Token 上限"),
     ("summary_tokens", "总结时所读段落的 Token 上限"),
     ("agents", "思考开放问题的智能体数"),
