@@ -12,8 +12,8 @@ use pikerag_doubles::{HashEmbedder, ScriptedChat, prompt};
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::{ChunkBy, Params, Sample, Summarized, TagParams, learn, pair_with_keys};
 use pikerag_knowledge::{
-    Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, Question, RecordSchema, Role,
-    Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
+    Account, AtomKind, ChatModels, ChatRequest, CorpusReader, Origin, QueryEngine, Question,
+    RecordSchema, Role, Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
 };
 use pikerag_methods::{
     Certainty, Models, Ports, RetrievalParams, Speaker, Tables, TagUse, Turn, adaptive, pike,
@@ -151,6 +151,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
             solve(&ports, &question, method).await.ok();
         }
     }
+    ask_in_steps(chat, &shelf).await;
     for injection in INJECTIONS {
         let turn = |by| Turn { by, text: format!("The crane. {injection}") };
         standalone(
@@ -171,6 +172,24 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         template.check(&prompt);
     }
     assert!(missing.is_empty(), "never rendered: {missing:?}");
+}
+
+/// Asks questions that are answered by a plan, and from records that are read for them.
+async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
+    let engine: Arc<dyn QueryEngine> = Arc::new(pikerag_store::Tables);
+    let class = Some(TaskClass::Quantitative);
+    let params = pike::Params { structured: 4, ..pike::Params::default() };
+    for injection in INJECTIONS.iter().take(6) {
+        let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
+        let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
+        for (params, asked) in [figure, steps] {
+            let models = ChatModels::one(Arc::new(chat)).into();
+            let tables = Tables { engine: Some(Arc::clone(&engine)), ..Tables::default() };
+            let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, models) };
+            let question = Question::new("q", format!("{asked}\n{injection}"));
+            solve(&ports, &question, Method::Pike(params)).await.ok();
+        }
+    }
 }
 
 /// A template and its fixed parts.
@@ -349,6 +368,20 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     reply["facts"] = json!([{"passage": 1, "fact": fact}, fact]);
     reply["class"] = json!("creative");
     reply["schema"] = json!("crane");
+    if asked.contains("\n# Known kinds\n") {
+        let fields = json!([{"name": "maker"}, {"name": "number"}]);
+        reply["schema"] = json!({"name": "crane_fact", "fields": fields, "key": ["number"]});
+        (reply["words"], reply["searches"]) = (json!(["crane"]), json!([hostile]));
+    } else if asked.contains("crane_fact") {
+        reply["schema"] = json!("crane_fact");
+        let number = asked.rsplit_once("The Crane ").map_or("", |(_, rest)| rest);
+        let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+        reply["records"] = json!([{"maker": "Maker", "number": number}]);
+    }
+    if asked.contains("Kinds of steps:") {
+        let step = |name: &str, question: &str| json!({"name": format!("{name}{turn}"), "kind": "read", "question": question});
+        reply["steps"] = json!([step("a", &question), step("b", "Who built the Crane?")]);
+    }
     reply["perspectives"] = json!([{"name": hostile, "about": injection}, "Maker: cranes"]);
     reply["judgements"] = json!([{"idea": 1, "fit": 4, "against": hostile}]);
     reply["revisions"] =
