@@ -10,9 +10,11 @@ mod create;
 mod figures;
 mod l2;
 mod level;
+mod limit;
 mod params;
 mod plan;
 mod predict;
+mod prospect;
 mod recall;
 mod scheme;
 mod structured;
@@ -38,7 +40,8 @@ pub use self::classify::Classifier;
 use self::classify::Evidence;
 use self::figures::as_figures;
 pub use self::l2::L2;
-use self::level::{passages, too_high, verdict};
+use self::level::{passages, verdict};
+use self::limit::too_high;
 pub use self::params::{Params, Unsettled};
 use self::recall::Recall;
 pub use self::recall::VerifiedUse;
@@ -148,7 +151,8 @@ async fn routed(
             Some(Foreseen::Lacks(why)) => {
                 let language = Language::of(question.query());
                 let lacks = Outcome::Nothing(Some(why), None);
-                let judged = predict::judged(ports, run, question, params, evidence, lacks).await?;
+                let judged =
+                    prospect::judged(ports, run, question, params, evidence, lacks).await?;
                 return Ok(match judged {
                     Outcome::Answered(answer) => of_class(answer, TaskClass::Predictive),
                     Outcome::Nothing(why, _) => refusal(run, TaskClass::Predictive, why, language),
@@ -254,7 +258,7 @@ async fn answered(
         }
         TaskClass::Predictive => {
             let forecast = ahead::answer(ports, run, question, evidence).await?;
-            predict::judged(ports, run, question, params, evidence, forecast).await
+            prospect::judged(ports, run, question, params, evidence, forecast).await
         }
     }
 }

@@ -63,8 +63,8 @@ pub(crate) async fn structure(
     let read = collection.coverage.passages.unwrap_or_default();
     let lacks =
         Reason::PassagesLackRecords { schema: collection.schema.name.clone(), read: read.read };
-    let told = collection.records.len() + read.incomplete;
-    if collection.records.is_empty() || told < INCOMPLETE * read.incomplete {
+    let collected = collection.records.len() + read.incomplete;
+    if collection.records.is_empty() || collected < INCOMPLETE * read.incomplete {
         return Ok(Found::Nothing(Some(lacks)));
     }
     let Some(mut inquiry) = query(run, planner, question, cues, &collection).await? else {

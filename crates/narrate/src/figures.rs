@@ -310,8 +310,8 @@ pub fn gaps(coverage: &Coverage, language: Language) -> Vec<String> {
             format!("有 {left_out} 项没有计入：段落没有写明计算所需的内容"),
         ),
     ];
-    let said = clauses.into_iter().filter(|(count, ..)| 0 < *count);
-    said.map(|(_, english, chinese)| Words::new(english, chinese).of(language)).collect()
+    let reported = clauses.into_iter().filter(|(count, ..)| 0 < *count);
+    reported.map(|(_, english, chinese)| Words::new(english, chinese).of(language)).collect()
 }
 
 #[cfg(test)]

@@ -450,10 +450,10 @@ async fn runs_of_agents_are_repeated_and_forked() {
     let (_shelf, ports) = with_agents(&chat).await;
     let question = Question::new("q", NIGHT);
     let method = Method::Pike(Params { critiques: 2, ..creative() });
-    let first = answer(&ports, &question, method.clone(), RunParams::default(), pending()).await;
+    let first = answer(&ports, &question, method, RunParams::default(), pending()).await;
     let whole = Retrace::whole(&first.record, &first.events);
     let params = RunParams { retrace: Some(whole), ..RunParams::default() };
-    let again = answer(&ports, &question, method.clone(), params, pending()).await;
+    let again = answer(&ports, &question, method, params, pending()).await;
     assert_eq!(again.result.unwrap(), first.result.unwrap());
     assert_eq!(again.events, first.events);
     let is_class = |event: &&pikerag_knowledge::RunEvent| {

@@ -112,7 +112,7 @@ fn shown(answered: &Answered) -> String {
                 }
             }
             Event::Asked { depth, question } => {
-                writeln!(shown, "asks {depth}: {question}").unwrap()
+                writeln!(shown, "asks {depth}: {question}").unwrap();
             }
             Event::Resolved { answer, .. } => writeln!(shown, "finds: {answer}").unwrap(),
             Event::Noted { note: Statement::Fact(note @ Note::WordingDropped { .. }) } => {

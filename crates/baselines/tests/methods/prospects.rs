@@ -1,5 +1,6 @@
 //! Tests that a development without a series is judged by checked evidence, with a scripted model over a few notes.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pikerag_baselines::Method;
@@ -250,7 +251,7 @@ async fn the_trend_of_a_series_is_evidence() {
     for (month, count) in [2, 2, 3, 4, 4, 5, 6, 7].into_iter().enumerate() {
         for n in 0..count {
             let day = 1 + n * 27 / (count - 1);
-            rows.push_str(&format!("R-{month}-{n},2024-{:02}-{day:02}\n", month + 1));
+            writeln!(rows, "R-{month}-{n},2024-{:02}-{day:02}", month + 1).unwrap();
         }
     }
     let shelf = Shelf::empty();

@@ -220,7 +220,7 @@ async fn invented_values_do_not_count() {
         answered.answer.missing,
         ["1 reported thing was not counted: nothing in the passage tells such a thing from others"]
     );
-    // Where too many things cannot be told apart, there is no figure.
+    // Where too many things cannot be distinguished, there is no figure.
     let vague = |passage: &str| {
         rows(passage)
             .into_iter()
@@ -252,14 +252,14 @@ async fn unread_passages_are_reported() {
     let refused = ask(model(query("count", None, false), rows), strict, LEAKS).await.unwrap();
     assert!(refused.answer.refused && refused.answer.text.starts_with("Insufficient"));
     // A passage that the model refuses to read counts as not read.
-    let refuses = ScriptedChat::by(move |request: &ChatRequest| {
+    let unwilling = ScriptedChat::by(move |request: &ChatRequest| {
         let shown = prompt(request).unwrap();
         if request.role == Role::Extract && shown.contains("The cause was") {
             return Err(ModelError::Refused { model: "fake".to_owned(), source: "no".into() });
         }
         Ok(reply(request, &query("count", None, true), rows))
     });
-    let answered = ask(Arc::new(refuses), Params::default(), LEAKS).await.unwrap();
+    let answered = ask(Arc::new(unwilling), Params::default(), LEAKS).await.unwrap();
     let passages = coverage(&answered).passages.unwrap();
     assert_eq!((answered.answer.text.as_str(), passages.failed), ("2", 1));
     assert_eq!(passages.fit, passages.read + 1);

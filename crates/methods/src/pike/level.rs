@@ -4,18 +4,12 @@ use pikerag_knowledge::{Answer, ClassifiedBy, Level, Question, Reason, TaskClass
 
 use super::Params;
 use super::classify::{Evidence, Verdict, classify};
+use super::limit::too_high;
 use super::recall::Recall;
 use crate::naive_rag;
 use crate::ports::{Models, Ports, SolveError};
 use crate::retrieval::RetrievalParams;
 use crate::run::Run;
-
-/// Why a question of this class is not answered at the level; `None` where it is.
-pub(super) fn too_high(level: Option<Level>, class: TaskClass) -> Option<Reason> {
-    let needs = class.level();
-    let level = level.filter(|level| *level < needs)?;
-    Some(Reason::AboveLevel { class, level, needs })
-}
 
 /// The requested class, or the one that the classifier finds.
 ///

@@ -2,7 +2,6 @@
 //! what is missing; gives kinds by how often they came (PIKE-RAG §5.4).
 
 mod kinds;
-mod prospect;
 
 use pikerag_knowledge::tables::{By, Group, Measure, Order, RecordQuery};
 use pikerag_knowledge::worked::{Figure, Forecast, ForecastPoint, Known};
@@ -17,7 +16,6 @@ use pikerag_records::series::{
 
 use self::kinds::kinds;
 pub(super) use self::kinds::{CASES, Cases, KINDS, outlook};
-pub(super) use self::prospect::judged;
 use super::figures::{Places, answer_from_figures, figures, tabulate};
 use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};

@@ -26,7 +26,7 @@ pub(super) use self::ahead::Foreseen;
 use self::decided::undecided;
 use self::lead::{Lead, lead, understood, with_plan};
 use super::cited::computed_answer;
-use super::level::too_high;
+use super::limit::too_high;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 

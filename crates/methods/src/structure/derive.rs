@@ -104,7 +104,7 @@ impl Reply for StructureReply {
                     schema.fields.iter().map(|field| field.name.clone()).collect();
                 schema.key.retain(|name| names.contains(name));
                 if schema.key.is_empty() {
-                    // Without a key, one thing told in two documents would count twice.
+                    // Without a key, one thing in two documents would count twice.
                     return Err(Unreadable::key("key", "a list of names of the schema's fields"));
                 }
                 schema.words = list("words").into_iter().filter(|word| is_telling(word)).collect();

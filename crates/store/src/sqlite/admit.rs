@@ -166,7 +166,7 @@ fn by_tags(
 }
 
 /// A record of a document's metadata stands for the whole document; any other record stands for its
-/// chunk. Records that were read for questions decide nothing: whoever asks could admit a document by them.
+/// chunk. Records that were read for questions decide nothing: a user could admit a document by them.
 fn by_records(
     connection: &Connection,
     condition: &Condition,

@@ -21,7 +21,7 @@ use super::asked::Try;
 use super::lead::with_plan;
 use super::{RIVAL, Reader, is_near, names_of_columns, queried};
 use crate::pike::cited::computed_answer;
-use crate::pike::level::too_high;
+use crate::pike::limit::too_high;
 use crate::pike::predict::{carry_on, summary};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;

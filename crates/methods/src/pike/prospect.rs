@@ -25,7 +25,7 @@ use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/prospect.md"), 1600);
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/prospect.md"), 1600);
 /// Letters and digits of a quote, at least; a Chinese character counts as two of them.
 const QUOTE: usize = 8;
 
