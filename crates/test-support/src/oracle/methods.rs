@@ -13,8 +13,35 @@ type Kind = (&'static str, &'static str, fn(&str) -> String);
 
 /// The kinds in the order in which their marks are looked for. A graded reply comes with its task, which
 /// holds the marks of other kinds.
-const KINDS: [Kind; 40] = [
+const KINDS: [Kind; 48] = [
     ("{\"confidence\":", "grade", |_| json!({"confidence": 80}).to_string()),
+    ("\"kind\": \"compute\"", "plan", |_| json!({"steps": []}).to_string()),
+    ("# Results of the steps", "plan_result", |prompt| {
+        let answer = first_line(section(prompt, "Results of the steps"));
+        json!({"rationale": "By the steps.", "answer": answer, "lacking": null}).to_string()
+    }),
+    ("{\"statement\":", "prospect", |prompt| {
+        let (passage, quote) = first_quote(section(prompt, "Context"));
+        json!({
+            "statement": question(prompt), "figures": "neither", "verdict": "uncertain",
+            "evidence_for": [{"evidence": quote, "passage": passage, "quote": quote}],
+            "evidence_against": [], "reason": "Little is known.", "would_change": "More figures.",
+        })
+        .to_string()
+    }),
+    ("{\"causes\":", "prospect_queries", |prompt| {
+        json!({"causes": question(prompt), "doubts": question(prompt)}).to_string()
+    }),
+    ("\"known\": null, \"schema\":", "structure", |_| {
+        json!({"known": null, "schema": null, "words": [], "searches": []}).to_string()
+    }),
+    ("\"same\": [[", "alike", |_| json!({"fields": []}).to_string()),
+    ("Each asks for one fact or figure", "agent_questions", |_| {
+        json!({"questions": []}).to_string()
+    }),
+    ("{\"revisions\":", "revise", |_| {
+        json!({"revisions": [{"idea": 1, "action": "keep"}]}).to_string()
+    }),
     ("{\"tree\":", "tree", |prompt| tree(prompt).to_string()),
     ("then a last line: So the final answer is:", "final_line", |prompt| {
         format!("Read step by step.\nSo the final answer is: {}", answer_from(prompt))
@@ -121,7 +148,8 @@ const KINDS: [Kind; 40] = [
     }),
     ("{\"judgements\":", "critique", |prompt| {
         let ideas = section(prompt, "Ideas").lines().filter(|line| is_numbered(line)).count();
-        let of = |n| json!({"idea": n, "score": 3 + n % 3, "against": ""});
+        let of =
+            |n| json!({"idea": n, "fit": 3 + n % 3, "feasibility": 3, "novelty": 3, "against": ""});
         json!({"judgements": (1..=ideas.max(1)).map(of).collect::<Vec<_>>()}).to_string()
     }),
     ("\"why\": \"how the ranking", "coordinate", |prompt| {
