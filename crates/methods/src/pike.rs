@@ -98,7 +98,10 @@ async fn solved(
     if params.level == Some(Level::L0) {
         return passages(ports, run, question).await;
     }
-    let evidence = Evidence::gather(ports, question).await?;
+    let mut evidence = Evidence::gather(ports, question).await?;
+    if params.structured == 0 {
+        evidence = evidence.without_collecting();
+    }
     let recall = Recall::of(ports, question, &evidence.found).await?;
     let why_again = if params.class.is_some() || params.level.is_some() {
         Some(Recollection::ClassRequested)

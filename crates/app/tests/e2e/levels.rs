@@ -291,9 +291,10 @@ fn figures_show_units_conditions_and_coverage() {
 
     no language model wrote this: it was computed from records; 0 calls, 0 + 0 tokens
     ");
-    let forced = place
-        .run_to(0, &["ask", "--quiet", "--level", "1", "How many repairs did crane 40-117 have?"])
-        .stdout;
+    let question = "How many repairs did crane 40-117 have?";
+    let above = place.run_to(3, &["ask", "--quiet", "--level", "1", question]).stdout;
+    assert!(above.contains("it needs level L2, and the level is set to L1"), "{above}");
+    let forced = place.run_to(0, &["ask", "--quiet", "--class", "factual", question]).stdout;
     assert!(forced.contains("it quotes its evidence"), "{forced}");
     let error = place.run_to(2, &["ask", "--class", "factual", "--method", "kar3", "Who?"]).stderr;
     insta::assert_snapshot!(error, @"error: `kar3` does not use the class or level of a question; `pike` does; leave out `--method`, or `--class` and `--level`");
@@ -365,7 +366,7 @@ fn agents_never_exceed_the_budget() {
     let shown: Vec<String> = ends.iter().map(|end| format!("{end:?}")).collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
     ("1.00", None, 0, Some(4), 0)
-    ("0.020", None, 0, Some(2), 4)
+    ("0.020", None, 0, Some(1), 6)
     ("0.004", None, 4, None, 7)
     ("1.00", Some("5"), 0, Some(2), 6)
     "#);

@@ -474,27 +474,6 @@ async fn the_requested_classifier_decides() {
     assert_eq!((model.class, model.calls), (TaskClass::Creative, 1));
 }
 
-/// A model that thinks a thousand tokens before its verdict is not cut off (the limit was 200 tokens, 800 when
-/// asked again).
-#[tokio::test]
-async fn a_model_may_think_before_it_classifies() {
-    let shelf = shelf().await;
-    let thinks = |request: &ChatRequest| {
-        let thoughts: Vec<String> = (0..500).map(|n| format!("so {n:04}")).collect();
-        let reply = format!(
-            "<think>{}</think>{}",
-            thoughts.join(" "),
-            json!({"reason": "x", "class": "creative"})
-        );
-        // Four characters per token, as the doubles count.
-        Ok(reply.chars().take(4 * request.max_tokens as usize).collect())
-    };
-    let ports = ports(&shelf, Some(Arc::new(ScriptedChat::by(thinks))));
-    let question = Question::new("q", "How many repairs were there in 2024?");
-    let model = classed(&ports, &question, Classifier::Model).await.unwrap();
-    assert_eq!((model.class, model.calls), (TaskClass::Creative, 1));
-}
-
 /// Every figure names its records, and a second computation from the base gives the same value.
 #[tokio::test]
 async fn every_figure_follows_from_its_records() {

@@ -340,6 +340,12 @@ fn weights_of(session: &Session, run: &RunRecord) -> Result<Weights> {
 /// The run's method with the run's parameters and weights.
 fn method_of(session: &Session, run: &RunRecord) -> Result<Method> {
     let mut set = Overrides::default().weighed(weights_of(session, run)?);
+    if run.method == "pike" {
+        // Runs of earlier versions did without these steps.
+        for name in ["plan_steps", "structure_chunks", "agent_questions"] {
+            set.set(name, Value::from(0))?;
+        }
+    }
     for (name, value) in &run.parameters {
         set.set(name, value.clone())?;
     }

@@ -26,7 +26,7 @@ use crate::structure::can_structure;
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::{looks_ahead, may_ask_for_figure};
 
-const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
 /// Chunks that are examined.
 const LOOKED_AT: usize = 8;
 /// The share of a question's terms below which probably no single chunk holds the answer.
@@ -155,6 +155,11 @@ impl Evidence {
             may_be_collected: figure && can_structure(ports),
             tables: tables.beside(&chunks),
         })
+    }
+
+    /// The same, where no figure is collected from passages.
+    pub(super) fn without_collecting(self) -> Self {
+        Self { may_be_collected: false, ..self }
     }
 
     /// The collection that the inquiry is about.
