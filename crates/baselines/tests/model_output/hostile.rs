@@ -178,7 +178,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
 async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
     let engine: Arc<dyn QueryEngine> = Arc::new(pikerag_store::Tables);
     let class = Some(TaskClass::Quantitative);
-    let params = pike::Params { structured: 4, ..pike::Params::default() };
+    let params = pike::Params { structured: 20, ..pike::Params::default() };
     for injection in INJECTIONS.iter().take(6) {
         let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
         let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
@@ -376,7 +376,8 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         reply["schema"] = json!("crane_fact");
         let number = asked.rsplit_once("The Crane ").map_or("", |(_, rest)| rest);
         let number: String = number.chars().take_while(char::is_ascii_digit).collect();
-        reply["records"] = json!([{"maker": "Maker", "number": number}]);
+        let record = json!({"maker": "Maker", "number": number});
+        reply["records"] = if number.is_empty() { json!([]) } else { json!([record]) };
     }
     if asked.contains("Kinds of steps:") {
         let step = |name: &str, question: &str| json!({"name": format!("{name}{turn}"), "kind": "read", "question": question});

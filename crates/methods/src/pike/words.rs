@@ -50,9 +50,15 @@ pattern!(
     r"\band (?:how|what|which|who|whose|when|where|why|is|are|was|were|will|does|do|did|should|can)\b|\?.*\?|\b(?:the|those|two|three|both) (?:\w+ ){0,4}(?:(?:that|which|who) .*\b(?:most|least|best|worst|more than|fewer than|never)\b|with (?:the )?(?:most|fewest|highest|lowest|largest|smallest|longest|shortest|more than|fewer than)\b)|\bthe (?:most|least)[ -]\w+ \w+(?:'s)?\b.*\b(?:suppli|compar|summar|why|who|where|how)|\b(?:compare|summari[sz]e|why|who|where)\b.*\b(?:most often|least often|the (?:most|fewest|highest|lowest|largest|smallest|longest|shortest))\b|\bwhere (?:the )?most\b|\b(?:cost|lose|lost|have|had|take|took|caused?) more\b.*\bor\b|\bor\b.*\b(?:cost|lose|lost|have|had|take|took|caused?) more\b|(?:多少|几|谁|哪|什么|何时|为什么|如何|是否)[^，；？]*[，；？].*(?:多少|几[个次家人台]|谁|哪|什么|何时|为什么|如何|会不会|是否|原因)|？[^？]+[？。]|最(?:多|少|高|低|长|短|大|小|久|频繁|常)的[^，。？]{1,8}，|最(?:多|少|高|低|长|短|大|小|久|频繁|常)[^，。？]{0,6}的[^，。？]{1,12}(?:由|是谁|的|在哪|为什么|何时|怎么|如何|哪)|(?:比较|对比|概括|总结)[^，。？]*最(?:多|少|高|低|长|短|大|小|频繁|常)"
 );
 
+// The reason belongs to the answer of the question before it.
+pattern!(
+    REASON_TOO,
+    r",?\s*and why\s*\?*\s*$|[，,]?(?:为什么|并说明(?:理由|原因|依据))[？?。]*\s*$"
+);
+
 /// Whether a question may need steps of several kinds.
 pub(super) fn combines(question: &str) -> bool {
-    COMBINED.is_match(question)
+    COMBINED.is_match(&REASON_TOO.replace(question.trim(), "?"))
 }
 
 /// Whether a question asks for something new.

@@ -7,13 +7,14 @@ use pikerag_language::is_invisible;
 
 /// Headings of pikerag's templates, letters and digits only. A test compares them with the
 /// templates.
-pub(super) const HEADINGS: [&str; 64] = [
+pub(super) const HEADINGS: [&str; 72] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
     "aroundthetable",
     "captionorwordsthatstandforthepicture",
     "classes",
+    "computedfigures",
     "content",
     "context",
     "correctanswerlabels",
@@ -21,16 +22,20 @@ pub(super) const HEADINGS: [&str; 64] = [
     "descriptions",
     "document",
     "entities",
+    "evidence",
     "example",
     "examples",
     "factors",
     "factssofar",
+    "fields",
+    "findings",
     "frommemory",
     "frompassages",
     "furtherpassagesanswer",
     "ideas",
     "knownclasses",
     "knownconditions",
+    "knownkinds",
     "lastmessage",
     "lookedupbefore",
     "name",
@@ -50,6 +55,8 @@ pub(super) const HEADINGS: [&str; 64] = [
     "relations",
     "reports",
     "reportsonparts",
+    "resultsofthesteps",
+    "resultssofar",
     "settledsofar",
     "subquestions",
     "table",
@@ -71,6 +78,7 @@ pub(super) const HEADINGS: [&str; 64] = [
     "whatislefttodo",
     "whatthecollectionoffers",
     "wordsofthereaderandofthedocuments",
+    "yourideas",
     "yourquerybefore",
 ];
 
