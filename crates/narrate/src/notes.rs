@@ -198,7 +198,7 @@ impl InWords for Note {
             Self::NoSentences => Words::new(
                 "The base has no sentences as atoms, which this method searches: add \"sentences\" to `atoms` under [index], and \
                  index again.",
-                "知识库没有此方法所检索的句子原子：请在 `[index]` 的 `atoms` 中加入 `\"sentences\"`，再重新索引。",
+                "知识库没有此方法所检索的句子原子：请在索引的设置中把句子加入原子的种类，再重新索引。",
             ),
             Self::Calibrated { delta } => Words::new(
                 format!("δ = {delta:.2}, calibrated on this base."),

@@ -554,8 +554,9 @@ async fn a_damaged_backup_is_not_restored() {
     base.backup(&copy).await.unwrap();
     let whole = fs::read(&copy).unwrap();
     let mut damaged = whole.clone();
-    let middle = damaged.len() / 2 / 4096 * 4096;
-    damaged[middle..middle + 4096].fill(0xff);
+    // A page of data: without its schema, the file would be no base at all.
+    let page = damaged.len() * 3 / 4 / 4096 * 4096;
+    damaged[page..page + 4096].fill(0xff);
     fs::write(&copy, damaged).unwrap();
     let to = out.path().join("to");
     let error = Base::restore(&copy, &to).unwrap_err();
