@@ -98,10 +98,7 @@ async fn solved(
     if params.level == Some(Level::L0) {
         return passages(ports, run, question).await;
     }
-    let mut evidence = Evidence::gather(ports, question).await?;
-    if params.structured == 0 {
-        evidence = evidence.without_collecting();
-    }
+    let evidence = gathered(ports, question, params).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
     let why_again = if params.class.is_some() || params.level.is_some() {
         Some(Recollection::ClassRequested)
@@ -127,11 +124,21 @@ fn answer_for_agent<'a>(
     let params = Params { class: None, level: None, by_agent: true, ..params };
     let span = info_span!("agent_question", class = Empty);
     let answer = async move {
-        let evidence = Evidence::gather(ports, question).await?;
+        let evidence = gathered(ports, question, params).await?;
         let recall = Recall::of(ports, question, &evidence.found).await?;
         routed(ports, run, question, params, &evidence, &recall).await
     };
     answer.instrument(span).boxed()
+}
+
+/// What the base offers for a question; no figure is collected from passages where the parameters switch that off.
+async fn gathered(
+    ports: &Ports,
+    question: &Question,
+    params: Params,
+) -> Result<Evidence, SolveError> {
+    let evidence = Evidence::gather(ports, question).await?;
+    Ok(if params.structured == 0 { evidence.without_collecting() } else { evidence })
 }
 
 /// Answers by the strategy of the question's class.

@@ -77,7 +77,7 @@ pub(crate) async fn structure(
     Ok(Found::Things(Box::new(collection), inquiry))
 }
 
-/// The models that plan and that read; one may stand in for the other.
+/// The models that plan and that read; one does both if the other is not set.
 fn models(ports: &Ports) -> Option<(&dyn ChatModel, &dyn ChatModel)> {
     let of = |role| ports.models.of(role);
     let (planner, reader) = (of(Role::Decompose), of(Role::Extract));

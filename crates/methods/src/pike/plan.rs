@@ -13,6 +13,7 @@ use pikerag_narrate::Language;
 use self::conclude::conclude;
 use self::scheme::{Known, ask, filled};
 use super::classify::Evidence;
+use super::limit::too_high;
 use super::{Params, words};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -61,10 +62,15 @@ pub(super) async fn answer(
     if !is_free || !words::combines(question.query()) || is_settled(evidence, question) {
         return Ok(None);
     }
-    let offers = [evidence.offers_in_words(), evidence.tables.in_words()].join("\n");
     let planner = match ports.models.of(Role::Decompose) {
         Some(_) => Planner::Model,
         None => Planner::Rules,
+    };
+    let offers = match planner {
+        Planner::Model => {
+            [evidence.offers_in_words(), evidence.tables.in_words(question)].join("\n")
+        }
+        Planner::Rules => String::new(),
     };
     let mut plan = match planner {
         Planner::Model => {
@@ -124,7 +130,7 @@ impl Params {
     /// Whether the level that the caller set includes such a step; an agent needs no ideas of other agents.
     fn allows(self, kind: StepKind) -> bool {
         let is_for_agent = self.by_agent && kind == StepKind::Think;
-        !is_for_agent && self.level.is_none_or(|level| kind.class().level() <= level)
+        !is_for_agent && too_high(self.level, kind.class()).is_none()
     }
 }
 

@@ -151,7 +151,7 @@ enum Found {
     Nowhere,
 }
 
-/// Where values stand in a chunk: in its text, else in its title or in what a reader sees of it.
+/// Where a chunk contains values: in its text, else in its title or in what a reader sees of it.
 struct Places<'a> {
     chunk: &'a Chunk,
     text: Squeezed,

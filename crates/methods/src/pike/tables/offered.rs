@@ -1,13 +1,12 @@
 //! Says what the tables offer for a question before it is answered: their names and columns, and whether rules are sure how it reads.
 
-use pikerag_knowledge::data::DataTable;
 use pikerag_knowledge::{Question, TaskClass};
-use pikerag_prompt::one_line;
+use pikerag_tables::outline;
 
-use super::{Reader, class_of, names_of_columns};
+use super::{Reader, class_of};
 
-/// Tables that a plan is made from.
-const SHOWN: usize = 20;
+/// Characters of the tables that a plan is made from, at most.
+const SHOWN: usize = 4000;
 
 impl Reader {
     /// Whether rules account for every word of the question, as a question for a figure or for a forecast.
@@ -23,19 +22,8 @@ impl Reader {
         self.certain().map(class_of)
     }
 
-    /// The tables in words for a model, one a line: title, number of rows, columns.
-    pub(in crate::pike) fn in_words(&self) -> String {
-        let line = |table: &DataTable| {
-            let columns: Vec<String> =
-                names_of_columns(table).iter().map(|name| one_line(name)).collect();
-            format!(
-                "Table: {} ({} rows): {}",
-                one_line(&table.title),
-                table.rows,
-                columns.join(", ")
-            )
-        };
-        let tables = self.catalog.tables.iter().take(SHOWN).map(|view| line(&view.table));
-        tables.collect::<Vec<_>>().join("\n")
+    /// The tables in words for a model, those that the question names first.
+    pub(in crate::pike) fn in_words(&self, question: &Question) -> String {
+        outline(question.query(), &self.catalog, SHOWN)
     }
 }
