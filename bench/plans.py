@@ -8,7 +8,7 @@
 
 Without `--settings`, no model is asked. An answer is right if it meets each asked part of the question (examples/plans/README.md);
 judgements and summaries are checked by the verdict and by nothing else, so read them. Quotes and refusals are undecided; `quoted` are
-those whose quotes contain all accepted forms. For a question that the documents do not answer, undecided is right. Needs nothing
+those whose quotes contain all accepted forms, `failed` those that ended with an error. For a question that the documents do not answer, undecided is right. Needs nothing
 but Python.
 """
 
@@ -80,6 +80,9 @@ def main():
     arguments.add_argument("--questions", default="questions.jsonl", choices=["questions.jsonl", "apart.jsonl", "counts.jsonl"])
     arguments.add_argument("--settings", type=pathlib.Path, help="a settings file with a model")
     arguments.add_argument("--sample", type=int, help="only every nth question, so that about this number is asked")
+    arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="questions asked at a time")
+    arguments.add_argument("--place", type=pathlib.Path, help="a folder that keeps the bases for a later run; default: a temporary one")
+    arguments.add_argument("--replies", type=pathlib.Path, help="a file that takes each reply as a line of JSON")
     arguments.add_argument("--quiet", action="store_true", help="totals only")
     given = arguments.parse_args()
     program = str(pathlib.Path(given.program).resolve())
@@ -88,7 +91,8 @@ def main():
     if given.sample:
         questions = questions[:: max(1, len(questions) // given.sample)][: given.sample]
     with tempfile.TemporaryDirectory() as folder:
-        place = pathlib.Path(folder)
+        place = given.place.resolve() if given.place else pathlib.Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
         settings = ["--config", str(given.settings.resolve())] if given.settings else []
         for name in sorted({question["set"] for question in questions}):
             indexed = run(program, place, [*settings, "--offline", "--base", str(place / name)], "index", str(EXAMPLES / name / "docs"))
@@ -101,12 +105,15 @@ def main():
             try:
                 reply = json.loads(ran.stdout)
             except ValueError:
-                raise SystemExit(f"{question['id']}: {ran.stderr}") from None
+                return question, {"error": ran.stderr}, "failed"
             return question, reply, verdict(question, reply, meets)
 
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(given.at_once) as pool:
             results = list(pool.map(asked, questions))
-    names = ("right", "wrong", "quoted", "undecided")
+    if given.replies:
+        lines = [json.dumps({"id": question["id"], "came": came, **reply}, ensure_ascii=False) for question, reply, came in results]
+        given.replies.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    names = ("right", "wrong", "quoted", "undecided", "failed")
     counts = {language: dict.fromkeys(names, 0) for language in ("en", "zh", "all")}
     planned = 0
     for question, reply, came in results:
@@ -116,13 +123,13 @@ def main():
         for language in (question.get("language", "en"), "all"):
             counts[language][came] += 1
         if not given.quiet:
-            print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:3]}: {answer.get('text', '')[:240]!r}")
+            print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:3]}: {(answer.get('text', '') or reply.get('error', ''))[:240]!r}")
             for step in steps:
                 print(f"      {step['kind']}: {step['question']} -> {step['answer'][:120]!r}")
-    print("| questions | language | asked | right | wrong | undecided | of these quoted |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| questions | language | asked | right | wrong | undecided | of these quoted | failed |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for language, by in counts.items():
         undecided = by["undecided"] + by["quoted"]
-        print(f"| {given.questions} | {language} | {sum(by.values())} | {by['right']} | {by['wrong']} | {undecided} | {by['quoted']} |")
+        print(f"| {given.questions} | {language} | {sum(by.values())} | {by['right']} | {by['wrong']} | {undecided} | {by['quoted']} | {by['failed']} |")
     print(f"\nanswered by a plan: {planned}")
 
 

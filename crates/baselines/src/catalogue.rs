@@ -16,8 +16,8 @@ use tracing::{Instrument, info, info_span};
 use pikerag_methods::spec::{self, Cost, Description, MethodParams, Weights};
 use pikerag_methods::tagging::in_documents_words;
 use pikerag_methods::{
-    Finished, MethodLabel, Ports, RetrievalParams, Run, RunParams, SolveError, TagUse, adaptive,
-    crp_rag, hop_rag, kar3, naive_rag, pike, ra_isf,
+    Finished, MethodLabel, Ports, Recall, RetrievalParams, Run, RunParams, SolveError, TagUse,
+    VerifiedUse, adaptive, crp_rag, hop_rag, kar3, naive_rag, pike, ra_isf,
 };
 
 /// The enum of all methods, and the functions that list them: one line for each method.
@@ -167,11 +167,13 @@ pub async fn answer(
         _ if method.cost().most_chunks == 0 => TagUse::Off,
         _ => params.tags,
     };
+    let verified = params.verified;
     let label = MethodLabel {
         name: method.name().to_owned(),
         shown: method.to_string(),
         parameters: method.parameters(),
-        weights: serde_json::to_value(Weights { tags, ..method.weights() }).unwrap_or_default(),
+        weights: serde_json::to_value(Weights { tags, verified, ..method.weights() })
+            .unwrap_or_default(),
     };
     let logged = info_span!("run", id = %params.id);
     let traced = info_span!(
@@ -191,7 +193,7 @@ pub async fn answer(
     let name = method.name();
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future cancels it; the run belongs to this function and stays.
-    let solving = solve_reworded(ports, &mut run, question, method, tags);
+    let solving = solve_or_recall(ports, &mut run, question, method, (tags, verified));
     let solving = solving.instrument(logged.clone()).instrument(traced.clone());
     let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
@@ -209,6 +211,29 @@ pub async fn answer(
         traced.record("otel.status_code", "ERROR");
     }
     finished
+}
+
+/// Solves a question, or takes a verified answer to it.
+async fn solve_or_recall(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    method: Method,
+    (tags, verified): (TagUse, VerifiedUse),
+) -> Result<Answer, SolveError> {
+    // `pike` looks for verified answers itself.
+    if verified == VerifiedUse::Ignored || matches!(method, Method::Pike(_)) {
+        return solve_reworded(ports, run, question, method, tags).await;
+    }
+    let Some(recall) = Recall::on(ports, question).await? else {
+        return solve_reworded(ports, run, question, method, tags).await;
+    };
+    if let Some(answer) = recall.taken(ports, run, None).await? {
+        return Ok(answer);
+    }
+    let mut answer = solve_reworded(ports, run, question, method, tags).await?;
+    recall.beside(&mut answer);
+    Ok(answer)
 }
 
 /// Solves a question; the search uses the documents' words if its tags are set so.

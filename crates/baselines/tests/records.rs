@@ -9,7 +9,8 @@ use pikerag_extract::ChunkParams;
 use pikerag_indexing::estimate::estimate;
 use pikerag_indexing::{Available, Params, Report};
 use pikerag_knowledge::{
-    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, Filter, RecordSchema, Role, Which,
+    AtomKind, ChatModel, ChatRequest, CorpusReader, CorpusWriter, Filter, RecordSchema, RecordsOf,
+    Role, Which,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded, SingleFlight};
 use proptest::prelude::*;
@@ -108,7 +109,7 @@ async fn places_follow_the_text() {
     let shelf = Shelf::empty();
     for text in [&before, &after] {
         index(&shelf, &Files::from_iter([("a.md", text.as_str())]), reading()).await;
-        let record = shelf.base.records(None).await.unwrap().remove(0);
+        let record = shelf.base.records(RecordsOf::All).await.unwrap().remove(0);
         assert_eq!(record.span.of(text), Some("| Crane | 5 t |"));
     }
 }
@@ -325,7 +326,7 @@ fn atoms(shelf: &Shelf) -> Vec<String> {
 
 async fn records(shelf: &Shelf) -> String {
     let mut lines = Vec::new();
-    for record in shelf.base.records(None).await.unwrap() {
+    for record in shelf.base.records(RecordsOf::All).await.unwrap() {
         let fields: Vec<String> = record
             .fields
             .iter()

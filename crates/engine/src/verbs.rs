@@ -54,8 +54,9 @@ pub use self::eval::{
 pub use self::evaluations::{EvaluationLine, EvaluationResponse, evaluation, evaluations};
 pub use self::export::{Export, export};
 pub use self::feedback::{
-    AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, Verdict, answer_pairs,
-    export_verified, feedback, import_verified, revoke_verified, stale_verified, verified,
+    AnswerPair, FeedbackRequest, FeedbackResponse, ImportResponse, LabelsRequest, LabelsResponse,
+    Verdict, answer_pairs, export_verified, feedback, import_verified, judge_by_labels,
+    revoke_verified, stale_verified, verified,
 };
 pub use self::files::{FileLine, FilesResponse, OnDisk, files};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};

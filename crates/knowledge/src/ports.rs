@@ -24,7 +24,7 @@ mod verified;
 mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
-pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Which};
+pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, RecordsOf, Which};
 pub use data::{DataTables, DataWriter, RowPlace, RowReader, SqlLimits, TableShape};
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
 pub use error::StoreError;

@@ -23,6 +23,7 @@ mod tokens;
 pub mod units;
 mod words;
 mod written;
+mod written_out;
 
 pub use dates::month_named;
 pub use format::format_number;
@@ -35,3 +36,4 @@ pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;
 pub use words::{content_words, query_terms, stem, terms, words};
+pub use written_out::written_out;

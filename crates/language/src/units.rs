@@ -67,7 +67,9 @@ const UNITS: [(Kind, &str, f64, &[&str]); 22] = [
 /// The unit with this spelling.
 pub fn known(spelling: &str) -> Option<Unit> {
     let spelling = spelling.trim().to_lowercase();
-    let found = UNITS.iter().find(|(.., spellings)| spellings.contains(&spelling.as_str()));
+    // 三个小时 are three hours.
+    let spelling = spelling.strip_prefix('个').unwrap_or(&spelling);
+    let found = UNITS.iter().find(|(.., spellings)| spellings.contains(&spelling));
     found.map(|(kind, shown, factor, _)| Unit { shown, kind: *kind, factor: *factor })
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use pikerag_knowledge::worked::{Coverage, NoRecord, PassagesRead};
 use pikerag_knowledge::{
-    Event, Record, RecordOrigin, RecordSchema, Role, SourceId, Which, file_part,
+    Event, Record, RecordOrigin, RecordSchema, RecordsOf, Role, SourceId, Which, file_part,
 };
 use pikerag_language::lexicon::concepts;
 use pikerag_records::inquiry;
@@ -113,7 +113,7 @@ pub(crate) async fn declared(ports: &Ports) -> Result<Vec<Collection>, SolveErro
     }
     let mut documents = None;
     for schema in ports.tables.schemas.iter() {
-        let records = ports.base.records(Some(&schema.name)).await?;
+        let records = ports.base.records(RecordsOf::Schema(&schema.name)).await?;
         if records.is_empty() {
             continue;
         }

@@ -12,6 +12,7 @@ pub mod context;
 mod conversation;
 pub mod crp_rag;
 pub mod decompose;
+mod feedback;
 mod fork;
 mod grounds;
 pub mod hop_rag;
@@ -31,9 +32,11 @@ mod tag_use;
 pub mod tagging;
 pub mod unaided;
 pub mod verdict;
+mod verified_use;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};
+pub use feedback::Recall;
 pub use fork::Retrace;
 pub use grounds::find_support;
 pub use ports::{
@@ -43,3 +46,4 @@ pub use ports::{
 pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
 pub use tag_use::TagUse;
+pub use verified_use::VerifiedUse;

@@ -67,7 +67,7 @@ impl MethodParams for RetrievalParams {
             Path::Layers(layers) => SearchParams { layers, ..SearchParams::default() },
             Path::Meaning | Path::Hybrid => SearchParams::default(),
         };
-        Weights { auto, hops, layers, tags: self.tags }
+        Weights { auto, hops, layers, tags: self.tags, ..Weights::default() }
     }
 }
 

@@ -15,7 +15,6 @@ mod params;
 mod plan;
 mod predict;
 mod prospect;
-mod recall;
 mod scheme;
 mod structured;
 mod summarize;
@@ -43,15 +42,15 @@ pub use self::l2::L2;
 use self::level::{passages, verdict};
 use self::limit::too_high;
 pub use self::params::{Params, Unsettled};
-use self::recall::Recall;
-pub use self::recall::VerifiedUse;
 use self::scheme::steps;
 use self::tables::Foreseen;
 use crate::adaptive;
 use crate::collections::Collection;
 use crate::decompose::inquire;
+use crate::feedback::Recall;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+use crate::verified_use::VerifiedUse;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
 /// Schemes of one question, at most: each class falls back to a plainer one.

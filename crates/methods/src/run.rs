@@ -18,6 +18,7 @@ pub use self::finished::Finished;
 use crate::fork::Retrace;
 use crate::ports::SolveError;
 use crate::tag_use::TagUse;
+use crate::verified_use::VerifiedUse;
 
 /// Gives the current time; passed in, so that tests can fix it.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -40,14 +41,18 @@ pub struct RunParams {
     /// What the question's tags are used for, whatever its method (PIKE-RAG §5.2.2). Naive RAG and its
     /// variants use their own parameter instead.
     pub tags: TagUse,
+    /// Whether verified answers to the same question serve the run, whatever its method (PIKE-RAG §4.1). `pike`
+    /// uses its own parameter instead.
+    pub verified: VerifiedUse,
 }
 
 impl Default for RunParams {
-    /// No sink, and a clock that stays at 0.
+    /// No sink, no verified answers, and a clock that stays at 0.
     fn default() -> Self {
         let (id, filter) = (RunId::default(), Filter::default());
         let (clock, tags): (Clock, _) = (Arc::new(|| 0), TagUse::Off);
-        Self { id, clock, sink: None, process: 0, retrace: None, filter, tags }
+        let verified = VerifiedUse::Ignored;
+        Self { id, clock, sink: None, process: 0, retrace: None, filter, tags, verified }
     }
 }
 

@@ -13,6 +13,7 @@ use strum::VariantNames;
 use utoipa::ToSchema;
 
 use crate::tag_use::TagUse;
+use crate::verified_use::VerifiedUse;
 
 /// Weights of retrieval, shared by all methods that use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Weights {
     pub layers: LayerParams,
     /// What a question's tags are used for.
     pub tags: TagUse,
+    /// Whether verified answers serve methods other than `pike`, which has a parameter for it.
+    #[serde(default = "VerifiedUse::unnamed", skip_serializing_if = "VerifiedUse::is_unnamed")]
+    pub verified: VerifiedUse,
 }
 
 impl Weights {

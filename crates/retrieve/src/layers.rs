@@ -1,6 +1,7 @@
-//! Scores chunks on all layers at once: similarities to sources, sections, chunks and their atoms.
+//! Scores chunks on all layers at once: similarities to sources, sections, chunks and what was distilled from them.
 //! A part of each score then spreads along the graph's edges (PIKE-RAG §5.2.3, Fig. 8).
 
+mod distilled;
 mod edges;
 mod scores;
 mod spread;
@@ -30,8 +31,19 @@ pub struct LayerParams {
     pub source: f32,
     /// `w_S`: weight of its section's similarity.
     pub section: f32,
-    /// `w_D`: weight of its atoms' similarity.
+    /// `w_D`: weight of the similarity of its best distilled node. Atoms count in full; each other kind by a factor of
+    /// its own, below.
     pub distilled: f32,
+    /// Factor of the entities that it mentions, by name and description; needs an embedder.
+    pub entities: f32,
+    /// Factor of the reports on communities of the entities that it mentions; needs an embedder.
+    pub reports: f32,
+    /// Factor of the summaries of the tree above it; needs an embedder.
+    pub summaries: f32,
+    /// Factor of its tags that the question has word for word.
+    pub tags: f32,
+    /// Factor of its typed records, by their values.
+    pub records: f32,
     /// How the similarities of a chunk's atoms are combined.
     pub aggregate: Aggregate,
     /// The share of words in a similarity; meaning has the rest. Without an embedder words have it
@@ -98,6 +110,11 @@ impl Default for LayerParams {
             source: 0.6,
             section: 0.2,
             distilled: 0.5,
+            entities: 0.0,
+            reports: 0.0,
+            summaries: 0.0,
+            tags: 0.0,
+            records: 0.0,
             aggregate: Aggregate::Max,
             words: 0.5,
             spread: Spread::OneStep,

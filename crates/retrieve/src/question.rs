@@ -21,6 +21,8 @@ pub(crate) const CLOSEST: usize = 200;
 /// A question, looked up once: hops and layers share it, and each weighs it differently. Only
 /// requested chunks are scored, whatever the size of the base.
 pub(crate) struct Asked {
+    /// Its text, with the documents' words for declared synonyms.
+    pub(crate) text: String,
     /// How many words it has; two Chinese characters count as one.
     pub(crate) length: f32,
     /// Its terms in the form of the full-text index, stemmed, each once.
@@ -61,6 +63,7 @@ impl Asked {
         let all_words = tokens(question).into_iter().map(|token| token.folded);
         let size = |word: &str| if word.chars().any(is_chinese) { 0.5 } else { 1.0 };
         Ok(Self {
+            text: question.to_owned(),
             length: all_words.clone().map(|word| size(&word)).sum(),
             words: query_terms(question),
             all_words: all_words.collect(),

@@ -25,6 +25,16 @@ pub(crate) enum FeedbackVerb {
     },
     /// Reject the answer of a run.
     Reject(Judged),
+    /// Judge the latest answers of kept runs against a file of questions with right answers: accept those that
+    /// contain one, correct the others. No model is called.
+    Judge {
+        /// The file, in any format that `eval` reads.
+        #[arg(value_name = "FILE")]
+        labels: PathBuf,
+        /// The author. Default: the name of the file.
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+    },
     /// List the verified answers, the latest first.
     List {
         /// Only those whose sources have changed: check them again.

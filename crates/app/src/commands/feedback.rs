@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pikerag_engine::knowledge::{Judgement, KeptVerified, Verified};
 use pikerag_engine::narrate::{InWords, Language, Words};
-use pikerag_engine::{FeedbackRequest, FeedbackResponse, Session, Verdict};
+use pikerag_engine::{
+    FeedbackRequest, FeedbackResponse, LabelsRequest, LabelsResponse, Session, Verdict,
+};
 use serde_json::json;
 
 use crate::cli::{Feedback, FeedbackVerb, Judged};
@@ -29,6 +31,9 @@ pub(crate) async fn feedback(
             keep(session, output, of, Verdict::Correct, Some(answer)).await
         }
         FeedbackVerb::Reject(of) => keep(session, output, of, Verdict::Reject, None).await,
+        FeedbackVerb::Judge { labels, by } => {
+            judge(session, labels.clone(), by.clone(), output).await
+        }
         FeedbackVerb::List { stale: false } => {
             list(output, false, &pikerag_engine::verified(session).await?)
         }
@@ -79,6 +84,32 @@ pub(super) fn show_stale_answers(stale: usize, output: Output) {
             format!("{stale} 条人工核实的问答因文档有改动而停用：`pikerag feedback list --stale`"),
         );
     }
+}
+
+async fn judge(
+    session: &Session,
+    path: PathBuf,
+    by: Option<String>,
+    output: Output,
+) -> anyhow::Result<u8> {
+    let request = LabelsRequest { path, by };
+    let judged = pikerag_engine::judge_by_labels(session, &request).await?;
+    if output.json {
+        return say_json(&judged);
+    }
+    for verified in judged.accepted.iter().chain(&judged.corrected) {
+        say(&line(verified, output.language));
+    }
+    let LabelsResponse { accepted, corrected, not_asked, undecided } = &judged;
+    let (accepted, corrected) = (accepted.len(), corrected.len());
+    output.note(
+        format!(
+            "{accepted} accepted, {corrected} corrected; no kept run answered {not_asked} of the questions, and labels \
+             do not decide {undecided}"
+        ),
+        format!("认可 {accepted} 个，更正 {corrected} 个；有 {not_asked} 个问题没有已保存的回答，{undecided} 个无法由标准答案判定"),
+    );
+    Ok(0)
 }
 
 async fn keep(

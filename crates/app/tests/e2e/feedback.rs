@@ -253,3 +253,65 @@ fn unusable_feedback_is_refused_with_a_reason() {
     let nobody = anonymous.run_to(2, &["feedback", "accept", "last"]);
     assert!(nobody.stderr.contains("--by"), "{}", nobody.stderr);
 }
+
+/// A correction serves a method that does not look for verified answers itself; the run replays, and a run from
+/// before the correction does, too. The setting switches it off.
+#[test]
+fn a_verified_answer_serves_every_method() {
+    let place = place();
+    let asked = |place: &Place, question: &str| {
+        place.run_to(0, &["--json", "ask", "--method", "naive-rag", question]).json()
+    };
+    let before = asked(&place, BRAKES);
+    assert_eq!(origin(&before), quoted(None));
+    place.run_to(0, &["feedback", "correct", "last", "6 mm"]);
+    let now = asked(&place, BRAKES);
+    assert_eq!(origin(&now), person("taken"));
+    for run in [&before, &now] {
+        place.run_to(0, &["runs", "replay", run["run"]["id"].as_str().unwrap()]);
+    }
+    assert_eq!(origin(&asked(&place, KEEPER)), quoted(None), "it is about another question");
+    place.run_to(0, &["feedback", "reject", "last"]);
+    let again = asked(&place, KEEPER);
+    assert_eq!(origin(&again), quoted(Some("rejected")));
+
+    place.write("pikerag.toml", format!("{SETTINGS}\n[retrieval]\nverified = \"ignored\"\n"));
+    let ignored = asked(&place, BRAKES);
+    assert_eq!(origin(&ignored), quoted(None));
+    // Each run repeats what was set for it.
+    for run in [&now, &again, &ignored] {
+        place.run_to(0, &["runs", "replay", run["run"]["id"].as_str().unwrap()]);
+    }
+}
+
+/// Labels accept the latest answers that contain one, correct the others, and count what they do not decide.
+#[test]
+fn labels_judge_the_answers_of_kept_runs() {
+    let place = place();
+    for question in [BRAKES, KEEPER] {
+        ask(&place, question);
+    }
+    let line = |id: &str, question: &str, answer: &str| {
+        serde_json::json!({ "id": id, "question": question, "answers": [answer] }).to_string()
+    };
+    let lines = [
+        line("brakes", BRAKES, "6 mm"),
+        line("keeper", KEEPER, "Ida Summer"),
+        line("other", "Who paints the clock?", "Nobody"),
+    ];
+    place.write("labels.jsonl", lines.join("\n"));
+    let judged = place.run_to(0, &["--json", "feedback", "judge", "labels.jsonl"]).json();
+    assert_eq!(judged["accepted"][0]["question"], BRAKES);
+    assert_eq!(judged["accepted"][0]["by"], "labels.jsonl");
+    assert_eq!(judged["corrected"][0]["correction"], "Ida Summer");
+    assert_eq!((&judged["not_asked"], &judged["undecided"]), (&1.into(), &0.into()));
+    assert_eq!(verified(&place).len(), 2);
+    assert_eq!(origin(&ask(&place, BRAKES)), person("taken"));
+    let again = ask(&place, KEEPER);
+    assert!(again["answer"]["text"].as_str().unwrap().contains("Ida Summer"));
+
+    place.write("labels.jsonl", "{}");
+    let refused = place.run(2, &["feedback", "judge", "labels.jsonl"]);
+    assert!(refused.stderr.contains("labels.jsonl"), "{}", refused.stderr);
+    assert_eq!(verified(&place).len(), 2);
+}

@@ -16,7 +16,8 @@ use pikerag_knowledge::worked::Figures;
 use pikerag_knowledge::{
     ChatModels, ChatRequest, Check, ChunkResults, ChunkTags, ChunksOf, CorpusReader, CorpusWriter,
     Event, FoundTag, GraphReader, KeyedClass, ModelError, ModelTexts, Origin, Question,
-    RecordSchema, Role, SourceSummary, TagClass, TagEdit, TagWriter, TaskClass, Value, Which,
+    RecordSchema, RecordsOf, Role, SourceSummary, TagClass, TagEdit, TagWriter, TaskClass, Value,
+    Which,
 };
 use pikerag_methods::pike::{Classifier, Params, Unsettled, classed};
 use pikerag_methods::{Models, Perspective, Ports, Tables};
@@ -481,7 +482,7 @@ async fn every_figure_follows_from_its_records() {
     let ports = ports(&shelf, None);
     let records: BTreeMap<_, _> = shelf
         .base
-        .records(None)
+        .records(RecordsOf::All)
         .await
         .unwrap()
         .into_iter()

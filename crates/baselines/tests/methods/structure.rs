@@ -9,8 +9,8 @@ use pikerag_doubles::{ScriptedChat, prompt};
 use pikerag_indexing::Params as IngestParams;
 use pikerag_knowledge::worked::{Coverage, Figures, PassagesRead};
 use pikerag_knowledge::{
-    ChatModels, ChatRequest, Check, CorpusReader, Event, ModelError, Question, Reason, Role,
-    StructuredReader, StructuredWriter, TaskClass,
+    ChatModels, ChatRequest, Check, CorpusReader, Event, ModelError, Question, Reason, RecordsOf,
+    Role, StructuredReader, StructuredWriter, TaskClass,
 };
 use pikerag_methods::pike::{Params, Unsettled};
 use pikerag_methods::{Ports, RunParams, SolveError, Tables};
@@ -371,5 +371,5 @@ async fn later_questions_use_the_records_again() {
         [("april.md", "# Night log of April\n\nNothing stopped.\n")].into_iter().collect();
     shelf.index(&files, None, Some(hashes()), &IngestParams::default()).await;
     assert_eq!(shelf.base.kept_schemas().await.unwrap(), []);
-    assert_eq!(shelf.base.records(Some("night_stop")).await.unwrap(), []);
+    assert_eq!(shelf.base.records(RecordsOf::Schema("night_stop")).await.unwrap(), []);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
     AtomId, AtomKind, AtomQuery, ChunkId, ChunkKind, ChunkSet, ChunksOf, EntityId, ExtractBy,
-    KnowledgeBase, LinkKind, NameKey, NodeId, Scored, SectionId, SourceId, Stage, StoreError,
-    SummaryId, TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
+    KnowledgeBase, LinkKind, NameKey, NodeId, RecordsOf, Scored, SectionId, SourceId, Stage,
+    StoreError, SummaryId, TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
 };
 use pikerag_language::query_terms;
 
@@ -115,8 +115,9 @@ pub(super) async fn same_reads(
         languages(),
         figures(chunks),
         atoms(AtomQuery::InChunks(AtomKind::Question, chunks)),
-        records(None),
-        records(Some("approval")),
+        records(RecordsOf::All),
+        records(RecordsOf::Schema("approval")),
+        records(RecordsOf::Chunks(chunks)),
         summary(),
     );
     for source in sources {
@@ -142,7 +143,7 @@ pub(super) async fn same_reads(
         passages_read(&kept_schema(0).schema),
         passages_read(&kept_schema(1).schema),
         passages_read(&kept_schema(2).schema),
-        records(Some("kind0")),
+        records(RecordsOf::Schema("kind0")),
     );
     for kept in other.verified().await.unwrap() {
         same!(newer(kept.verified.id, chunks));

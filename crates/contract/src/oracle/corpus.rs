@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, AtomQuery, Backlog, BaseState, BaseSummary, Chunk, ChunkId,
-    CorpusReader, ExtractBy, Generation, Image, Record, Source, SourceId, Span, Stage, StoreError,
-    Usage, Which,
+    CorpusReader, ExtractBy, Generation, Image, Record, RecordsOf, Source, SourceId, Span, Stage,
+    StoreError, Usage, Which,
 };
 
 use super::{Oracle, State};
@@ -86,10 +86,12 @@ impl CorpusReader for Oracle {
         })
     }
 
-    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError> {
+    async fn records(&self, of: RecordsOf<'_>) -> Result<Vec<Record>, StoreError> {
         let state = self.state();
-        let wanted = |record: &&super::HeldRecord| {
-            schema.is_none_or(|schema| record.record.schema == schema)
+        let wanted = |held: &&super::HeldRecord| match of {
+            RecordsOf::All => true,
+            RecordsOf::Schema(name) => held.record.schema == name,
+            RecordsOf::Chunks(ids) => ids.contains(&held.record.chunk),
         };
         let mut held: Vec<_> = state.records.iter().filter(wanted).collect();
         held.sort_by_key(|held| {

@@ -2,7 +2,8 @@
 
 use pikerag_knowledge::{
     Chunk, ChunkId, Filter, FilterField, Kept, KeptSchema, ReadPassage, Record, RecordField,
-    RecordId, RecordOrigin, RecordSchema, RunId, StoreError, Structured, StructuredReader,
+    RecordId, RecordOrigin, RecordSchema, RecordsOf, RunId, StoreError, Structured,
+    StructuredReader,
 };
 
 use super::fixture::put_pages;
@@ -44,7 +45,7 @@ fn structured(name: &str, at: u64, basis: &[ChunkId], chunks: &[Chunk]) -> Struc
 }
 
 async fn uris(base: &(impl pikerag_knowledge::KnowledgeBase + ?Sized), name: &str) -> Vec<String> {
-    let records = base.records(Some(name)).await.unwrap();
+    let records = base.records(RecordsOf::Schema(name)).await.unwrap();
     records.into_iter().map(|record| record.uri).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pikerag_indexing::Summarized;
 use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
-use pikerag_methods::TagUse;
+use pikerag_methods::{TagUse, VerifiedUse};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
@@ -107,6 +107,8 @@ pub(super) struct RetrievalTable {
     pub(super) layers: pikerag_retrieve::LayerParams,
     /// The use of a question's tags.
     pub(super) tags: TagUse,
+    /// Whether verified answers serve methods other than `pike`.
+    pub(super) verified: VerifiedUse,
 }
 
 /// The settings of the methods.

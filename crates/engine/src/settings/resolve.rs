@@ -107,8 +107,8 @@ fn resolve(
     let ingest = ingest(&file, &tables, flags, &mut notices);
     let min_tokens = min_tokens(&file);
     let hops = file.methods.set.weights.hops;
-    let RetrievalTable { auto, layers, tags } = file.retrieval;
-    let retrieval = Weights { auto, hops, layers, tags };
+    let RetrievalTable { auto, layers, tags, verified } = file.retrieval;
+    let retrieval = Weights { auto, hops, layers, tags, verified };
     let methods = file.methods.set.clone().weighed(retrieval);
     let price = |set: &PriceTable| Price {
         prompt: set.prompt,

@@ -10,7 +10,8 @@ use pikerag_knowledge::{
     Answer, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState, Spent,
     TaskClass,
 };
-use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, pike};
+use pikerag_methods::spec::Weights;
+use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, VerifiedUse, pike};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -63,6 +64,8 @@ pub(super) struct Asking<'a> {
     pub(super) filter: &'a Filter,
     /// The use of the question's tags.
     pub(super) tags: TagUse,
+    /// Whether verified answers serve methods other than `pike`.
+    pub(super) verified: VerifiedUse,
     pub(super) retrace: Option<Retrace>,
 }
 
@@ -187,8 +190,10 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
         other => other,
     };
     let question = Question::new("asked", text);
-    let (filter, tags) = (session.seen(&request.filter), session.settings().methods.weights.tags);
-    let asking = Asking { question: &question, method, filter: &filter, tags, retrace: None };
+    let filter = session.seen(&request.filter);
+    let Weights { tags, verified, .. } = session.settings().methods.weights;
+    let asking =
+        Asking { question: &question, method, filter: &filter, tags, verified, retrace: None };
     let run = keep_run(session, &base, &ports, asking, request).await?;
     remember(session, name, method, &run.finished.record);
     Ok(run.response(session, notices))

@@ -1,6 +1,8 @@
 //! Stores people's feedback on answers (`feedback`). Accepted and corrected answers become part of
 //! the base; they can be listed, revoked and exported (PIKE-RAG §4.1).
 
+mod labels;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use self::labels::{LabelsRequest, LabelsResponse, judge_by_labels};
 use super::ask::has_word;
 use super::ask::keeping::now;
 use crate::engine::Session;
@@ -115,14 +118,24 @@ struct Line {
 /// ```
 pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<FeedbackResponse> {
     let base = session.base().await?.for_a_question().await?;
-    let by = request.by.as_ref().or(session.settings().author.as_ref());
-    let by = by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
     let run = match request.run.trim() {
         "last" => {
             base.runs(RunQuery::Latest(1)).await?.pop().ok_or_else(|| no_run(&request.run))?
         }
         name => named(session, &base, name).await?,
     };
+    keep(session, &base, run, request).await
+}
+
+/// Stores feedback on the answer of `run`, whichever run the request names.
+async fn keep(
+    session: &Session,
+    base: &Base,
+    run: RunRecord,
+    request: &FeedbackRequest,
+) -> Result<FeedbackResponse> {
+    let by = request.by.as_ref().or(session.settings().author.as_ref());
+    let by = by.map(|by| by.trim()).filter(|by| !by.is_empty()).ok_or(FeedbackError::NoAuthor)?;
     let Some(answer) = run.answer.as_ref().filter(|_| run.state == RunState::Answered) else {
         return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
     };
@@ -141,7 +154,7 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
     let grounds = match &correction {
         // A wrong quote in the answer is not evidence.
         None => grounds_of(answer),
-        Some(text) => support_of(session, &base, &run, text).await?,
+        Some(text) => support_of(session, base, &run, text).await?,
     };
     let verified = Verified {
         id: Verified::id_of(&question, &answer.text, by),
@@ -152,7 +165,7 @@ pub async fn feedback(session: &Session, request: &FeedbackRequest) -> Result<Fe
         by: by.to_owned(),
         at: now(),
         note: request.note.trim().to_owned(),
-        class: class_of(&base, &run, answer).await?,
+        class: class_of(base, &run, answer).await?,
         method: run.method.clone(),
         run: Some(run.id.clone()),
         grounds,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pikerag_knowledge::{
     Account, Chunk, ChunkId, ChunkSet, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
-    RecordSchema, Role, Stage, Which, file_part, file_uri,
+    RecordSchema, RecordsOf, Role, Stage, Which, file_part, file_uri,
 };
 use pikerag_records::{propose_by_model, propose_from_columns};
 use pikerag_store::Base;
@@ -66,7 +66,7 @@ pub struct ProposeResponse {
 /// ```
 pub async fn records(session: &Session, request: &RecordsRequest) -> Result<Vec<Record>> {
     let seen = session.snapshot(&session.base_in_part().await?, &request.filter).await?;
-    Ok(seen.records(request.schema.as_deref()).await?)
+    Ok(seen.records(request.schema.as_deref().map_or(RecordsOf::All, RecordsOf::Schema)).await?)
 }
 
 /// Proposes schemas from the base's tables and metadata; if a chat model is set, also from its

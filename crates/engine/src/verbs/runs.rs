@@ -6,8 +6,8 @@ use pikerag_baselines::{Method, Overrides};
 use pikerag_knowledge::{
     Change, ChunkId, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
 };
-use pikerag_methods::Retrace;
 use pikerag_methods::spec::Weights;
+use pikerag_methods::{Retrace, VerifiedUse};
 use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -304,8 +304,9 @@ fn summary(session: &Session, run: RunRecord) -> RunSummary {
 
 fn asking_again<'a>(session: &Session, run: &'a RunRecord, retrace: Retrace) -> Result<Asking<'a>> {
     let (question, filter) = (&run.question, &run.filter);
-    let (method, tags) = (method_of(session, run)?, weights_of(session, run)?.tags);
-    Ok(Asking { question, method, filter, tags, retrace: Some(retrace) })
+    let (method, weights) = (method_of(session, run)?, weights_of(session, run)?);
+    let Weights { tags, verified, .. } = weights;
+    Ok(Asking { question, method, filter, tags, verified, retrace: Some(retrace) })
 }
 
 async fn ended(session: &Session, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {
@@ -332,7 +333,9 @@ fn recorded_models(
 /// The run's weights; the current ones if the run was stored without weights.
 fn weights_of(session: &Session, run: &RunRecord) -> Result<Weights> {
     match &run.weights {
-        Value::Null => Ok(session.settings().methods.weights),
+        Value::Null => {
+            Ok(Weights { verified: VerifiedUse::Ignored, ..session.settings().methods.weights })
+        }
         kept => Ok(serde_json::from_value(kept.clone())?),
     }
 }

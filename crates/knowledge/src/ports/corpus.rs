@@ -29,6 +29,17 @@ pub enum AtomQuery<'a> {
     InChunks(AtomKind, &'a [ChunkId]),
 }
 
+/// The records to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordsOf<'a> {
+    /// All of them.
+    All,
+    /// Those of one schema.
+    Schema(&'a str),
+    /// Those of these chunks.
+    Chunks(&'a [ChunkId]),
+}
+
 /// The content of the documents. Items that are read by identifier come in the given order.
 ///
 /// # Errors
@@ -66,7 +77,7 @@ pub trait CorpusReader: Send + Sync {
     async fn atoms(&self, query: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError>;
 
     /// All records, or those under one schema: by document, place in it, and schema.
-    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError>;
+    async fn records(&self, of: RecordsOf<'_>) -> Result<Vec<Record>, StoreError>;
 
     /// The state of the base: cheap enough to read with every question.
     async fn state(&self) -> Result<BaseState, StoreError>;

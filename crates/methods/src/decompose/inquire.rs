@@ -97,14 +97,18 @@ fn fit_query(reply: &Json, sources: &[Source<'_>]) -> Option<Inquiry> {
     let measure = reply.get("measure");
     let what = measure.and_then(|measure| text(measure, "what").ok()).unwrap_or_default();
     let of = measure.and_then(|measure| text(measure, "field").ok());
-    let field = of.and_then(|name| schema.field(&name).map(|field| field.name.clone()));
+    let field = of.and_then(|name| schema.field(&name));
+    // Nothing else can be computed: durations in words are text where the schema says so.
+    let number = field.filter(|field| field.kind == FieldType::Number);
+    let (field, number) =
+        (field.map(|field| field.name.clone()), number.map(|field| field.name.clone()));
     let mut form = Form::Figures;
     query.measure = match what.as_str() {
         "different" => Measure::Different(field?),
-        "sum" => Measure::Sum(field?),
-        "mean" => Measure::Mean(field?),
-        "least" => Measure::Least(field?),
-        "greatest" => Measure::Greatest(field?),
+        "sum" => Measure::Sum(number?),
+        "mean" => Measure::Mean(number?),
+        "least" => Measure::Least(number?),
+        "greatest" => Measure::Greatest(number?),
         "list" => {
             form = Form::List;
             Measure::Count

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_knowledge::{ClassifiedBy, Question, Reason, Statement, TaskClass};
 
 use super::classify::{Classifier, Evidence, Verdict, classify};
-use super::recall::Recall;
+use crate::feedback::Recall;
 use crate::ports::{Ports, SolveError};
 use crate::run::{MethodLabel, Run, RunParams};
 

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use self::days::days;
 use self::reply::ClassReply;
-use super::recall::Recall;
 use super::tables::{Asks, Reader};
 use super::things::compared;
 use super::words::{self, AboutFuture, about_future};
 use crate::candidates::fetch;
 use crate::collections::{Collection, declared, from_tables};
+use crate::feedback::Recall;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;

@@ -5,7 +5,7 @@ use pikerag_knowledge::{Answer, ClassifiedBy, Level, Question, Reason, TaskClass
 use super::Params;
 use super::classify::{Evidence, Verdict, classify};
 use super::limit::too_high;
-use super::recall::Recall;
+use crate::feedback::Recall;
 use crate::naive_rag;
 use crate::ports::{Models, Ports, SolveError};
 use crate::retrieval::RetrievalParams;

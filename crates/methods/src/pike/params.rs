@@ -6,9 +6,9 @@ use pikerag_knowledge::{Level, Role, TaskClass};
 
 use super::classify::Classifier;
 use super::l2::L2;
-use super::recall::VerifiedUse;
 use crate::adaptive;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
+use crate::verified_use::VerifiedUse;
 use serde::{Deserialize, Serialize};
 
 /// The treatment of answers that the documents do not settle.

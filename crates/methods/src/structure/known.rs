@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::worked::PassagesRead;
-use pikerag_knowledge::{ChunkId, KeptSchema, Millis, ReadPassage, Record};
+use pikerag_knowledge::{ChunkId, KeptSchema, Millis, ReadPassage, Record, RecordsOf};
 
 use crate::ports::{Ports, SolveError};
 
@@ -46,7 +46,7 @@ impl Earlier {
         read.retain(|passage| was_there(ports, passage.at));
         let passages: BTreeMap<ChunkId, ReadPassage> =
             read.into_iter().map(|passage| (passage.chunk, passage)).collect();
-        let mut records = ports.base.records(Some(&kept.schema.name)).await?;
+        let mut records = ports.base.records(RecordsOf::Schema(&kept.schema.name)).await?;
         records.retain(|record| passages.contains_key(&record.chunk));
         Ok(Self { records, passages })
     }

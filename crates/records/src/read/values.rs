@@ -1,10 +1,10 @@
-//! Reads a cell as a value of its field's type: numbers with thousands separators and units, dates in
+//! Reads a cell as a value of its field's type: numbers with thousands separators and units, or in words, dates in
 //! common spellings, yes and no; in English and Chinese.
 
 use jiff::civil;
 use pikerag_knowledge::Value;
 use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
-use pikerag_language::{chinese_digit, chinese_number, month_named, quantity};
+use pikerag_language::{chinese_digit, chinese_number, month_named, quantity, written_out};
 
 /// The most bytes of a number, date or truth value.
 const LONGEST: usize = 80;
@@ -18,7 +18,9 @@ pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
     match field.kind {
         FieldType::Text => Some(Value::Text(raw.split_whitespace().collect::<Vec<_>>().join(" "))),
         FieldType::Number => {
-            quantity(&narrow(raw)).map(|(amount, unit)| Value::Number(Quantity { amount, unit }))
+            let raw = narrow(raw);
+            let read = quantity(&raw).or_else(|| written_out(&raw));
+            read.map(|(amount, unit)| Value::Number(Quantity { amount, unit }))
         }
         FieldType::Date => date(&narrow(raw), field.order).map(Value::Date),
         FieldType::Bool => truth(raw).map(Value::Bool),

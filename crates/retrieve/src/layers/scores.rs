@@ -1,26 +1,24 @@
-//! Scores a chunk, its source, its section and its atoms against the question: `g(Q, C)`, `g(Q, I)`
-//! and `g(Q, D)`, each scaled to `[0, 1]`, weighed (PIKE-RAG §5.2.3).
+//! Scores a chunk, its source, its section and its distilled nodes against the question: `g(Q, C)`,
+//! `g(Q, I)` and `g(Q, D)`, each scaled to `[0, 1]`, weighed (PIKE-RAG §5.2.3).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use pikerag_knowledge::{
-    AtomKind, AtomQuery, Chunk, ChunkId, ChunksOf, NodeId, Scored, SectionId, SourceId, Vector,
-    VectorSet, nearest_atoms,
-};
+use pikerag_knowledge::{Chunk, ChunkId, ChunksOf, NodeId, SectionId, SourceId, Vector, VectorSet};
 use pikerag_language::query_terms;
 
-use super::{Aggregate, LayerParams};
+use super::LayerParams;
+use super::distilled::{Distilled, by_words};
 use crate::finder::{Finder, RetrieveError};
 use crate::question::Asked;
 
 /// Candidates that meaning contributes on each layer.
-const SEEDS: usize = 200;
+pub(super) const SEEDS: usize = 200;
 /// The number of closest sources and sections whose chunks are candidates too …
-const AROUND: usize = 20;
+pub(super) const AROUND: usize = 20;
 /// … if they have no more chunks than this.
-const MOST_CHUNKS: usize = 16;
-/// The chunks whose atoms are compared word by word, without vectors.
-const READ_FOR_ATOMS: usize = 50;
+pub(super) const MOST_CHUNKS: usize = 16;
+/// The chunks whose records, and atoms without vectors, are compared word by word.
+pub(super) const READ_BY_WORDS: usize = 50;
 
 /// One chunk's score on each layer, weighed.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +41,11 @@ impl Scores {
         ]
     }
 
+    /// Takes the score of a distilled node, if it is better than those so far.
+    pub(super) fn raise_distilled(&mut self, score: f32) {
+        self.distilled = self.distilled.max(score);
+    }
+
     pub(super) fn sum(&self) -> f32 {
         self.parts().iter().map(|(_, part)| part).sum()
     }
@@ -55,17 +58,18 @@ pub(super) async fn scores(
     params: LayerParams,
 ) -> Result<BTreeMap<ChunkId, Scores>, RetrieveError> {
     let words = if asked.vector.is_some() { params.words } else { 1.0 };
+    let weights = Weights::new(finder, asked).await?;
     let close = Close::find(finder, asked.vector.as_ref(), params).await?;
+    let distilled = Distilled::find(finder, asked, &weights, params).await?;
     let mut ids = asked.seeds();
     ids.extend(close.chunks.iter());
-    ids.extend(close.distilled.keys());
+    ids.extend(distilled.chunks());
     ids.sort_unstable();
     ids.dedup();
     let chunks = finder.base.chunks(&ids).await?;
     let of_words = asked.words_of(finder, &ids).await?.into_iter().map(|words| words.iter().sum());
-    let by_words: HashMap<ChunkId, f32> = ids.iter().copied().zip(of_words).collect();
+    let own_words: HashMap<ChunkId, f32> = ids.iter().copied().zip(of_words).collect();
     let by_meaning = scaled(asked.closest.iter().copied());
-    let weights = Weights::new(finder, asked).await?;
     let mut all = BTreeMap::new();
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let named = asked.named.get(&chunk.id).copied().unwrap_or_default();
@@ -75,7 +79,7 @@ pub(super) async fn scores(
             words * of_words + (1.0 - words) * of_meaning.copied().unwrap_or_default()
         };
         let meant_section = chunk.section.and_then(|section| close.sections.get(&section));
-        let own = by_words.get(&chunk.id).copied().unwrap_or_default();
+        let own = own_words.get(&chunk.id).copied().unwrap_or_default();
         all.insert(
             chunk.id,
             Scores {
@@ -83,14 +87,11 @@ pub(super) async fn scores(
                 named: params.named * named,
                 source: params.source * mix(source, close.sources.get(&chunk.source)),
                 section: params.section * mix(section, meant_section),
-                distilled: params.distilled
-                    * close.distilled.get(&chunk.id).copied().unwrap_or_default(),
+                distilled: params.distilled * distilled.of(chunk.id),
             },
         );
     }
-    if asked.vector.is_none() && 0.0 < params.distilled {
-        atoms_by_words(finder, &weights, params, &mut all).await?;
-    }
+    by_words(finder, asked.vector.is_some(), &weights, params, &mut all).await?;
     Ok(all)
 }
 
@@ -105,8 +106,6 @@ fn about_source(chunk: &Chunk) -> String {
 struct Close {
     sources: HashMap<SourceId, f32>,
     sections: HashMap<SectionId, f32>,
-    /// The atoms' scores by chunk, aggregated.
-    distilled: HashMap<ChunkId, f32>,
     /// The chunks of the closest sources and sections.
     chunks: Vec<ChunkId>,
 }
@@ -140,33 +139,13 @@ impl Close {
             close.chunks.extend(chunks.into_iter().flat_map(|list| list.chunks));
             close.sections = scaled(found.into_iter().map(|(id, score)| (SectionId(id.0), score)));
         }
-        if 0.0 < params.distilled {
-            for kind in [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement] {
-                let found = nearest_atoms(finder.base, kind, queries, SEEDS, -1.0, &[]).await?;
-                let found: Vec<Scored<_>> = found.into_iter().flatten().collect();
-                if found.is_empty() {
-                    continue;
-                }
-                let ids = found.iter().map(|hit| (hit.item.id, hit.score));
-                let by_atom = scaled(ids);
-                let mut by_chunk: BTreeMap<ChunkId, Vec<f32>> = BTreeMap::new();
-                for hit in &found {
-                    let score = by_atom.get(&hit.item.id).copied().unwrap_or_default();
-                    by_chunk.entry(hit.item.chunk).or_default().push(score);
-                }
-                for (chunk, scores) in by_chunk {
-                    let slot = close.distilled.entry(chunk).or_default();
-                    *slot = slot.max(aggregated(scores, params.aggregate));
-                }
-            }
-        }
         Ok(close)
     }
 }
 
 /// Scales scores so that the best is 1 and the last 0: a similarity that every text has means
 /// nothing.
-fn scaled<K: std::hash::Hash + Eq>(
+pub(super) fn scaled<K: std::hash::Hash + Eq>(
     found: impl Iterator<Item = (K, f32)> + Clone,
 ) -> HashMap<K, f32> {
     let scores = found.clone().map(|(_, score)| score);
@@ -178,17 +157,8 @@ fn scaled<K: std::hash::Hash + Eq>(
     found.map(|(key, score)| (key, scale(score))).collect()
 }
 
-fn aggregated(mut scores: Vec<f32>, aggregate: Aggregate) -> f32 {
-    scores.sort_by(|a, b| b.total_cmp(a));
-    match aggregate {
-        Aggregate::Max => scores.first().copied().unwrap_or_default(),
-        Aggregate::Sum => scores.iter().sum::<f32>().min(1.0),
-        Aggregate::MeanTop2 => scores.iter().take(2).sum::<f32>() / 2.0,
-    }
-}
-
 /// The weight of each word of the question: a word that few chunks have weighs more.
-struct Weights {
+pub(super) struct Weights {
     by_word: HashMap<String, f32>,
     all: f32,
 }
@@ -207,46 +177,29 @@ impl Weights {
         Ok(Self { by_word, all })
     }
 
+    /// The share of the question that a long text holds, by the weight of its words.
+    pub(super) fn share(&self, text: &str) -> f32 {
+        if self.all <= 0.0 { 0.0 } else { self.shared(text).0 / self.all }
+    }
+
+    /// The weight of the question's words that a text holds, their number, and the number of all words of the text.
+    fn shared(&self, text: &str) -> (f32, usize, usize) {
+        let words: HashSet<String> = query_terms(text).into_iter().collect();
+        let mut shared: Vec<f32> =
+            words.iter().filter_map(|word| self.by_word.get(word)).copied().collect();
+        // In a fixed order: sums of floats depend on it.
+        shared.sort_by(f32::total_cmp);
+        (shared.iter().sum(), shared.len(), words.len())
+    }
+
     /// The geometric mean of two shares: of the question that a short text holds, and of the text
     /// that the question holds.
-    fn overlap(&self, text: &str) -> f32 {
+    pub(super) fn overlap(&self, text: &str) -> f32 {
         if text.is_empty() || self.all <= 0.0 {
             return 0.0;
         }
-        let words: HashSet<String> = query_terms(text).into_iter().collect();
-        let shared: Vec<f32> =
-            words.iter().filter_map(|word| self.by_word.get(word)).copied().collect();
-        let of_text = shared.len() as f32 / words.len().max(1) as f32;
-        let mut shared = shared;
-        // In a fixed order: sums of floats depend on it.
-        shared.sort_by(f32::total_cmp);
-        (shared.iter().sum::<f32>() / self.all * of_text).sqrt()
+        let (shared, number, words) = self.shared(text);
+        let of_text = number as f32 / words.max(1) as f32;
+        (shared / self.all * of_text).sqrt()
     }
-}
-
-/// Scores the atoms of the best chunks by their words, without vectors.
-async fn atoms_by_words(
-    finder: Finder<'_>,
-    weights: &Weights,
-    params: LayerParams,
-    all: &mut BTreeMap<ChunkId, Scores>,
-) -> Result<(), RetrieveError> {
-    let mut best: Vec<(f32, ChunkId)> =
-        all.iter().map(|(chunk, scores)| (scores.sum(), *chunk)).collect();
-    best.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    best.truncate(READ_FOR_ATOMS);
-    let ids: Vec<ChunkId> = best.into_iter().map(|(_, chunk)| chunk).collect();
-    for kind in [AtomKind::Question, AtomKind::Sentence, AtomKind::Statement] {
-        let mut by_chunk: BTreeMap<ChunkId, Vec<f32>> = BTreeMap::new();
-        for atom in finder.base.atoms(AtomQuery::InChunks(kind, &ids)).await? {
-            by_chunk.entry(atom.chunk).or_default().push(weights.overlap(&atom.text));
-        }
-        for (chunk, scores) in by_chunk {
-            if let Some(held) = all.get_mut(&chunk) {
-                let found = params.distilled * aggregated(scores, params.aggregate);
-                held.distilled = held.distilled.max(found);
-            }
-        }
-    }
-    Ok(())
 }

@@ -121,6 +121,18 @@ pub(super) fn all(connection: &Connection, schema: Option<&str>) -> rusqlite::Re
     connection.prepare_cached(&sql)?.query_map([schema], record)?.collect()
 }
 
+/// The records of these chunks, in the order of documents.
+pub(super) fn of_chunks(
+    connection: &Connection,
+    chunks: &[ChunkId],
+) -> rusqlite::Result<Vec<Record>> {
+    let keys: Vec<i64> = chunks.iter().map(|chunk| chunk.0.cast_signed()).collect();
+    let keys = serde_json::to_string(&keys)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    let sql = format!("{RECORDS} WHERE r.chunk IN (SELECT value FROM json_each(?1)) {IN_ORDER}");
+    connection.prepare_cached(&sql)?.query_map([keys], record)?.collect()
+}
+
 /// Reads a row of [`RECORDS`].
 pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let origin: String = row.get(8)?;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Image, Record,
-    Source, SourceId, StoreError, Which,
+    RecordsOf, Source, SourceId, StoreError, Which,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -136,10 +136,15 @@ impl CorpusReader for Base {
         .await
     }
 
-    async fn records(&self, schema: Option<&str>) -> Result<Vec<Record>, StoreError> {
-        let schema = schema.map(str::to_owned);
-        self.querying("reading records", move |connection| {
-            records::all(connection, schema.as_deref())
+    async fn records(&self, of: RecordsOf<'_>) -> Result<Vec<Record>, StoreError> {
+        let (schema, chunks) = match of {
+            RecordsOf::All => (None, None),
+            RecordsOf::Schema(name) => (Some(name.to_owned()), None),
+            RecordsOf::Chunks(ids) => (None, Some(ids.to_vec())),
+        };
+        self.querying("reading records", move |connection| match chunks {
+            Some(chunks) => records::of_chunks(connection, &chunks),
+            None => records::all(connection, schema.as_deref()),
         })
         .await
     }

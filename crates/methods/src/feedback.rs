@@ -1,5 +1,5 @@
-//! Reuses feedback on the same question: takes its verified answer while the documents hold nothing new, else
-//! answers the question again and shows both (PIKE-RAG §4.1).
+//! Reuses feedback on the same question, whatever the method: takes its verified answer while the documents hold
+//! nothing new, else answers the question again and shows both (PIKE-RAG §4.1).
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,20 @@ use pikerag_knowledge::{
     Reason, Recalled, Recollection, TaskClass, Verified, Worked, WrittenBy,
 };
 use pikerag_language::fold::folded;
-use serde::{Deserialize, Serialize};
 
 use crate::ports::{Ports, SolveError};
 use crate::recall::{alike, feedback, is_same, numbers, shared_terms};
+use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
 /// The least share of terms (Dice) of two answers that say the same; they must also share all numbers.
 const SAME: f64 = 0.6;
 
-/// How verified answers are used.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum VerifiedUse {
-    /// One to the same question is taken or shown beside the answer; one to a similar question gives its class.
-    #[default]
-    Used,
-    /// They are ignored.
-    Ignored,
-}
+/// The passages among which newer ones than a verified answer count.
+const LOOKED_AT: usize = 8;
 
 /// The feedback on a question.
-pub(super) struct Recall {
+pub struct Recall {
     /// The latest feedback on it, with the number of newer passages about it.
     latest: Option<(KeptVerified, usize)>,
     /// The class of a verified answer to a similar question, with that question.
@@ -40,8 +29,24 @@ pub(super) struct Recall {
 }
 
 impl Recall {
+    /// The feedback on this very question, without a model call; `None` if there is none. For methods other than
+    /// `pike`, which also uses the class of a verified answer.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn on(ports: &Ports, question: &Question) -> Result<Option<Self>, SolveError> {
+        let query = question.query();
+        if !feedback(ports).await?.iter().any(|kept| is_same(query, &kept.verified.question)) {
+            return Ok(None);
+        }
+        let params = RetrievalParams { chunks: LOOKED_AT, ..RetrievalParams::auto() };
+        let hits = retrieve(ports, query, params).await?;
+        let found: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
+        Self::of(ports, question, &found).await.map(Some)
+    }
+
     /// Looks the feedback up, without a model call. `found`: the passages that fit the question best now.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         ports: &Ports,
         question: &Question,
         found: &[ChunkId],
@@ -68,7 +73,7 @@ impl Recall {
 
     /// The class that a person has accepted: of this question while its passages are unchanged, or of a
     /// similar one where the rules are undecided.
-    pub(super) fn class(&self, is_undecided: bool) -> Option<(TaskClass, Reason)> {
+    pub(crate) fn class(&self, is_undecided: bool) -> Option<(TaskClass, Reason)> {
         if let Some((kept, 0)) = &self.latest
             && let Verified { class: Some(class), by: who, .. } = &kept.verified
             && kept.verified.holds().is_some()
@@ -84,7 +89,10 @@ impl Recall {
     /// (`why_again`), if its evidence has changed, or if a passage about it is new. Nor can it if the
     /// answer was computed, because a sum may change with a record far from the best passages. The trace
     /// shows the feedback in each case.
-    pub(super) async fn taken(
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn taken(
         &self,
         ports: &Ports,
         run: &mut Run,
@@ -144,14 +152,16 @@ impl Recall {
     }
 
     /// Adds the feedback to an answer of now.
-    pub(super) fn beside(self, answer: &mut Answer) {
-        let (Some((kept, newer)), Some(worked)) = (self.latest, &mut answer.worked) else { return };
+    pub fn beside(self, answer: &mut Answer) {
+        let Some((kept, newer)) = self.latest else { return };
         let verified = &kept.verified;
         let agreement = match verified.holds() {
             Some(right) if says_the_same(&answer.text, right) => Agreement::Same,
             None if says_the_same(&answer.text, &verified.given) => Agreement::Rejected,
             _ => Agreement::Other,
         };
+        let class = verified.class.unwrap_or(TaskClass::Factual);
+        let worked = answer.worked.get_or_insert_with(|| Box::new(Worked::of(class)));
         worked.recalled = Some(Recalled { kept, newer, agreement });
     }
 }
