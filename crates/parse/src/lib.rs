@@ -1,9 +1,10 @@
 //! Turns the bytes of a file into documents (PIKE-RAG §5.1.1, file parsing).
 //!
-//! From the bottom up: [`pikerag_unpack`] unpacks and decodes files, `format` detects their format, `document`
-//! writes documents, and `formats` has one reader per format and the `match` that selects it. A new
-//! format needs one more [`Format`], one more line there and one more module. [`pikerag_layout`]
-//! handles the layout of pages.
+//! From the bottom up: [`pikerag_unpack`] unpacks and decodes files, `format` detects and describes
+//! their format, `document` writes documents, and `formats` has one reader per format and the
+//! `match` that selects it. A new format needs one more [`Format`] with its extensions and its
+//! [`FormatGroup`], one more line there and one more module. [`pikerag_layout`] handles the layout
+//! of pages.
 //!
 //! Every document has a title that is not blank. The spans of its blocks rise, do not overlap, and
 //! lie within the text on character boundaries. The same bytes give the same document.
@@ -26,8 +27,10 @@ use pikerag_unpack::Problems;
 use pikerag_unpack::archive::Archive;
 
 pub use external_tools::{ExternalTools, NoTools, Unavailable};
-pub use format::Format;
 pub use format::detect::format_of;
+pub use format::group::{FormatGroup, FormatWords, Tool};
+pub use format::refused::{RefusedKind, RefusedWords};
+pub use format::{Evidence, Format};
 pub use formats::draw;
 pub use limits::Limits;
 pub use pikerag_layout::ocr::RecognizedWord;

@@ -21,6 +21,12 @@ pub(crate) fn packed(entries: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// An OLE file with a stream of this name.
+pub(crate) fn ole(stream: &str) -> Vec<u8> {
+    let name = stream.encode_utf16().chain([0]).flat_map(u16::to_le_bytes);
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".iter().copied().chain(name).collect()
+}
+
 pub(crate) fn run_within(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> String {
     let parsed = match parse(name, text.as_ref(), limits, &NoTools) {
         Ok(parsed) => parsed,

@@ -1,16 +1,10 @@
 //! Detects the format of a file from its first bytes and its name.
 
-use super::Format;
+use super::refused::RefusedKind;
+use super::{Evidence, Format};
 use crate::ParseError;
 use pikerag_unpack::encoding::{self, Bytes};
 use pikerag_unpack::{archive, image_header};
-
-const LATER: &str =
-    "this format comes in a later version; until then, save it as text, Markdown or HTML";
-const UNPACK: &str = "unpack it and give the files inside";
-const DECRYPT: &str = "open it with its password and save it without one";
-const RESAVE: &str = "it is encrypted, damaged or of an old format: open it in its program and save it as .docx, .xlsx or .pptx, without a password";
-const NO_DOCUMENT: &str = "it is not a document";
 
 /// Detects the format from the name's extension, unless the bytes contradict it.
 ///
@@ -21,61 +15,52 @@ pub fn format_of(name: &str, bytes: &[u8]) -> Result<Format, ParseError> {
         return Err(ParseError::Empty { name: name.to_owned() });
     }
     let extension = extension_of(name);
-    let found = picture(bytes).or_else(|| packed_or_rich(&extension, bytes));
-    if let Some(format) = found.or_else(|| office_format(&extension, bytes)) {
+    let named = Format::of_extension(&extension);
+    let found = picture(bytes).or_else(|| packed_or_rich(named, bytes));
+    if let Some(format) = found.or_else(|| office_format(named, bytes)) {
         return Ok(format);
     }
-    if is_pdf(&extension, bytes) {
+    if is_pdf(named, bytes) {
         return Ok(Format::Pdf);
     }
     if bytes.starts_with(SQLITE) {
         return Ok(Format::Sqlite);
     }
     // The end tells it from a text that begins like that; one that was cut off has its name.
-    if bytes.starts_with(PARQUET) && (bytes.ends_with(PARQUET) || extension == "parquet") {
+    let is_named_parquet = named == Some(Format::Parquet);
+    if bytes.starts_with(PARQUET) && (bytes.ends_with(PARQUET) || is_named_parquet) {
         return Ok(Format::Parquet);
     }
-    if let Some((seen, hint)) = binary_format(&extension, bytes) {
-        let (seen, hint) = (seen.to_owned(), hint.to_owned());
-        return Err(ParseError::Unsupported { name: name.to_owned(), seen, hint });
+    let refused = |seen: &str, kind: RefusedKind| {
+        let (seen, hint) = (seen.to_owned(), kind.advice().to_owned());
+        Err(ParseError::Unsupported { name: name.to_owned(), seen, hint })
+    };
+    if let Some((seen, kind)) = binary_format(&extension, named, bytes) {
+        return refused(seen, kind);
     }
     if encoding::kind_of(bytes) == Bytes::Binary {
         // The reader of PDFs says that the file is damaged.
-        if extension == "pdf" {
+        if named == Some(Format::Pdf) {
             return Ok(Format::Pdf);
         }
         return Err(ParseError::NotText { name: name.to_owned(), found: "zero bytes".to_owned() });
     }
-    match extension.as_str() {
-        "md" | "markdown" | "mdown" | "mkd" => Ok(Format::Markdown),
-        "html" | "htm" | "xhtml" | "xht" => Ok(Format::Html),
-        "json" => Ok(Format::Json),
-        "jsonl" | "ndjson" => Ok(Format::Jsonl),
-        "csv" => Ok(Format::Csv),
-        "tsv" | "tab" => Ok(Format::Tsv),
-        "txt" | "text" | "log" => Ok(Format::Text),
-        "xml" | "nxml" => Ok(Format::Xml),
-        "eml" => Ok(Format::Eml),
-        "vtt" | "srt" => Ok(Format::Subtitles),
-        "rst" => Ok(Format::Rst),
-        "adoc" | "asciidoc" => Ok(Format::AsciiDoc),
-        "org" => Ok(Format::Org),
-        other => match format_named(other) {
-            // E-mail and similar formats are text, but as plain text they are mostly noise. Text
-            // under a binary name is usually an error page saved instead of the file.
-            Some((seen, Family::Textual)) => Err(ParseError::Unsupported {
-                name: name.to_owned(),
-                seen: seen.to_owned(),
-                hint: LATER.to_owned(),
-            }),
-            Some((seen, _)) => Err(ParseError::Unsupported {
-                name: name.to_owned(),
-                seen: format!("named like {seen}, but holds something else"),
-                hint: "open it and see whether the right file was saved; if it is text, rename it to .txt".to_owned(),
-            }),
-            None if looks_like_html(bytes) => Ok(Format::Html),
-            None => Ok(Format::Text),
+    // Text under a binary name is usually an error page saved instead of the file.
+    let mismatch = |expected: &str| {
+        let seen = format!("named like {expected}, but holds something else");
+        refused(&seen, RefusedKind::Mismatch)
+    };
+    match (named, extension.as_str()) {
+        (Some(format), _) => match format.evidence() {
+            Evidence::Extension => Ok(format),
+            Evidence::Content => mismatch(called(format)),
         },
+        (None, OUTLOOK) => mismatch(AN_OUTLOOK_MESSAGE),
+        // These are text, but as plain text they are mostly noise.
+        (None, "mbox") => refused("a mailbox", RefusedKind::Mailbox),
+        (None, "svg") => refused("an SVG image", RefusedKind::Drawing),
+        (None, _) if looks_like_html(bytes) => Ok(Format::Html),
+        (None, _) => Ok(Format::Text),
     }
 }
 
@@ -92,9 +77,9 @@ fn picture(bytes: &[u8]) -> Option<Format> {
 }
 
 /// An EPUB book or a document in Rich Text Format.
-fn packed_or_rich(extension: &str, bytes: &[u8]) -> Option<Format> {
+fn packed_or_rich(named: Option<Format>, bytes: &[u8]) -> Option<Format> {
     let is_book = bytes.starts_with(b"PK\x03\x04")
-        && (extension == "epub" || holds(bytes, b"mimetypeapplication/epub+zip"));
+        && (named == Some(Format::Epub) || holds(bytes, b"mimetypeapplication/epub+zip"));
     match bytes {
         _ if is_book => Some(Format::Epub),
         [b'{', b'\\', b'r', b't', b'f', ..] => Some(Format::Rtf),
@@ -114,9 +99,11 @@ const PARQUET: &[u8] = b"PAR1";
 /// A Parquet file whose footer is encrypted.
 const PARQUET_ENCRYPTED: &[u8] = b"PARE";
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
+const OUTLOOK: &str = "msg";
+const AN_OUTLOOK_MESSAGE: &str = "an Outlook message";
 
 /// Detects an Office format from the file's own declaration, or from its extension if it has none.
-fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
+fn office_format(named: Option<Format>, bytes: &[u8]) -> Option<Format> {
     const DECLARED: [(&str, Format); 14] = [
         ("opendocument.text", Format::Odt),
         ("opendocument.spreadsheet", Format::Ods),
@@ -143,15 +130,7 @@ fn office_format(extension: &str, bytes: &[u8]) -> Option<Format> {
                 return found;
             }
         }
-        return match extension {
-            "docx" | "docm" => Some(Format::Docx),
-            "pptx" | "pptm" => Some(Format::Pptx),
-            "xlsx" | "xlsm" => Some(Format::Xlsx),
-            "odt" => Some(Format::Odt),
-            "ods" => Some(Format::Ods),
-            "odp" => Some(Format::Odp),
-            _ => None,
-        };
+        return named.filter(|format| DECLARED.iter().any(|(_, declared)| declared == format));
     }
     if bytes.starts_with(OLE) && !is_encrypted(bytes) {
         let found = [
@@ -178,75 +157,81 @@ fn has_stream(bytes: &[u8], name: &str) -> bool {
     bytes.windows(name.len()).any(|window| window == name)
 }
 
-/// Detects a binary file from its first bytes, then from its extension; returns its name and an
-/// advice.
-fn binary_format(extension: &str, bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const MAGIC: &[(&[u8], &str, &str)] = &[
-        (b"\x1f\x8b", "a gzip archive", UNPACK),
-        (b"BZh9", "a bzip2 archive", UNPACK),
-        (b"\xfd7zXZ\0", "an xz archive", UNPACK),
-        (b"\x28\xb5\x2f\xfd", "a Zstandard archive", UNPACK),
-        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", UNPACK),
-        (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
-        (b"\x7fELF", "a program", NO_DOCUMENT),
+/// Detects a binary file that is refused from its first bytes, then from its extension; returns its
+/// name in messages and its kind.
+fn binary_format(
+    extension: &str,
+    named: Option<Format>,
+    bytes: &[u8],
+) -> Option<(&'static str, RefusedKind)> {
+    const MAGIC: &[(&[u8], &str, RefusedKind)] = &[
+        (b"\x1f\x8b", "a gzip archive", RefusedKind::Archive),
+        (b"BZh9", "a bzip2 archive", RefusedKind::Archive),
+        (b"\xfd7zXZ\0", "an xz archive", RefusedKind::Archive),
+        (b"\x28\xb5\x2f\xfd", "a Zstandard archive", RefusedKind::Archive),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", RefusedKind::Archive),
+        (b"Rar!\x1a\x07", "a RAR archive", RefusedKind::Archive),
+        (b"\x7fELF", "a program", RefusedKind::Program),
     ];
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
-        return Some(match format_named(extension) {
-            Some((seen, Family::Zipped)) => (seen, LATER),
-            _ if holds(bytes, b"[Content_Types].xml") => ("an Office document", LATER),
-            _ => ("a ZIP archive", UNPACK),
+        return Some(match holds(bytes, b"[Content_Types].xml") {
+            true => ("an Office document", RefusedKind::OtherOffice),
+            false => ("a ZIP archive", RefusedKind::Archive),
         });
     }
     if bytes.starts_with(PARQUET_ENCRYPTED) && bytes.ends_with(PARQUET_ENCRYPTED) {
-        return Some(("an encrypted Parquet file", "save it without encryption"));
+        return Some(("an encrypted Parquet file", RefusedKind::EncryptedParquet));
     }
     if bytes.starts_with(OLE) && is_encrypted(bytes) {
-        return Some(("an encrypted Office document", DECRYPT));
+        return Some(("an encrypted Office document", RefusedKind::Encrypted));
     }
     if bytes.starts_with(OLE) {
-        let named = format_named(extension).filter(|(_, family)| *family != Family::Textual);
-        return Some((named.map_or("an Office file", |(seen, _)| seen), RESAVE));
+        let is_binary = |format: &Format| format.evidence() == Evidence::Content;
+        return Some(match named.filter(is_binary) {
+            _ if extension == OUTLOOK => (AN_OUTLOOK_MESSAGE, RefusedKind::OutlookMessage),
+            Some(format) => (called(format), RefusedKind::DamagedOffice),
+            None => ("an Office file", RefusedKind::DamagedOffice),
+        });
     }
-    MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, hint)| (seen, hint))
+    MAGIC.iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|&(_, seen, kind)| (seen, kind))
 }
 
-/// Whether files of a known but unsupported format are text or binary.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Zipped,
-    Binary,
-    Textual,
-}
-
-/// The expected kind of a file with this extension, for known but unsupported formats.
-fn format_named(extension: &str) -> Option<(&'static str, Family)> {
-    Some(match extension {
-        "docx" | "docm" => ("a Word document", Family::Zipped),
-        "xlsx" | "xlsm" => ("an Excel workbook", Family::Zipped),
-        "pptx" | "pptm" => ("a PowerPoint presentation", Family::Zipped),
-        "odt" | "ods" | "odp" => ("an OpenDocument file", Family::Zipped),
-        "epub" => ("an EPUB book", Family::Zipped),
-        "pdf" => ("a PDF", Family::Binary),
-        "parquet" => ("a Parquet file", Family::Binary),
-        "doc" => ("a Word document", Family::Binary),
-        "xls" => ("an Excel workbook", Family::Binary),
-        "ppt" => ("a PowerPoint presentation", Family::Binary),
-        "msg" => ("an Outlook message", Family::Binary),
-        "png" | "jpg" | "jpeg" | "gif" | "tif" | "tiff" | "webp" | "bmp" => {
-            ("an image", Family::Binary)
+/// A file of the format in messages.
+fn called(format: Format) -> &'static str {
+    match format {
+        Format::Docx | Format::Doc => "a Word document",
+        Format::Xlsx | Format::Xls => "an Excel workbook",
+        Format::Pptx | Format::Ppt => "a PowerPoint presentation",
+        Format::Odt | Format::Ods | Format::Odp => "an OpenDocument file",
+        Format::Epub => "an EPUB book",
+        Format::Pdf => "a PDF",
+        Format::Parquet => "a Parquet file",
+        Format::Rtf => "an RTF document",
+        Format::Sqlite => "an SQLite database",
+        Format::Png | Format::Jpeg | Format::Gif | Format::Tiff | Format::Webp | Format::Bmp => {
+            "an image"
         }
-        "mbox" => ("a mailbox", Family::Textual),
-        "rtf" => ("an RTF document", Family::Binary),
-        "svg" => ("an SVG image", Family::Textual),
-        _ => return None,
-    })
+        Format::Text
+        | Format::Markdown
+        | Format::Html
+        | Format::Json
+        | Format::Jsonl
+        | Format::Csv
+        | Format::Tsv
+        | Format::Xml
+        | Format::Eml
+        | Format::Subtitles
+        | Format::Rst
+        | Format::AsciiDoc
+        | Format::Org => "a text file",
+    }
 }
 
 /// Whether the file is a PDF; a file named as one may begin with other bytes.
-fn is_pdf(extension: &str, bytes: &[u8]) -> bool {
+fn is_pdf(named: Option<Format>, bytes: &[u8]) -> bool {
     let start = bytes.get(..1024).unwrap_or(bytes);
     let inside = || start.windows(5).any(|window| window == b"%PDF-");
-    bytes.starts_with(b"%PDF") || extension == "pdf" && inside()
+    bytes.starts_with(b"%PDF") || named == Some(Format::Pdf) && inside()
 }
 
 /// Whether the start of a ZIP file names an entry.

@@ -59,7 +59,7 @@ fn read_as(
 mod tests {
     use pikerag_knowledge::Image;
 
-    use crate::test_support::{packed, run};
+    use crate::test_support::{ole, packed, run};
     use crate::{ExternalTools, Limits, RecognizedWord, Unavailable, parse};
 
     /// Converts every file to the same document.
@@ -75,12 +75,6 @@ mod tests {
             let text = "<document><body><p><r><t>converted</t></r></p></body></document>";
             Ok(packed(&[("word/document.xml", text)]))
         }
-    }
-
-    /// An OLE file with a stream of this name.
-    fn ole(stream: &str) -> Vec<u8> {
-        let name = stream.encode_utf16().chain([0]).flat_map(u16::to_le_bytes);
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".iter().copied().chain(name).collect()
     }
 
     #[test]
