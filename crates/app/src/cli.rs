@@ -175,6 +175,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Show how a file is read: its pieces, pages, tables and problems.
     Parse(Parse),
+    /// List the formats that are read, and whether the helper programs that some need are installed.
+    Formats,
     /// Count the nodes and edges of the graph, show a node with its neighbours, or export the graph.
     Graph(Graph),
     /// List typed records.

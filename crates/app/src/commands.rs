@@ -8,6 +8,7 @@ mod doctor;
 mod eval;
 mod feedback;
 mod files;
+mod formats;
 mod graph;
 mod health;
 mod index;
@@ -102,6 +103,7 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         Command::Files => files::files(session, output).await,
         Command::Export(export) => inspect::export(session, export).await,
         Command::Parse(file) => parse::parse(session, output, file).await,
+        Command::Formats => formats::formats(session, output).await,
         Command::Tags(tags) => tags::tags(session, output, tags).await,
         Command::Graph(graph) => graph::graph(session, output, graph).await,
         Command::Tables(arguments) => tables::tables(session, output, arguments).await,

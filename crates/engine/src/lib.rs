@@ -64,7 +64,9 @@ pub mod parts {
     };
     pub use pikerag_methods::{SolveError, Speaker, Turn};
     pub use pikerag_models::{Secret, withheld_keys};
-    pub use pikerag_parse::{PagePicture, ParseError, Parsed};
+    pub use pikerag_parse::{
+        Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
+    };
     pub use pikerag_retrieve::{RetrieveError, Search};
     pub use pikerag_store::{
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, Part, Remains,

@@ -15,6 +15,7 @@ mod export;
 mod feedback;
 mod files;
 mod forecast;
+mod formats;
 mod graph;
 mod index;
 mod init;
@@ -60,6 +61,7 @@ pub use self::feedback::{
 };
 pub use self::files::{FileLine, FilesResponse, OnDisk, files};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
+pub use self::formats::{FormatFacts, FormatLine, FormatsResponse, RefusedLine, ToolLine, formats};
 pub use self::graph::{
     GraphAround, GraphAroundRequest, GraphDrawn, GraphEdge, GraphExport, GraphExportRequest,
     GraphFormat, GraphNode, GraphOverview, GraphSummary, graph_around, graph_export,
@@ -126,6 +128,7 @@ mod tests {
         spawnable(unpack(session, std::path::Path::new(""), ""));
         spawnable(page(session, crate::knowledge::SourceId::of(""), 1, 1));
         spawnable(doctor(session));
+        spawnable(formats(session));
         spawnable(forecast(session, ""));
         spawnable(delete_preview(session, &[]));
         let (paths, with, without, chunking) = (Vec::new(), Vec::new(), Vec::new(), None);

@@ -20,6 +20,9 @@ pub(crate) struct Serve {
     /// Print the `OpenAPI` document of the server and exit.
     #[arg(long)]
     pub(crate) openapi: bool,
+    /// Print the limits of the server with their current values and exit.
+    #[arg(long, conflicts_with = "openapi")]
+    pub(crate) limits: bool,
 }
 
 #[derive(Debug, Args)]
