@@ -15,6 +15,6 @@ pub use error::BaseProblem;
 pub use keys::KeysDatabase;
 pub use sqlite::{
     Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT,
-    Originals, Overwriting, Part, Remains, Repair, hold_at_most,
+    Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits, hold_at_most,
 };
 pub use tables::Tables;

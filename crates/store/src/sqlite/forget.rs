@@ -22,7 +22,7 @@ use crate::error::Context;
 use crate::fulltext::WRITING;
 
 /// How long to wait for questions and exports that read an earlier state.
-const MAX_WAIT: Duration = Duration::from_secs(10);
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 /// The pause between two checks whether they have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 

@@ -14,13 +14,13 @@ use super::inner::{DATABASE, Inner};
 use super::locks::locked;
 
 /// The bytes of a log from which questions wait as long as most questions take.
-const VERY_LONG: u64 = 16 * LONG;
+pub(super) const VERY_LONG: u64 = 16 * LONG;
 
 /// How long new questions wait for earlier ones, if the log is long and if it is very long.
 pub(super) const SHORT_WAIT: Duration = Duration::from_secs(2);
-const LONG_WAIT: Duration = Duration::from_secs(30);
+pub(super) const LONG_WAIT: Duration = Duration::from_secs(30);
 /// A failed attempt is repeated after this many times the wait.
-const PAUSE: u32 = 10;
+pub(super) const PAUSE: u32 = 10;
 /// How long to wait for single reads, which hold no state.
 const READS_TAKE: Duration = Duration::from_millis(200);
 

@@ -56,6 +56,7 @@ fn writer(path: &Path) -> rusqlite::Result<Option<Connection>> {
         return Ok(None);
     }
     tune(&writer)?;
+    set_page_cache(&writer, WRITER_PAGE_CACHE)?;
     unless_busy(|| writer.execute_batch(WRITING))?;
     Ok(Some(writer))
 }
@@ -168,14 +169,16 @@ fn not_ours(path: &Path, reason: String) -> StoreError {
     StoreError::NotOurs { path: path.display().to_string(), reason }
 }
 
-/// Settings of the one connection that writes. Identifiers are hashes, so a transaction touches
-/// pages all over the file. Without a cache (64 MiB at most, taken as needed), each page would be
-/// read, written and read again within it. A frequent writer writes the same pages in successive
-/// transactions. They are folded into the file every 32 MiB of the log, not every four, which is as
-/// safe.
+/// Settings of the one connection that writes. A frequent writer writes the same pages in
+/// successive transactions. They are folded into the file every 32 MiB of the log, not every four,
+/// which is as safe.
 const WRITING: &str =
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
-    PRAGMA wal_autocheckpoint = 8192;";
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8192;";
+
+/// The page cache of the one connection that writes, in KiB, taken as needed. Identifiers are
+/// hashes, so a transaction touches pages all over the file. Without a cache, each page would be
+/// read, written and read again within it.
+pub(super) const WRITER_PAGE_CACHE: u32 = 65_536;
 
 /// The page cache of a connection that reads, in KiB.
 pub(super) const PAGE_CACHE: u32 = 16_384;

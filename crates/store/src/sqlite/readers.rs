@@ -13,11 +13,11 @@ use crate::error::Context;
 
 /// Up to this many held states have a full page cache each, further ones a small one. A burst of
 /// requests then does not fill the memory with copies of the same pages.
-const FEW: usize = 8;
-const SMALL_PAGE_CACHE: u32 = 2_048;
+pub(super) const FEW: usize = 8;
+pub(super) const SMALL_PAGE_CACHE: u32 = 2_048;
 
 /// How long an unused connection stays open, and how often that is checked.
-const IDLE: Duration = Duration::from_secs(5);
+pub(super) const IDLE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Inner {

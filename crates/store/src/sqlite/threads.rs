@@ -9,22 +9,27 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::Context;
 
-/// Reads that run at a time; they wait for a disk, and for nobody.
+/// Reads that run at a time, for each processor; they wait for a disk, and for nobody.
+pub(super) const READS_PER_PROCESSOR: usize = 4;
 static READS: LazyLock<Semaphore> = LazyLock::new(|| {
-    Semaphore::new(4 * std::thread::available_parallelism().map_or(2, usize::from))
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    Semaphore::new(READS_PER_PROCESSOR * processors)
 });
 /// Writes that run at a time: all but one of them wait for the writer, perhaps another process's.
-static WRITES: Semaphore = Semaphore::const_new(32);
+pub(super) const MOST_WRITES: usize = 32;
+static WRITES: Semaphore = Semaphore::const_new(MOST_WRITES);
 /// States that are held at a time in this process, over all bases: each has a connection, which has
 /// two descriptors.
-const STATES: usize = 160;
+pub(super) const STATES: usize = 160;
+/// The fewest states that [`hold_at_most`] allows.
+pub(super) const FEWEST_STATES: usize = 4;
 static HELD: Semaphore = Semaphore::const_new(STATES);
 static HELD_AT_MOST: AtomicUsize = AtomicUsize::new(STATES);
 
 /// Limits the states that questions and searches of this process hold at a time, from 4 to 160.
 /// Returns the limit that now holds; a call never raises an earlier limit.
 pub fn hold_at_most(states: usize) -> usize {
-    let states = states.max(4);
+    let states = states.max(FEWEST_STATES);
     let before = HELD_AT_MOST.fetch_min(states, Ordering::AcqRel);
     HELD.forget_permits(before.saturating_sub(states));
     before.min(states)
