@@ -4,7 +4,7 @@ pub use pikerag_store::hold_at_most;
 
 /// Enough for any load of pikerag. It is bounded because some programs that children start close
 /// every possible descriptor.
-const WANTED: u64 = 1 << 16;
+pub(crate) const WANTED: u64 = 1 << 16;
 
 /// Raises the soft limit of open files as far as the hard limit allows, and returns the new limit.
 pub fn raise_descriptors() -> usize {

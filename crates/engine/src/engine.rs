@@ -23,10 +23,10 @@ use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
 
 /// Reads of a whole base that run at the same time; each has its own thread and connection.
-const LONG_READS: usize = 4;
+pub(crate) const LONG_READS: usize = 4;
 /// Exports that run at the same time, beside those reads. An export takes as long as its reader
 /// does.
-const EXPORTS: usize = 4;
+pub(crate) const EXPORTS: usize = 4;
 
 /// Creates an engine. It reads, starts and calls nothing yet.
 ///

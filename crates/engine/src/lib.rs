@@ -35,6 +35,7 @@ mod error;
 mod files;
 mod graph;
 pub mod keys;
+mod limits;
 mod names;
 mod notice;
 mod presence;
@@ -69,7 +70,8 @@ pub mod parts {
     };
     pub use pikerag_retrieve::{RetrieveError, Search};
     pub use pikerag_store::{
-        BaseProblem, CheckFact, Copied, Finding, Health, Originals, Part, Remains,
+        BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
+        StoreLimits,
     };
 }
 
@@ -83,6 +85,7 @@ pub use crate::error::{
     WeightsOf,
 };
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
+pub use crate::limits::EngineLimits;
 pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;

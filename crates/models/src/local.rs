@@ -175,9 +175,12 @@ impl LocalEmbedder {
     }
 }
 
-/// The number of requests that local models process at a time; the others wait without a thread.
+/// The number of requests that local models process at a time, for each processor; the others wait
+/// without a thread.
+pub const REQUESTS_PER_PROCESSOR: usize = 2;
 static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
-    Semaphore::new(2 * std::thread::available_parallelism().map_or(1, usize::from))
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(REQUESTS_PER_PROCESSOR * processors)
 });
 
 /// Runs the work of a local model beside the async runtime.

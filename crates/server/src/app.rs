@@ -25,7 +25,7 @@ use crate::responses::Responses;
 use crate::wrong::WrongKeys;
 
 /// The limit of a conversation, as a multiple of the limit of a question.
-const CONVERSATION: usize = 8;
+pub(crate) const CONVERSATION: usize = 8;
 
 /// The state that all requests share.
 pub(crate) type App = Arc<Shared>;

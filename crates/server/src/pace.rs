@@ -12,14 +12,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// The window over which the bytes of an arriving body are counted.
-const WINDOW: Duration = Duration::from_secs(10);
+pub(crate) const WINDOW: Duration = Duration::from_secs(10);
 /// The fewest bytes in this window: 1 KiB a second.
-const LEAST: usize = 10 << 10;
+pub(crate) const LEAST: usize = 10 << 10;
 /// The longest time for a whole body.
-const WHOLE: Duration = Duration::from_hours(1);
+pub(crate) const WHOLE: Duration = Duration::from_hours(1);
 /// How long a reader may take fewer than `LEAST_READ` bytes of a response.
-const STALLED: Duration = Duration::from_mins(1);
-const LEAST_READ: usize = 60 << 10;
+pub(crate) const STALLED: Duration = Duration::from_mins(1);
+pub(crate) const LEAST_READ: usize = 60 << 10;
 
 /// A body arrives too slowly.
 #[derive(Debug, thiserror::Error)]

@@ -14,9 +14,9 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// The largest number of characters of a key.
 pub(crate) const LONGEST: usize = 255;
 /// How long a response is kept.
-const KEPT: Duration = Duration::from_hours(24);
+pub(crate) const KEPT: Duration = Duration::from_hours(24);
 /// The limit of bytes of all kept responses; the oldest are dropped first.
-const ALL_BYTES: usize = 32 << 20;
+pub(crate) const ALL_BYTES: usize = 32 << 20;
 /// The limit of bytes of one kept response.
 pub(crate) const BYTES: usize = 1 << 20;
 

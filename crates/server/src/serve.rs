@@ -27,6 +27,7 @@ use tracing::{debug, info, warn};
 
 use crate::app::Shared;
 use crate::audit::Audit;
+use crate::bounds::Bounds;
 use crate::compat::mcp::Mcp;
 use crate::forgetting::finish_forgetting;
 use crate::guard::{Come, Peer};
@@ -37,13 +38,13 @@ use crate::routes::router;
 use crate::watch::watch;
 
 /// How long the head of a request may take to arrive.
-const HEAD: Duration = Duration::from_secs(15);
-/// The largest number of connections at a time.
-const CONNECTIONS: usize = 4096;
+pub(crate) const HEAD: Duration = Duration::from_secs(15);
 /// The largest number of bytes of a request's head, and of one read from a connection.
-const HEAD_BYTES: usize = 64 << 10;
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// How long cancelled runs may take to record that.
 const LAST: Duration = Duration::from_millis(500);
+/// How long before the end of `server.grace_seconds` running requests are cancelled.
+pub(crate) const CANCELLED_BEFORE: Duration = LAST.saturating_mul(2);
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -115,16 +116,11 @@ pub async fn serve(
     Ok(Serving { listener, app, address, connections })
 }
 
-/// The settings, lowered to the available descriptors, and the number of connections. Half of the
-/// descriptors are for these, a quarter for open states of bases, the others for models and child
-/// processes.
+/// The settings, lowered to the available descriptors, and the number of connections.
 fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
-    let descriptors = raise_descriptors();
-    let connections = (descriptors / 2).clamp(16, CONNECTIONS);
-    // The rest is for health checks and searches.
-    let requests = settings.requests.min(connections - connections / 8);
-    let states = hold_at_most(descriptors / 8);
-    let runs = settings.runs.min(states - states / 4);
+    let bounds = Bounds::within(raise_descriptors(), &settings);
+    hold_at_most(bounds.states);
+    let Bounds { connections, requests, runs, .. } = bounds;
     if (requests, runs) != (settings.requests, settings.runs) {
         warn!(
             requests,
@@ -266,7 +262,7 @@ impl Serving {
         }
         self.app.stopping.cancel();
         drop(self.listener);
-        let grace = self.app.live().settings.grace.saturating_sub(2 * LAST);
+        let grace = self.app.live().settings.grace.saturating_sub(CANCELLED_BEFORE);
         let jobs = tokio::time::timeout(grace, self.app.jobs.ended());
         let requests = tokio::time::timeout(grace, graceful.shutdown());
         let (jobs, requests) = tokio::join!(jobs, requests);

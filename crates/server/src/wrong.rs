@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The window in which wrong keys are counted.
-const WINDOW: Duration = Duration::from_mins(1);
+pub(crate) const WINDOW: Duration = Duration::from_mins(1);
 /// The largest number of remembered addresses.
 const ADDRESSES: usize = 4096;
 

@@ -313,7 +313,7 @@ pub(super) struct LimitsTable {
 }
 
 /// The default limit of parallel parsers. Each may take `limits.memory_mib`.
-pub(super) const MOST_PARSERS: usize = 4;
+pub(crate) const MOST_PARSERS: usize = 4;
 
 impl LimitsTable {
     pub(super) fn parsers(&self) -> usize {

@@ -84,6 +84,14 @@ impl Settings {
         };
         resolve(file, flags, environment)
     }
+
+    /// The settings without a file, flags and variables.
+    ///
+    /// # Errors
+    /// As [`Settings::load`]; a test shows that there is none.
+    pub fn defaults() -> Result<Self, SettingsError> {
+        resolve(SettingsFile::default(), &Flags::default(), &Environment::default())
+    }
 }
 
 fn resolve(
@@ -409,6 +417,7 @@ mod tests {
     #[test]
     fn the_template_is_valid_and_changes_nothing() {
         let settings = read(TEMPLATE, &[]).unwrap();
+        assert_eq!(settings.server, Settings::defaults().unwrap().server);
         assert!(settings.chat(Role::Answer).is_none() && settings.prices.is_empty());
         let lines: Vec<&str> =
             TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();

@@ -54,7 +54,9 @@ pub struct ServerSettings {
 
 /// The most parallel runs. Each holds a snapshot of its base, and a process has 160 of them, a
 /// quarter of which is for searches.
-const MOST_RUNS: usize = 120;
+pub(crate) const MOST_RUNS: usize = 120;
+/// The questions that wait at most, for each parallel run.
+pub(crate) const WAITING_PER_RUN: usize = 4;
 
 /// `[server]` as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -125,7 +127,7 @@ impl ServerTable {
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,
             requests: self.requests.unwrap_or(1024).max(1),
             runs,
-            runs_waiting: self.runs_waiting.unwrap_or(4 * runs),
+            runs_waiting: self.runs_waiting.unwrap_or(WAITING_PER_RUN * runs),
             question_bytes: self.question_kib.unwrap_or(32).max(1) << 10,
             grace: Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1)),
             wrong_keys: self.wrong_keys.unwrap_or(10),

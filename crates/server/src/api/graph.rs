@@ -29,7 +29,7 @@ const NODES: usize = 300;
 const PIECE: usize = 1 << 16;
 const PIECES: usize = 4;
 /// How long an export waits for others to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The node, and how much of its surroundings to return.
 #[derive(Debug, Deserialize, IntoParams)]

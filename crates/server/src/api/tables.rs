@@ -12,7 +12,7 @@ use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem};
 
 /// The largest number of rows of one result.
-const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// The typed tables, by name.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/tables", tag = "look", params(("base" = String, Path)),
