@@ -11,7 +11,9 @@ use crate::program::{cargo, run, target_folder};
 mod codes;
 mod commands;
 mod events;
+mod formats;
 mod help;
+mod limits;
 mod methods;
 mod rest;
 mod schema;
@@ -101,6 +103,7 @@ fn parts(root: &Path, program: &Path) -> Result<Vec<Part>> {
     let table = help::output(program, &["methods", "--markdown"])?;
     let names = methods::names(&table);
     let api = schema::read(root)?;
+    let formats = formats::read(program)?;
     let part = |page, name, text| Part { page, name, text };
     Ok(vec![
         part("docs/reference/methods.md", "methods", table),
@@ -112,6 +115,9 @@ fn parts(root: &Path, program: &Path) -> Result<Vec<Part>> {
         part("docs/reference/rest.md", "routes", rest::routes(&api)?),
         part("docs/reference/events.md", "events", events::events(&api)?),
         part("docs/reference/settings.md", "settings", settings::list(root, program)?),
+        part("docs/reference/formats.md", "formats", formats::table(&formats)),
+        part("docs/reference/formats.md", "refused", formats::refused(&formats)),
+        part("docs/reference/limits.md", "limits", limits::table(program)?),
     ])
 }
 

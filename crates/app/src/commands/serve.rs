@@ -1,5 +1,7 @@
 //! Runs `serve` and `keys`: the HTTP server, and its access keys.
 
+mod limits;
+
 use std::time::Duration;
 
 use pikerag_engine::keys::{KeyParams, KeyUse, Keys, KeysError, mark_as_needed, now};
@@ -40,6 +42,9 @@ pub(super) async fn serve(
     if arguments.openapi {
         say(openapi().trim_end());
         return Ok(0);
+    }
+    if arguments.limits {
+        return limits::print(engine.settings(), output);
     }
     let grace = engine.settings().server.grace;
     let serving = listen(engine, move |offer| note(&offered(offer, output.language))).await?;

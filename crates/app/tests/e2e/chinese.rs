@@ -122,6 +122,8 @@ fn common_commands_print_chinese_only() {
     place.run(0, &["methods"]);
     place.run(0, &["methods", "kar3"]);
     place.run(0, &["methods", "pike"]);
+    place.run(0, &["formats"]);
+    place.run(0, &["serve", "--limits"]);
     place.run(0, &["keys", "list"]);
     place.run(0, &["keys", "make", "测试"]);
     place.run(0, &["keys", "list"]);

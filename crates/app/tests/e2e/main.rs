@@ -64,6 +64,8 @@ mod protocols;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod reload;
 #[cfg(test)]
 #[path = "../../../baselines/tests/model_output/repeating.rs"]

@@ -142,9 +142,10 @@ fn page_caches(place: &Place<'_>) -> Vec<Limit> {
         ),
         Limit::new(
             Words::new("page caches of one base in all", "一个知识库的全部页缓存"),
-            same(format!(
-                "{writer} + ({few} + {reads} × processors) × {reader} + {rest} × {small}"
-            )),
+            Words::new(
+                format!("{writer} + ({few} + {reads} × processors) × {reader} + {rest} × {small}"),
+                format!("{writer} + ({few} + {reads} × 处理器数) × {reader} + {rest} × {small}"),
+            ),
             beyond(),
         )
         .now(same(bytes(all))),

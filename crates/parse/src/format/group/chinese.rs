@@ -85,7 +85,7 @@ pub(super) fn words(group: FormatGroup) -> FormatWords {
             "纯文本，包括扩展名未知的文本",
             NONE,
             NONE,
-            "空行分隔的段落；较短的首行为标题；开头像网页的文本按 HTML 读取",
+            "空行分隔的段落；较短的首行为标题；扩展名未知而开头像网页的文本按 HTML 读取",
             "",
         ],
         FormatGroup::Separated => ["CSV、TSV", "一个表格；分隔符与表头由内容判断", NONE, "", ""],

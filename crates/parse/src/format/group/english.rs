@@ -85,7 +85,7 @@ pub(super) fn words(group: FormatGroup) -> FormatWords {
             "plain text, also under unknown names",
             NONE,
             NONE,
-            "paragraphs between blank lines; a short first line is the title; text that begins like a web page is read as HTML",
+            "paragraphs between blank lines; a short first line is the title; a text under an unknown name that begins like a web page is read as HTML",
             "",
         ],
         FormatGroup::Separated => {
