@@ -6,6 +6,7 @@ mod pairs;
 mod propose;
 mod table;
 mod values;
+mod year;
 
 use std::collections::HashMap;
 

@@ -311,7 +311,7 @@ fn labels_judge_the_answers_of_kept_runs() {
     assert!(again["answer"]["text"].as_str().unwrap().contains("Ida Summer"));
 
     place.write("labels.jsonl", "{}");
-    let refused = place.run(2, &["feedback", "judge", "labels.jsonl"]);
+    let refused = place.run_to(2, &["feedback", "judge", "labels.jsonl"]);
     assert!(refused.stderr.contains("labels.jsonl"), "{}", refused.stderr);
     assert_eq!(verified(&place).len(), 2);
 }

@@ -20,6 +20,7 @@ mod prompted;
 mod prospects;
 mod ra_isf;
 mod raptor;
+mod recorded_plans;
 mod replug;
 mod searchain;
 mod self_ask;

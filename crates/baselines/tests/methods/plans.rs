@@ -96,7 +96,7 @@ async fn ask(question: &str, script: Option<Script>) -> Answered {
 }
 
 /// The plans and results of a run, and its answer.
-fn shown(answered: &Answered) -> String {
+pub(super) fn shown(answered: &Answered) -> String {
     let mut shown = String::new();
     for event in &answered.events {
         match event {
@@ -194,6 +194,26 @@ async fn the_wording_names_no_figure_of_its_own() {
     assert_eq!(right.answer.text, "The feed belt; Ostrel Rubber.");
     let wrong = ask(question, Some(worded("The feed belt, 17 times; Ostrel Rubber."))).await;
     insta::assert_snapshot!(shown(&wrong));
+}
+
+/// Where the last of two joined questions rests on the first, the answer gives both: in words of a model, else each after its
+/// question.
+#[tokio::test]
+async fn an_answer_to_two_joined_questions_gives_both() {
+    let steps = json!({"steps": [
+        step("a", "compute", "Which part has the most failures in 2024?"),
+        step("b", "read", "Who supplies {a}?"),
+    ]});
+    let left = json!({"steps": [step("b", "read", "Who supplies {a}?")]});
+    let result =
+        json!({"rationale": "", "answer": "The feed belt; Ostrel Rubber.", "lacking": null});
+    let script = Script { plans: vec![steps, left], result };
+    let question = "Which part has the most failures in 2024, and who supplies it?";
+    let answered = ask(question, Some(script)).await;
+    assert_eq!(answered.answer.text, "The feed belt; Ostrel Rubber.");
+    let listed = ask("Which part has the most failures in 2024, and who supplies the part with the most failures in 2024?", None).await;
+    let text = &listed.answer.text;
+    assert!(text.contains("feed belt") && text.contains("Ostrel Rubber"), "{text}");
 }
 
 /// A step without an answer is named as missing.

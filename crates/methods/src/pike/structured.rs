@@ -9,6 +9,9 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::structure::{Found, can_structure, structure};
 
+/// For each thing that lacks what the figure needs, this many must have it; with fewer, no figure is given.
+const UNKNOWN: usize = 2;
+
 /// The figure, with what may be missing from it; else why there is none, where something was tried.
 ///
 /// # Errors
@@ -31,8 +34,10 @@ pub(super) async fn answer(
     };
     collection.trace(run);
     let engine = ports.tables.engine.as_ref().ok_or(SolveError::NoEngine)?;
-    // No passage supports a count of none.
-    if engine.tabulate(&collection.unified.frame, &inquiry.query)?.matched == 0 {
+    let table = engine.tabulate(&collection.unified.frame, &inquiry.query)?;
+    let unknown = table.undecided + table.unmeasured;
+    // No passage supports a count of none, and a figure that leaves out many things is none.
+    if table.matched == 0 || table.matched < UNKNOWN * unknown {
         return Ok(Err(Some(Reason::RecordsLackAnswer)));
     }
     let answer = figures::answer(ports, run, question, &collection, &inquiry).await?;

@@ -43,11 +43,16 @@ pattern!(
     r"\bthe same\b|\bboth\b|\b(?:which|who|whose|what|where|when)\b.*\bor\b|^(?:of|between|among|out of)\b.*\band\b|\bout of\b.*\band\b|^(?:are|were|is|was|do|did|does|have|has|had)\b.*\b(?:and|or)\b.*\?|还是|都是|同一"
 );
 
-// The question combines kinds of steps: two questions joined, a thing named by its rank or its figure, a comparison or a summary
-// of such things, the future of such a thing.
+// Two questions are joined, and the answer needs both.
+pattern!(
+    SEVERAL,
+    r"\band (?:how|what|which|who|whose|when|where|why|is|are|was|were|will|does|do|did|should|can)\b|\?.*\?|(?:多少|几|谁|哪|什么|何时|为什么|如何|是否)[^，；？]*[，；？].*(?:多少|几[个次家人台]|谁|哪|什么|何时|为什么|如何|会不会|是否|原因)|？[^？]+[？。]"
+);
+// The question combines kinds of steps: a thing named by its rank or its figure, a comparison or a summary of such things, the
+// future of such a thing.
 pattern!(
     COMBINED,
-    r"\band (?:how|what|which|who|whose|when|where|why|is|are|was|were|will|does|do|did|should|can)\b|\?.*\?|\b(?:the|those|two|three|both) (?:\w+ ){0,4}(?:(?:that|which|who) .*\b(?:most|least|best|worst|more than|fewer than|never)\b|with (?:the )?(?:most|fewest|highest|lowest|largest|smallest|longest|shortest|more than|fewer than)\b)|\bthe (?:most|least)[ -]\w+ \w+(?:'s)?\b.*\b(?:suppli|compar|summar|why|who|where|how)|\b(?:compare|summari[sz]e|why|who|where)\b.*\b(?:most often|least often|the (?:most|fewest|highest|lowest|largest|smallest|longest|shortest))\b|\bwhere (?:the )?most\b|\b(?:cost|lose|lost|have|had|take|took|caused?) more\b.*\bor\b|\bor\b.*\b(?:cost|lose|lost|have|had|take|took|caused?) more\b|(?:多少|几|谁|哪|什么|何时|为什么|如何|是否)[^，；？]*[，；？].*(?:多少|几[个次家人台]|谁|哪|什么|何时|为什么|如何|会不会|是否|原因)|？[^？]+[？。]|最(?:多|少|高|低|长|短|大|小|久|频繁|常)的[^，。？]{1,8}，|最(?:多|少|高|低|长|短|大|小|久|频繁|常)[^，。？]{0,6}的[^，。？]{1,12}(?:由|是谁|的|在哪|为什么|何时|怎么|如何|哪)|(?:比较|对比|概括|总结)[^，。？]*最(?:多|少|高|低|长|短|大|小|频繁|常)"
+    r"\b(?:the|those|two|three|both) (?:\w+ ){0,4}(?:(?:that|which|who) .*\b(?:most|least|best|worst|more than|fewer than|never)\b|with (?:the )?(?:most|fewest|highest|lowest|largest|smallest|longest|shortest|more than|fewer than)\b)|\bthe (?:most|least)[ -]\w+ \w+(?:'s)?\b.*\b(?:suppli|compar|summar|why|who|where|how)|\b(?:compare|summari[sz]e|why|who|where)\b.*\b(?:most often|least often|the (?:most|fewest|highest|lowest|largest|smallest|longest|shortest))\b|\bwhere (?:the )?most\b|\b(?:cost|lose|lost|have|had|take|took|caused?) more\b.*\bor\b|\bor\b.*\b(?:cost|lose|lost|have|had|take|took|caused?) more\b|最(?:多|少|高|低|长|短|大|小|久|频繁|常)的[^，。？]{1,8}，|最(?:多|少|高|低|长|短|大|小|久|频繁|常)[^，。？]{0,6}的[^，。？]{1,12}(?:由|是谁|的|在哪|为什么|何时|怎么|如何|哪)|(?:比较|对比|概括|总结)[^，。？]*最(?:多|少|高|低|长|短|大|小|频繁|常)"
 );
 
 // The reason belongs to the answer of the question before it.
@@ -58,7 +63,12 @@ pattern!(
 
 /// Whether a question may need steps of several kinds.
 pub(super) fn combines(question: &str) -> bool {
-    COMBINED.is_match(&REASON_TOO.replace(question.trim(), "?"))
+    asks_several(question) || COMBINED.is_match(&REASON_TOO.replace(question.trim(), "?"))
+}
+
+/// Whether two questions are joined, so that an answer to the last one alone would leave one open.
+pub(super) fn asks_several(question: &str) -> bool {
+    SEVERAL.is_match(&REASON_TOO.replace(question.trim(), "?"))
 }
 
 /// Whether a question asks for something new.

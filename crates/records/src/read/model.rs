@@ -1,11 +1,13 @@
 //! Lets a model fill in a schema from a text, and keeps only values that occur in the text.
 
+use pikerag_knowledge::records::Field;
 use pikerag_knowledge::{
-    Account, ChatModel, Chunk, Record, RecordOrigin, RecordSchema, Role, Schema, Span,
+    Account, ChatModel, Chunk, Record, RecordField, RecordOrigin, RecordSchema, Role, Schema, Span,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, titled};
 use serde_json::{Map, Value, json};
 
+use super::year::About;
 use super::{Draft, field_named, identified, is_record, read_field};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
@@ -96,6 +98,13 @@ pub(super) fn read(
 fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) -> ModelRecords {
     let mut made = ModelRecords::default();
     let place = Places::of(chunk);
+    let about = About::of(chunk);
+    // A date without a year is in that of its document.
+    let read = |field: &Field, raw: &str| {
+        let read = read_field(field, raw);
+        let dated = || about.as_ref()?.date(field, &read.raw);
+        RecordField { value: read.value.clone().or_else(dated), ..read.clone() }
+    };
     let mut drafts: Vec<Draft> = Vec::new();
     for item in filled.iter().take(MOST) {
         let mut span: Option<Span> = None;
@@ -113,9 +122,9 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
                     // The text of the chunk, whose case the model may have changed.
                     let original =
                         chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
-                    fields.push(read_field(field, original.unwrap_or(&raw)));
+                    fields.push(read(field, original.unwrap_or(&raw)));
                 }
-                Found::InTitle => fields.push(read_field(field, &raw)),
+                Found::InTitle => fields.push(read(field, &raw)),
                 Found::Nowhere => made.invented += 1,
             }
         }

@@ -21,6 +21,11 @@ fn graph(path: &str, text: &str) -> DocumentGraph {
     document_graph(path, parsed.documents.remove(0), ChunkParams::default())
 }
 
+/// A chunk of this text below a title.
+pub(super) fn chunk_below(title: &str, text: &str) -> Chunk {
+    graph("a.md", &format!("# {title}\n\nIt is told here. {text}")).chunks.remove(0)
+}
+
 fn shown(graph: &DocumentGraph, records: &[Record]) -> String {
     let mut lines = Vec::new();
     for record in records {

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::Done;
 use super::scheme::{Known, in_words};
+use crate::pike::words;
 use crate::ports::{Ports, SolveError};
 use crate::recall::numbers;
 use crate::run::Run;
@@ -30,7 +31,8 @@ pub(super) async fn conclude(
     done: Vec<Done>,
 ) -> Result<Answer, SolveError> {
     let language = Language::of(question.query());
-    let wording = match chain_end(&done) {
+    let asks_several = words::asks_several(question.query());
+    let wording = match chain_end(&done).filter(|_| !asks_several) {
         Some(last) => Wording {
             text: last.answer.text.clone(),
             rationale: last.answer.rationale.clone(),
@@ -39,7 +41,7 @@ pub(super) async fn conclude(
         },
         None => match worded(ports, run, question, &done).await? {
             Some(wording) => wording,
-            None => listed(&done, language),
+            None => listed(&done, asks_several, language),
         },
     };
     let Wording { text, rationale, written_by, mut missing } = wording;
@@ -117,10 +119,11 @@ async fn worded(
     Ok(Some(Wording { text: reply.answer, rationale: reply.rationale, written_by, missing }))
 }
 
-/// The results that no other step uses, each after its question.
-fn listed(done: &[Done], language: Language) -> Wording {
+/// The results, each after its question; those that another step uses only if the question asks for several things.
+fn listed(done: &[Done], with_used: bool, language: Language) -> Wording {
     let is_used = |name: &str| done.iter().any(|other| other.step.uses(name));
-    let ends = done.iter().filter(|it| !it.answer.refused && !is_used(&it.step.name));
+    let ends =
+        done.iter().filter(|it| !it.answer.refused && (with_used || !is_used(&it.step.name)));
     let line = |step: &Done| {
         let gap = language.space();
         let text = match step.answer.written_by {
