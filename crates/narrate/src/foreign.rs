@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::libraries::library;
+
 /// What the system says of files and connections. Other kinds keep its words.
 pub fn system(error: &io::Error) -> String {
     let words = match error.kind() {
@@ -21,7 +23,8 @@ pub fn system(error: &io::Error) -> String {
     words.to_owned()
 }
 
-/// Frequent messages of the system, of `SQLite` and of the HTTP client. All others keep their words.
+/// Frequent messages of the system, of `SQLite`, of the HTTP client and of the libraries that read files. All others keep
+/// their words.
 pub fn foreign(english: &str) -> String {
     let begins = [
         ("no such table: ", "没有此表："),
@@ -35,6 +38,7 @@ pub fn foreign(english: &str) -> String {
         (" is busy or does not answer", "{} 繁忙或没有回应"),
         (" refused the request", "{} 拒绝了请求"),
         (" refuses every request", "{} 拒绝所有请求"),
+        (" cannot do this", "{} 不支持此操作"),
         (" sent a reply that breaks the protocol", "{} 的回复不符合协议"),
     ];
     for (begin, chinese) in begins {
@@ -67,10 +71,17 @@ pub fn foreign(english: &str) -> String {
         "tcp connect error" => "TCP 连接失败",
         "dns error" => "域名无法解析",
         "operation timed out" => "超时",
-        other => other,
+        UNPRICED => {
+            "金额上限需要该模型每百万 Token 的价格（免费则为 0）：请给出价格，或改为限制 Token 数或调用次数"
+        }
+        other => return library(other).unwrap_or_else(|| other.to_owned()),
     };
     words.to_owned()
 }
+
+/// The hint for a model without a price, where a cap on money is set.
+const UNPRICED: &str = "a cap on money needs its price per million tokens (0 if the model is free); name the price, or cap \
+    tokens or calls instead";
 
 /// A budget and the sum that is spent of it, or that one more call needs.
 pub fn budget(cap: &str, spent: &str) -> String {
@@ -115,5 +126,45 @@ mod tests {
         insta::assert_snapshot!(chinese_reason(reason), @"`summarize` 的调用失败：无法连接 m：无法访问 http://127.0.0.1:1：请求失败：无法连接：TCP 连接失败：连接被拒绝");
         let spent = "the `answer` call failed: the budget of 2 calls is spent (2 calls so far)";
         insta::assert_snapshot!(chinese_reason(spent), @"`answer` 的调用失败：预算（2 次调用）已用尽，已用 2 次调用");
+    }
+
+    #[test]
+    fn faults_of_archives_and_markup_are_worded_part_by_part() {
+        for (english, chinese) in [
+            (
+                "invalid Zip archive: Could not find EOCD",
+                "ZIP 文件无效：末尾没有目录：文件不完整，或不是 ZIP",
+            ),
+            ("compression method not supported: 97", "不支持其压缩方法：97"),
+            ("Invalid checksum", "校验和不符"),
+            (
+                "syntax error: tag not closed: `>` not found before end of input",
+                "语法错误：标签没有结束：到文件末尾仍没有 `>`",
+            ),
+            (
+                "ill-formed document: expected `</a>`, but `</b>` was found",
+                "结构有误：此处应为 `</a>`，而不是 `</b>`",
+            ),
+            (
+                "ill-formed document: close tag `</b>` does not match any open tag",
+                "结构有误：结束标签 `</b>` 没有对应的开始标签",
+            ),
+            ("invalid Zip archive: a new fault", "ZIP 文件无效：a new fault"),
+        ] {
+            assert_eq!(chinese_reason(english), chinese);
+        }
+        assert_eq!(foreign("its header is damaged"), "文件头已损坏");
+    }
+
+    #[test]
+    fn a_missing_price_is_worded() {
+        let reason = format!("the `answer` call failed: m cannot do this: {UNPRICED}");
+        let chinese = chinese_reason(&reason);
+        assert!(
+            chinese.starts_with("`answer` 的调用失败：m 不支持此操作：金额上限需要"),
+            "{chinese}"
+        );
+        let over = "the budget of $0.01 is spent (this call can cost $0.02 on top of $0.00 so far)";
+        assert_eq!(chinese_reason(over), "预算（$0.01）不足：此调用可能需要 $0.02，此前已用 $0.00");
     }
 }

@@ -9,6 +9,7 @@ mod forecasts;
 mod foreign;
 mod ideas;
 mod language;
+mod libraries;
 mod notes;
 mod numbers;
 mod plans;
@@ -30,6 +31,7 @@ pub use self::forecasts::{
 };
 pub use self::foreign::{budget, chinese_reason, foreign, system};
 pub use self::language::{InWords, Language, Words, joined};
+pub use self::libraries::settings_fault;
 pub use self::notes::{SummaryScope, summary_scope};
 pub use self::numbers::{amount, counted, number};
 pub use self::problems::problem_place;

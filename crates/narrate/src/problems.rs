@@ -2,9 +2,10 @@
 
 use pikerag_knowledge::ProblemFact;
 
+use crate::foreign::{chinese_reason, foreign};
 use crate::language::{InWords, Words};
 
-/// The causes of libraries stay in English.
+/// Causes of libraries without Chinese words keep their own.
 impl InWords for ProblemFact {
     fn words(&self) -> Words {
         Words::new(self.to_string(), chinese(self))
@@ -36,7 +37,7 @@ fn chinese(problem: &ProblemFact) -> String {
         ProblemFact::UnreadValues { values } => {
             format!("略去了 {values} 个值（不是文本的字节，或日历中没有的日期）")
         }
-        ProblemFact::TableUnreadable { reason } => format!("无法读取：{reason}"),
+        ProblemFact::TableUnreadable { reason } => format!("无法读取：{}", foreign(reason)),
         ProblemFact::BinaryValues { cells } => format!("略去了 {cells} 个单元格中的二进制值"),
         ProblemFact::WriteAheadLog => {
             "数据库有预写日志：只在其 `-wal` 文件中的数据没有读取；请关闭使用它的程序，再重新索引"
@@ -101,11 +102,13 @@ fn chinese(problem: &ProblemFact) -> String {
         ProblemFact::DamagedMessage => "邮件的一部分已损坏：其编码无效".to_owned(),
         ProblemFact::OutsidePaths { entries } => format!("{entries} 项的路径在压缩包之外：已略去"),
         ProblemFact::RepeatedNames => "压缩包中有重复的名称：同名的只读取了一项".to_owned(),
-        ProblemFact::NotUnpacked { reason } => format!("无法解压：{reason}"),
+        ProblemFact::NotUnpacked { reason } => format!("无法解压：{}", chinese_reason(reason)),
         ProblemFact::UnpacksTooMuch { mib } => format!("解压后超过上限 {mib} MiB"),
         ProblemFact::NotTaken { reason } => format!("未能接收：{reason}"),
         ProblemFact::TooManyElements { most } => format!("元素超过 {most} 个：略去了其余部分"),
-        ProblemFact::InvalidXml { reason } => format!("从此处起无效，略去了其余部分：{reason}"),
+        ProblemFact::InvalidXml { reason } => {
+            format!("从此处起无效，略去了其余部分：{}", chinese_reason(reason))
+        }
         ProblemFact::ElementsTooDeep { elements, depth } => {
             format!("{elements} 个元素嵌套超过 {depth} 层：已略去")
         }

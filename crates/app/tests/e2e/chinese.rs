@@ -272,6 +272,32 @@ fn errors_are_chinese_only() {
 }
 
 #[test]
+fn causes_from_libraries_are_chinese_only() {
+    for (settings, reason) in [
+        ("[limits]\nfile_mib = \"much\"\n", "`file_mib`：类型不符：得到字符串"),
+        ("[limits]\nfile_mib\n", "键没有值，此处应为 `=`"),
+        ("[limits]\nsize = 1\n", "没有名为 `size` 的设置；可用：`file_mib`、"),
+        ("base = [\"a\"\n", "数组没有结束"),
+    ] {
+        let mut place = Commands::at(Place::new());
+        place.place.write("pikerag.toml", settings);
+        let shown = place.run(1, &["status"]);
+        assert!(shown.contains(reason), "{shown}");
+        place.end();
+    }
+    let place = place().set("OPENAI_BASE_URL", "http://127.0.0.1:1").set("OPENAI_MODEL", "m");
+    let mut place = Commands::at(place);
+    place.place.write("broken/d.docx", b"PK\x03\x04 and no more");
+    let shown = place.run(3, &["--offline", "index", "broken"]);
+    assert!(shown.contains("不能按 ZIP 压缩文件 读取（ZIP 文件无效："), "{shown}");
+    place.run(0, &["--offline", "index", "docs"]);
+    // The model has no price, so no cap on money can hold.
+    let shown = place.run(1, &["--budget", "0.01", "ask", "谁校准 TW-9 传感器？"]);
+    assert!(shown.contains("金额上限需要该模型每百万 Token 的价格"), "{shown}");
+    place.end();
+}
+
+#[test]
 fn models_that_do_not_answer_are_reported_in_chinese() {
     let place = place().set("OPENAI_BASE_URL", "http://127.0.0.1:1").set("OPENAI_MODEL", "m");
     let mut place = Commands::at(place);

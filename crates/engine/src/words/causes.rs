@@ -6,7 +6,7 @@ use pikerag_baselines::BadParameter;
 use pikerag_eval::EvalError;
 use pikerag_indexing::{FileError, MissingPart};
 use pikerag_knowledge::{DataError, Misfit, ModelError, QueryError, StoreError};
-use pikerag_narrate::{InWords, budget, foreign, system};
+use pikerag_narrate::{InWords, budget, chinese_reason, foreign, settings_fault, system};
 use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, Unreadable};
 use pikerag_retrieve::RetrieveError;
@@ -61,7 +61,8 @@ fn settings(error: &SettingsError) -> String {
         SettingsError::Unreadable { path, .. } => format!("{} 无法读取", path.display()),
         SettingsError::Malformed { path, place, reason } => {
             let place = place.map(|(line, column)| format!(" 第 {line} 行第 {column} 列"));
-            format!("{}{}：{reason}", path.display(), place.unwrap_or_default())
+            let (path, place) = (path.display(), place.unwrap_or_default());
+            format!("{path}{place}：{}", settings_fault(reason))
         }
         SettingsError::Untrusted { path, sets, has_changed } => format!(
             "{} {}，而它设置了 {}",
@@ -96,7 +97,9 @@ fn model(error: &ModelError) -> String {
         ModelError::NotRecorded { role, model } => {
             format!("重放时不访问网络，而对 {model} 的此 `{role}` 请求没有记录")
         }
-        ModelError::Unsupported { model, hint } => format!("{model} 不支持此操作：{hint}"),
+        ModelError::Unsupported { model, hint } => {
+            format!("{model} 不支持此操作：{}", foreign(hint))
+        }
         ModelError::NoLogprobs { model } => format!(
             "{model} 不提供对数概率；需要能提供的模型（vLLM、llama.cpp、OpenAI 的非推理模型）"
         ),
@@ -217,11 +220,24 @@ fn parse(error: &ParseError) -> String {
             format!("`{name}` 不是文本；若是文档，请先转换为文本")
         }
         ParseError::Malformed { name, format, reason } => format!(
-            "`{name}` 不能按 {format} 读取（{reason}）；请用相应程序打开并重新保存；若是纯文本，请改名为 .txt"
+            "`{name}` 不能按 {} 读取（{}）；请用相应程序打开并重新保存；若是纯文本，请改名为 .txt",
+            format_name(format),
+            chinese_reason(reason)
         ),
         ParseError::NothingInside { name } => {
             format!("`{name}` 中没有文本：请检查是否选对了文件")
         }
+    }
+}
+
+/// A format that a file was read as. Most are names, which both languages share.
+fn format_name(english: &str) -> &str {
+    match english {
+        "a ZIP archive" => "ZIP 压缩文件",
+        "an EPUB book" => "EPUB 电子书",
+        "an e-mail" => "邮件",
+        "a document with any text" => "含有文本的文档",
+        other => other,
     }
 }
 
