@@ -13,6 +13,7 @@ use pikerag_engine::{
 use pikerag_server::ServeError;
 
 use super::{out_of_reach, see_doctor};
+use crate::failure::{Caused, Failure};
 
 /// The advice about one of the errors of a chain.
 pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
@@ -20,6 +21,7 @@ pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
     let known = known.or_else(|| error.downcast_ref().map(settings));
     let known = known.or_else(|| error.downcast_ref().map(about_file));
     let known = known.or_else(|| error.downcast_ref().map(serving));
+    let known = known.or_else(|| error.downcast_ref().map(command));
     let known = known.or_else(|| error.downcast_ref().map(|problem| Some(base(problem))));
     known.or_else(|| error.downcast_ref().map(model)).flatten()
 }
@@ -47,6 +49,17 @@ pub(super) fn about_file(error: &FileError) -> Option<Words> {
         _ => return None,
     };
     Some(Words::new(english, chinese))
+}
+
+/// The advice about a failure of the command line itself.
+fn command(error: &Caused) -> Option<Words> {
+    match error.failure {
+        Failure::NoServer(_) => Some(Words::new(
+            "start one with `pikerag serve`, or name the port of a running one with `--port N`",
+            "请用 `pikerag serve` 启动，或用 `--port N` 指定正在运行的服务器的端口",
+        )),
+        _ => None,
+    }
 }
 
 /// The advice about a server that does not run.

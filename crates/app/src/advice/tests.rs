@@ -7,6 +7,7 @@ use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{EndpointOf, EngineError, NoWords};
 
 use super::{error, file, not_built};
+use crate::failure::Failure;
 
 fn untrusted(has_changed: bool) -> SettingsError {
     let sets = vec!["chat.base_url".to_owned(), "tools.soffice".to_owned()];
@@ -56,6 +57,20 @@ fn errors_come_with_what_to_do() {
     pikerag.toml 未受信任，而它设置了 chat.base_url、tools.soffice；请检查后运行 `pikerag trust`；或用 `--config pikerag.toml` 只使用这一次
     pikerag.toml 在信任之后有改动，而它设置了 chat.base_url、tools.soffice；请检查后运行 `pikerag trust`；或用 `--config pikerag.toml` 只使用这一次
     "#);
+}
+
+#[test]
+fn a_missing_server_can_be_started() {
+    let cause = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+    let failed = Failure::NoServer("http://127.0.0.1:8686/ready".to_owned()).of(cause).into();
+    insta::assert_snapshot!(
+        error(&failed, Language::English),
+        @"no server answers at http://127.0.0.1:8686/ready: connection refused; start one with `pikerag serve`, or name the port of a running one with `--port N`"
+    );
+    insta::assert_snapshot!(
+        error(&failed, Language::Chinese),
+        @"http://127.0.0.1:8686/ready 没有服务器回应：连接被拒绝；请用 `pikerag serve` 启动，或用 `--port N` 指定正在运行的服务器的端口"
+    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn health_says_whether_the_server_takes_requests() {
     serving.child.kill().unwrap();
     serving.child.wait().unwrap();
     let error = place.run_to(1, &health).stderr;
-    assert!(error.contains("no server answers"), "{error}");
+    assert!(error.contains("no server answers") && error.contains("`pikerag serve`"), "{error}");
 }
 
 /// pipx and uv put a link to the program on the `PATH`. A child process of the same program reads
