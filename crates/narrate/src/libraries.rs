@@ -208,8 +208,16 @@ const MARKUP: &[(&str, &str)] = &[
     ("forbidden string `--` was found in a comment", "注释中不能有 `--`"),
 ];
 
-/// Faults that our own readers find in a file.
+/// Faults that we find in a file, and in the file of a base.
 const FAULTS: &[(&str, &str)] = &[
+    ("it is not a database", "不是数据库"),
+    ("it is the database of another program", "是其他程序的数据库"),
+    ("it holds no knowledge base", "其中没有知识库"),
+    ("there is no knowledge base yet", "还没有知识库"),
+    ("there is no knowledge base, and none can be created", "没有知识库，也无法创建"),
+    ("its header has no layout number", "文件头缺少布局编号"),
+    ("database disk image is malformed", "数据库文件的内容已损坏"),
+    ("file is not a database", "不是数据库"),
     ("it has no pages", "没有页"),
     ("its structure is damaged and no page can be found", "结构已损坏，找不到任何页"),
     ("its header is damaged", "文件头已损坏"),

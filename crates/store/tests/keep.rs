@@ -553,15 +553,22 @@ async fn a_damaged_backup_is_not_restored() {
     }
     base.backup(&copy).await.unwrap();
     let whole = fs::read(&copy).unwrap();
-    let mut damaged = whole.clone();
-    // A page of data: without its schema, the file would be no base at all.
-    let page = damaged.len() * 3 / 4 / 4096 * 4096;
-    damaged[page..page + 4096].fill(0xff);
-    fs::write(&copy, damaged).unwrap();
     let to = out.path().join("to");
-    let error = Base::restore(&copy, &to).unwrap_err();
-    assert!(matches!(problem(&error), BaseProblem::DamagedDatabase { .. }), "{error:?}");
-    assert!(!to.join(DATABASE).exists());
+    let page = whole.len() * 3 / 4 / 4096 * 4096;
+    // A page of data; the schema behind the header; the layout number; the rest of the header.
+    for (place, byte) in
+        [(page..page + 4096, 0xff), (100..4096, 0), (100..4096, 0xff), (60..64, 0), (16..100, 0)]
+    {
+        let mut damaged = whole.clone();
+        damaged[place.clone()].fill(byte);
+        fs::write(&copy, damaged).unwrap();
+        let error = Base::restore(&copy, &to).unwrap_err();
+        assert!(
+            matches!(problem(&error), BaseProblem::DamagedDatabase { .. }),
+            "{place:?}: {error:?}"
+        );
+        assert!(!to.join(DATABASE).exists());
+    }
     fs::write(&copy, &whole[..whole.len() - 4096]).unwrap();
     assert!(Base::restore(&copy, &to).is_err());
     assert!(!to.join(DATABASE).exists());

@@ -138,7 +138,10 @@ fn base(problem: &BaseProblem) -> Words {
             ("choose another folder with `--base DIR`", "请用 `--base DIR` 指定另一个文件夹")
         }
         BaseProblem::FileThere { .. } => ("choose another file", "请指定另一个文件"),
-        BaseProblem::DamagedDatabase { .. } => ("try an older backup", "请试用更早的备份"),
+        BaseProblem::DamagedDatabase { .. } => (
+            "restore an older backup with `pikerag restore`, or index the documents again",
+            "请用 `pikerag restore` 恢复更早的备份，或重新索引文档",
+        ),
     };
     Words::new(english, chinese)
 }

@@ -117,7 +117,7 @@ fn store(error: &StoreError) -> String {
             format!("知识库没有字段 `{field}`；已有：{}", known.join("、"))
         }
         StoreError::Data(error) => data(error),
-        StoreError::NotOurs { path, reason } => format!("无法打开 {path}：{reason}"),
+        StoreError::NotOurs { path, reason } => format!("无法打开 {path}：{}", foreign(reason)),
     }
 }
 
@@ -135,6 +135,7 @@ fn problem(error: &BaseProblem) -> String {
         BaseProblem::Exists { folder } => format!("{} 中已有知识库，未作改动", folder.display()),
         BaseProblem::FileThere { path } => format!("{} 已存在，未作改动", path.display()),
         BaseProblem::DamagedDatabase { path, faults } => {
+            let faults: Vec<String> = faults.iter().map(|fault| foreign(fault)).collect();
             format!("{} 已损坏：{}", path.display(), faults.join("；"))
         }
     }

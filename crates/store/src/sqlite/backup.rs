@@ -1,6 +1,7 @@
 //! Copies a base while it is in use, as one file from one snapshot, and restores a base from such a
 //! copy.
 
+use std::error::Error;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ impl Base {
     ///
     /// # Errors
     /// [`BaseProblem::Exists`] if `folder` has a base; [`BaseProblem::DamagedDatabase`] if the
-    /// backup is damaged; [`StoreError::NotOurs`] if it is not a backup.
+    /// backup is damaged, its schema too; [`StoreError::NotOurs`] if it is not a backup.
     pub fn restore(from: &Path, folder: &Path) -> Result<Copied, StoreError> {
         let doing = format!("restoring {}", from.display());
         let from = if from.is_dir() { from.join(DATABASE) } else { from.to_owned() };
@@ -66,7 +67,7 @@ impl Base {
         if to.exists() && opening::layout_of(&to)?.is_some() || header::has_log(&to) {
             return Err(BaseProblem::Exists { folder: folder.to_owned() }).context(&doing);
         }
-        let source = opening::to_copy(&from)?;
+        let source = opening::to_copy(&from).map_err(|error| damage_named(error, &from, &doing))?;
         let whole = |database: &Connection| match faults(database).context(&doing)? {
             faults if faults.is_empty() => Ok(()),
             faults => {
@@ -128,8 +129,18 @@ fn faults_of(
     Ok(faults)
 }
 
+/// The same error; [`BaseProblem::DamagedDatabase`] if it says that the database is damaged.
+fn damage_named(error: StoreError, path: &Path, doing: &str) -> StoreError {
+    if !is_damage(&error) {
+        return error;
+    }
+    let fault = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let problem = BaseProblem::DamagedDatabase { path: path.to_owned(), faults: vec![fault] };
+    StoreError::Failed { what: doing.to_owned(), source: problem.into() }
+}
+
 /// Whether an error says that the database is damaged, and not that it is busy or the like.
-pub(super) fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(super) fn is_damage(error: &(dyn Error + 'static)) -> bool {
     let code = error.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
         || error.source().is_some_and(is_damage)

@@ -14,6 +14,8 @@ pub(super) enum Header {
     Empty,
     /// Another kind of file.
     NoDatabase,
+    /// A database whose header breaks the rules of the format.
+    Damaged,
     /// A database.
     Database {
         /// Its `user_version`.
@@ -47,9 +49,21 @@ pub(super) fn read(path: &Path) -> Result<Header> {
     let (Some(layout), Some(application)) = (word(&page, 60), word(&page, 68)) else {
         return Ok(Header::NoDatabase);
     };
+    if !is_sound(&page) {
+        return Ok(Header::Damaged);
+    }
     // The first page is the root of the schema table: a leaf without cells means no tables.
     let has_tables = page.get(100..105).is_none_or(|root| !matches!(root, [13, _, _, 0, 0]));
     Ok(Header::Database { layout: i64::from(layout.cast_signed()), application, has_tables })
+}
+
+/// Whether the header has a possible page size (1 stands for 65,536) and the fractions of payload
+/// that every database has (<https://www.sqlite.org/fileformat2.html#the_database_header>).
+fn is_sound(page: &[u8]) -> bool {
+    let size = page.get(16..).and_then(<[u8]>::first_chunk::<2>);
+    let size = size.map_or(0, |bytes| u16::from_be_bytes(*bytes));
+    let is_size = size == 1 || (512 <= size && size.is_power_of_two());
+    is_size && page.get(21..24) == Some([64, 32, 32].as_slice())
 }
 
 /// The write-ahead log of a database.
@@ -158,5 +172,9 @@ mod tests {
         assert_eq!(read(&path).unwrap(), of(9, true));
         drop(connection);
         assert_eq!(read(&path).unwrap(), of(9, true));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[16..100].fill(0);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(read(&path).unwrap(), Header::Damaged);
     }
 }

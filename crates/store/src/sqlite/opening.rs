@@ -13,7 +13,7 @@ use super::busy::{LOCKED_FOR, unless_busy};
 use super::data::functions;
 use super::header::{self, Header};
 use super::layouts::{self, APPLICATION, LAYOUT, OLDEST};
-use crate::error::{Context, is_exhaustion};
+use crate::error::{BaseProblem, Context, is_exhaustion};
 
 /// Counts the tables that a base has in every layout. They distinguish it from a database that has
 /// its number by chance.
@@ -82,11 +82,21 @@ fn can_write_beside(path: &Path) -> Result<bool, StoreError> {
 /// The layout of the base at `path`; `None` if there is none yet.
 ///
 /// # Errors
-/// [`StoreError::NotOurs`] unless the file is a base of a layout that this version knows. Nothing
-/// is changed.
+/// [`StoreError::NotOurs`] unless the file is a base of a layout that this version knows;
+/// [`BaseProblem::DamagedDatabase`] if its header is damaged. Nothing is changed.
 pub(super) fn layout_of(path: &Path) -> Result<Option<i64>, StoreError> {
     let header = header::read(path).map_err(|error| not_ours(path, error.to_string()))?;
+    let damaged = |fault: &str| {
+        let faults = vec![fault.to_owned()];
+        Err(BaseProblem::DamagedDatabase { path: path.to_owned(), faults })
+            .context("opening the database")
+    };
     let (layout, application) = match header {
+        Header::Damaged => return damaged("its header is damaged"),
+        // A base gets our number and its layout in one transaction.
+        Header::Database { layout: 0, application: APPLICATION, .. } => {
+            return damaged("its header has no layout number");
+        }
         Header::Empty | Header::Database { layout: 0, has_tables: false, .. } => return Ok(None),
         Header::NoDatabase => return Err(not_ours(path, "it is not a database".to_owned())),
         Header::Database { layout, application, .. } => (layout, application),
