@@ -83,6 +83,22 @@ fn an_answer_shows_its_interpretation_and_cites_its_rows() {
     assert!(trace.contains("\"event\":\"queried\"") && trace.contains("SELECT"), "{trace}");
 }
 
+#[test]
+fn an_answer_shows_its_interpretation_once() {
+    let place = example_base();
+    for (question, interpretation) in [
+        (
+            "How many critical tickets are closed?",
+            "number of rows in tickets; priority = critical; status = closed",
+        ),
+        ("维修费用一共多少？", "维修记录：总和：维修费用"),
+    ] {
+        let shown = place.run_to(0, &["--offline", "ask", question]).stdout;
+        assert_eq!(shown.matches(interpretation).count(), 1, "{shown}");
+        assert_eq!(answer(&place, question)["rationale"], "");
+    }
+}
+
 /// If a word is not understood, the answer quotes rows instead of giving a figure.
 #[test]
 fn a_question_with_an_unknown_word_gets_no_figure() {

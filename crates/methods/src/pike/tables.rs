@@ -369,7 +369,7 @@ impl Reader {
         computed: Computed,
         by: Option<ClassifiedBy>,
     ) -> Result<Answer, SolveError> {
-        let Computed { reading, tables, results, lead, understood, text } = computed;
+        let Computed { reading, tables, results, lead, text, .. } = computed;
         if let Some(by) = by {
             let tables = tables.iter().map(|table| table.title.clone()).collect();
             let why = Reason::TablesAnswer { tables };
@@ -382,7 +382,8 @@ impl Reader {
             });
         }
         let worked = Worked { values: lead.values.clone(), ..Worked::of(class_of(&reading)) };
-        computed_answer(ports, run, (text, understood), lead.places(), worked).await
+        // The text shows how the question was understood; there is nothing to add.
+        computed_answer(ports, run, (text, String::new()), lead.places(), worked).await
     }
 }
 
