@@ -1,10 +1,11 @@
-//! Draws the figures or the forecast of an answer as a standalone SVG picture: bars for figures, a
-//! line with its interval for a forecast.
+//! Draws the figures or the forecast of an answer as a standalone SVG picture: bars for figures and
+//! groups, a line with its interval for a forecast.
 
 use pikerag_eval::plot::{At, Axis, Plot, cut, tick_label};
-use pikerag_knowledge::Worked;
-use pikerag_knowledge::worked::{Figures, Forecast};
+use pikerag_knowledge::worked::{Figure, Figures, Forecast};
+use pikerag_knowledge::{TaskClass, Worked};
 use pikerag_language::format_number;
+use pikerag_narrate::{InWords, Words};
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 420.0;
@@ -24,15 +25,61 @@ const STYLE: &str = "text { font: 12px system-ui, sans-serif; fill: #57606a; tex
     .known { stroke: #2f6f9f; } .ahead { stroke: #b4690e; stroke-dasharray: 6 4; } \
     .of-known { fill: #2f6f9f; } .of-ahead { fill: #b4690e; }";
 
-/// The picture of the figures or forecast behind an answer. `None` for fewer than two figures and
-/// for forecasts of several groups.
-pub fn svg_chart(title: &str, worked: &Worked) -> Option<String> {
-    let plot = match (&worked.forecast, &worked.figures) {
-        (Some(forecast), figures) => series(title, &known(forecast, figures.as_ref()), forecast),
-        (None, Some(figures)) if 2 <= figures.rows.len() => bars(title, figures),
-        (None, _) => return None,
+/// Why an answer has no chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoChart {
+    /// It has no figures.
+    NoFigures,
+    /// It has one figure or a list.
+    NoGroups,
+    /// It has this number of forecasts, each of its own group.
+    Forecasts(usize),
+}
+
+impl InWords for NoChart {
+    fn words(&self) -> Words {
+        match self {
+            Self::NoFigures => {
+                Words::new("the answer has no computed figures", "回答中没有算出的数字")
+            }
+            Self::NoGroups => Words::new(
+                "the answer is one figure or a list, and a chart shows the figures of several groups, such as one for each \
+                 region",
+                "回答是一个数字或列表，而图表显示多组的数字，例如各地区的数字",
+            ),
+            Self::Forecasts(groups) => Words::new(
+                format!("a chart shows one forecast, and the answer has {groups}"),
+                format!("图表只显示一个预测，而回答有 {groups} 个"),
+            ),
+        }
+    }
+}
+
+/// The picture of the figures or forecast behind an answer.
+///
+/// # Errors
+/// There are fewer than two figures to compare, or forecasts of several groups.
+pub fn svg_chart(title: &str, worked: Option<&Worked>) -> Result<String, NoChart> {
+    let worked = worked.ok_or(NoChart::NoFigures)?;
+    let rows = match &worked.figures {
+        Some(figures) => figures.rows.as_slice(),
+        None => worked.groups.as_slice(),
     };
-    Some(plot.for_file(STYLE))
+    let plot = match &worked.forecast {
+        Some(forecast) => series(title, &known(forecast, worked.figures.as_ref()), forecast),
+        None if 2 <= rows.len() && rows.iter().any(|row| row.value.is_some()) => bars(title, rows),
+        None => return Err(why_not(worked, rows)),
+    };
+    Ok(plot.for_file(STYLE))
+}
+
+fn why_not(worked: &Worked, rows: &[Figure]) -> NoChart {
+    let is_figure = worked.class == TaskClass::Quantitative && !worked.values.is_empty();
+    match worked.forecasts.len() {
+        0 if rows.len() == 1 || is_figure => NoChart::NoGroups,
+        0 => NoChart::NoFigures,
+        forecasts => NoChart::Forecasts(forecasts),
+    }
 }
 
 /// Draws the title and the grid; returns the axis of the values too.
@@ -49,8 +96,8 @@ fn frame(title: &str, values: impl Iterator<Item = f64>) -> (Plot, Axis) {
     (plot, axis)
 }
 
-fn bars(title: &str, figures: &Figures) -> Plot {
-    let rows = figures.rows.get(..figures.rows.len().min(BARS)).unwrap_or_default();
+fn bars(title: &str, rows: &[Figure]) -> Plot {
+    let rows = rows.get(..rows.len().min(BARS)).unwrap_or_default();
     let (mut plot, axis) = frame(title, rows.iter().filter_map(|row| row.value));
     let slot = (WIDTH - LEFT - RIGHT) / rows.len().max(1) as f64;
     let is_slanted = rows.iter().any(|row| slot < 7.0 * row.label().chars().count() as f64);
@@ -125,9 +172,8 @@ fn series(title: &str, known: &[(String, Option<f64>)], forecast: &Forecast) -> 
 
 #[cfg(test)]
 mod tests {
-    use pikerag_knowledge::TaskClass;
     use pikerag_knowledge::tables::RecordQuery;
-    use pikerag_knowledge::worked::{Coverage, Figure, ForecastModel, ForecastPoint, Known};
+    use pikerag_knowledge::worked::{Coverage, ForecastModel, ForecastPoint, Known};
 
     use super::*;
 
@@ -172,23 +218,43 @@ mod tests {
     #[test]
     fn charts_are_xml_for_any_title() {
         for with_forecast in [false, true] {
-            let svg = svg_chart("<script>a & \"b\"\u{1}</script>", &worked(with_forecast)).unwrap();
+            let worked = worked(with_forecast);
+            let svg = svg_chart("<script>a & \"b\"\u{1}</script>", Some(&worked)).unwrap();
             assert!(
                 !svg.contains("<script") && svg.contains("&lt;script&gt;a &amp; &quot;b&quot;")
             );
             assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
             assert_eq!(svg.contains("<polygon"), with_forecast);
         }
-        assert_eq!(svg_chart("", &Worked::of(TaskClass::Factual)), None);
+    }
+
+    #[test]
+    fn groups_of_a_table_are_bars() {
+        let mut worked = worked(false);
+        let of_figures = svg_chart("x", Some(&worked));
+        worked.groups = worked.figures.take().unwrap().rows;
+        assert_eq!(svg_chart("x", Some(&worked)), of_figures);
+        assert!(of_figures.unwrap().contains("2012"));
+    }
+
+    #[test]
+    fn an_answer_without_chart_says_why() {
+        assert_eq!(svg_chart("", None), Err(NoChart::NoFigures));
+        let mut worked = Worked::of(TaskClass::Quantitative);
+        assert_eq!(svg_chart("", Some(&worked)), Err(NoChart::NoFigures));
+        worked.values = vec!["58".to_owned()];
+        assert_eq!(svg_chart("", Some(&worked)), Err(NoChart::NoGroups));
+        worked.forecasts = self::worked(true).forecast.into_iter().cycle().take(2).collect();
+        assert_eq!(svg_chart("", Some(&worked)), Err(NoChart::Forecasts(2)));
     }
 
     #[test]
     fn a_forecast_draws_its_own_series() {
         let mut worked = worked(true);
-        let of_figures = svg_chart("x", &worked).unwrap();
+        let of_figures = svg_chart("x", Some(&worked)).unwrap();
         let figures = worked.figures.take().unwrap();
         let known = figures.rows.iter().map(|row| Known { period: row.label(), value: row.value });
         worked.forecast.as_mut().unwrap().past = known.collect();
-        assert_eq!(svg_chart("x", &worked).unwrap(), of_figures);
+        assert_eq!(svg_chart("x", Some(&worked)).unwrap(), of_figures);
     }
 }

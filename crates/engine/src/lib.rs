@@ -77,7 +77,7 @@ pub mod parts {
 
 pub use pikerag_language::format_number;
 
-pub use crate::chart::svg_chart;
+pub use crate::chart::{NoChart, svg_chart};
 pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};
 pub use crate::error::{

@@ -33,6 +33,9 @@ pub struct Worked {
     /// named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecasts: Vec<Forecast>,
+    /// The figure of each group that a plan over typed tables gives, in order, for a chart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Figure>,
     /// The possible next outcomes, if they are categories and not figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlook: Vec<Outcome>,
@@ -73,6 +76,7 @@ impl Worked {
             figures: None,
             forecast: None,
             forecasts: Vec::new(),
+            groups: Vec::new(),
             outlook: Vec::new(),
             comparison: None,
             prospect: None,

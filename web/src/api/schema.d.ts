@@ -5053,6 +5053,8 @@ export interface components {
              *     named.
              */
             forecasts?: components["schemas"]["Forecast"][];
+            /** @description The figure of each group that a plan over typed tables gives, in order, for a chart. */
+            groups?: components["schemas"]["Figure"][];
             /** @description The ideas, best first. */
             ideas?: components["schemas"]["Idea"][];
             /** @description The possible next outcomes, if they are categories and not figures. */

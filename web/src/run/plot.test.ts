@@ -24,6 +24,11 @@ test("shares are bars in percent", () => {
   expect([data.kind, data.series, data.formatY?.(25)]).toEqual(["bars", [{ label: "", values: [25], low: [12.5], high: [50] }], "25%"]);
 });
 
+test("groups of a table are bars", () => {
+  const data = plotOf(worked({ groups: rows("North", "South", "East").rows }));
+  expect([data.kind, data.ticks, data.series[0]?.values]).toEqual(["bars", ["North", "South", "East"], [1, 2, 3]]);
+});
+
 test("two figures or too many names are not drawn", () => {
   expect(isWorthDrawing(plotOf(worked({ figures: rows("a", "b") })))).toBe(false);
   expect(isWorthDrawing(plotOf(worked({ figures: rows("a", "b", "c") })))).toBe(true);

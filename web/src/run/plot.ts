@@ -9,14 +9,14 @@ export type NamedPlot = PlotData & { ticks: string[] };
 const MOST_BARS = 40;
 const PERIOD = /^\d{4}(-Q\d|-\d{2})?$/;
 
-/** The figures, or the expected shares of kinds. */
-export function plotOf({ figures, outlook }: Schemas["Worked"]): NamedPlot {
+/** The figures, those of the groups of a table, or the expected shares of kinds. */
+export function plotOf({ figures, groups, outlook }: Schemas["Worked"]): NamedPlot {
   const shares = outlook ?? [];
   if (0 < shares.length) {
     const [values, low, high] = (["share", "low", "high"] as const).map((part) => shares.map((one) => 100 * one[part]));
     return named("bars", shares.map((one) => one.kind), { label: "", values: values ?? [], low: low ?? [], high: high ?? [] }, "%");
   }
-  const rows = figures?.rows ?? [];
+  const rows = figures?.rows ?? groups ?? [];
   return timeOrBars(rows.map((row) => [row.key.join(" · "), row.value]), [], rows[0]?.unit);
 }
 

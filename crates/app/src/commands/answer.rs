@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pikerag_engine::knowledge::WrittenBy;
-use pikerag_engine::narrate::score_parts;
+use pikerag_engine::narrate::{InWords, Words, score_parts};
 use pikerag_engine::{
     AskRequest, AskResponse, EngineError, Recorded, SearchRequest, Session, svg_chart,
 };
@@ -42,20 +42,21 @@ pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> a
     }
 }
 
-/// Writes the chart of an answer, if it has figures.
+/// Writes the chart of an answer, or says why there is none.
 fn draw(path: &Path, response: &AskResponse, output: Output) -> anyhow::Result<()> {
-    let worked = response.result.as_ref().ok().and_then(|answer| answer.worked.as_deref());
-    match worked.and_then(|worked| svg_chart(&response.run.question.text, worked)) {
-        Some(svg) => {
+    let Ok(answer) = &response.result else { return Ok(()) };
+    match svg_chart(&response.run.question.text, answer.worked.as_deref()) {
+        Ok(svg) => {
             std::fs::write(path, svg)
                 .map_err(|error| Failure::NotWritten(path.to_owned()).of(error))?;
             let path = path.display();
             output.note(format!("the chart is in {path}"), format!("图表已写入 {path}"));
         }
-        None => output.note(
-            "there are no figures to draw, and no file was written",
-            "没有可绘制的数字，未写文件",
-        ),
+        Err(why) => {
+            let Words { english, chinese } = why.words();
+            output
+                .note(format!("no chart was drawn: {english}"), format!("没有绘制图表：{chinese}"));
+        }
     }
     Ok(())
 }

@@ -99,6 +99,27 @@ fn an_answer_shows_its_interpretation_once() {
     }
 }
 
+#[test]
+fn figures_of_groups_are_drawn_and_a_single_figure_gets_a_reason() {
+    let place = example_base();
+    let draw = |language: &str, question: &str| {
+        let ask = ["--lang", language, "--offline", "ask", question, "--chart", "chart.svg"];
+        place.run_to(0, &ask).stderr
+    };
+    for (language, question, groups) in [
+        ("en", "What is the total revenue for each product?", ["Motor", "Pump", "160.5"]),
+        ("zh", "各设备的维修费用总和是多少？", ["数控车床", "铣床", "3100"]),
+    ] {
+        let noted = draw(language, question);
+        let svg = place.read("chart.svg");
+        assert!(groups.iter().all(|group| svg.contains(group)), "{noted}{svg}");
+    }
+    let noted = draw("en", "How many tickets are open?");
+    assert!(noted.contains("no chart was drawn: the answer is one figure"), "{noted}");
+    let noted = draw("zh", "When did the harbour office move?");
+    assert!(noted.contains("没有绘制图表：回答中没有算出的数字"), "{noted}");
+}
+
 /// If a word is not understood, the answer quotes rows instead of giving a figure.
 #[test]
 fn a_question_with_an_unknown_word_gets_no_figure() {

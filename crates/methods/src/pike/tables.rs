@@ -15,7 +15,7 @@ use std::sync::Arc;
 use pikerag_knowledge::data::{DataTable, PlanRows};
 use pikerag_knowledge::{
     Answer, Chunk, ClassifiedBy, Event, Level, Note, Question, Reason, Role, SourceId, StoreError,
-    TaskClass, Worked,
+    TaskClass,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_tables::{
@@ -381,7 +381,7 @@ impl Reader {
                 note: Note::WordsUnused { words: reading.unused_words.clone() }.into(),
             });
         }
-        let worked = Worked { values: lead.values.clone(), ..Worked::of(class_of(&reading)) };
+        let worked = lead.worked(class_of(&reading));
         // The text shows how the question was understood; there is nothing to add.
         computed_answer(ports, run, (text, String::new()), lead.places(), worked).await
     }

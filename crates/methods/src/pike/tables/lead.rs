@@ -6,7 +6,8 @@ use pikerag_knowledge::data::{
     Aggregate, Arithmetic, ColumnRef, DataTable, DataValue, PlanRow, PlanRows, RowOrigin,
     TablePlan, TableTerm, TableTest,
 };
-use pikerag_knowledge::{ChunkId, Span};
+use pikerag_knowledge::worked::Figure;
+use pikerag_knowledge::{ChunkId, Span, TaskClass, Worked};
 use pikerag_narrate::{
     Language, TwoFigures, data_rows, data_value, number, plan_words, rank_words, two_figures,
     two_plans,
@@ -23,6 +24,8 @@ pub(super) struct Lead {
     /// The figure, or the first cell of each row: readings with the same values answer the same.
     pub(super) values: Vec<String>,
     pub(super) origins: Vec<RowOrigin>,
+    /// The first figure of each group, or of each compared thing; empty for other results.
+    groups: Vec<Figure>,
 }
 
 impl Lead {
@@ -31,6 +34,11 @@ impl Lead {
         let mut seen = HashSet::new();
         let places = self.origins.iter().map(|origin| (origin.chunk, origin.span));
         places.filter(move |place| seen.insert(*place))
+    }
+
+    /// What an answer of this class gives, for programs and charts.
+    pub(super) fn worked(&self, class: TaskClass) -> Worked {
+        Worked { values: self.values.clone(), groups: self.groups.clone(), ..Worked::of(class) }
     }
 }
 
@@ -47,7 +55,7 @@ pub(super) fn lead(
     let rows = results.iter().flat_map(|result| &result.rows);
     let lead = |figure: f64, text: String| {
         let origins = rows.flat_map(|row| row.origins.clone()).collect();
-        Some(Lead { text, values: vec![number(figure)], origins })
+        Some(Lead { text, values: vec![number(figure)], origins, groups: Vec::new() })
     };
     match &reading.computation {
         Computation::Difference(..) => {
@@ -79,7 +87,13 @@ pub(super) fn lead(
                 Language::English => format!("{won}: {won_by}; {lost}: {lost_by}"),
                 Language::Chinese => format!("{won}：{won_by}；{lost}：{lost_by}"),
             };
-            Some(Lead { values: vec![won.clone()], ..lead(first, text)? })
+            let groups = [(one, first), (other, second)].map(|(name, value)| Figure {
+                key: vec![name.clone()],
+                value: Some(value),
+                unit: None,
+                things: Vec::new(),
+            });
+            Some(Lead { values: vec![won.clone()], groups: groups.into(), ..lead(first, text)? })
         }
         Computation::One(_) => one(reading, plan, result, tables, language),
     }
@@ -107,7 +121,7 @@ fn one(
             (false, Language::Chinese) => "没有：没有这样的行".to_owned(),
         };
         let origins = rows.iter().flat_map(|row| row.origins.clone()).collect();
-        return Some(Lead { values: vec![text.clone()], text, origins });
+        return Some(Lead { values: vec![text.clone()], text, origins, groups: Vec::new() });
     }
     let is_count = plan
         .measures
@@ -135,7 +149,28 @@ fn one(
     let n_shown = if plan.measures.is_empty() || plan.limit.is_some() { 1 } else { usize::MAX };
     let cells = seen.iter().flat_map(|row| row.iter().take(n_shown));
     let values = cells.map(|(value, _)| data_value(value, None, language)).collect();
-    Some(Lead { text: data_rows(&seen, all, language), values, origins })
+    let groups = groups(plan, &rows, &units, language);
+    Some(Lead { text: data_rows(&seen, all, language), values, origins, groups })
+}
+
+/// The first figure of each group, as many as an answer names.
+fn groups(
+    plan: &TablePlan,
+    rows: &[&PlanRow],
+    units: &[Option<String>],
+    language: Language,
+) -> Vec<Figure> {
+    let n_keys = plan.group.len();
+    if n_keys == 0 || plan.measures.is_empty() || plan.over.is_some() {
+        return Vec::new();
+    }
+    let group = |row: &&PlanRow| Figure {
+        key: row.cells.iter().take(n_keys).map(|key| data_value(key, None, language)).collect(),
+        value: row.cells.get(n_keys).and_then(|figure| as_number(&rounded(figure))),
+        unit: units.get(n_keys).cloned().flatten(),
+        things: Vec::new(),
+    };
+    rows.iter().take(NAMED).map(group).collect()
 }
 
 /// How a question was understood: its plans in words.
