@@ -1,14 +1,16 @@
 //! Answers a question without a language model: quotes the sentence or row of the evidence that
-//! fits best, then others that add something. If none fits well enough, it quotes nothing.
+//! fits best, then others that add something. A quote goes on to the sentence that answers. If
+//! nothing fits well enough, it quotes nothing.
 
 mod asked;
 mod units;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use pikerag_knowledge::{Chunk, ChunkId, Context, Question};
 use pikerag_language::names::{Name, names_in};
-use pikerag_language::{is_chinese, stem};
+use pikerag_language::{is_chinese, stem, terms};
 
 use crate::Claim;
 use crate::read::Reading;
@@ -60,6 +62,11 @@ const DONE: f32 = 0.4;
 const BRIDGES: f32 = 0.5;
 /// A further quote is worth at least this share of the best.
 const FURTHER: f32 = 0.6;
+/// A following sentence joins a quote if it has terms of the question that the quote lacks, and
+/// these weigh at least this share of all.
+const ADDS: f32 = 0.2;
+/// Characters that following sentences add to a quote, at most.
+const LONGEST: usize = 300;
 
 /// Nothing is quoted below this fit: hardly an informative word of the question occurs in the
 /// evidence. A higher floor loses answers to questions that use other words than the documents
@@ -97,8 +104,9 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     if fit < FLOOR {
         return Quoted { fit, ..Quoted::default() };
     }
-    let text =
-        |unit: &&Unit<'_>| unit.chunk.text.get(unit.span.clone()).unwrap_or(unit.text).to_owned();
+    let text = |unit: &&Unit<'_>| {
+        unit.chunk.text.get(scorer.extended(unit)).unwrap_or(unit.text).to_owned()
+    };
     let claims: Vec<Claim> =
         quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
     let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
@@ -165,6 +173,35 @@ impl<'a> Scorer<'a> {
         worth + BRIDGES * leads_on(unit, leads)
     }
 
+    /// The span of a unit's quote. It goes on to a following sentence that has further terms of the
+    /// question, or the date or figure that the question asks for and the quote lacks.
+    fn extended(&self, unit: &Unit<'_>) -> Range<usize> {
+        let text = |span: Range<usize>| unit.chunk.text.get(span).unwrap_or_default();
+        let kind = self.kind.filter(|kind| matches!(kind, Kind::Time | Kind::Number));
+        let lacks_value =
+            |text: &str| kind.is_some_and(|kind| !holds_new_value(text, kind, self.question));
+        let Range { start, mut end } = unit.span.clone();
+        let mut held: HashSet<String> = terms(text(start..end)).into_iter().collect();
+        let mut is_open = lacks_value(text(start..end));
+        for next in &unit.following {
+            if LONGEST < text(unit.span.end..next.end).chars().count() {
+                break;
+            }
+            let sentence = text(next.clone());
+            let own: HashSet<String> = terms(sentence).into_iter().collect();
+            let further = self.known.rarity.iter();
+            let further = further.filter(|(term, _)| own.contains(term) && !held.contains(term));
+            let adds = further.map(|(_, rarity)| rarity).sum::<f32>() / self.all;
+            if ADDS <= adds || (is_open && !lacks_value(sentence)) {
+                end = next.end;
+                held.extend(own);
+                // The sentence may name what is asked for, and the next one give its value.
+                is_open = lacks_value(sentence);
+            }
+        }
+        start..end
+    }
+
     fn closeness(&self, unit: &Unit<'_>) -> f32 {
         let Some(close) = self.known.close.get(&unit.chunk.id) else { return 0.0 };
         let text = unit.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -220,6 +257,7 @@ mod tests {
     use pikerag_doubles::chunk;
     use pikerag_knowledge::{Chunk, SourceId};
     use pikerag_language::query_terms;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -250,6 +288,64 @@ mod tests {
             quoted.reading.answer,
             "The KX-40 was designed by Ilse Brandt.\nIlse Brandt was born in Varnsund."
         );
+    }
+
+    #[test]
+    fn a_quote_goes_on_to_the_sentence_that_answers() {
+        for (question, quoted, rest) in [
+            (
+                "How much does the maintenance contract with Norrick cost?",
+                "The maintenance contract with Norrick covers both plants. The yearly fee is £48,600.",
+                " Faults are reported to the duty engineer.",
+            ),
+            (
+                "What may a hotel cost in London?",
+                "A hotel may cost up to £115 a night with breakfast. In London the limit is £150.",
+                " Ask Finance before booking.",
+            ),
+            (
+                "电梯维保协议什么时候签？",
+                "会议讨论了电梯维保协议的续签。王芳说报价已经收到。最晚要在六月底之前签订。",
+                "会议到此结束。",
+            ),
+            (
+                "Who designed the KX-40?",
+                "The KX-40 was designed by Ilse Brandt.",
+                " It lifts forty tons.",
+            ),
+        ] {
+            let text = format!("{quoted}{rest}");
+            assert_eq!(
+                ask(question, &[("Notes", text.as_str())]).reading.answer,
+                quoted,
+                "{question}"
+            );
+        }
+    }
+
+    proptest! {
+        /// A quote keeps its sentence, and gets no longer than allowed.
+        #[test]
+        fn quotes_are_parts_of_their_chunks(
+            text in "([a-c]{1,3}|fee|[0-9]{1,2}|协议|六月| |, |\\. |。|\n){0,160}",
+            question in "(What is the |How much |多少|什么时候){0,1}([a-c]{1,3} |fee |协议){0,5}",
+        ) {
+            let quoted = ask(&question, &[("T", text.as_str())]);
+            for claim in &quoted.reading.claims {
+                prop_assert!(text.contains(&claim.quote), "{:?}", claim.quote);
+            }
+            let chunk = chunk(1, "T", &text);
+            let rarity = query_terms(&question).into_iter().map(|term| (term, 1.0)).collect();
+            let known = Known { rarity, ..Known::default() };
+            let question = Question::new("q", question);
+            let scorer = Scorer::new(&question, &known);
+            for unit in units(&[&chunk]) {
+                let span = scorer.extended(&unit);
+                prop_assert!(span.start == unit.span.start && unit.span.end <= span.end);
+                let added = &text[unit.span.end..span.end];
+                prop_assert!(added.chars().count() <= LONGEST, "{added:?}");
+            }
+        }
     }
 
     /// Clauses of contracts read alike: the party is named elsewhere in the chunk, or in another

@@ -54,6 +54,22 @@ const KINDS: [(Kind, &[&str], &[&str]); 3] = [
     (Kind::Person, &["who", "whose", "whom"], &["谁", "哪位", "何人"]),
 ];
 
+/// Amounts that "What is the …?" asks for.
+const AMOUNTS: [&str; 12] = [
+    "fee",
+    "fees",
+    "rent",
+    "salary",
+    "wage",
+    "wages",
+    "allowance",
+    "deposit",
+    "penalty",
+    "discount",
+    "weight",
+    "length",
+];
+
 const VERBS: [&str; 18] = [
     "is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "will", "can", "could",
     "must", "should", "may", "shall", "would",
@@ -81,7 +97,9 @@ pub(super) fn kind_of(question: &str) -> Option<Kind> {
             }
         }
     }
-    found.map(|(_, kind)| kind)
+    let asks_amount = english.starts_with(" what ")
+        && AMOUNTS.iter().any(|amount| english.contains(&format!(" {amount} ")));
+    found.map(|(_, kind)| kind).or_else(|| asks_amount.then_some(Kind::Number))
 }
 
 /// Whether a text holds a value of this kind that the question does not hold already.
@@ -148,6 +166,8 @@ mod tests {
             ("When did the person who built it leave?", Some(Kind::Time)),
             ("Who signed in which year?", Some(Kind::Person)),
             ("How much is a crane?", Some(Kind::Number)),
+            ("What is the yearly fee?", Some(Kind::Number)),
+            ("Does the fee include travel?", None),
             ("Is the shower overhauled?", None),
             ("May I keep my ring on when I pick?", None),
             ("When there is ice, how often must I look?", Some(Kind::Number)),

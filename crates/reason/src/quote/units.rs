@@ -15,6 +15,8 @@ pub(super) struct Unit<'a> {
     pub(super) chunk: &'a Chunk,
     /// The quote, in the chunk's text: the unit, with the neighbours that it needs.
     pub(super) span: Range<usize>,
+    /// The next sentences of its paragraph, by which the quote may go on; at most [`FOLLOWING`].
+    pub(super) following: Vec<Range<usize>>,
     /// The unit itself.
     pub(super) text: &'a str,
     pub(super) terms: HashSet<String>,
@@ -32,6 +34,9 @@ pub(super) struct Unit<'a> {
 /// sentences qualify each other.
 const ARTICLE: usize = 300;
 
+/// Sentences by which a quote may go on.
+const FOLLOWING: usize = 2;
+
 /// A sentence with fewer terms says nothing by itself.
 const SHORT: usize = 3;
 
@@ -48,7 +53,10 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
         let above = Rc::new(above(chunk));
         let around: Rc<HashSet<String>> = Rc::new(terms(&chunk.text).into_iter().collect());
         let document = documents.get(&chunk.source).cloned().unwrap_or_default();
-        let mut add = |span: Range<usize>, own: Range<usize>, before: HashSet<String>| {
+        let mut add = |span: Range<usize>,
+                       own: Range<usize>,
+                       before: HashSet<String>,
+                       following: Vec<Range<usize>>| {
             let Some(text) = chunk.text.get(own) else { return };
             let terms: HashSet<String> = terms(text).into_iter().collect();
             if text.chars().any(char::is_alphanumeric) {
@@ -58,6 +66,7 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
                     place,
                     chunk,
                     span,
+                    following,
                     text,
                     terms,
                     above,
@@ -69,7 +78,7 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
         };
         if matches!(chunk.kind, ChunkKind::Table | ChunkKind::Code) {
             for line in rows(chunk) {
-                add(line.clone(), line, HashSet::new());
+                add(line.clone(), line, HashSet::new(), Vec::new());
             }
             continue;
         }
@@ -88,7 +97,9 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
                     true => block.clone(),
                     false => with_neighbours(&chunk.text, own, before, after),
                 };
-                add(span, own.clone(), terms_before.into_iter().collect());
+                let next = parts.iter().filter(|part| span.end <= part.start);
+                let following = next.take(FOLLOWING).cloned().collect();
+                add(span, own.clone(), terms_before.into_iter().collect(), following);
             }
         }
     }
