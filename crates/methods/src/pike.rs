@@ -194,7 +194,8 @@ async fn routed(
                 }
                 // Quoted rows of a table are no figure.
                 if answer.written_by == WrittenBy::Quotation
-                    && answer.rationale.is_empty()
+                    && (answer.rationale.is_empty()
+                        || matches!(class, TaskClass::Factual | TaskClass::Bridging))
                     && let Some(advice) = evidence.tables.advice(ports, question).await?
                 {
                     answer.rationale = advice;

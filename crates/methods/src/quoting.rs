@@ -6,6 +6,7 @@ use pikerag_knowledge::{
     AtomKind, ChunkId, Context, Event, Note, Question, Quoting, nearest_atoms,
 };
 use pikerag_language::query_terms;
+use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::RetrieveError;
 
@@ -23,7 +24,8 @@ const UNRELATED: f32 = 0.95;
 /// The part of the range from that similarity to 1 that counts as fully close: no sentence equals its question.
 const CLOSEST: f32 = 0.78;
 
-/// Answers with quotes of the context. The trace notes the reason, and how well the best words fit if none are quoted.
+/// Answers with quotes of the context. The trace notes the reason, and how well the best words fit if none are quoted. The
+/// rationale names the words of the question that no passage has, if its subject is among them.
 pub(crate) async fn quoted(
     ports: &Ports,
     question: &Question,
@@ -37,7 +39,11 @@ pub(crate) async fn quoted(
         _ => None,
     });
     let question = &question.reworded(tagged.unwrap_or_else(|| question.query().to_owned()));
-    let quoted = quote(question, context, &known(ports, question).await?, QUOTED);
+    let mut quoted = quote(question, context, &known(ports, question).await?, QUOTED);
+    if !quoted.unknown.is_empty() {
+        let words = Sentence::WordsUnknown(&quoted.unknown);
+        quoted.reading.rationale = words.in_words(Language::of(question.query()));
+    }
     let note = match quoted.reading.claims.is_empty() {
         false => Note::QuotesEvidence { because },
         true => Note::NothingToQuote { because, fit: f64::from(quoted.fit) },

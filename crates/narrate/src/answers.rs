@@ -23,6 +23,8 @@ pub enum Sentence<'a> {
     IsSame(bool),
     /// The model's reply could not be read.
     ReplyUnreadable,
+    /// No passage has these words of the question, which are its subject; the nearest passages follow.
+    WordsUnknown(&'a [String]),
     /// A table may have the answer.
     TableMayAnswer {
         /// Title of the table.
@@ -68,6 +70,23 @@ impl InWords for Sentence<'_> {
             Self::IsSame(false) => Words::new("No", "否"),
             Self::ReplyUnreadable => {
                 Words::new("The model's reply could not be read.", "模型的回复无法解析。")
+            }
+            Self::WordsUnknown(words) => {
+                let (noun, pronoun) = match words {
+                    [_] => ("word", "it"),
+                    _ => ("words", "them"),
+                };
+                Words::new(
+                    format!(
+                        "No passage has the {noun} “{}”: the documents use others for {pronoun}, or do not have the answer. These \
+                         passages are the nearest.",
+                        words.join("”, “")
+                    ),
+                    format!(
+                        "没有段落含有“{}”：文档可能用别的说法，也可能没有答案。以下是最接近的段落。",
+                        words.join("”、“")
+                    ),
+                )
             }
             Self::TableMayAnswer { table, words, readings, statements } => {
                 let nearest = nearest(readings, statements);

@@ -428,6 +428,7 @@ fn sentences_have_words() {
     let words = &[NAMED.to_owned()];
     let all = [
         Sentence::TableMayAnswer { table: NAMED, words, readings: words, statements: words },
+        Sentence::WordsUnknown(words),
         Sentence::Insufficient(NAMED),
         Sentence::MostLikely(NAMED),
         Sentence::MissingKnowledge(NAMED),

@@ -4,6 +4,7 @@
 
 mod asked;
 mod units;
+mod unknown;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -17,6 +18,7 @@ use crate::read::Reading;
 
 use self::asked::{Kind, holds_new_value, kind_of};
 use self::units::{Unit, units};
+use self::unknown::unknown_words;
 
 /// Facts about a question beyond its context.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,8 @@ pub struct Quoted {
     /// How well the best quote fits, from 0 to 1.5 if meaning counts too; below [`FLOOR`] nothing
     /// is quoted.
     pub fit: f32,
+    /// The words of the question that no passage of the base has, if its subject is among them.
+    pub unknown: Vec<String>,
 }
 
 /// The value of a term of the question that the sentence itself does not hold. The term may occur
@@ -110,7 +114,8 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let claims: Vec<Claim> =
         quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
     let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
-    Quoted { reading: Reading { answer, claims, ..Reading::default() }, fit }
+    let reading = Reading { answer, claims, ..Reading::default() };
+    Quoted { reading, fit, unknown: unknown_words(question, context, known) }
 }
 
 /// The bonus by the rank of a chunk, from 0: `most` at rank 0, half as much at rank `fades`.

@@ -105,6 +105,24 @@ fn errors_name_what_is_wrong() {
     fails(&place, &["status"], &["index.max_tokens"]);
 }
 
+/// The nearest passages are no answer about a thing of which no passage has the name.
+#[test]
+fn a_subject_that_no_passage_has_is_named() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
+    place.write("docs/stores.md", "# Stores\n\nVellmarsh keeps food cold at three places.\n");
+    place.write("docs/公司.md", "# 简介\n\n公司位于临江市，员工共有三百人。\n");
+    place.run_to(0, &["index", "docs"]);
+    let ask = |question: &str| place.run_to(0, &["ask", question]).stdout;
+    let shown = ask("Who is the CEO of Vellmarsh?");
+    assert!(shown.contains("No passage has the word “CEO”"), "{shown}");
+    assert!(shown.contains("Vellmarsh keeps food cold"), "{shown}");
+    let shown = ask("公司的CEO是谁？");
+    assert!(shown.contains("没有段落含有“CEO”") && shown.contains("临江市"), "{shown}");
+    let shown = ask("Where does Vellmarsh keep food?");
+    assert!(!shown.contains("No passage has"), "{shown}");
+}
+
 /// An offline answer quotes its evidence; each quote is in the file, byte for byte.
 #[test]
 fn citations_are_the_bytes_of_the_files() {
