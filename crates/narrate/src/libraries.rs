@@ -22,7 +22,7 @@ fn exact(english: &str) -> Option<&'static str> {
     [TOML, ARCHIVES, MARKUP, FAULTS].into_iter().find_map(|table| among(table, english))
 }
 
-fn among(table: &'static [(&str, &str)], english: &str) -> Option<&'static str> {
+fn among(table: &[(&'static str, &'static str)], english: &str) -> Option<&'static str> {
     table.iter().find(|(message, _)| *message == english).map(|(_, chinese)| *chinese)
 }
 
