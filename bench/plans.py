@@ -74,6 +74,17 @@ def verdict(question, reply, meets):
     return "right" if all(is_met(part, whole, meets) for part in accepts) else "wrong"
 
 
+def steps_of(reply):
+    return ((reply.get("answer") or {}).get("worked") or {}).get("steps", [])
+
+
+def show(question, reply, came):
+    text = (reply.get("answer") or {}).get("text") or reply.get("error", "")
+    print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:3]}: {text[:240]!r}")
+    for step in steps_of(reply):
+        print(f"      {step['kind']}: {step['question']} -> {step['answer'][:120]!r}", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
@@ -108,8 +119,12 @@ def main():
                 return question, {"error": ran.stderr}, "failed"
             return question, reply, verdict(question, reply, meets)
 
+        results = []
         with concurrent.futures.ThreadPoolExecutor(given.at_once) as pool:
-            results = list(pool.map(asked, questions))
+            for result in pool.map(asked, questions):
+                results.append(result)
+                if not given.quiet:
+                    show(*result)
     if given.replies:
         lines = [json.dumps({"id": question["id"], "came": came, **reply}, ensure_ascii=False) for question, reply, came in results]
         given.replies.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -117,15 +132,9 @@ def main():
     counts = {language: dict.fromkeys(names, 0) for language in ("en", "zh", "all")}
     planned = 0
     for question, reply, came in results:
-        answer = reply.get("answer") or {}
-        steps = (answer.get("worked") or {}).get("steps", [])
-        planned += bool(steps)
+        planned += bool(steps_of(reply))
         for language in (question.get("language", "en"), "all"):
             counts[language][came] += 1
-        if not given.quiet:
-            print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:3]}: {(answer.get('text', '') or reply.get('error', ''))[:240]!r}")
-            for step in steps:
-                print(f"      {step['kind']}: {step['question']} -> {step['answer'][:120]!r}")
     print("| questions | language | asked | right | wrong | undecided | of these quoted | failed |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for language, by in counts.items():
         undecided = by["undecided"] + by["quoted"]

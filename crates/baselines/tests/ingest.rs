@@ -15,9 +15,9 @@ use pikerag_indexing::{
     Tools, ingest,
 };
 use pikerag_knowledge::{
-    AtomKind, AtomQuery, ChatModel, ChatModels, ChunkId, CorpusReader, CorpusWriter, Embedder,
-    ModelError, Parted, PartedVectors, PutReport, RefusalCause, RefusalWriter, Scored, SearchIndex,
-    SearchWriter, StoreError, Vector, Which, nearest_chunks,
+    AtomKind, AtomQuery, ChatModel, ChatModels, ChunkId, ChunkSet, CorpusReader, CorpusWriter,
+    Embedder, ModelError, Parted, PartedVectors, Progress, PutReport, RefusalCause, RefusalWriter,
+    Scored, SearchIndex, SearchWriter, Stage, StoreError, Vector, Which, nearest_chunks,
 };
 use pikerag_models::{Budget, Cap, Meter, Mode, Prices, Recorded};
 use pikerag_parse::{Limits, NoTools, parse};
@@ -508,6 +508,55 @@ async fn refused_chunks_are_marked_and_retried_on_request() {
     let fresh = Shelf::empty();
     fresh.index(&files, Some(recorded(&fresh, asking())), embedder(), &params).await;
     assert_eq!(shelf.export(), fresh.export());
+}
+
+/// A question that several chunks of a document answer together leads to each of them; a document of one chunk needs no call.
+/// Finished work costs nothing again, and a changed document is read again.
+#[tokio::test]
+async fn questions_of_sections_lead_to_all_their_chunks() {
+    const BOTH: &str = "How do the crane and the tea differ?";
+    let chat = ScriptedChat::by(|request| {
+        let asked = pikerag_doubles::prompt(request).unwrap();
+        Ok(match asked.contains("are a part of one document") {
+            true => {
+                format!(r#"{{"questions": [{{"question": "{BOTH}", "passages": [1, 2, 7]}}]}}"#)
+            }
+            false => two_questions(request),
+        })
+    });
+    let chat: &'static ScriptedChat = Box::leak(Box::new(chat));
+    let mut files = Files::from_iter([
+        (
+            "both.md",
+            "# Crane\n\nThe crane lifts forty tons of coal.\n\n# Tea\n\nThe tea in the kitchen is very hot.",
+        ),
+        ("alone.md", "# Nets\n\nNets hold fish."),
+    ]);
+    let params = Params { summarize: vec![Summarized::Sections], ..params() };
+    let shelf = Shelf::empty();
+    let asked = async |files: &Files| -> (usize, Vec<String>) {
+        let before = chat.requests().len();
+        let report =
+            shelf.index(files, Some(recorded(&shelf, chat)), Some(embedder(16)), &params).await;
+        assert!(report.is_whole(), "{report:?}");
+        let none = Stage("none".to_owned());
+        let chunks = shelf.base.pending(&none, ChunkSet::Searchable, None, 99).await.unwrap();
+        let atoms =
+            shelf.base.atoms(AtomQuery::InChunks(AtomKind::Question, &chunks)).await.unwrap();
+        let of_both = atoms.iter().filter(|atom| atom.text == BOTH);
+        let mut titles = Vec::new();
+        for atom in of_both {
+            titles.push(shelf.base.chunks(&[atom.chunk]).await.unwrap()[0].full_title());
+        }
+        titles.sort();
+        (chat.requests().len() - before, titles)
+    };
+    let titles = ["Crane", "Crane › Tea"].map(str::to_owned).to_vec();
+    assert_eq!(asked(&files).await, (4, titles.clone()), "three chunks and one document");
+    assert_eq!(asked(&files).await, (0, titles.clone()));
+    files.0.get_mut("both.md").unwrap().push_str(" It is green.");
+    assert_eq!(asked(&files).await.0, 2, "one chunk and its document");
+    assert_eq!(shelf.base.summary().await.unwrap().pending, []);
 }
 
 /// Unreadable chunks do not count as new: there is no bill then.

@@ -9,6 +9,7 @@ mod keys;
 mod links;
 mod llm_chunking;
 mod references;
+mod sections;
 #[cfg(test)]
 mod sketch;
 mod split;
@@ -21,6 +22,7 @@ pub use entities::{entity_of, extract, extract_names, extract_prompt};
 pub use llm_chunking::{
     ENHANCED_VERSION, EnhanceParams, Enhanced, enhanced_forecast, enhanced_graph,
 };
+pub use sections::{section_atoms, section_prompt};
 pub use split::ChunkParams;
 pub use statements::{statement_atoms, statements_prompt};
 

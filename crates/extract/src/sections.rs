@@ -60,8 +60,10 @@ fn inputs(chunks: &[Chunk]) -> (String, String) {
 
 /// Gives each chunk the questions whose answers need it.
 fn spread(chunks: &[Chunk], questions: Vec<(String, Vec<usize>)>) -> Vec<InChunk<Atomized>> {
-    let mut all: Vec<InChunk<Atomized>> =
-        chunks.iter().map(|chunk| InChunk { chunk: chunk.id, found: Atomized::default() }).collect();
+    let mut all: Vec<InChunk<Atomized>> = chunks
+        .iter()
+        .map(|chunk| InChunk { chunk: chunk.id, found: Atomized::default() })
+        .collect();
     let mut seen = HashSet::new();
     for (question, numbers) in questions.into_iter().take(MOST) {
         let places: HashSet<usize> =
@@ -117,13 +119,22 @@ pikerag_test_support::fuzz_replies! { reply_questions: Questions }
 #[cfg(test)]
 mod tests {
     use pikerag_doubles::ScriptedChat;
+    use pikerag_knowledge::ChunkId;
 
     use super::*;
-    use crate::sketch;
+    use crate::{ChunkParams, document_graph, sketch};
 
     #[tokio::test]
     async fn questions_lead_to_every_passage_that_their_answer_needs() {
-        let chunks = sketch::chunks(&["The crane failed in May.", "It failed in June.", "Tea is good."]);
+        let document = sketch::document("Log", "The crane failed in May.\n");
+        let first = document_graph("log.md", document, ChunkParams::default()).chunks.remove(0);
+        let chunk =
+            |n, text: &str| Chunk { id: ChunkId(n), text: text.to_owned(), ..first.clone() };
+        let chunks = [
+            chunk(1, "The crane failed in May."),
+            chunk(2, "It failed in June."),
+            chunk(3, "Tea is good."),
+        ];
         let reply = r#"{"questions": [
             {"question": "How often did the crane fail?", "passages": [1, 2]},
             {"question": "how often did the crane fail", "passages": [1, 2]},
@@ -135,7 +146,10 @@ mod tests {
         let shown = |found: &InChunk<Atomized>| -> Vec<String> {
             found.found.atoms.iter().map(|atom| atom.text.clone()).collect()
         };
-        assert_eq!(shown(&atoms[0]), ["How often did the crane fail?", "What has the crane to do with tea?"]);
+        assert_eq!(
+            shown(&atoms[0]),
+            ["How often did the crane fail?", "What has the crane to do with tea?"]
+        );
         assert_eq!(shown(&atoms[1]), ["How often did the crane fail?"]);
         assert_eq!(shown(&atoms[2]), ["What has the crane to do with tea?"]);
         let counts = atoms.iter().map(|it| (it.found.duplicates, it.found.pronouns));

@@ -86,6 +86,9 @@ pub enum Summarized {
     Tables,
     /// Each document.
     Sources,
+    /// Each section or chapter of a document with several chunks, or the whole of a short one: not as a text, but as
+    /// questions that its chunks answer together.
+    Sections,
 }
 
 /// The parameters of tags.

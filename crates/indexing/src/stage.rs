@@ -184,6 +184,11 @@ pub(crate) trait ByPiece: Send + Sync {
     /// The piece that a new document or chunk will be; `None` if this stage skips it.
     fn piece_of(&self, new: &New<'_>) -> Option<Self::Piece>;
 
+    /// The pieces that a new document or chunk will be, if it can be several.
+    fn pieces_of(&self, new: &New<'_>) -> Vec<Self::Piece> {
+        self.piece_of(new).into_iter().collect()
+    }
+
     async fn ask(
         &self,
         model: &dyn ChatModel,
@@ -244,11 +249,11 @@ impl<S: ByPiece> Stage for S {
     }
 
     fn count_new(&self, new: &New<'_>, bill: &mut Bill) -> bool {
-        let piece = self.piece_of(new);
-        if let Some(piece) = &piece {
+        let pieces = self.pieces_of(new);
+        for piece in &pieces {
             self.forecast(piece, bill);
         }
-        piece.is_some()
+        !pieces.is_empty()
     }
 }
 

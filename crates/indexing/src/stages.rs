@@ -9,6 +9,7 @@ pub(crate) mod entities;
 pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod reports;
+pub(crate) mod sections;
 pub(crate) mod shown;
 pub(crate) mod tables;
 pub(crate) mod tags;

@@ -14,13 +14,14 @@ use super::stages::documents::Documents;
 use super::stages::entities::{Entities, LongDescriptions, Names};
 use super::stages::records::{InTexts, Plain};
 use super::stages::reports::{Quotations, Reports};
+use super::stages::sections::Sections;
 use super::stages::tables::TypedTables;
 use super::stages::tags::{DeclaredClasses, FoundClasses, Tags};
 use super::stages::tree::Tree;
 use super::stages::vectors::Vectors;
 
 /// Every stage; within a part, in the order in which they run.
-static TABLE: [Row; 20] = [
+static TABLE: [Row; 21] = [
     Row {
         name: "table summaries",
         mark: ("describe:table", ""),
@@ -52,6 +53,17 @@ static TABLE: [Row; 20] = [
         part: Part::Atoms(AtomKind::Question),
         wanted: |plan| plan.params.atoms.contains(&AtomKind::Question),
         stages: |_| vec![Box::new(Written::Questions)],
+    },
+    Row {
+        name: "questions of sections",
+        mark: ("atomize:section", ""),
+        role: Some(Role::Atomize),
+        part: Part::Atoms(AtomKind::Question),
+        wanted: |plan| {
+            plan.params.summarize.contains(&Summarized::Sections)
+                && plan.params.atoms.contains(&AtomKind::Question)
+        },
+        stages: |_| vec![Box::new(Sections)],
     },
     Row {
         name: "atomic statements",
@@ -229,7 +241,7 @@ mod tests {
     /// The names of the stages that run if everything is wanted.
     fn names(available: &Available) -> String {
         let params = Params {
-            summarize: vec![Summarized::Tables, Summarized::Sources],
+            summarize: vec![Summarized::Tables, Summarized::Sources, Summarized::Sections],
             describe: true,
             atoms: vec![AtomKind::Question, AtomKind::Statement, AtomKind::Sentence],
             records: vec![schema(), RecordSchema { model: false, ..schema() }],
@@ -247,6 +259,7 @@ mod tests {
         figure descriptions
         document summaries
         atomic questions
+        questions of sections
         atomic statements
         sentences
         vectors
@@ -293,6 +306,7 @@ mod tests {
     fn every_mark_has_a_name() {
         for (mark, words) in [
             (Mark::atomize(AtomKind::Question), "atomic questions"),
+            (Mark::atomize_sections(), "questions of sections"),
             (Mark::atomize(AtomKind::Statement), "atomic statements"),
             (Mark::embed("m#1"), "vectors"),
             (Mark::atomize(AtomKind::Sentence), "sentences"),

@@ -6,7 +6,7 @@ use pikerag_doubles::ScriptedChat;
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::estimate::estimate;
 use pikerag_indexing::{Available, ChunkBy, Params, Summarized, TagParams};
-use pikerag_knowledge::{ChatRequest, Origin, Role, Structure, TagClass, Usage};
+use pikerag_knowledge::{AtomKind, ChatRequest, Origin, Role, Structure, TagClass, Usage};
 use pikerag_language::estimate_tokens;
 
 use crate::common::{Files, Shelf};
@@ -128,6 +128,19 @@ async fn summaries_descriptions_and_tags_are_counted_exactly() {
         assert_eq!(forecast, paid, "{name}");
         assert!(is_near(prompts) && is_near(replies), "{name}: {prompts} {replies}");
     }
+}
+
+/// Each document of several chunks is read once more; how many questions a part has is the model's decision.
+#[tokio::test]
+async fn questions_of_sections_are_counted_exactly() {
+    let params = Params {
+        summarize: vec![Summarized::Sections],
+        atoms: vec![AtomKind::Question],
+        ..params()
+    };
+    let (forecast, paid, prompts, _) = compare("sections", &params).await;
+    assert_eq!(forecast, paid);
+    assert!(is_near(prompts), "{prompts}");
 }
 
 /// The model decides where chunks end, so the number of calls is approximate.

@@ -313,7 +313,7 @@ fn params() -> Params {
     let class = TagClass::new("thing", "what has a name", Vec::new(), Origin::Declared);
     Params {
         chunks: ChunkParams { max_tokens: 60, overlap_tokens: 0 },
-        summarize: vec![Summarized::Tables, Summarized::Sources],
+        summarize: vec![Summarized::Tables, Summarized::Sources, Summarized::Sections],
         describe: true,
         tags: TagParams { classes: vec![class], find: true, ..TagParams::default() },
         atoms: vec![AtomKind::Question, AtomKind::Statement],

@@ -76,7 +76,7 @@ impl ByPiece for Written {
             let found = read(&chunk, self.kind(), made, report);
             atoms.push(InChunk { chunk: chunk.id, found });
         }
-        store(job, self.kind(), atoms, report).await
+        store(job, Mark::atomize(self.kind()), atoms, report).await
     }
 
     fn forecast(&self, chunk: &Chunk, bill: &mut Bill) {
@@ -113,7 +113,7 @@ impl Stage for Sentences {
         for (page, done) in job.pages(row, &pending) {
             let chunks = job.base().chunks(page).await?;
             let atoms = |chunk: &Chunk| InChunk { chunk: chunk.id, found: sentence_atoms(chunk) };
-            store(job, kind, chunks.iter().map(atoms).collect(), report).await?;
+            store(job, Mark::atomize(kind), chunks.iter().map(atoms).collect(), report).await?;
             done();
         }
         Ok(ControlFlow::Continue(()))
@@ -135,10 +135,10 @@ fn read(chunk: &Chunk, kind: AtomKind, made: Option<Atomized>, report: &mut Repo
     made.atoms
 }
 
-/// Stores atoms, then sends them to the embedder, which reads those beyond its capacity from the base.
-async fn store(
+/// Stores atoms under a mark, then sends them to the embedder, which reads those beyond its capacity from the base.
+pub(super) async fn store(
     job: &Job<'_>,
-    kind: AtomKind,
+    mark: Mark,
     atoms: Vec<InChunk<Vec<Atom>>>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
@@ -149,7 +149,7 @@ async fn store(
         Some(_) => atoms.iter().flat_map(|atoms| &atoms.found).map(NewAtom::of).collect(),
         None => Vec::new(),
     };
-    job.base().put_chunk_results(ChunkResults::Atoms(Mark::atomize(kind), atoms)).await?;
+    job.base().put_chunk_results(ChunkResults::Atoms(mark, atoms)).await?;
     if let Some(sender) = sender {
         sender.send(new_atoms);
     }

@@ -17,6 +17,11 @@ impl Stage {
         Self(format!("atomize:{}", kind.as_str()))
     }
 
+    /// Atomizing what several chunks of a section or document say together.
+    pub fn atomize_sections() -> Self {
+        Self("atomize:section".to_owned())
+    }
+
     /// Reading records under a schema: by rules, or by a model.
     pub fn records(schema: &RecordSchema, by: RecordsBy) -> Self {
         let by = match by {

@@ -13,7 +13,7 @@ type Kind = (&'static str, &'static str, fn(&str) -> String);
 
 /// The kinds in the order in which their marks are looked for. A graded reply comes with its task, which
 /// holds the marks of other kinds.
-const KINDS: [Kind; 48] = [
+const KINDS: [Kind; 49] = [
     ("{\"confidence\":", "grade", |_| json!({"confidence": 80}).to_string()),
     ("\"kind\": \"compute\"", "plan", |_| json!({"steps": []}).to_string()),
     ("# Results of the steps", "plan_result", |prompt| {
@@ -36,6 +36,7 @@ const KINDS: [Kind; 48] = [
         json!({"known": null, "schema": null, "words": [], "searches": []}).to_string()
     }),
     ("\"same\": [[", "alike", |_| json!({"fields": []}).to_string()),
+    ("are a part of one document", "section", |_| json!({"questions": []}).to_string()),
     ("Each asks for one fact or figure", "agent_questions", |_| {
         json!({"questions": []}).to_string()
     }),
