@@ -267,7 +267,7 @@ async fn answered(
             }
         }
         TaskClass::Predictive => {
-            let forecast = ahead::answer(ports, run, question, evidence).await?;
+            let forecast = ahead::answer(ports, run, question, params, evidence).await?;
             prospect::judged(ports, run, question, params, evidence, forecast).await
         }
     }

@@ -40,6 +40,15 @@ pub(crate) enum Found {
     Nothing(Option<Reason>),
 }
 
+/// What is computed from the things.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Figures about what was.
+    Figures,
+    /// A series over time, to be carried on.
+    Series,
+}
+
 /// Reads at most `limit` passages as records of a schema that the question needs. Costs a call for the schema, one for each
 /// passage, and up to two for the query.
 ///
@@ -50,6 +59,7 @@ pub(crate) async fn structure(
     run: &mut Run,
     question: &Question,
     cues: &Cues,
+    wanted: Wanted,
     limit: usize,
 ) -> Result<Found, SolveError> {
     let nothing = Ok(Found::Nothing(None));
@@ -67,7 +77,7 @@ pub(crate) async fn structure(
     if collection.records.is_empty() || collected < INCOMPLETE * read.incomplete {
         return Ok(Found::Nothing(Some(lacks)));
     }
-    let Some(mut inquiry) = query(run, planner, question, cues, &collection).await? else {
+    let Some(mut inquiry) = query(run, planner, question, cues, wanted, &collection).await? else {
         return Ok(Found::Nothing(Some(lacks)));
     };
     let (mut schema, frame) = (collection.schema.clone(), &collection.unified.frame);
@@ -220,14 +230,18 @@ async fn query(
     planner: &dyn ChatModel,
     question: &Question,
     cues: &Cues,
+    wanted: Wanted,
     collection: &Collection,
 ) -> Result<Option<Inquiry>, SolveError> {
-    let is_past = |inquiry: &Inquiry| matches!(inquiry.form, Form::Figures | Form::List);
+    let is_wanted = |inquiry: &Inquiry| match wanted {
+        Wanted::Figures => matches!(inquiry.form, Form::Figures | Form::List),
+        Wanted::Series => matches!(inquiry.form, Form::Series { .. }),
+    };
     let by_rules = by_rules(cues, &[collection.source()])
-        .filter(|inquiry| inquiry.unexplained.is_empty() && is_past(inquiry));
+        .filter(|inquiry| inquiry.unexplained.is_empty() && is_wanted(inquiry));
     if by_rules.is_some() {
         return Ok(by_rules);
     }
     let inquiry = inquire(planner, question, &[collection.source()], run).await?;
-    Ok(inquiry.filter(is_past))
+    Ok(inquiry.filter(is_wanted))
 }

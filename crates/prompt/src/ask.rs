@@ -25,18 +25,26 @@ pub struct Prompt {
     pub temperature: f32,
     /// The most tokens of the reply, unless a setting replaces it ([`ChatModel::reply_tokens`]).
     pub max_tokens: u32,
+    /// The limit that an earlier version asked with: its recorded replies serve replays.
+    pub former_max_tokens: Option<u32>,
 }
 
 impl Prompt {
     /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
     pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
-        Prompt { role, template, temperature: 0.0, max_tokens }
+        Prompt { role, template, temperature: 0.0, max_tokens, former_max_tokens: None }
     }
 
     /// The same prompt at another temperature.
     #[must_use]
     pub const fn at(self, temperature: f32) -> Prompt {
         Prompt { temperature, ..self }
+    }
+
+    /// The same prompt, whose limit was another one in an earlier version.
+    #[must_use]
+    pub const fn formerly(self, max_tokens: u32) -> Prompt {
+        Prompt { former_max_tokens: Some(max_tokens), ..self }
     }
 
     /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
@@ -233,8 +241,17 @@ async fn exchange<R>(
     let rendered = options.prompt.render(inputs)?;
     let role = options.prompt.role;
     let limit = model.reply_tokens().unwrap_or(options.limit);
-    let options = &CallOptions { limit, ..options.clone() };
-    let first = send(model, options, rendered.clone(), account).await?;
+    let mut options = CallOptions { limit, ..options.clone() };
+    let mut first = send(model, &options, rendered.clone(), account).await;
+    // A run of an earlier version is replayed.
+    if let Err(AskError::Model { source: ModelError::NotRecorded { .. }, .. }) = &first
+        && let Some(former) = options.prompt.former_max_tokens
+        && model.reply_tokens().is_none()
+    {
+        options.limit = former;
+        first = send(model, &options, rendered.clone(), account).await;
+    }
+    let (options, first) = (&options, first?);
     if is_withheld(options, &first) {
         return Err(refuse_withheld(model, role, [first]).await);
     }
@@ -432,6 +449,28 @@ mod tests {
         assert_eq!(colour.unwrap().0, "blue");
         assert_eq!(prompts, ["Which colour has the sea?"]);
         assert_eq!(account.cost().spent.calls(), 1);
+    }
+
+    /// A replay of an earlier version has no reply under today's limit.
+    #[tokio::test]
+    async fn a_reply_that_was_recorded_with_another_limit_is_found() {
+        let recorded = |limit| {
+            ScriptedChat::by(move |request| match request.max_tokens == limit {
+                true => Ok(r#"{"colour": "blue"}"#.to_owned()),
+                false => Err(ModelError::NotRecorded {
+                    role: "answer".to_owned(),
+                    model: "m".to_owned(),
+                }),
+            })
+        };
+        let raised = PROMPT.formerly(5);
+        let inputs = [("thing", "the sea")];
+        for (limit, prompt, found) in [(5, &raised, true), (9, &raised, true), (5, &PROMPT, false)]
+        {
+            let script = recorded(limit);
+            let colour = ask::<Colour>(&script, prompt, &inputs, &mut Account::default()).await;
+            assert_eq!(colour.is_ok(), found, "{limit}");
+        }
     }
 
     #[tokio::test]

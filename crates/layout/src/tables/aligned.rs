@@ -11,6 +11,8 @@ use crate::text::script::is_wide;
 
 /// The fewest rows of a table.
 const FEWEST_ROWS: usize = 3;
+/// The size of a heading's letters, compared with those of the rows around it, at least.
+const LARGER: f32 = 1.15;
 
 /// Takes the tables without rules out of `rows`.
 pub(crate) fn tables(rows: &mut Vec<Row>) -> Vec<PageTable> {
@@ -61,7 +63,7 @@ fn reach(words: &[Word]) -> (f32, f32) {
 }
 
 /// The end of the run of rows with several cells that begins at `start`; a single row with one cell
-/// may lie between two of them.
+/// may lie between two of them, unless its letters are those of a heading.
 fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
     let several = |at: usize| cut.get(at).is_some_and(|cells| 1 < cells.len());
     if !several(start) {
@@ -71,12 +73,18 @@ fn run(rows: &[Row], cut: &[Vec<(f32, f32)>], start: usize) -> Option<usize> {
         let bases = rows.get(above).zip(rows.get(below));
         bases.is_some_and(|(a, b)| b.base - a.base < 3.2 * a.size.max(b.size))
     };
+    // A heading in larger letters begins another table.
+    let is_heading = |at: usize| {
+        let sizes = rows.get(at - 1).zip(rows.get(at + 1));
+        let around = sizes.map_or(f32::MAX, |(above, below)| above.size.max(below.size));
+        rows.get(at).is_some_and(|row| LARGER * around < row.size)
+    };
     let mut end = start + 1;
     let mut n = 1;
     loop {
         if several(end) && near(end - 1, end) {
             end += 1;
-        } else if several(end + 1) && near(end - 1, end) && near(end, end + 1) {
+        } else if several(end + 1) && near(end - 1, end) && near(end, end + 1) && !is_heading(end) {
             end += 2;
         } else {
             break;

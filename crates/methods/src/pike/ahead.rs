@@ -6,7 +6,7 @@ use super::classify::Evidence;
 use super::figures::as_figures;
 use super::predict::Ahead;
 use super::tables::Foreseen;
-use super::{Outcome, figures, of_class, predict, understood};
+use super::{Outcome, Params, figures, of_class, predict, structured, understood};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
@@ -18,6 +18,7 @@ pub(super) async fn answer(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
+    params: Params,
     evidence: &Evidence,
 ) -> Result<Outcome, SolveError> {
     if evidence.understood().is_none() {
@@ -27,10 +28,19 @@ pub(super) async fn answer(
             None => {}
         }
     }
-    let Some((collection, inquiry)) = understood(ports, run, question, evidence, true).await?
-    else {
-        let unclear = evidence.tables.unclear_ahead(ports, question).await?;
-        return Ok(Outcome::Nothing(Some(unclear.unwrap_or(Reason::ForecastNeedsRecords)), None));
+    let read;
+    let (collection, inquiry) = match understood(ports, run, question, evidence, true).await? {
+        Some(found) => found,
+        None => {
+            let found = structured::series(ports, run, question, params, evidence).await?;
+            let Some((things, inquiry)) = found else {
+                let unclear = evidence.tables.unclear_ahead(ports, question).await?;
+                let why = unclear.unwrap_or(Reason::ForecastNeedsRecords);
+                return Ok(Outcome::Nothing(Some(why), None));
+            };
+            read = things;
+            (&*read, inquiry)
+        }
     };
     collection.trace(run);
     Ok(match predict::answer(ports, run, question, collection, &inquiry).await? {

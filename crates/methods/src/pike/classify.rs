@@ -26,7 +26,8 @@ use crate::structure::can_structure;
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::{looks_ahead, may_ask_for_figure};
 
-const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 200);
+const PROMPT: Prompt =
+    Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 1000).formerly(200);
 /// Chunks that are examined.
 const LOOKED_AT: usize = 8;
 /// The share of a question's terms below which probably no single chunk holds the answer.
@@ -89,7 +90,7 @@ pub(super) struct Evidence {
     /// The largest share of the question's terms that one of them holds.
     direct: f64,
     /// Whether the question asks for a figure that models could collect from passages.
-    may_be_collected: bool,
+    pub(super) may_be_collected: bool,
     /// How the question reads over the typed tables.
     pub(super) tables: Reader,
 }

@@ -1,13 +1,15 @@
-//! Answers a question for a figure from passages that are read as records for it (PIKE-RAG §5.4).
+//! Answers a question for a figure, or for a forecast, from passages that are read as records for it (PIKE-RAG §5.4).
 
-use pikerag_knowledge::{Answer, Question, Reason};
+use pikerag_knowledge::{Answer, Question, Reason, Value};
 use pikerag_narrate::{Language, gaps};
 
 use super::classify::Evidence;
 use super::{Params, figures, settled};
+use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
-use crate::structure::{Found, can_structure, structure};
+use crate::structure::{Found, Wanted, can_structure, structure};
+use pikerag_records::inquiry::{Form, Inquiry};
 
 /// For each thing that lacks what the figure needs, this many must have it; with fewer, no figure is given.
 const UNKNOWN: usize = 2;
@@ -27,7 +29,8 @@ pub(super) async fn answer(
     if !is_tried || evidence.lacks(params.coverage).is_some() {
         return Ok(Err(None));
     }
-    let found = structure(ports, run, question, &evidence.cues, params.structured).await?;
+    let found =
+        structure(ports, run, question, &evidence.cues, Wanted::Figures, params.structured).await?;
     let (collection, inquiry) = match found {
         Found::Things(collection, inquiry) => (collection, inquiry),
         Found::Nothing(why) => return Ok(Err(why)),
@@ -46,4 +49,31 @@ pub(super) async fn answer(
     let worked = answer.worked.iter().find_map(|worked| worked.figures.as_ref());
     answer.missing = worked.map(|it| gaps(&it.coverage, language)).unwrap_or_default();
     Ok(Ok(Box::new(settled(answer, params, language))))
+}
+
+/// The series that a question for a forecast carries on; `None` where passages give none, or where too many of their things
+/// have no date.
+///
+/// # Errors
+/// See [`SolveError`].
+pub(super) async fn series(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+    evidence: &Evidence,
+) -> Result<Option<(Box<Collection>, Inquiry)>, SolveError> {
+    if !evidence.may_be_collected || evidence.lacks(params.coverage).is_some() {
+        return Ok(None);
+    }
+    let found =
+        structure(ports, run, question, &evidence.cues, Wanted::Series, params.structured).await?;
+    let Found::Things(collection, inquiry) = found else { return Ok(None) };
+    let Form::Series { date, .. } = &inquiry.form else { return Ok(None) };
+    let frame = &collection.unified.frame;
+    let is_dated = |thing: &usize| {
+        frame.cell(*thing, date).is_some_and(|cell| matches!(cell.value, Value::Date(_)))
+    };
+    let dated = (0..frame.things.len()).filter(is_dated).count();
+    Ok((UNKNOWN * (frame.things.len() - dated) <= dated).then_some((collection, inquiry)))
 }

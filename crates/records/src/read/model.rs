@@ -1,13 +1,13 @@
 //! Lets a model fill in a schema from a text, and keeps only values that occur in the text.
 
-use pikerag_knowledge::records::Field;
+use pikerag_knowledge::records::{Field, FieldType};
 use pikerag_knowledge::{
     Account, ChatModel, Chunk, Record, RecordField, RecordOrigin, RecordSchema, Role, Schema, Span,
 };
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, titled};
 use serde_json::{Map, Value, json};
 
-use super::year::About;
+use super::year::{About, stands_in_parts};
 use super::{Draft, field_named, identified, is_record, read_field};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
@@ -125,6 +125,9 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
                     fields.push(read(field, original.unwrap_or(&raw)));
                 }
                 Found::InTitle => fields.push(read(field, &raw)),
+                Found::Nowhere if is_date(field) && stands_in_parts(chunk, &raw) => {
+                    fields.push(read(field, &raw));
+                }
                 Found::Nowhere => made.invented += 1,
             }
         }
@@ -140,6 +143,10 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     }
     made.records = identified(schema, chunk, drafts);
     made
+}
+
+fn is_date(field: &Field) -> bool {
+    field.kind == FieldType::Date
 }
 
 /// A value as text; `None` if the model reports that there is none.

@@ -6,8 +6,7 @@ use jiff::civil::Date;
 use pikerag_knowledge::records::{Field, FieldType};
 use pikerag_knowledge::{Chunk, Value};
 use pikerag_language::periods::stretches;
-
-use super::values;
+use pikerag_language::{chinese_number, is_numeral, month_named, narrow};
 
 /// The years that a document can mean where it names none.
 const YEARS: std::ops::Range<i16> = 1900..2100;
@@ -38,36 +37,103 @@ impl About {
         if field.kind != FieldType::Date || !years(raw).is_empty() {
             return None;
         }
-        let date = self.in_year(field, raw, self.year)?;
-        match (&date, &self.until) {
-            (Value::Date(day), Some(until)) if until < day => {
-                self.in_year(field, raw, self.year - 1)
-            }
-            _ => Some(date),
-        }
+        let day = month_and_day(raw)?;
+        let date = Self::in_year(self.year, day)?.to_string();
+        let is_later = self.until.as_ref().is_some_and(|until| *until < date);
+        let date = if is_later { Self::in_year(self.year - 1, day)?.to_string() } else { date };
+        Some(Value::Date(date))
     }
 
-    fn in_year(&self, field: &Field, raw: &str, year: i16) -> Option<Value> {
-        // Without a remark: 5月15日（星期四）.
-        let day = raw.split(['(', '（']).next().unwrap_or(raw).trim();
-        let whole = match (day.contains('月'), day.chars().any(|c| c.is_ascii_digit())) {
-            (true, true) => format!("{year}年{day}"),
-            (true, false) => format!("{}年{}", in_numerals(year), day.replace("元月", "一月")),
-            (false, _) => format!("{day} {year}"),
-        };
-        let date = values::read(field, &whole)?;
-        // A month and a day: `3` alone would become another date.
-        matches!(&date, Value::Date(day) if day.parse::<Date>().is_ok_and(|day| day.year() == year))
-            .then_some(date)
+    fn in_year(year: i16, (month, day): (i8, i8)) -> Option<Date> {
+        Date::new(year, month, day).ok()
     }
 }
 
-/// The digits of a year as Chinese numerals: 二〇二五.
-fn in_numerals(year: i16) -> String {
-    const NUMERALS: [char; 10] = ['〇', '一', '二', '三', '四', '五', '六', '七', '八', '九'];
-    let digits = year.to_string();
-    let numeral = |c: char| NUMERALS.get(c.to_digit(10)? as usize).copied();
-    digits.chars().filter_map(numeral).collect()
+/// Whether the year, the month and the day of a whole date stand in a chunk or its title, in different places: a model may write
+/// out `the 24th` below *October 2025*.
+pub(super) fn stands_in_parts(chunk: &Chunk, raw: &str) -> bool {
+    let Ok(date) = raw.trim().parse::<Date>() else { return false };
+    let text = format!("{}\n{}", chunk.full_title(), chunk.text).to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let (month, day) = (date.month(), date.day());
+    let has_month =
+        words.iter().any(|word| 3 <= word.len() && month_named(word) == u32::try_from(month).ok())
+            || numbers_before(&text, &['月']).contains(&month);
+    let has_day = words.iter().any(|word| day_of_month(word) == Some(day))
+        || numbers_before(&text, &['日', '号']).contains(&day);
+    years(&text).contains(&date.year()) && has_month && has_day
+}
+
+/// The numbers, in digits or numerals, that stand directly before one of these characters.
+fn numbers_before(text: &str, ends: &[char]) -> BTreeSet<i8> {
+    let parts = text.split_inclusive(ends).filter_map(|part| part.strip_suffix(ends));
+    parts.filter_map(last_number).collect()
+}
+
+/// The month and the day that a text gives somewhere: `the night of 5 April`, `the second of May`, 三月中旬的12日, 元月六日凌晨.
+fn month_and_day(text: &str) -> Option<(i8, i8)> {
+    if text.contains('月') {
+        return chinese(text);
+    }
+    let lower = text.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|word| 3 <= word.len() && month_named(word).is_some())?;
+    let month = words.get(at).and_then(|word| month_named(word))?;
+    // `5 April`, `second of May`, `April 5th`; a number farther away counts something else.
+    let before =
+        [at.checked_sub(1), at.checked_sub(2).filter(|_| words.get(at - 1) == Some(&"of"))];
+    let places = before.into_iter().flatten().chain([at + 1]);
+    let day = places.filter_map(|at| words.get(at)).find_map(|word| day_of_month(word))?;
+    Some((i8::try_from(month).ok()?, day))
+}
+
+/// `5`, `5th`, `fifth`.
+fn day_of_month(word: &str) -> Option<i8> {
+    const ORDINALS: [&str; 19] = [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+        "fifteenth",
+        "sixteenth",
+        "seventeenth",
+        "eighteenth",
+        "nineteenth",
+    ];
+    let digits =
+        ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+    let day: Option<usize> = match digits.parse::<usize>() {
+        Ok(day) => Some(day),
+        Err(_) if word == "twentieth" => Some(20),
+        Err(_) if word == "thirtieth" => Some(30),
+        Err(_) => ORDINALS.iter().position(|known| *known == word).map(|at| at + 1),
+    };
+    day.filter(|day| (1..=31).contains(day)).and_then(|day| i8::try_from(day).ok())
+}
+
+fn chinese(text: &str) -> Option<(i8, i8)> {
+    let (before, behind) = text.split_once('月')?;
+    let end = behind.find(['日', '号'])?;
+    let month = if before.ends_with('元') { 1 } else { last_number(before)? };
+    Some((month, last_number(behind.get(..end)?)?))
+}
+
+/// The number, in digits or numerals, that a text ends with.
+fn last_number(text: &str) -> Option<i8> {
+    let signs: Vec<char> = text.chars().rev().take_while(|c| is_numeral(*c)).map(narrow).collect();
+    let signs: String = signs.into_iter().rev().collect();
+    signs.parse().ok().or_else(|| i8::try_from(chinese_number(&signs)?).ok())
 }
 
 /// The year of a text that names one only.
@@ -103,8 +169,14 @@ mod tests {
         let title = "Incidents, January to March 2025";
         assert_eq!(day(title, "", "9 January"), "2025-01-09");
         assert_eq!(day(title, "", "March 3rd"), "2025-03-03");
+        assert_eq!(day(title, "", "the second of March"), "2025-03-02");
+        assert_eq!(day(title, "", "the night of 5 January"), "2025-01-05");
+        assert_eq!(day(title, "", "midwinter, 21 January"), "2025-01-21");
         assert_eq!(day("2025年一季度抢修通报", "", "1月14日"), "2025-01-14");
-        assert_eq!(day("2025年一季度抢修通报", "", "元月六日"), "2025-01-06");
+        assert_eq!(day("2025年一季度抢修通报", "", "元月六日凌晨"), "2025-01-06");
+        assert_eq!(day("2025年一季度抢修通报", "", "三月中旬的12日"), "2025-03-12");
+        assert_eq!(day("2025年全年抢修通报", "", "十一月十六日"), "2025-11-16");
+        assert_eq!(day("2025年全年抢修通报", "", "白露这天（9月7日）"), "2025-09-07");
         assert_eq!(day("2025年第二季度抢修通报", "", "5月15日（星期四）"), "2025-05-15");
         assert_eq!(day("Report", "Written on 31 October 2025.", "3 September"), "2025-09-03");
     }
@@ -116,12 +188,28 @@ mod tests {
     }
 
     #[test]
+    fn a_date_may_stand_in_parts() {
+        let stands = |title: &str, text: &str, raw| stands_in_parts(&chunk_below(title, text), raw);
+        let text = "On 10 October Birch lost a pump; on the 24th it was Elm's turn.";
+        assert!(stands("Incidents 2025", text, "2025-10-24"));
+        assert!(stands("2025年十月抢修通报", "24日又爆一处。", "2025-10-24"));
+        assert!(!stands("Incidents 2025", text, "2025-10-25"), "no such day");
+        assert!(!stands("Incidents 2025", text, "2025-11-24"), "no such month");
+        assert!(!stands("Incidents 2025", text, "2024-10-24"), "no such year");
+        assert!(!stands("Incidents 2025", text, "the 24th"));
+    }
+
+    #[test]
     fn no_year_is_guessed() {
         assert_eq!(day("Incidents", "It failed on 9 January.", "9 January"), "-");
         assert_eq!(day("Incidents 2024 and 2025", "", "9 January"), "-");
         assert_eq!(day("Incidents", "In 2024 and in 2025.", "9 January"), "-");
         assert_eq!(day("Incidents 2025", "", "the 9th"), "-");
         assert_eq!(day("Incidents 2025", "", "January"), "-");
+        assert_eq!(day("Incidents 2025", "", "31 February"), "-");
+        assert_eq!(day("Incidents 2025", "", "three pumps in May"), "-");
+        assert_eq!(day("2025年通报", "", "1月中旬"), "-");
+        assert_eq!(day("2025年通报", "", "三天前"), "-");
         assert_eq!(day("Incidents 2025", "", "9 January 2024"), "-", "it has a year");
     }
 }
