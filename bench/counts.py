@@ -5,8 +5,8 @@
     python3 bench/counts.py --program target/release/pikerag --settings pikerag.toml
 
 `found`: events of the count that a thing of the figure tells of. `invented`: things that tell of no event of truth.csv; `other`: things that tell
-of one that the count excludes. `twice`: events that two things tell of. A thing tells of an event if one of its records lies where truth.csv
-quotes the event. Without a model no figure is collected from prose, so `--settings` is needed. Needs nothing but Python.
+of one that the count excludes. `twice`: things that tell of an event that another one tells of, too. A thing tells of an event if one of its records
+has its date; of several on one day that whose place the record names; without a date that whose quote in truth.csv the record overlaps most. Without a model no figure is collected from prose, so `--settings` is needed. Needs nothing but Python.
 """
 
 import argparse
@@ -67,20 +67,25 @@ def events_of(place, run, program, name):
     return rows, missing
 
 
-def told(events, record):
-    """The event whose quote a record overlaps most."""
+def told(events, record, fields):
+    """The event that a record tells of; None for no event."""
+    dates = [field["value"]["date"] for field in fields if "date" in (field.get("value") or {})]
+    if dates:
+        same = [at for at, event in enumerate(events) if event["date"] in dates]
+        named = [at for at in same if any(events[at]["place"] in field["raw"] for field in fields)]
+        return (named or same or [None])[0]
     document, start, end = pathlib.Path(record["uri"]).name, record["span"]["start"], record["span"]["end"]
     shared = [(min(end, to) - max(start, begin), at) for at, event in enumerate(events) for name, begin, to in event["spans"] if name == document]
     best = max(shared, default=(0, None))
     return best[1] if 0 < best[0] else None
 
 
-def compared(events, counted, figures):
+def compared(events, counted, figures, fields):
     """How the things behind a figure compare with the events that count."""
     things = [thing for row in figures["rows"] for thing in row["things"]]
     tells = []
     for thing in things:
-        places = {told(events, figures["records"][record]) for record in thing} - {None}
+        places = {told(events, figures["records"][at], fields.get(figures["records"][at]["id"], [])) for at in thing} - {None}
         tells.append(places)
     found = {at for places in tells for at in places} & counted
     single = [min(places) for places in tells if places]
@@ -129,6 +134,10 @@ def main():
 
         with concurrent.futures.ThreadPoolExecutor(given.at_once) as pool:
             results = list(pool.map(asked, questions))
+        fields = {}
+        for name in truth:
+            records = json.loads(plans.run(program, place, ["--offline", "--base", str(place / name), "--json"], "records").stdout)
+            fields |= {record["id"]: record["fields"] for record in records}
     totals = {}
     for question, reply, came in results:
         events = truth[question["set"]]
@@ -138,7 +147,7 @@ def main():
         total = totals.setdefault(question["set"], dict.fromkeys(("right", "wrong", "undecided", *COLUMNS), 0))
         total[came if came in ("right", "wrong") else "undecided"] += 1
         figures = (answer.get("worked") or {}).get("figures")
-        told_of = compared(events, counted, figures) if figures and not answer.get("refused") else None
+        told_of = compared(events, counted, figures, fields) if figures and not answer.get("refused") else None
         print(f"{came}: {question['id']} {question['question']}\n    {question['answers'][:2]}: {answer.get('text', '')[:160]!r}")
         # The things behind a rank are those of its first group.
         if told_of and question["operation"] in ("count", "sum"):

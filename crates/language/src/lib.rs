@@ -36,4 +36,4 @@ pub use sentences::sentences;
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;
 pub use words::{content_words, query_terms, stem, terms, words};
-pub use written_out::written_out;
+pub use written_out::{bare_unit, written_out};

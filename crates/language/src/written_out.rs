@@ -7,6 +7,9 @@ use crate::units;
 /// The most words of a unit.
 const UNIT_WORDS: usize = 3;
 
+/// Words beside a unit that say nothing about the amount.
+const FILLERS: [&str; 7] = ["more", "extra", "further", "additional", "longer", "full", "whole"];
+
 const ONES: [&str; 20] = [
     "zero",
     "one",
@@ -69,10 +72,34 @@ fn english(words: &[&str]) -> Option<(f64, Option<String>)> {
         amount += part(last);
         rest = unit;
     }
+    rest = without_fillers(rest);
     let is_unit = rest.len() <= UNIT_WORDS
         && rest.first().is_none_or(|first| !matches!(*first, "of" | "and" | "or" | "to"))
         && rest.iter().all(|word| word.chars().all(char::is_alphabetic));
     is_unit.then(|| (amount, (!rest.is_empty()).then(|| rest.join(" "))))
+}
+
+/// A unit without words that say nothing about the amount: `more days` are days. `None` if nothing is left.
+pub fn bare_unit(unit: &str) -> Option<String> {
+    let words: Vec<&str> = unit.split_whitespace().collect();
+    let bare = without_fillers(&words);
+    (!bare.is_empty())
+        .then(|| if bare.len() == words.len() { unit.to_owned() } else { bare.join(" ") })
+}
+
+/// Six more days; eleven days longer.
+fn without_fillers<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
+    while let [filler, more @ ..] = words
+        && FILLERS.contains(filler)
+    {
+        words = more;
+    }
+    while let [more @ .., filler] = words
+        && FILLERS.contains(filler)
+    {
+        words = more;
+    }
+    words
 }
 
 /// A known unit behind an article.
@@ -186,6 +213,9 @@ mod tests {
             ("an hour and a half", 1.5, "hour"),
             ("two and a half hours", 2.5, "hours"),
             ("thirty-five minutes", 35.0, "minutes"),
+            ("six more days", 6.0, "days"),
+            ("eleven days longer", 11.0, "days"),
+            ("five more", 5.0, ""),
             ("十四小时", 14.0, "小时"),
             ("五个小时", 5.0, "小时"),
             ("三个半小时", 3.5, "小时"),

@@ -8,6 +8,6 @@ pub mod series;
 pub mod unify;
 
 pub use read::{
-    ModelRecords, asks_model, model_records, plain_records, propose_by_model, propose_from_columns,
-    records_prompt, schema_of,
+    ModelRecords, asks_model, collected_records, model_records, plain_records, propose_by_model,
+    propose_from_columns, records_prompt, schema_of,
 };

@@ -18,7 +18,7 @@ use pikerag_knowledge::{
 use pikerag_language::fold::folded;
 use pikerag_language::units;
 
-pub use model::{ModelRecords, model_records, records_prompt};
+pub use model::{ModelRecords, collected_records, model_records, records_prompt};
 pub use propose::{propose_by_model, propose_from_columns, schema_of};
 
 /// The records that rules read in a chunk, in reading order. `source` is the chunk's document. Metadata

@@ -1,11 +1,11 @@
 //! Unifies records with the same key into one thing, across documents, and lists their contradictions
 //! (PIKE-RAG §5.4, knowledge structuring).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pikerag_knowledge::records::{Field, Quantity};
 use pikerag_knowledge::tables::{Cell, Column, Frame, Thing};
-use pikerag_knowledge::{Record, RecordSchema, Value};
+use pikerag_knowledge::{Record, RecordOrigin, RecordSchema, Value};
 use pikerag_language::fold::folded;
 use pikerag_language::units::{self, Unit};
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,7 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
     let mut things: HashMap<Vec<String>, usize> = HashMap::new();
     let mut untyped = vec![0; schema.fields.len()];
     let units = usual_units(schema, records);
+    let spellings = usual_spellings(schema, records);
     for (place, record) in records.iter().enumerate() {
         let at = match key(schema, record) {
             Some(key) => *things.entry(key).or_insert(unified.frame.things.len()),
@@ -71,7 +72,11 @@ pub fn unify(schema: &RecordSchema, records: &[Record]) -> Unified {
             };
             let value = match value {
                 Value::Text(text) => Value::Text(canonical_name(field, text).to_owned()),
-                value => in_unit(value.clone(), units.get(column).and_then(Option::as_ref)),
+                value => {
+                    let usual = units.get(column).and_then(Option::as_ref);
+                    let value = in_unit(value.clone(), usual, record.origin);
+                    in_spelling(value, spellings.get(column))
+                }
             };
             let folded = folded(&value.to_string());
             let Some(held) = thing.cells.get_mut(column) else { continue };
@@ -155,8 +160,50 @@ fn usual_units(schema: &RecordSchema, records: &[Record]) -> Vec<Option<Unit>> {
     schema.fields.iter().map(|field| of_field(&field.name)).collect()
 }
 
-fn in_unit(value: Value, usual: Option<&Unit>) -> Value {
+/// By field, for each unit without its plural, the spelling that most of its numbers have: `hectares` for `hectare`.
+fn usual_spellings(schema: &RecordSchema, records: &[Record]) -> Vec<BTreeMap<String, String>> {
+    let of_field = |name: &str| {
+        let mut counts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+        for record in records {
+            let Some(Value::Number(Quantity { unit: Some(unit), .. })) =
+                record.field(name).and_then(|field| field.value.as_ref())
+            else {
+                continue;
+            };
+            *counts.entry(singular(unit)).or_default().entry(unit.clone()).or_default() += 1;
+        }
+        let most = |(one, spellings): (String, BTreeMap<String, usize>)| {
+            let (spelling, _) = spellings.into_iter().max_by_key(|(_, count)| *count)?;
+            Some((one, spelling))
+        };
+        counts.into_iter().filter_map(most).collect()
+    };
+    schema.fields.iter().map(|field| of_field(&field.name)).collect()
+}
+
+fn singular(unit: &str) -> String {
+    let unit = unit.to_lowercase();
+    unit.strip_suffix('s').filter(|one| 2 < one.len()).unwrap_or(&unit).to_owned()
+}
+
+fn in_spelling(value: Value, spellings: Option<&BTreeMap<String, String>>) -> Value {
+    match value {
+        Value::Number(Quantity { amount, unit: Some(unit) }) if units::known(&unit).is_none() => {
+            let spelling = spellings.and_then(|all| all.get(&singular(&unit))).cloned();
+            Value::Number(Quantity { amount, unit: Some(spelling.unwrap_or(unit)) })
+        }
+        value => value,
+    }
+}
+
+/// The value in the usual unit of its field. A number of prose without a unit has that unit: *five days, and six the second time*.
+fn in_unit(value: Value, usual: Option<&Unit>, origin: RecordOrigin) -> Value {
     match (value, usual) {
+        (Value::Number(Quantity { amount, unit: None }), Some(usual))
+            if origin == RecordOrigin::Model =>
+        {
+            Value::Number(Quantity { amount, unit: Some(usual.shown.to_owned()) })
+        }
         (Value::Number(Quantity { amount, unit: Some(unit) }), Some(usual)) => {
             let converted = units::known(&unit).and_then(|own| own.amount_in(*usual, amount));
             Value::Number(match converted {
@@ -241,6 +288,26 @@ mod tests {
         assert_eq!(unified.conflicts, [conflict("day", 1), conflict("took", 0)]);
         let took = |thing| frame.cell(thing, "took").unwrap().value.to_string();
         assert_eq!((took(0), took(1)), ("2 h".to_owned(), "1.5 h".to_owned()));
+    }
+
+    /// Hectares and one hectare are one unit; a number of prose without a unit has that of the others.
+    #[test]
+    fn a_unit_counts_once_in_the_singular_and_the_plural() {
+        let units = |origin, units: [&str; 3]| -> Vec<String> {
+            let mut records = units.map(|unit| record("LB-3", "2024", (2.0, unit)));
+            for record in &mut records {
+                record.origin = origin;
+                if let Some(Value::Number(number)) = &mut record.fields[2].value {
+                    number.unit = number.unit.take().filter(|unit| !unit.is_empty());
+                }
+            }
+            let unified = unify(&schema(&[]), &records);
+            (0..3).map(|at| unified.frame.cell(at, "took").unwrap().value.to_string()).collect()
+        };
+        let hectares = units(RecordOrigin::Model, ["hectares", "hectare", "hectares"]);
+        assert_eq!(hectares, ["2 hectares", "2 hectares", "2 hectares"]);
+        assert_eq!(units(RecordOrigin::Model, ["days", "", "day"]), ["2 days"; 3]);
+        assert_eq!(units(RecordOrigin::Table, ["days", "", "days"]), ["2 days", "2", "2 days"]);
     }
 
     /// Values declared as the same become the first of them, in another language and in the key.

@@ -268,7 +268,7 @@ fn a_verified_answer_serves_every_method() {
     let now = asked(&place, BRAKES);
     assert_eq!(origin(&now), person("taken"));
     for run in [&before, &now] {
-        place.run_to(0, &["runs", "replay", run["run"]["id"].as_str().unwrap()]);
+        place.run_to(0, &["runs", "replay", run["run"].as_str().unwrap()]);
     }
     assert_eq!(origin(&asked(&place, KEEPER)), quoted(None), "it is about another question");
     place.run_to(0, &["feedback", "reject", "last"]);
@@ -280,7 +280,7 @@ fn a_verified_answer_serves_every_method() {
     assert_eq!(origin(&ignored), quoted(None));
     // Each run repeats what was set for it.
     for run in [&now, &again, &ignored] {
-        place.run_to(0, &["runs", "replay", run["run"]["id"].as_str().unwrap()]);
+        place.run_to(0, &["runs", "replay", run["run"].as_str().unwrap()]);
     }
 }
 
@@ -311,7 +311,7 @@ fn labels_judge_the_answers_of_kept_runs() {
     assert!(again["answer"]["text"].as_str().unwrap().contains("Ida Summer"));
 
     place.write("labels.jsonl", "{}");
-    let refused = place.run_to(2, &["feedback", "judge", "labels.jsonl"]);
+    let refused = place.run_to(1, &["feedback", "judge", "labels.jsonl"]);
     assert!(refused.stderr.contains("labels.jsonl"), "{}", refused.stderr);
     assert_eq!(verified(&place).len(), 2);
 }

@@ -6,7 +6,7 @@ use futures::{StreamExt, stream};
 use pikerag_knowledge::{
     ChatModel, Chunk, ReadPassage, Record, RecordSchema, Role, Source, SourceId, Which,
 };
-use pikerag_records::{ModelRecords, model_records, plain_records};
+use pikerag_records::{ModelRecords, collected_records, plain_records};
 
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -52,7 +52,7 @@ pub(super) async fn read(
         calls.push(async move {
             let read = match plain {
                 Some(records) => Ok(ModelRecords { records, ..ModelRecords::default() }),
-                None => model_records(reader, schema, chunk, &mut account).await,
+                None => collected_records(reader, schema, chunk, &mut account).await,
             };
             (chunk.id, read, account)
         });

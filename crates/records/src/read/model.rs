@@ -11,6 +11,9 @@ use super::year::{About, stands_in_parts};
 use super::{Draft, field_named, identified, is_record, read_field};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
+/// For a question; dates are written in full. Indexing keeps its prompt, so that an interrupted run pays nothing again.
+const FOR_QUESTION: Prompt =
+    Prompt::new(Role::Extract, include_str!("../prompts/collect.md"), 2048);
 /// The most records read from one reply.
 const MOST: usize = 200;
 
@@ -35,10 +38,33 @@ pub async fn model_records(
     chunk: &Chunk,
     account: &mut Account,
 ) -> Result<ModelRecords, AskError> {
+    filled(model, &PROMPT, schema, chunk, account).await
+}
+
+/// The same for a question, under a schema that it needs: the model writes dates in full whose parts stand in different places.
+///
+/// # Errors
+/// The model fails, or its replies cannot be read.
+pub async fn collected_records(
+    model: &dyn ChatModel,
+    schema: &RecordSchema,
+    chunk: &Chunk,
+    account: &mut Account,
+) -> Result<ModelRecords, AskError> {
+    filled(model, &FOR_QUESTION, schema, chunk, account).await
+}
+
+async fn filled(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    schema: &RecordSchema,
+    chunk: &Chunk,
+    account: &mut Account,
+) -> Result<ModelRecords, AskError> {
     let (title, text) = titled(chunk);
     let (kind, example) = (described(schema), example(schema));
     let inputs = inputs(&kind, &example, &title, &text);
-    let reply: Filled = ask(model, &PROMPT, &inputs, account).await?;
+    let reply: Filled = ask(model, prompt, &inputs, account).await?;
     Ok(checked(schema, chunk, &reply.0))
 }
 
@@ -107,7 +133,8 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     };
     let mut drafts: Vec<Draft> = Vec::new();
     for item in filled.iter().take(MOST) {
-        let mut span: Option<Span> = None;
+        // The places in the text of each value that stands there.
+        let mut stands: Vec<Vec<Span>> = Vec::new();
         let mut fields = Vec::new();
         for field in &schema.fields {
             let filled = item.iter().find(|(name, _)| {
@@ -115,14 +142,13 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
             });
             let Some(raw) = filled.and_then(|(_, value)| word(value)) else { continue };
             match place.find(&raw) {
-                Found::At(at) => {
-                    let around = span.get_or_insert(at);
-                    around.start = around.start.min(at.start);
-                    around.end = around.end.max(at.end);
+                Found::At(all) => {
                     // The text of the chunk, whose case the model may have changed.
-                    let original =
-                        chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start);
+                    let original = all.first().and_then(|at| {
+                        chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start)
+                    });
                     fields.push(read(field, original.unwrap_or(&raw)));
+                    stands.push(all);
                 }
                 Found::InTitle => fields.push(read(field, &raw)),
                 Found::Nowhere if is_date(field) && stands_in_parts(chunk, &raw) => {
@@ -135,7 +161,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
             made.incomplete += 1;
             continue;
         }
-        let span = span.unwrap_or(chunk.span);
+        let span = around(&stands).unwrap_or(chunk.span);
         // A repeated record counts once.
         if !drafts.iter().any(|held| held.fields == fields) {
             drafts.push(Draft { span, origin: RecordOrigin::Model, fields });
@@ -143,6 +169,21 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     }
     made.records = identified(schema, chunk, drafts);
     made
+}
+
+/// The shortest span that a record can have: from the value that stands in the fewest places, to the nearest places of the others.
+fn around(stands: &[Vec<Span>]) -> Option<Span> {
+    let rarest = stands.iter().min_by_key(|places| places.len())?;
+    let spans = rarest.iter().map(|anchor| {
+        let apart =
+            |at: &Span| at.start.saturating_sub(anchor.end) + anchor.start.saturating_sub(at.end);
+        let nearest = stands.iter().filter_map(|places| places.iter().min_by_key(|at| apart(at)));
+        nearest.fold(*anchor, |span, at| Span {
+            start: span.start.min(at.start),
+            end: span.end.max(at.end),
+        })
+    });
+    spans.min_by_key(|span| span.end - span.start)
 }
 
 fn is_date(field: &Field) -> bool {
@@ -162,7 +203,8 @@ fn word(value: &Value) -> Option<String> {
 }
 
 enum Found {
-    At(Span),
+    /// Every place, in order.
+    At(Vec<Span>),
     InTitle,
     Nowhere,
 }
@@ -182,11 +224,13 @@ impl<'a> Places<'a> {
 
     fn find(&self, raw: &str) -> Found {
         let wanted = squeeze(raw);
-        if let Some((start, end)) = self.text.find(&wanted) {
-            let base = self.chunk.span.start;
-            return Found::At(Span { start: base + start, end: base + end });
+        let base = self.chunk.span.start;
+        let place = |(start, end)| Span { start: base + start, end: base + end };
+        let all: Vec<Span> = self.text.find(&wanted).map(place).collect();
+        if !all.is_empty() {
+            return Found::At(all);
         }
-        match self.title.find(&wanted) {
+        match self.title.find(&wanted).next() {
             Some(_) => Found::InTitle,
             None => Found::Nowhere,
         }
@@ -212,10 +256,11 @@ impl Squeezed {
         Self { text, bare, from }
     }
 
-    /// Start and end of the first place with squeezed words, whose numbers are whole there.
-    fn find(&self, wanted: &str) -> Option<(usize, usize)> {
-        let last = wanted.len().checked_sub(1)?;
-        self.bare.match_indices(wanted).find_map(|(at, _)| {
+    /// Start and end of each place with squeezed words, whose numbers are whole there.
+    fn find<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let last = wanted.len().saturating_sub(1);
+        let places = self.bare.match_indices(wanted).filter(|_| !wanted.is_empty());
+        places.filter_map(move |(at, _)| {
             let (start, end) = (self.from.get(at)?.0, self.from.get(at + last)?.1);
             has_whole_numbers(&self.text, start, end).then_some((start, end))
         })

@@ -98,7 +98,7 @@ fn values_that_are_not_in_the_text_are_dropped() {
         {"approved": "31 December 2010", "dose": 12}, 7]}"#;
     let made = read(&schema(APPROVALS), &graph.chunks[0], reply).unwrap();
     insta::assert_snapshot!(shown(&graph, &made.records), @r#"
-    model drug=Ada approved=2010-12-31 < "Ada\n\nAda was approved on 31 December\n2010"
+    model drug=Ada approved=2010-12-31 < "Ada was approved on 31 December\n2010"
     model drug=Bea dose=12 mg < "Bea (12 mg"
     "#);
     assert_eq!((made.invented, made.incomplete), (2, 2));
@@ -119,6 +119,21 @@ fn parts_of_numbers_are_dropped() {
     };
     assert_eq!(["12.5 mg", "3", "117"].map(invented), [0, 0, 0]);
     assert_eq!(["12", "2.5 mg", "17", "11"].map(invented), [1, 1, 1, 1]);
+}
+
+/// A ward that the passage names twice: the record lies at the day, which it names once.
+#[test]
+fn a_record_lies_where_its_rarest_value_stands() {
+    let schema = schema(
+        r#"{"name": "failure", "key": ["day", "ward"], "fields": [
+            {"name": "day"}, {"name": "ward"}, {"name": "part"}]}"#,
+    );
+    let text = "On Elm a lamp broke on 2 May. The pump on Elm stood still on 9 May: its pack.";
+    let graph = graph("log.md", text);
+    let reply = r#"{"records": [{"day": "9 May", "ward": "Elm", "part": "pack"}]}"#;
+    let made = read(&schema, &graph.chunks[0], reply).unwrap();
+    let span = made.records[0].span;
+    assert_eq!(&graph.text[span.start..span.end], "Elm stood still on 9 May: its pack");
 }
 
 #[test]

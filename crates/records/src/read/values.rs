@@ -4,7 +4,9 @@
 use jiff::civil;
 use pikerag_knowledge::Value;
 use pikerag_knowledge::records::{DayOrder, Field, FieldType, Quantity};
-use pikerag_language::{chinese_digit, chinese_number, month_named, quantity, written_out};
+use pikerag_language::{
+    bare_unit, chinese_digit, chinese_number, month_named, quantity, written_out,
+};
 
 /// The most bytes of a number, date or truth value.
 const LONGEST: usize = 80;
@@ -20,7 +22,10 @@ pub(crate) fn read(field: &Field, raw: &str) -> Option<Value> {
         FieldType::Number => {
             let raw = narrow(raw);
             let read = quantity(&raw).or_else(|| written_out(&raw));
-            read.map(|(amount, unit)| Value::Number(Quantity { amount, unit }))
+            read.map(|(amount, unit)| {
+                let unit = unit.and_then(|unit| bare_unit(&unit));
+                Value::Number(Quantity { amount, unit })
+            })
         }
         FieldType::Date => date(&narrow(raw), field.order).map(Value::Date),
         FieldType::Bool => truth(raw).map(Value::Bool),
