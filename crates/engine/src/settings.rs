@@ -33,8 +33,10 @@ pub use self::declaration::declaration;
 pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub(crate) use self::file::MOST_PARSERS;
+use self::file::SettingsFile;
 pub use self::refused::RefusedValue;
 pub use self::rerank::{RerankSettings, Reranks};
+use self::resolve::resolve;
 pub use self::resolve::{Flags, settings_path};
 pub use self::server::{DEFAULT_BASE, ServerSettings};
 pub(crate) use self::server::{MOST_RUNS, WAITING_PER_RUN};
@@ -106,6 +108,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The settings without a file, flags and variables.
+    ///
+    /// # Errors
+    /// As [`Settings::load`]; a test shows that there is none.
+    pub fn defaults() -> Result<Self, SettingsError> {
+        resolve(SettingsFile::default(), &Flags::default(), &Environment::default())
+    }
+
     /// The chat endpoint of a role, if one is in use. Roles with the same settings share one.
     pub fn chat(&self, role: Role) -> Option<&Arc<ChatSettings>> {
         self.chat.get(&role).filter(|_| !self.offline)

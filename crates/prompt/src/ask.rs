@@ -1,18 +1,18 @@
 //! Asks a model for a typed reply, and asks once more with the error if the reply is unreadable.
 
+mod cut;
+
 use pikerag_knowledge::{
     Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
     ModelError, Role, Schema, TokenLogprob,
 };
 
+use self::cut::{cut_at, is_cut_at, repeats_itself};
 use crate::foreign::quiet_prompt;
 use crate::read::Unreadable;
 
 /// Factor of the token limit for a second request, after the first reply was cut off.
 const LIMIT_FACTOR: u32 = 4;
-
-/// A reply counts as cut at its limit within this share of it (1/8): servers count differently.
-const NEAR_LIMIT: u32 = 8;
 
 /// A template with the settings of its call; it is kept next to the step that uses it.
 #[derive(Clone, Copy, Debug)]
@@ -316,30 +316,6 @@ async fn read_second<R>(
     let reply = second.text.chars().take(200).collect();
     discard(model, role, replies).await?;
     Err(AskError::Unreadable { role, reply, reason })
-}
-
-/// Whether a reply was cut off at its own limit; assumed if the endpoint did not count tokens.
-fn is_cut_at(reply: &ChatReply, limit: u32) -> bool {
-    let counted = reply.usage.completion_tokens;
-    let is_near = counted.abs_diff(u64::from(limit)) <= u64::from(limit.div_ceil(NEAR_LIMIT));
-    reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
-}
-
-/// Whether the end of a reply repeats itself; a higher limit would only give more of it.
-fn repeats_itself(reply: &str) -> bool {
-    const TAIL: usize = 60;
-    const TIMES: usize = 4;
-    let reversed: Vec<char> = reply.chars().rev().take(TAIL).collect();
-    let tail: String = reversed.into_iter().rev().collect();
-    tail.chars().count() == TAIL && TIMES <= reply.matches(&tail).count()
-}
-
-/// The number of tokens of a truncated reply.
-fn cut_at(reply: &ChatReply, limit: u32) -> u32 {
-    if is_cut_at(reply, limit) {
-        return limit;
-    }
-    u32::try_from(reply.usage.completion_tokens).unwrap_or(u32::MAX)
 }
 
 /// Whether a filter withheld the end of a reply that does not show the cut.

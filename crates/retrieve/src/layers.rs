@@ -3,6 +3,7 @@
 
 mod distilled;
 mod edges;
+mod measure;
 mod scores;
 mod spread;
 
@@ -12,7 +13,8 @@ use pikerag_knowledge::ChunkId;
 use serde::{Deserialize, Serialize};
 
 use self::edges::Edges;
-use self::scores::{Scores, scores};
+use self::measure::Scores;
+use self::scores::scores;
 use self::spread::{Flow, Mass, OWN};
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::question::Asked;

@@ -111,7 +111,7 @@ fn recorded() -> Arc<ScriptedChat> {
             (text("about"), text("reply"))
         })
         .collect();
-    let is_lacking = AtomicBool::new(false);
+    let is_missing = AtomicBool::new(false);
     Arc::new(ScriptedChat::by(move |request: &ChatRequest| {
         let asked = prompt(request).unwrap();
         let about = about(asked);
@@ -120,7 +120,7 @@ fn recorded() -> Arc<ScriptedChat> {
         }
         // Passages that are read beside each other are all written; what comes after them rests on their replies.
         let is_record = asked.contains("\n# Record\n");
-        let is_first = !is_lacking.swap(true, Ordering::Relaxed);
+        let is_first = !is_missing.swap(true, Ordering::Relaxed);
         if let Ok(folder) = std::env::var("PIKERAG_LACKING")
             && (is_first || is_record)
         {

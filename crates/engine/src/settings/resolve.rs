@@ -84,17 +84,9 @@ impl Settings {
         };
         resolve(file, flags, environment)
     }
-
-    /// The settings without a file, flags and variables.
-    ///
-    /// # Errors
-    /// As [`Settings::load`]; a test shows that there is none.
-    pub fn defaults() -> Result<Self, SettingsError> {
-        resolve(SettingsFile::default(), &Flags::default(), &Environment::default())
-    }
 }
 
-fn resolve(
+pub(super) fn resolve(
     mut file: SettingsFile,
     flags: &Flags,
     environment: &Environment,

@@ -120,7 +120,7 @@ impl ByPiece for Sections {
     }
 }
 
-/// The rows of a table are counted and searched, not told together.
+/// The rows of a table are counted and searched; they tell nothing together.
 fn is_table(chunk: &Chunk) -> bool {
     chunk.kind == ChunkKind::Table
 }

@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 use pikerag_prompt::{AskError, Prompt, Reply, Unreadable, ask, object, titled};
 use serde_json::{Map, Value, json};
 
-use super::year::{About, stands_in_parts};
+use super::year::{About, has_parts_of_date};
 use super::{Draft, field_named, identified, is_record, read_field};
 
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
@@ -134,7 +134,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     let mut drafts: Vec<Draft> = Vec::new();
     for item in filled.iter().take(MOST) {
         // The places in the text of each value that stands there.
-        let mut stands: Vec<Vec<Span>> = Vec::new();
+        let mut places: Vec<Vec<Span>> = Vec::new();
         let mut fields = Vec::new();
         for field in &schema.fields {
             let filled = item.iter().find(|(name, _)| {
@@ -148,10 +148,10 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
                         chunk.text.get(at.start - chunk.span.start..at.end - chunk.span.start)
                     });
                     fields.push(read(field, original.unwrap_or(&raw)));
-                    stands.push(all);
+                    places.push(all);
                 }
                 Found::InTitle => fields.push(read(field, &raw)),
-                Found::Nowhere if is_date(field) && stands_in_parts(chunk, &raw) => {
+                Found::Nowhere if is_date(field) && has_parts_of_date(chunk, &raw) => {
                     fields.push(read(field, &raw));
                 }
                 Found::Nowhere => made.invented += 1,
@@ -161,7 +161,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
             made.incomplete += 1;
             continue;
         }
-        let span = around(&stands).unwrap_or(chunk.span);
+        let span = around(&places).unwrap_or(chunk.span);
         // A repeated record counts once.
         if !drafts.iter().any(|held| held.fields == fields) {
             drafts.push(Draft { span, origin: RecordOrigin::Model, fields });
@@ -172,12 +172,12 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
 }
 
 /// The shortest span that a record can have: from the value that stands in the fewest places, to the nearest places of the others.
-fn around(stands: &[Vec<Span>]) -> Option<Span> {
-    let rarest = stands.iter().min_by_key(|places| places.len())?;
+fn around(values: &[Vec<Span>]) -> Option<Span> {
+    let rarest = values.iter().min_by_key(|places| places.len())?;
     let spans = rarest.iter().map(|anchor| {
         let apart =
             |at: &Span| at.start.saturating_sub(anchor.end) + anchor.start.saturating_sub(at.end);
-        let nearest = stands.iter().filter_map(|places| places.iter().min_by_key(|at| apart(at)));
+        let nearest = values.iter().filter_map(|places| places.iter().min_by_key(|at| apart(at)));
         nearest.fold(*anchor, |span, at| Span {
             start: span.start.min(at.start),
             end: span.end.max(at.end),

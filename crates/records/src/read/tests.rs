@@ -23,7 +23,7 @@ fn graph(path: &str, text: &str) -> DocumentGraph {
 
 /// A chunk of this text below a title.
 pub(super) fn chunk_below(title: &str, text: &str) -> Chunk {
-    graph("a.md", &format!("# {title}\n\nIt is told here. {text}")).chunks.remove(0)
+    graph("a.md", &format!("# {title}\n\nIt is written here. {text}")).chunks.remove(0)
 }
 
 fn shown(graph: &DocumentGraph, records: &[Record]) -> String {
@@ -123,7 +123,7 @@ fn parts_of_numbers_are_dropped() {
 
 /// A ward that the passage names twice: the record lies at the day, which it names once.
 #[test]
-fn a_record_lies_where_its_rarest_value_stands() {
+fn a_record_lies_at_its_rarest_value() {
     let schema = schema(
         r#"{"name": "failure", "key": ["day", "ward"], "fields": [
             {"name": "day"}, {"name": "ward"}, {"name": "part"}]}"#,

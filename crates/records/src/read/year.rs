@@ -51,7 +51,7 @@ impl About {
 
 /// Whether the year, the month and the day of a whole date stand in a chunk or its title, in different places: a model may write
 /// out `the 24th` below *October 2025*.
-pub(super) fn stands_in_parts(chunk: &Chunk, raw: &str) -> bool {
+pub(super) fn has_parts_of_date(chunk: &Chunk, raw: &str) -> bool {
     let Ok(date) = raw.trim().parse::<Date>() else { return false };
     let text = format!("{}\n{}", chunk.full_title(), chunk.text).to_lowercase();
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
@@ -188,15 +188,15 @@ mod tests {
     }
 
     #[test]
-    fn a_date_may_stand_in_parts() {
-        let stands = |title: &str, text: &str, raw| stands_in_parts(&chunk_below(title, text), raw);
+    fn the_parts_of_a_date_may_be_apart() {
+        let has = |title: &str, text: &str, raw| has_parts_of_date(&chunk_below(title, text), raw);
         let text = "On 10 October Birch lost a pump; on the 24th it was Elm's turn.";
-        assert!(stands("Incidents 2025", text, "2025-10-24"));
-        assert!(stands("2025年十月抢修通报", "24日又爆一处。", "2025-10-24"));
-        assert!(!stands("Incidents 2025", text, "2025-10-25"), "no such day");
-        assert!(!stands("Incidents 2025", text, "2025-11-24"), "no such month");
-        assert!(!stands("Incidents 2025", text, "2024-10-24"), "no such year");
-        assert!(!stands("Incidents 2025", text, "the 24th"));
+        assert!(has("Incidents 2025", text, "2025-10-24"));
+        assert!(has("2025年十月抢修通报", "24日又爆一处。", "2025-10-24"));
+        assert!(!has("Incidents 2025", text, "2025-10-25"), "no such day");
+        assert!(!has("Incidents 2025", text, "2025-11-24"), "no such month");
+        assert!(!has("Incidents 2025", text, "2024-10-24"), "no such year");
+        assert!(!has("Incidents 2025", text, "the 24th"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use pikerag_knowledge::{
     SummaryId, Vector, VectorSet, Which, nearest_atoms,
 };
 
-use super::scores::{AROUND, MOST_CHUNKS, READ_BY_WORDS, SEEDS, Scores, Weights, scaled};
+use super::measure::{AROUND, MOST_CHUNKS, READ_BY_WORDS, SEEDS, Scores, Weights, scaled};
 use super::{Aggregate, LayerParams};
 use crate::finder::{Finder, RetrieveError};
 use crate::question::Asked;
