@@ -48,11 +48,10 @@ fn inputs(chunks: &[Chunk]) -> (String, String) {
     let share = SHOWN / chunks.len().max(1);
     let mut passages = Vec::with_capacity(chunks.len());
     for (number, chunk) in (1..).zip(chunks) {
-        let (_, text) = titled(chunk);
+        let (heading, text) = titled(chunk);
         let long = share < text.chars().count();
         let text = chunk.summary.as_ref().filter(|_| long).map_or(text, |it| quiet_headings(it));
         let text: String = text.chars().take(share).collect();
-        let heading = quiet_headings(&one_line(&chunk.heading_path()));
         passages.push(format!("[{number}] {heading}\n{text}"));
     }
     (quiet_headings(&title), passages.join("\n\n"))
@@ -139,7 +138,7 @@ mod tests {
             {"question": "How often did the crane fail?", "passages": [1, 2]},
             {"question": "how often did the crane fail", "passages": [1, 2]},
             {"question": "What is good?", "passages": [3]},
-            {"question": "When did it fail?", "passages": [1, 2, 9]},
+            {"question": "When did it happen?", "passages": [1, 2, 9]},
             {"question": "What has the crane to do with tea?", "passages": [1, 3, 3]}]}"#;
         let script = ScriptedChat::in_order([reply]);
         let atoms = section_atoms(&script, &chunks).await.unwrap();
