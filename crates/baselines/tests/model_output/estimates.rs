@@ -23,7 +23,7 @@ fn reply(request: &ChatRequest) -> String {
     let sentences =
         |n: usize| "This part says who does what, when and where, and what it costs. ".repeat(n);
     match request.role {
-        Role::Atomize if asked.contains("are a part of one document") => {
+        Role::Atomize if asked.contains("{\"questions\":") => {
             serde_json::json!({"questions": []}).to_string()
         }
         Role::Tag if asked.contains("\n# Factors\n") => {
