@@ -102,11 +102,10 @@ impl Reply for Questions {
         let object = object(reply, &["questions"])?;
         let listed = object.get("questions").and_then(Value::as_array);
         let read = |item: &Value| {
-            let item = item.as_object()?.clone();
             let numbers = item.get("passages").and_then(Value::as_array)?;
             let number = |n: &Value| n.as_u64().and_then(|n| usize::try_from(n).ok());
             let numbers = numbers.iter().filter_map(number).collect();
-            Some((one_line(&text(&Value::Object(item.clone()), "question").ok()?), numbers))
+            Some((one_line(&text(item, "question").ok()?), numbers))
         };
         Ok(Self(listed.into_iter().flatten().filter_map(read).collect()))
     }

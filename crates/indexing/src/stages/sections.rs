@@ -16,7 +16,7 @@ use pikerag_prompt::AskError;
 use super::atoms::store;
 use crate::bill::Bill;
 use crate::outcome::Report;
-use crate::pending::{Waiting, all_pending, paged};
+use crate::pending::{PAGE, Waiting, all_pending, paged};
 use crate::stage::{Answers, ByPiece, Done, Found, Job, New, Piece};
 
 /// The most chunks of a part.
@@ -45,8 +45,10 @@ impl ByPiece for Sections {
     async fn pending<'a>(&'a self, base: &'a dyn KnowledgeWriter) -> Found<'a, Part> {
         let pending = all_pending(base, &Mark::atomize_sections()).await?;
         let waiting: HashSet<ChunkId> = pending.iter().copied().collect();
-        let sources: BTreeSet<SourceId> =
-            base.chunks(&pending).await?.into_iter().map(|chunk| chunk.source).collect();
+        let mut sources: BTreeSet<SourceId> = BTreeSet::new();
+        for page in pending.chunks(PAGE) {
+            sources.extend(base.chunks(page).await?.into_iter().map(|chunk| chunk.source));
+        }
         let sources: Vec<SourceId> = sources.into_iter().collect();
         let (mut parts, mut passed): (Vec<Vec<ChunkId>>, Vec<ChunkId>) = (Vec::new(), Vec::new());
         for list in base.chunks_of(ChunksOf::Sources(&sources), usize::MAX).await? {

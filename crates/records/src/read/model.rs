@@ -41,7 +41,7 @@ pub async fn model_records(
     filled(model, &PROMPT, schema, chunk, account).await
 }
 
-/// The same for a question, under a schema that it needs: the model writes dates in full whose parts stand in different places.
+/// The same for a question, under a schema that it needs: the model writes dates in full whose parts are in different places.
 ///
 /// # Errors
 /// The model fails, or its replies cannot be read.
@@ -133,7 +133,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     };
     let mut drafts: Vec<Draft> = Vec::new();
     for item in filled.iter().take(MOST) {
-        // The places in the text of each value that stands there.
+        // Where the text has each value.
         let mut places: Vec<Vec<Span>> = Vec::new();
         let mut fields = Vec::new();
         for field in &schema.fields {
@@ -171,7 +171,7 @@ fn checked(schema: &RecordSchema, chunk: &Chunk, filled: &[Map<String, Value>]) 
     made
 }
 
-/// The shortest span that a record can have: from the value that stands in the fewest places, to the nearest places of the others.
+/// The shortest span that a record can have: from the value with the fewest places to the nearest places of the others.
 fn around(values: &[Vec<Span>]) -> Option<Span> {
     let rarest = values.iter().min_by_key(|places| places.len())?;
     let spans = rarest.iter().map(|anchor| {

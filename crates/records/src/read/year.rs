@@ -11,6 +11,8 @@ use pikerag_language::{chinese_number, is_numeral, month_named, narrow};
 /// The years that a document can mean where it names none.
 const YEARS: std::ops::Range<i16> = 1900..2100;
 
+const YEAR_DIGITS: usize = 4;
+
 /// The time that a chunk is about.
 pub(super) struct About {
     year: i16,
@@ -27,8 +29,19 @@ impl About {
             let until = periods.iter().filter_map(|period| period.to.clone()).max();
             return Some(Self { year, until });
         }
-        let year = only_year(&chunk.text).filter(|_| years(&title).is_empty())?;
-        Some(Self { year, until: None })
+        if !years(&title).is_empty() {
+            return None;
+        }
+        // `2000 litres` is no year: in a text, a bare number does not count.
+        let (periods, _) = stretches(&chunk.text);
+        let dated: Vec<&str> = periods
+            .iter()
+            .map(|period| period.shown.as_str())
+            .filter(|shown| YEAR_DIGITS < shown.len())
+            .collect();
+        let year = only_year(&dated.join(" "))?;
+        let is_only = years(&chunk.text).iter().all(|other| *other == year);
+        is_only.then_some(Self { year, until: None })
     }
 
     /// The date that a text without a year gives: in the year of the document, or the one before if the document could
@@ -49,8 +62,8 @@ impl About {
     }
 }
 
-/// Whether the year, the month and the day of a whole date stand in a chunk or its title, in different places: a model may write
-/// out `the 24th` below *October 2025*.
+/// Whether a chunk and its title have the year, the month and the day of a whole date, in different places: a model may write out
+/// `the 24th` below *October 2025*.
 pub(super) fn has_parts_of_date(chunk: &Chunk, raw: &str) -> bool {
     let Ok(date) = raw.trim().parse::<Date>() else { return false };
     let text = format!("{}\n{}", chunk.full_title(), chunk.text).to_lowercase();
@@ -143,7 +156,8 @@ fn only_year(text: &str) -> Option<i16> {
 }
 
 fn years(text: &str) -> BTreeSet<i16> {
-    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| digits.len() == 4);
+    let numbers =
+        text.split(|c: char| !c.is_ascii_digit()).filter(|digits| digits.len() == YEAR_DIGITS);
     numbers.filter_map(|digits| digits.parse().ok()).filter(|year| YEARS.contains(year)).collect()
 }
 
@@ -204,6 +218,7 @@ mod tests {
         assert_eq!(day("Incidents", "It failed on 9 January.", "9 January"), "-");
         assert_eq!(day("Incidents 2024 and 2025", "", "9 January"), "-");
         assert_eq!(day("Incidents", "In 2024 and in 2025.", "9 January"), "-");
+        assert_eq!(day("Incidents", "It lost 2000 litres on 9 January.", "9 January"), "-");
         assert_eq!(day("Incidents 2025", "", "the 9th"), "-");
         assert_eq!(day("Incidents 2025", "", "January"), "-");
         assert_eq!(day("Incidents 2025", "", "31 February"), "-");

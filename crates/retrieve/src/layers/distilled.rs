@@ -209,7 +209,8 @@ pub(super) async fn by_words(
     params: LayerParams,
     all: &mut BTreeMap<ChunkId, Scores>,
 ) -> Result<(), RetrieveError> {
-    if params.distilled <= 0.0 {
+    let compares = !has_vector || 0.0 < params.records;
+    if params.distilled <= 0.0 || !compares {
         return Ok(());
     }
     let mut best: Vec<(f32, ChunkId)> =
