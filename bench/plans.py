@@ -85,6 +85,13 @@ def show(question, reply, came):
         print(f"      {step['kind']}: {step['question']} -> {step['answer'][:120]!r}", flush=True)
 
 
+def keep(replies, question, reply, came):
+    """Appends the reply at once, so that a run that is stopped after hours leaves its replies."""
+    if replies:
+        with replies.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"id": question["id"], "came": came, **reply}, ensure_ascii=False) + "\n")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
@@ -119,15 +126,15 @@ def main():
                 return question, {"error": ran.stderr}, "failed"
             return question, reply, verdict(question, reply, meets)
 
+        if given.replies:
+            given.replies.write_text("", encoding="utf-8")
         results = []
         with concurrent.futures.ThreadPoolExecutor(given.at_once) as pool:
             for result in pool.map(asked, questions):
                 results.append(result)
+                keep(given.replies, *result)
                 if not given.quiet:
                     show(*result)
-    if given.replies:
-        lines = [json.dumps({"id": question["id"], "came": came, **reply}, ensure_ascii=False) for question, reply, came in results]
-        given.replies.write_text("\n".join(lines) + "\n", encoding="utf-8")
     names = ("right", "wrong", "quoted", "undecided", "failed")
     counts = {language: dict.fromkeys(names, 0) for language in ("en", "zh", "all")}
     planned = 0
