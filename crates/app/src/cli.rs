@@ -14,6 +14,7 @@ mod refusal;
 mod requests;
 mod runs;
 mod serve;
+mod train;
 mod value;
 
 use std::ffi::OsString;
@@ -42,6 +43,7 @@ pub(crate) use self::own::{ParseChild, RunLimited};
 pub(crate) use self::refusal::Refusal;
 pub(crate) use self::runs::{Runs, RunsVerb};
 pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, Serve};
+pub(crate) use self::train::{Collect, Train, TrainExport, TrainVerb};
 use crate::language;
 use crate::output::Output;
 
@@ -202,6 +204,8 @@ pub(crate) enum Command {
     Doctor,
     /// Measure methods on a set of questions.
     Eval(Eval),
+    /// Make training data for a decomposer of your own.
+    Train(Train),
     #[command(flatten)]
     Installed(Installed),
     /// Parse one file from standard input under limits (used by the program itself).

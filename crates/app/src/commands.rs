@@ -21,6 +21,7 @@ mod runs;
 mod serve;
 mod tables;
 mod tags;
+mod train;
 mod trust;
 
 use pikerag_engine::Session;
@@ -114,6 +115,7 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         }
         Command::Doctor => doctor::doctor(session, output).await,
         Command::Eval(eval) => eval::eval(session, output, eval).await,
+        Command::Train(arguments) => train::train(session, output, arguments).await,
     }
 }
 

@@ -18,6 +18,7 @@ use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
+use pikerag_train::TrainError;
 
 pub use self::feedback::FeedbackError;
 pub use self::kinds::{EndpointOf, Missing, Needed, NoWords, QuestionFile, WeightsOf};
@@ -91,6 +92,9 @@ pub enum EngineError {
     /// Questions or a preset cannot be used.
     #[error(transparent)]
     Eval(#[from] EvalError),
+    /// Training data cannot be made.
+    #[error(transparent)]
+    Train(#[from] TrainError),
     /// An endpoint is not set up right.
     #[error("{of} is not set up right")]
     Endpoint { of: EndpointOf, source: ModelError },
@@ -264,6 +268,7 @@ impl EngineError {
             Self::NoMethod(_) => "no-such-method",
             Self::NoSearch(_) => "no-such-search",
             Self::Eval(_) => "bad-questions",
+            Self::Train(_) => "no-training-data",
             Self::QuestionsUnreadable { of, .. } | Self::BadQuestion { of, .. } => of.code(),
             Self::Endpoint { .. } => "bad-endpoint",
             Self::NoWeights { .. } => "no-weights",

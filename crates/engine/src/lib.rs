@@ -73,6 +73,14 @@ pub mod parts {
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
         StoreLimits,
     };
+    pub use pikerag_train::card::Card as TrainCard;
+    pub use pikerag_train::formats::Format as TrainFormat;
+    pub use pikerag_train::split::{Apart as TrainApart, Part as TrainPart};
+    pub use pikerag_train::ucb::Pool as TrainPool;
+    pub use pikerag_train::{
+        Bill as TrainBill, Empty as TrainEmpty, Params as TrainParams, Right as TrainRight,
+        Split as TrainSplit, TrainError,
+    };
 }
 
 pub use pikerag_language::format_number;

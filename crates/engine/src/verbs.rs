@@ -35,6 +35,7 @@ mod sent;
 mod status;
 mod tables;
 mod tags;
+mod train;
 mod unpack;
 mod vectors;
 
@@ -98,6 +99,10 @@ pub use self::tags::{
     LearnRequest, LearnResponse, TagClassLine, TagClassRequest, TagClassResponse,
     TagClassesResponse, add_tag_class, add_tag_pair, drop_tag_class, drop_tag_pair,
     learn_tag_pairs, rename_tag_class, tag_class, tag_classes, tag_pairs,
+};
+pub use self::train::{
+    CollectForecast, CollectRequest, CollectResponse, TrainExportRequest, TrainExportResponse,
+    TrainFrom, train_collect, train_export, train_forecast,
 };
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};

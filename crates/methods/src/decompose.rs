@@ -2,11 +2,13 @@
 
 mod inquire;
 mod list;
+mod next;
 mod propose;
 mod select;
 
 pub(crate) use inquire::inquire;
 pub use list::SubQuestions;
+pub use next::{Answered, Next, next_prompt, propose_next};
 pub use propose::{Proposals, Proposer, propose};
 pub use propose::{propose_words, shown_context};
 pub use select::{Choice, Selection, Selector, select};

@@ -3,6 +3,7 @@
 mod candidates;
 mod params;
 mod reading;
+mod trained;
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ use tracing::{Span, instrument};
 pub use self::params::{Fallback, Mode, Params, Retriever};
 use crate::candidates::fetch;
 use crate::conclude::conclude;
-use crate::decompose::{Choice, Selection, Selector, propose, propose_words, select};
+use crate::decompose::{Choice, Proposer, Selection, Selector, propose, propose_words, select};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::least_similarity;
 pub use crate::retrieval::{DELTA, Rule};
@@ -40,6 +41,30 @@ pub async fn solve(
 ) -> Result<Answer, SolveError> {
     let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
     trace_declared(ports, run, question.query()).await?;
+    let mut context = match params.proposer {
+        Proposer::Trained if !offline(ports) => {
+            trained::gather(ports, run, question, params).await?
+        }
+        _ => gather(ports, run, question, params).await?,
+    };
+    Span::current().record("hops", context.chunks.len());
+    let is_ours = params.mode == Mode::Ours;
+    if is_ours {
+        reading::fill_up(ports, question, &mut context, params, run).await?;
+    }
+    if is_ours && !offline(ports) && ports.models.of(Role::Answer).is_some() {
+        return reading::read_twice(ports, question, context, params, run).await;
+    }
+    conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
+}
+
+/// Lines 1 to 13: the chosen chunks.
+async fn gather(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    params: Params,
+) -> Result<Context, SolveError> {
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
         true => Some(Walk::begin(ports.finder(), question.query(), params.weights.hops).await?),
@@ -70,15 +95,7 @@ pub async fn solve(
             run.push(Event::Stopped { hop, reason: StopReason::HopLimit });
         }
     }
-    Span::current().record("hops", context.chunks.len());
-    let is_ours = params.mode == Mode::Ours;
-    if is_ours {
-        reading::fill_up(ports, question, &mut context, params, run).await?;
-    }
-    if is_ours && !offline(ports) && ports.models.of(Role::Answer).is_some() {
-        return reading::read_twice(ports, question, context, params, run).await;
-    }
-    conclude(ports, question, context, run).await // Line 14: â ← LLM(q, C).
+    Ok(context)
 }
 
 /// Notes that the base has no atoms of the kind that the algorithm as printed searches.

@@ -20,6 +20,7 @@ mod measures;
 mod over_periods;
 mod pairs;
 mod parts;
+mod per_period;
 mod periods;
 mod plans;
 mod rates;
@@ -191,7 +192,7 @@ impl Composer<'_> {
         {
             return Some(found);
         }
-        if let Some(found) = self.per_group() {
+        if let Some(found) = self.per_period().or_else(|| self.per_group()) {
             return Some(found);
         }
         match self.cues.goal {

@@ -13,6 +13,7 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use pikerag_knowledge::tables::By;
 use pikerag_language::{Regex, pattern};
 
 use crate::pieces::{Piece, pieces};
@@ -67,6 +68,8 @@ pub(crate) struct Cues {
     harmless: Vec<Range<usize>>,
     /// `per`, `各`.
     pub(crate) each: Option<Range<usize>>,
+    /// `per month`, 每年: the length of the periods that need a figure each.
+    pub(crate) per_period: Option<(By, Range<usize>)>,
 }
 
 /// The calculation that a question asks for.
@@ -132,6 +135,7 @@ impl Cues {
     fn read_rest(&mut self) {
         self.read_periods();
         self.read_relative();
+        self.read_per_period();
         self.read_quarters();
         self.read_months();
         self.read_events();

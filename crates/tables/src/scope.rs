@@ -81,6 +81,16 @@ impl<'a> Scope<'a> {
         self.view(place).map_or(0, |view| view.words(place.column).len())
     }
 
+    /// The number of words that name a column in full, if a question has these words of its name, by place. A unit at
+    /// the end need not be among them: `fee` for `fee_eur`.
+    pub(crate) fn n_needed(&self, place: ColumnPlace, matched: &[usize]) -> usize {
+        let n_words = self.n_words(place);
+        let has_unit = self.column(place).is_some_and(ends_with_unit);
+        let leaves_it =
+            n_words.checked_sub(1).is_some_and(|unit| 0 < unit && !matched.contains(&unit));
+        n_words - usize::from(has_unit && leaves_it)
+    }
+
     /// A column as plans name it. Places come from this scope, so the column exists; any other place names no column, which
     /// no table accepts.
     pub(crate) fn reference(&self, place: ColumnPlace) -> ColumnRef {
@@ -140,4 +150,13 @@ impl<'a> Scope<'a> {
         let (only, ..) = measures.next()?;
         measures.next().is_none().then_some(only)
     }
+}
+
+/// Whether the last word of a column's name is its unit: `weight_kg`, `share pct`.
+fn ends_with_unit(column: &DataColumn) -> bool {
+    let Some((_, last)) = column.name.rsplit_once(['_', ' ']) else { return false };
+    column.unit.as_deref().is_some_and(|unit| {
+        unit.eq_ignore_ascii_case(last)
+            || unit == "%" && ["pct", "percent"].iter().any(|name| name.eq_ignore_ascii_case(last))
+    })
 }

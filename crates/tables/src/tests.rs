@@ -298,6 +298,34 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn periods_of_a_date_make_groups() {
+    check(&[
+        ("How many repairs per month?", "repairs count() per Date by period (groups)"),
+        (
+            "How many repairs were there in each year?",
+            "repairs count() per Date by period (groups)",
+        ),
+        (
+            "How many repairs in each quarter of 2022?",
+            "repairs [Date in 2022] count() per Date by period (groups)",
+        ),
+        (
+            "What is the total cost of the repairs per year?",
+            "repairs sum(Cost) per Date by period (groups)",
+        ),
+        (
+            "How many repairs of the press per year?",
+            "repairs [Machine = Press] count() per Date by period (groups)",
+        ),
+        ("维修记录里每年有多少次维修？", "repairs count() per Date by period (groups)"),
+        ("各成立年份有多少家供应商？", "suppliers count() per 成立年份 (groups)"),
+        // The mean of rows and the mean of years differ; suppliers have no months.
+        ("What is the average cost of the repairs per year?", "unsure suppliers mean(员工人数)"),
+        ("How many suppliers per month?", "unsure repairs count() per Date by period (groups)"),
+    ]);
+}
+
+#[test]
 fn things_are_chosen_by_their_number_of_rows() {
     check(&[
         (

@@ -32,7 +32,7 @@ mod world;
 pub use absent::{absent, optional};
 pub use data_sets::write_data_sets;
 pub use interpose::{Interposer, Trouble};
-pub use oracle::{OracleReply, full_oracle, oracle};
+pub use oracle::{Erring, OracleReply, full_oracle, oracle};
 pub use server::canned;
 pub use server::{Fault, Faults, Malformed, Received, Server, When};
 pub use sweep::{Point, Sweep, Tally};

@@ -2,12 +2,14 @@
 //! the prompt and follows the question along them, so an answer is right only if retrieval and
 //! context were right. A prompt of an unknown kind gets a well-formed reply.
 
+mod erring;
 mod methods;
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+pub use self::erring::Erring;
 pub use self::methods::full_oracle;
 use crate::world::relations::{Kind, Language, RELATIONS, fill, language_of, parts};
 

@@ -78,6 +78,23 @@ impl World {
         lines
     }
 
+    /// The same with a paragraph for each sentence, so that facts of one thing distract from each other.
+    ///
+    /// # Panics
+    /// A paragraph is empty.
+    #[must_use]
+    pub fn corpus_of_facts(&self) -> String {
+        let mut lines = String::new();
+        for Paragraph { title, text } in &self.paragraphs {
+            for (number, sentence) in text.split_inclusive(['.', '。']).enumerate() {
+                let (id, sentence) = (format!("{title}-{number}"), sentence.trim());
+                let line = json!({"chunk_id": id, "title": title, "content": sentence});
+                writeln!(lines, "{line}").unwrap();
+            }
+        }
+        lines
+    }
+
     /// The questions as a file of a data set.
     #[must_use]
     pub fn questions(&self) -> String {

@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -43,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ),
     ("baselines", &["knowledge", "language", "narrate", "prompt", "retrieve", "reason", "methods"]),
     ("eval", &["knowledge", "language", "narrate", "prompt", "methods", "baselines"]),
+    ("train", &["knowledge", "language", "prompt", "retrieve", "methods", "eval"]),
     ("engine", ALL_BUT_INTERFACES),
     ("server", &["engine"]),
     ("app", &["engine", "server"]),
@@ -72,6 +73,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "methods",
     "baselines",
     "eval",
+    "train",
 ];
 
 /// Crates that only tests use, as dev-dependencies.

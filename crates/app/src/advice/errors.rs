@@ -5,7 +5,9 @@ use std::error::Error;
 use pikerag_engine::keys::KeysError;
 use pikerag_engine::knowledge::{DataError, ModelError, StoreError};
 use pikerag_engine::narrate::Words;
-use pikerag_engine::parts::{BaseProblem, EvalError, FileError, RetrieveError, SolveError};
+use pikerag_engine::parts::{
+    BaseProblem, EvalError, FileError, RetrieveError, SolveError, TrainError,
+};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{
     EngineError, FeedbackError, Missing, Needed, NoWords, WeightsOf, chinese_chain,
@@ -252,6 +254,17 @@ fn session(error: &EngineError) -> Option<Words> {
         EngineError::Eval(EvalError::UnknownFormat { .. }) => {
             ("name one with `--format`", "请用 `--format` 指定")
         }
+        EngineError::Train(TrainError::Connected { .. }) => {
+            ("split by question: `--apart question`", "请按问题划分：`--apart question`")
+        }
+        EngineError::Train(TrainError::NoDecompositions { .. }) => (
+            "collect with a model: `--from model`, after `pikerag index`",
+            "请先 `pikerag index`，再用模型收集：`--from model`",
+        ),
+        EngineError::Train(TrainError::NothingRight { .. }) => (
+            "collect with more `--attempts`, a stronger model, or `--right contains`",
+            "请用更多 `--attempts`、更强的模型或 `--right contains` 收集",
+        ),
         EngineError::SettingsExist { .. } => {
             ("choose another file with `--config FILE`", "请用 `--config FILE` 指定另一个文件")
         }

@@ -2,12 +2,18 @@
 
 use std::num::NonZeroUsize;
 
-use pikerag_engine::knowledge::Filter;
+use pikerag_engine::knowledge::{AtomKind, Filter};
+use pikerag_engine::parts::TrainParams;
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Flags};
-use pikerag_engine::{EstimateRequest, EvalRequest, IndexRequest, IndexScope, OnProgress};
+use pikerag_engine::{
+    CollectRequest, EstimateRequest, EvalRequest, IndexRequest, IndexScope, OnProgress,
+    TrainExportRequest,
+};
 
-use super::{Arguments, Estimate, Eval, Filters, Index, ParseChild, RunLimited};
+use super::{
+    Arguments, Collect, Estimate, Eval, Filters, Index, ParseChild, RunLimited, TrainExport,
+};
 
 impl Arguments {
     pub(crate) fn flags(&self) -> Flags {
@@ -79,6 +85,53 @@ impl Eval {
             out: self.out.clone(),
             fresh: self.fresh,
             progress,
+        }
+    }
+}
+
+impl Collect {
+    pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> CollectRequest<'a> {
+        CollectRequest {
+            questions: self.questions.clone(),
+            format: self.format.clone(),
+            from: self.from,
+            limit: self.limit.map(NonZeroUsize::get),
+            params: TrainParams {
+                rounds: self.rounds,
+                attempts: self.attempts,
+                stops_when_right: !self.all_attempts,
+                alpha: self.alpha,
+                k: self.k,
+                near_k: self.near_k,
+                delta: self.delta,
+                near_delta: self.near_delta,
+                pool: self.pool,
+                split: self.split,
+                on_empty: self.on_empty,
+                right: self.right,
+                atoms: if self.sentences { AtomKind::Sentence } else { AtomKind::Question },
+                seed: self.seed,
+                ..TrainParams::default()
+            },
+            concurrency: self.concurrency.get(),
+            out: self.out.clone(),
+            fresh: self.fresh,
+            progress,
+        }
+    }
+}
+
+impl TrainExport {
+    pub(crate) fn request(&self) -> TrainExportRequest {
+        TrainExportRequest {
+            from: self.from.clone(),
+            format: self.format,
+            out: self.out.clone(),
+            apart: self.apart,
+            held_out: self.held_out,
+            evaluation: self.evaluation.clone(),
+            licence: self.licence.clone(),
+            seed: self.seed,
         }
     }
 }

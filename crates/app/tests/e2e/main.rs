@@ -99,6 +99,7 @@ mod talker;
 mod terminal;
 #[cfg(test)]
 mod together;
+mod train;
 #[cfg(test)]
 mod trust;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use pikerag_baselines::{Method, Overrides};
 use pikerag_doubles::{ScriptedChat, ScriptedEmbedder};
 use pikerag_indexing::Params as IngestParams;
 use pikerag_knowledge::{AtomKind, Candidate, Embedder, Event, Message, Role, Via, WrittenBy};
+use pikerag_methods::decompose::Proposer;
 use pikerag_methods::{Models, Ports, SolveError, kar3};
 
 use crate::common::{Files, Shelf, solve};
@@ -574,6 +575,58 @@ async fn the_chunk_selector_sees_paragraphs() {
     ask("kar3", BORN, &chat).await;
     let asked = &prompts(&chat)[1];
     assert!(asked.contains("\"question_idx\"") && !asked.contains("paragraph_idx"), "{asked}");
+}
+
+/// A trained proposer's one call replaces lines 3 to 5: nothing is selected, and it sees sub-questions with answers
+/// (PIKE-RAG §5.3.3, Algorithm 3).
+#[tokio::test]
+async fn a_trained_proposer_sees_the_answers_so_far() {
+    let next = |question: &str| {
+        format!("<decompose>True</decompose>\n<sub-question>{question}</sub-question>")
+    };
+    let (first, second) =
+        (next("Who designed the KX-40 crane?"), next("Where was Ilse Brandt born?"));
+    let brandt = r#"{"answer": "Ilse Brandt", "rationale": "", "citations": []}"#;
+    let chat = script(&[
+        (Role::Propose, &[&first, &second, "<decompose>False</decompose>"]),
+        (Role::Answer, &[brandt, VARNSUND, VARNSUND]),
+    ]);
+    let params = kar3::Params { proposer: Proposer::Trained, ..alone() };
+    let answer = ask_with(Method::Kar3(params), BORN, &chat).await;
+    insta::assert_snapshot!(trace_of(&answer), @r"
+    kar3 (own parameters): Where was the designer of the KX-40 crane born?
+    hop 1 proposes: Who designed the KX-40 crane?
+    hop 1 finds:
+      Atoms 1.00: Who designed the KX-40 crane? -> KX-40 crane
+      Atoms 0.54: How many tons does the KX-40 crane lift? -> KX-40 crane
+    hop 1 chooses 1: KX-40 crane
+    answers at 1: Who designed the KX-40 crane? -> Ilse Brandt
+    hop 2 proposes: Where was Ilse Brandt born?
+    hop 2 finds:
+      Atoms 1.00: Where was Ilse Brandt born? -> Ilse Brandt
+      Atoms 0.60: Where was Jon Hale born? -> Jon Hale
+    hop 2 chooses 1: Ilse Brandt
+    answers at 1: Where was Ilse Brandt born? -> Varnsund
+    hop 3 proposes: none
+    hop 3 stops: NothingProposed
+    answer: Varnsund
+    cites brandt.md: born in Varnsund
+    calls: 3 propose | 3 answer
+    ");
+    let last = prompts(&chat).into_iter().rfind(|prompt| prompt.contains("<decompose>")).unwrap();
+    assert!(last.contains("1. Who designed the KX-40 crane? → Ilse Brandt\n2. "), "{last}");
+}
+
+/// A reply without the tags ends the loop, and the answer is read from what was found.
+#[tokio::test]
+async fn an_unreadable_trained_proposer_ends_the_loop() {
+    let chat = script(&[
+        (Role::Propose, &["Who designed it?", "I do not know."]),
+        (Role::Answer, &[VARNSUND]),
+    ]);
+    let answer = ask("kar3-trained", BORN, &chat).await;
+    assert!(trace_of(&answer).contains("hop 1 stops: Unreadable"));
+    assert_eq!(answer.answer.text, "Varnsund");
 }
 
 /// Atoms come first, then the chunks that links lead to, each chunk once.

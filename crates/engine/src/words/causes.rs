@@ -11,6 +11,7 @@ use pikerag_parse::ParseError;
 use pikerag_prompt::{AskError, Unreadable};
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
+use pikerag_train::TrainError;
 
 use crate::error::EngineError;
 use crate::keys::KeysError;
@@ -49,6 +50,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(unreadable));
     let known = known.or_else(|| error.downcast_ref().map(retrieve));
     let known = known.or_else(|| error.downcast_ref().map(eval));
+    let known = known.or_else(|| error.downcast_ref().map(train));
     let known = known.or_else(|| error.downcast_ref().map(misfit));
     let known = known.or_else(|| error.downcast_ref().map(query));
     let known = known.or_else(|| error.downcast_ref().map(parameter));
@@ -328,6 +330,25 @@ fn eval(error: &EvalError) -> String {
         EvalError::Data { file, .. } => format!("内置文件 `{file}` 有误"),
         EvalError::Page { .. } => "报告无法写成网页".to_owned(),
         EvalError::Report { .. } => "报告无法写成 JSON".to_owned(),
+    }
+}
+
+fn train(error: &TrainError) -> String {
+    match error {
+        TrainError::Unreadable { path, .. } => format!("{} 无法读取", path.display()),
+        TrainError::NotATrajectory { path, line, .. } => {
+            format!("{} 第 {line} 行不是轨迹", path.display())
+        }
+        TrainError::NoDecompositions { path } => format!(
+            "{} 没有问题分解：没有记录带有 `question_decomposition` 或 `decomposition`",
+            path.display()
+        ),
+        TrainError::NothingRight { trajectories } => {
+            format!("{trajectories} 条轨迹中没有一条得出正确回答")
+        }
+        TrainError::Connected { largest, questions } => {
+            format!("{questions} 个问题中有 {largest} 个因共用文档而相连，无法按文档划分")
+        }
     }
 }
 

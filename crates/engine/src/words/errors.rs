@@ -36,6 +36,7 @@ impl InWords for EngineError {
             Self::NoMethod(error) => format!("没有{}", choice("方法", &error.to_string())),
             Self::NoSearch(error) => format!("没有{}", choice("检索", &error.to_string())),
             Self::Eval(error) => format!("问题或预设无法使用：{}", chinese_chain(error)),
+            Self::Train(error) => format!("无法准备训练数据：{}", chinese_chain(error)),
             Self::Endpoint { of, source } => {
                 format!("{}设置有误：{}", endpoint(*of), chinese_chain(source))
             }

@@ -17,6 +17,7 @@ use pikerag_narrate::{InWords, Language};
 use pikerag_prompt::{AskError, Markup, Unreadable};
 use pikerag_retrieve::{RetrieveError, Search};
 use pikerag_store::CheckFact;
+use pikerag_train::TrainError;
 use strum::VariantArray;
 
 use crate::error::{
@@ -122,6 +123,10 @@ fn errors() -> Vec<EngineError> {
         EngineError::NoMethod("x".parse::<pikerag_baselines::Method>().unwrap_err()),
         EngineError::NoSearch("x".parse::<Search>().unwrap_err()),
         EngineError::Eval(EvalError::Unreadable { path: path(), source: broken() }),
+        EngineError::Train(TrainError::Unreadable { path: path(), source: broken() }),
+        EngineError::Train(TrainError::NoDecompositions { path: path() }),
+        EngineError::Train(TrainError::NothingRight { trajectories: 3 }),
+        EngineError::Train(TrainError::Connected { largest: 3, questions: 4 }),
         EngineError::Endpoint { of: EndpointOf::Role(Role::Answer), source: model() },
         EngineError::Endpoint { of: EndpointOf::Embedder, source: model() },
         EngineError::Endpoint { of: EndpointOf::Reranker, source: model() },

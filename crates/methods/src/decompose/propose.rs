@@ -15,13 +15,16 @@ use crate::verdict::THINKING;
 const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
 
 /// How many proposals a round may bring (KAR³ Table 3, "Query Proposer").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Proposer {
     /// The paper's: as many as help.
     Many,
     /// The ablation: one.
     One,
+    /// One, by a model that was trained for it: [`propose_next`](super::propose_next) (PIKE-RAG §5.3.3).
+    Trained,
 }
 
 /// The reply of a proposer.
@@ -45,7 +48,7 @@ pub async fn propose(
     run: &mut Run,
 ) -> Result<Option<Proposals>, AskError> {
     let how_many = match proposer {
-        Proposer::Many => {
+        Proposer::Many | Proposer::Trained => {
             "Think in different ways, and raise as many different ones as may help: the documents may tell what you \
              need in other words, so ask for it in several, and from the side of each thing that the question names."
         }

@@ -166,6 +166,12 @@ impl MethodParams for Params {
                     params.selector = Selector::ByChunk;
                 },
             ),
+            Variant::new(
+                "kar3-trained",
+                "a trained proposer's one call replaces proposing and selecting",
+                "PIKE-RAG §5.3.3",
+                |params| params.proposer = Proposer::Trained,
+            ),
             Variant::new("kar3-hops", "hop retrieval adds candidates", "ours", |params| {
                 params.hop_candidates = 4;
             }),
@@ -185,6 +191,11 @@ impl MethodParams for Params {
                 get: |params| json!(params.rule),
                 set: |params, value| put(&mut params.rule, value),
             },
+            field!(
+                proposer,
+                "sub-questions of a round: many, one, or one by a trained model, whose call replaces the selection too",
+                Range::of::<Proposer>()
+            ),
             field!(
                 fallback,
                 "chunks of the question that are read beside the chosen ones, more of them where the loop found nothing or broke off: by auto, hops, layers, plain retrieval, or none",

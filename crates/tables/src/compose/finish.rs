@@ -27,6 +27,7 @@ impl Composer<'_> {
         self.mark_events(&computation);
         self.mark_redundant(&computation);
         self.n_unplaced += usize::from(self.has_period_gap);
+        self.n_unplaced += usize::from(self.has_unplaced_periods(&computation));
         self.n_unplaced += usize::from(says_nothing(&computation));
         self.n_unplaced += usize::from(self.filters.iter().any(|it| self.is_column_too(it)));
         let nth = self.placed_nth(&computation);

@@ -61,7 +61,24 @@ pattern!(
     r"\b(?:per|each|every|by|for each)\s+(?:calendar\s+)?(year|quarter|month)\b|\b(yearly|annually|quarterly|monthly)\b|(?:每一?个?|各个?|逐|按)(年|季度?|月)份?"
 );
 
+// `monthly` is left out: it is part of many names, such as `monthly fee`.
+pattern!(
+    PER_PERIOD,
+    r"\b(?:per|each|every|by|for each)\s+(?:calendar\s+)?(year|quarter|month)\b|(?:每一?个?|各个?|逐|按)(年|季度?|月)份?"
+);
+
 impl Cues {
+    /// Reads `per month`, 每年: figures for each period. The words stay unmarked, because they may name a column.
+    pub(super) fn read_per_period(&mut self) {
+        let Some(found) = PER_PERIOD.captures_iter(&self.text).next() else { return };
+        let Some(unit) = found.get(1).or_else(|| found.get(2)) else { return };
+        let Some(whole) = found.get(0) else { return };
+        let span = self.span(whole.range());
+        if span.clone().all(|at| !self.is_used(at)) {
+            self.per_period = Some((period_of(unit.as_str()), span));
+        }
+    }
+
     /// Reads a question about the future, and leaves out the words about the future. Without such words, its periods
     /// may be in the future.
     pub(crate) fn looking_ahead(question: &str) -> (Self, Ahead) {
@@ -69,7 +86,7 @@ impl Cues {
         let ahead = cues.read_ahead();
         cues.read_rest();
         if ahead.each.is_some() {
-            cues.each = None;
+            (cues.each, cues.per_period) = (None, None);
         }
         if cues.goal == Goal::Difference && cues.take(&FALLS).is_some() {
             cues.goal = Goal::Value;

@@ -174,7 +174,7 @@ impl Matches<'_> {
 
     /// Whether a word alone is the name of a column.
     fn names_whole(&self, word: usize) -> bool {
-        self.of(word).iter().any(|(place, _)| self.scope.n_words(*place) == 1)
+        self.of(word).iter().any(|(place, at)| self.scope.n_needed(*place, &[*at]) == 1)
     }
 
     /// The matches of words that match something.
@@ -222,14 +222,18 @@ impl Matches<'_> {
         });
         let n_matched = matched.values().map(Vec::len).max()?;
         matched.retain(|_, words| words.len() == n_matched);
-        let n_words = matched.keys().map(|place| self.scope.n_words(*place)).min()?;
+        let needed = matched.iter().map(|(place, words)| self.scope.n_needed(*place, words));
+        let n_words = needed.min()?;
         if n_matched < n_words && self.is_lone_character(span.clone()) {
             return None;
         }
         let mut columns: Vec<ColumnPlace> = matched
-            .into_keys()
+            .into_iter()
             // If the question has only a part of each name, no name is better than another.
-            .filter(|place| n_matched < n_words || self.scope.n_words(*place) == n_words)
+            .filter(|(place, words)| {
+                n_matched < n_words || self.scope.n_needed(*place, words) == n_words
+            })
+            .map(|(place, _)| place)
             .collect();
         columns.sort_unstable();
         let start = self.words.get(span.start)?.span.start;

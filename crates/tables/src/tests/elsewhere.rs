@@ -49,6 +49,12 @@ District:identifier|Ada:integer|Bob:integer|Winner:category
 Dunmarsh|412|388|Ada
 Wrackness|97|230|Bob";
 
+const VISITS: &str = "\
+visit:identifier|clinic:category|fee_eur (EUR):real|weight_kg (kg):real|rebate_pct (%):real
+V1|North|45.5|70|5
+V2|South|30|82|0
+V3|North|40|64|5";
+
 /// The best reading: its tables, conditions and columns, by their places; `unsure` before one that is not certain.
 fn shown(question: &str) -> String {
     let tables: Vec<TableView> = vec![
@@ -59,6 +65,7 @@ fn shown(question: &str) -> String {
         table("presidents", "presidents", PRESIDENTS),
         table("planes", "planes", PLANES),
         table("votes", "votes", VOTES),
+        table("visits", "visits", VISITS),
     ];
     let best = readings(question, &Catalog { tables }).into_iter().next();
     let Some(reading) = best else { return "-".to_owned() };
@@ -172,4 +179,15 @@ fn types_of_a_column_are_its_values() {
 #[test]
 fn days_that_are_counted_are_rows() {
     assert_eq!(shown("出现天数最多的是哪种发动机？"), "planes by c2 Count(rows)");
+}
+
+#[test]
+fn a_unit_at_the_end_of_a_name_may_be_left_out() {
+    assert_eq!(shown("What is the total fee for each clinic?"), "visits by c1 Sum(c2)");
+    assert_eq!(
+        shown("What is the average weight in the North clinic?"),
+        "visits [c1 = North] Mean(c3)"
+    );
+    assert_eq!(shown("What is the total fee_eur?"), "visits Sum(c2)");
+    assert_eq!(shown("Which visit has the highest rebate?"), "visits c0 c4");
 }

@@ -13,7 +13,8 @@ type Kind = (&'static str, &'static str, fn(&str) -> String);
 
 /// The kinds in the order in which their marks are looked for. A graded reply comes with its task, which
 /// holds the marks of other kinds.
-const KINDS: [Kind; 49] = [
+const KINDS: [Kind; 50] = [
+    ("<sub-question>the next sub-question</sub-question>", "next", next),
     ("{\"confidence\":", "grade", |_| json!({"confidence": 80}).to_string()),
     ("\"kind\": \"compute\"", "plan", |_| json!({"steps": []}).to_string()),
     ("# Results of the steps", "plan_result", |prompt| {
@@ -210,6 +211,27 @@ fn facts(prompt: &str) -> Context {
         }
     }
     context
+}
+
+/// The reply of a trained proposer, from the question and the answers so far.
+fn next(prompt: &str) -> String {
+    let mut context = Context::default();
+    for line in section(prompt, "Answers so far").lines() {
+        if let Some((asks, object)) = line.split_once(" → ")
+            && let Some((_, asks)) = asks.split_once(". ")
+            && let Some((subject, relations)) = chain(asks)
+            && let [relation] = relations.as_slice()
+        {
+            context.tell(subject, *relation, object.trim());
+        }
+    }
+    match walk(question(prompt), &context).and_then(|walked| walked.missing) {
+        Some((subject, relation)) => format!(
+            "<decompose>True</decompose>\n<sub-question>{}</sub-question>",
+            asked(&subject, relation, 0)
+        ),
+        None => "<decompose>False</decompose>".to_owned(),
+    }
 }
 
 fn answer_from(prompt: &str) -> String {

@@ -62,6 +62,7 @@ export const zh: typeof en = {
       "kar3-one-proposal": "消融：每次只提一个子问题",
       "kar3-chunk-retriever": "消融：检索文本块而非原子问题",
       "kar3-chunk-selector": "消融：选择时看到整个文本块",
+      "kar3-trained": "由训练过的模型一次提出下一个子问题，取代提议与选择",
       "kar3-hops": "通过多跳检索增加候选",
       "hop-rag": "多跳检索，然后一次作答",
       "naive-rag": "一次检索，一次作答",

@@ -1,7 +1,7 @@
 //! Describes the methods in Chinese, by name.
 
 /// The summary of each method.
-const SUMMARIES: [(&str, &str); 47] = [
+const SUMMARIES: [(&str, &str); 48] = [
     ("pike", "先判断问题类型，再分别处理：查阅、对比、计算、总结、预测，或由多个智能体共同思考"),
     ("adaptive", "先读几段，指出还缺什么，查找后再读，按需反复"),
     ("kar3", "提出子问题，检索原子问题，选中一个并加入其文本块，最多 N 轮"),
@@ -10,6 +10,7 @@ const SUMMARIES: [(&str, &str); 47] = [
     ("kar3-one-proposal", "消融：每次只提一个子问题"),
     ("kar3-chunk-retriever", "消融：检索文本块而非原子问题"),
     ("kar3-chunk-selector", "消融：选择时看到整个文本块"),
+    ("kar3-trained", "由训练过的模型一次提出下一个子问题，取代提议与选择"),
     ("kar3-hops", "通过跳转检索增加候选"),
     ("hop-rag", "跳转检索，然后一次作答"),
     ("naive-rag", "一次检索，一次作答"),
@@ -52,7 +53,7 @@ const SUMMARIES: [(&str, &str); 47] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 36] = [
+const MEANINGS: [(&str, &str); 37] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
@@ -70,6 +71,10 @@ const MEANINGS: [(&str, &str); 36] = [
     (
         "rule",
         "检索原子时如何适应知识库：论文所印的阈值且只用原子问题，或阈值降到知识库自身的值、没有合适的问题时改用其他原子",
+    ),
+    (
+        "proposer",
+        "每轮提出的子问题：多个（many）、一个（one），或由训练过的模型提出一个（trained），其调用同时取代选择",
     ),
     (
         "fallback",

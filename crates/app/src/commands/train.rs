@@ -1,0 +1,121 @@
+//! Runs `train`: collects trajectories and exports training data.
+
+use pikerag_engine::narrate::Words;
+use pikerag_engine::parts::{TrainBill, TrainCard, TrainPart};
+use pikerag_engine::{Session, train_collect, train_export, train_forecast};
+
+use crate::advice::go_on;
+use crate::cli::{Collect, Train, TrainExport, TrainVerb};
+use crate::exit;
+use crate::output::{Bar, Output, note, say, say_json};
+
+pub(crate) async fn train(
+    session: &Session,
+    output: Output,
+    arguments: &Train,
+) -> anyhow::Result<u8> {
+    match &arguments.verb {
+        TrainVerb::Collect(arguments) if arguments.dry_run => forecast(output, arguments),
+        TrainVerb::Collect(arguments) => collect(session, output, arguments).await,
+        TrainVerb::Export(arguments) => export(output, arguments),
+    }
+}
+
+fn forecast(output: Output, arguments: &Collect) -> anyhow::Result<u8> {
+    let forecast = train_forecast(&arguments.request(&|_| {}))?;
+    if output.json {
+        return say_json(&forecast);
+    }
+    let (questions, typical, most) =
+        (forecast.questions, forecast.typical_calls, forecast.most_calls);
+    output.say(
+        format!("{questions} questions; typically {typical} calls, at most {most}"),
+        format!("{questions} 个问题；通常 {typical} 次调用，最多 {most} 次"),
+    );
+    output.note(
+        "no call was made and nothing was written; calls in a ledger are not paid again",
+        "没有进行调用，也没有写入；已在调用账本中的调用不再付费",
+    );
+    Ok(0)
+}
+
+async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyhow::Result<u8> {
+    let bar = Bar::new(output);
+    let watch = |progress| bar.watch(progress);
+    let response = train_collect(session, &arguments.request(&watch)).await?;
+    let card = &response.card;
+    if output.json {
+        say_json(&response)?;
+    } else {
+        let TrainCard { questions, right, trajectories, failed, .. } = *card;
+        output.say(
+            format!(
+                "{right} of {questions} questions have a right trajectory; {trajectories} attempts"
+            ),
+            format!("{questions} 个问题中有 {right} 个得到正确的轨迹；共尝试 {trajectories} 次"),
+        );
+        say(&bill(response.spent).of(output.language));
+        if 0 < failed {
+            output.note(
+                format!("{failed} attempts failed; run again to retry them"),
+                format!("{failed} 次尝试失败；再次运行即可重试"),
+            );
+        }
+        let out = response.out.display();
+        output.note(
+            format!("trajectories are in {out}; next: `pikerag train export {out} --out DIR`"),
+            format!("轨迹在 {out} 中；下一步：`pikerag train export {out} --out DIR`"),
+        );
+    }
+    let Some(reason) = &response.stopped else {
+        return Ok(if 0 < card.failed { exit::INCOMPLETE } else { 0 });
+    };
+    output.note(format!("the run ended early: {reason}"), format!("运行提前结束：{reason}"));
+    note(go_on(response.over_budget, output.language));
+    Ok(if response.over_budget { exit::OVER_BUDGET } else { exit::INCOMPLETE })
+}
+
+fn bill(TrainBill { calls, prompt_tokens, completion_tokens }: TrainBill) -> Words {
+    Words::new(
+        format!("{calls} calls, {prompt_tokens} + {completion_tokens} tokens, made or recorded"),
+        format!("{calls} 次调用，{prompt_tokens} + {completion_tokens} 个 Token（含已有记录的）"),
+    )
+}
+
+fn export(output: Output, arguments: &TrainExport) -> anyhow::Result<u8> {
+    let response = train_export(&arguments.request())?;
+    if output.json {
+        return say_json(&response);
+    }
+    let card = &response.card;
+    for (part, counts) in &card.parts {
+        let (name, questions) = (part.name(), counts.questions);
+        let (examples, preferences) = (counts.examples, counts.preferences);
+        let chinese = match part {
+            TrainPart::Train => "训练",
+            TrainPart::Valid => "验证",
+            TrainPart::Test => "测试",
+        };
+        output.say(
+            format!(
+                "{name:<6} {questions} questions, {examples} examples, {preferences} preferences"
+            ),
+            format!("{chinese}  {questions} 个问题，{examples} 个样例，{preferences} 个偏好对"),
+        );
+    }
+    let [same, near] = card.leaks;
+    if 0 < same + near {
+        output.note(
+            format!(
+                "{same} questions are left out because an evaluation set has them, {near} because it nearly has them"
+            ),
+            format!("略去了评测集中已有的 {same} 个问题，以及近乎相同的 {near} 个"),
+        );
+    }
+    let out = response.out.display();
+    output.note(
+        format!("the data and their card (card.md) are in {out}"),
+        format!("数据及其说明（card.md）在 {out} 中"),
+    );
+    Ok(0)
+}

@@ -1,0 +1,160 @@
+//! Tests that collecting stops, is killed and resumes without a repeated call, keeps its budget, replays without a
+//! network, and that its exports have the form that trainers read.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::Duration;
+
+use pikerag_test_support::{Faults, Server, Sizes, World, full_oracle};
+use serde_json::Value;
+
+use crate::common::{Place, good_stub};
+
+/// One attempt each: further ones send equal requests at a temperature.
+const COLLECT: [&str; 8] =
+    ["train", "collect", "--questions", "questions.jsonl", "--out", "made", "--attempts", "1"];
+
+/// A base of a small world, with twenty questions.
+fn indexed(stub: &Server) -> Place {
+    let place = Place::with(stub);
+    let world = World::generate(5, Sizes { paragraphs: 60, questions: 20 });
+    place.write("corpus.jsonl", world.corpus());
+    place.write("questions.jsonl", world.questions());
+    place.run_to(0, &["index", "corpus.jsonl"]);
+    stub.reset();
+    place
+}
+
+fn lines(place: &Place, name: &str) -> Vec<Value> {
+    place.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_budget_a_kill_and_a_resumed_run_repeat_no_call() {
+    let stub = good_stub();
+    let place = indexed(&stub);
+    let capped = [&["--budget-calls", "25"], &COLLECT[..]].concat();
+    place.run_to(4, &capped);
+    assert!(stub.received().requests() <= 25, "{:?}", stub.received());
+    assert_eq!(stub.received().repeated_chats, 0);
+    // Killed amid the next run.
+    let mut child =
+        place.command(&COLLECT).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while stub.received().requests() < 60 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let is_killed = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_killed, "it ended before the kill");
+    let before = stub.received().repeated_chats;
+    let made = place.run_to(0, &[&["--json"], &COLLECT[..]].concat()).json();
+    // The calls that were in flight at the kill, at most eight.
+    assert!(stub.received().repeated_chats <= before + 8, "{before}, then {:?}", stub.received());
+    assert_eq!(made["card"]["questions"], 20);
+    // Like the printed loop, collecting has no backup: the stub words some proposals unlike atoms.
+    assert!((16..=20).contains(&made["card"]["right"].as_u64().unwrap()), "{made:#}");
+    let trajectories = lines(&place, "made/trajectories.jsonl");
+    assert_eq!(trajectories.len(), 20);
+    let hops: usize = trajectories.iter().map(|one| steps(one).len()).sum();
+    assert!(20 <= hops, "{hops}");
+    // Nothing is left to do; and a replay needs no network.
+    let requests = stub.received().requests();
+    place.run_to(0, &COLLECT);
+    let mut again = [&["--replay"], &COLLECT[..]].concat();
+    again[6] = "again";
+    place.run_to(0, &again);
+    assert_eq!(stub.received().requests(), requests);
+    let key = |one: &Value| one["item"].as_str().unwrap().to_owned();
+    let sorted = |mut all: Vec<Value>| {
+        all.sort_by_key(key);
+        all
+    };
+    assert_eq!(sorted(lines(&place, "again/trajectories.jsonl")), sorted(trajectories));
+    // Other parameters need another folder.
+    let other = place.run_to(1, &[&COLLECT[..], &["--rounds", "3"]].concat());
+    assert!(other.stderr.contains("--fresh"), "{}", other.stderr);
+}
+
+fn steps(trajectory: &Value) -> Vec<&Value> {
+    let rounds = trajectory["rounds"].as_array().unwrap();
+    rounds.iter().filter_map(|round| round.get("chosen")).collect()
+}
+
+#[test]
+fn a_forecast_makes_no_call_and_writes_nothing() {
+    let stub = good_stub();
+    let place = indexed(&stub);
+    let forecast = place.run_to(0, &[&["--json"], &COLLECT[..], &["--dry-run"]].concat()).json();
+    // Ten rounds with three calls each, and an answer.
+    assert_eq!(forecast["most_calls"], 20 * 31);
+    assert_eq!(stub.received().requests(), 0);
+    assert!(!place.path("made").exists());
+}
+
+#[test]
+fn exports_hold_t_plus_1_examples_and_leave_evaluation_questions_out() {
+    let stub = good_stub();
+    let place = indexed(&stub);
+    place.run_to(0, &COLLECT);
+    let trajectories = lines(&place, "made/trajectories.jsonl");
+    let evaluation = trajectories.iter().find(|one| one["is_right"] == true).unwrap();
+    let evaluation = evaluation["question"].as_str().unwrap();
+    let held = serde_json::json!({"id": "1", "question": evaluation, "answers": ["x"]});
+    place.write("held.jsonl", format!("{held}\n"));
+    let export = |format: &str, out: &str| {
+        let words = format!(
+            "--json train export made --out {out} --format {format} --apart question --evaluation held.jsonl"
+        );
+        place.run_to(0, &words.split(' ').collect::<Vec<_>>()).json()
+    };
+    let card = &export("trl", "trl")["card"];
+    assert_eq!(card["leaks"], serde_json::json!([1, 0]));
+    let is_right = |one: &&Value| one["is_right"] == true && one["question"] != evaluation;
+    let right: Vec<&Value> = trajectories.iter().filter(is_right).collect();
+    let expected: usize = right.iter().map(|one| steps(one).len() + 1).sum();
+    let of = |out: &str, ending: &str| -> Vec<String> {
+        let parts = ["train", "valid", "test"].map(|part| format!("{out}/{part}.{ending}"));
+        parts.iter().filter(|name| place.path(name).exists()).map(|name| place.read(name)).collect()
+    };
+    let rows: Vec<Value> = of("trl", "jsonl")
+        .iter()
+        .flat_map(|text| {
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(rows.len(), expected, "{card:#}");
+    assert!(rows.iter().all(
+        |row| row["prompt"][0]["role"] == "user" && row["completion"][0]["role"] == "assistant"
+    ));
+    assert!(rows.iter().all(|row| !row.to_string().contains(evaluation)));
+    let questions = |part: &str| -> BTreeSet<String> {
+        let question = |row: &Value| {
+            let prompt = row["prompt"][0]["content"].as_str().unwrap().to_owned();
+            prompt.split("\n# ").nth(1).unwrap().to_owned()
+        };
+        lines(&place, &format!("trl/{part}.jsonl")).iter().map(question).collect()
+    };
+    assert!(questions("train").is_disjoint(&questions("test")));
+    export("openai", "openai");
+    let messages = lines(&place, "openai/train.jsonl");
+    assert!(messages.iter().all(|row| row["messages"].as_array().unwrap().len() == 2));
+    export("llama-factory", "llama");
+    let info: Value = serde_json::from_str(&place.read("llama/dataset_info.json")).unwrap();
+    assert_eq!(info["pikerag_train"]["file_name"], "train.json");
+    let list: Vec<Value> = serde_json::from_str(&place.read("llama/train.json")).unwrap();
+    assert!(list.iter().all(|row| row["output"].as_str().unwrap().starts_with("<decompose>")));
+    assert!(place.read("llama/card.md").contains("| train |"));
+}
+
+/// The trained proposer of the stub answers every question of the world.
+#[test]
+fn a_trained_proposer_answers() {
+    let stub = Server::start(full_oracle, Faults::default(), Duration::ZERO);
+    let place = indexed(&stub);
+    let eval = "--json eval --questions questions.jsonl --methods kar3-trained --out out";
+    let report = place.run_to(0, &eval.split(' ').collect::<Vec<_>>()).json();
+    assert_eq!(crate::common::thousandths(&report, "/report/overall/0/em/mean"), 1000);
+    assert_eq!(stub.received().kind("select"), 0);
+    assert!(0 < stub.received().kind("next"));
+}

@@ -1,0 +1,291 @@
+//! Collects trajectories: by Algorithm 2, or from a data set's own decompositions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::stream::{self, StreamExt};
+use pikerag_eval::datasets::{self, DataSet, Item};
+use pikerag_knowledge::{Filter, Role, Snapshots};
+use pikerag_methods::{Ports, SolveError};
+use pikerag_train::card::Card;
+use pikerag_train::collect::{Ground, attempts, ground};
+use pikerag_train::given::given;
+use pikerag_train::{Bill, Params, Right, Trajectory};
+use serde::{Deserialize, Serialize};
+
+use super::kept::{Header, Kept};
+use crate::engine::Session;
+use crate::error::{EngineError, Result};
+use crate::verbs::progress::{OnProgress, Progress};
+
+/// Rounds of an attempt as measured on the harder world of the tests; a forecast of a typical question.
+const ROUNDS: f64 = 5.0;
+
+/// The source of trajectories.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum TrainFrom {
+    /// A model attempts each question over the base.
+    #[default]
+    Model,
+    /// The decompositions that the file of questions gives (`MuSiQue`); no model is called.
+    DataSet,
+}
+
+/// The questions to attempt, and how.
+#[derive(Clone)]
+pub struct CollectRequest<'a> {
+    /// A file of questions with their answers.
+    pub questions: PathBuf,
+    /// Format of the questions; `None` detects it from their first record.
+    pub format: Option<String>,
+    /// The source of trajectories.
+    pub from: TrainFrom,
+    /// The number of questions drawn with the seed; `None`: all.
+    pub limit: Option<usize>,
+    /// The parameters of Algorithm 2; [`TrainFrom::DataSet`] reads the seed alone.
+    pub params: Params,
+    /// Questions attempted at a time.
+    pub concurrency: usize,
+    /// The folder of the trajectories.
+    pub out: PathBuf,
+    /// Whether earlier trajectories in this folder are discarded.
+    pub fresh: bool,
+    /// Receives the progress.
+    pub progress: OnProgress<'a>,
+}
+
+/// What was collected.
+#[derive(Debug, Serialize)]
+pub struct CollectResponse {
+    /// The facts about all trajectories of the folder.
+    pub card: Card,
+    /// Calls and tokens of this run, made or read from the ledger.
+    pub spent: Bill,
+    /// The reason why the run ended early, if it did. The next run continues from there.
+    pub stopped: Option<String>,
+    /// Whether the budget ended the run.
+    pub over_budget: bool,
+    /// Folder of the trajectories.
+    pub out: PathBuf,
+}
+
+/// The forecast cost of collecting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CollectForecast {
+    /// The questions.
+    pub questions: usize,
+    /// Calls if each question needs one attempt of five rounds.
+    pub typical_calls: u64,
+    /// Calls if each question needs all attempts and rounds.
+    pub most_calls: u64,
+}
+
+/// Attempts questions, and keeps each attempt as a trajectory. A run that was stopped continues where it was; calls
+/// in the ledger are not paid again.
+///
+/// # Errors
+/// The questions cannot be read; there is no base or no model; the folder belongs to other settings. An early end is
+/// in the response.
+///
+/// # Cancel safety
+/// Dropping the future loses at most the questions in flight.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// use pikerag_engine::parts::TrainParams;
+/// use pikerag_engine::{CollectRequest, TrainFrom, train_collect};
+///
+/// let request = CollectRequest {
+///     questions: "questions.jsonl".into(),
+///     format: None,
+///     from: TrainFrom::Model,
+///     limit: Some(100),
+///     params: TrainParams::default(),
+///     concurrency: 4,
+///     out: "runs/trajectories".into(),
+///     fresh: false,
+///     progress: &|_| {},
+/// };
+/// let card = train_collect(session, &request).await?.card;
+/// println!("{} of {} questions have a right trajectory", card.right, card.questions);
+/// # Ok(())
+/// # }
+/// ```
+pub async fn train_collect(
+    session: &Session,
+    request: &CollectRequest<'_>,
+) -> Result<CollectResponse> {
+    Box::pin(session.unless_cancelled(collect(session, request))).await
+}
+
+/// The cost of collecting, without a call and without a written file.
+///
+/// # Errors
+/// The questions cannot be read.
+pub fn train_forecast(request: &CollectRequest<'_>) -> Result<CollectForecast> {
+    let (set, items) = questions(request)?;
+    if request.from == TrainFrom::DataSet {
+        let questions = given(&request.questions, &set)?.len();
+        return Ok(CollectForecast { questions, typical_calls: 0, most_calls: 0 });
+    }
+    let (typical, most) = request.params.calls(ROUNDS);
+    let questions = items.len();
+    let typical_calls = (typical * questions as f64).round() as u64;
+    Ok(CollectForecast { questions, typical_calls, most_calls: most * questions as u64 })
+}
+
+fn questions(request: &CollectRequest<'_>) -> Result<(DataSet, Vec<Item>)> {
+    let format = request.format.as_deref().map(str::parse).transpose()?;
+    let set = datasets::read(&request.questions, format)?;
+    let items = match request.limit {
+        Some(limit) => datasets::sample(set.items.clone(), limit, request.params.seed),
+        None => set.items.clone(),
+    };
+    Ok((set, items))
+}
+
+async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<CollectResponse> {
+    let (set, items) = questions(request)?;
+    let bytes = std::fs::read(&request.questions).unwrap_or_default();
+    let mut header = Header {
+        questions: blake3::hash(&bytes).to_hex().to_string(),
+        from: request.from,
+        params: request.params,
+        models: BTreeMap::new(),
+        embedder: None,
+        thresholds: None,
+        price: None,
+    };
+    let (kept, stopped) = match request.from {
+        TrainFrom::DataSet => {
+            let asked: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
+            let mut made = given(&request.questions, &set)?;
+            made.retain(|trajectory| asked.contains(trajectory.item.as_str()));
+            let mut kept = Kept::open(&request.out, &header, true)?;
+            kept.keep(made)?;
+            (kept, None)
+        }
+        TrainFrom::Model => by_model(session, request, &items, &mut header).await?,
+    };
+    let mut card = Card::of(&kept.all);
+    card.models.clone_from(&header.models);
+    let mut spent = Bill::default();
+    for trajectory in kept.all.iter().skip(kept.earlier) {
+        spent += trajectory.spent;
+    }
+    let over_budget = stopped.as_ref().is_some_and(is_over_budget);
+    let stopped = stopped.map(|error| pikerag_knowledge::error_chain(&error));
+    Ok(CollectResponse { card, spent, stopped, over_budget, out: request.out.clone() })
+}
+
+fn is_over_budget(error: &SolveError) -> bool {
+    matches!(error.model(), Some(pikerag_knowledge::ModelError::OverBudget { .. }))
+}
+
+/// Attempts the questions that have no right trajectory yet.
+async fn by_model(
+    session: &Session,
+    request: &CollectRequest<'_>,
+    items: &[Item],
+    header: &mut Header,
+) -> Result<(Kept, Option<SolveError>)> {
+    let base = session.base_for_a_question().await?;
+    let (mut ports, notices) = session.ports(&base, Arc::new(base.clone())).await?;
+    // Verified answers are excluded, because trajectories are measured.
+    ports.feedback_before = Some(0);
+    for notice in notices {
+        (request.progress)(Progress::Notice(notice));
+    }
+    let judge = (request.params.right == Right::Judge).then_some(Role::Judge);
+    let roles = [Role::Propose, Role::Select, Role::Answer].into_iter().chain(judge);
+    for role in roles {
+        let model = ports.models.need(role).map_err(EngineError::from)?.name().to_owned();
+        header.models.insert(role.to_string(), model);
+    }
+    header.embedder = ports.embedder.as_ref().map(|embedder| embedder.name().to_owned());
+    header.price = session.settings().prices_by_role().get(&Role::Answer).copied();
+    let ground = ground(&ports, &request.params).await?;
+    header.thresholds = Some((ground.delta, ground.near));
+    let mut kept = Kept::open(&request.out, header, request.fresh)?;
+    let to_do = remaining(&kept.all, items, &request.params);
+    let (total, mut done) = (items.len(), items.len() - to_do.len());
+    let (snapshots, is_stopped) = (&base, AtomicBool::new(false));
+    let asked = stream::iter(to_do).map(|(item, first)| {
+        let attempt = attempt(&ports, snapshots, &ground, item, &request.params, first);
+        // After an error that concerns all questions, no further one begins; running ones end, because their calls
+        // are paid.
+        let is_stopped = &is_stopped;
+        async move {
+            match is_stopped.load(Ordering::Relaxed) {
+                true => None,
+                false => Some(attempt.await),
+            }
+        }
+    });
+    let mut asked = asked.buffer_unordered(request.concurrency.max(1));
+    let mut stopped = None;
+    while let Some(ended) = asked.next().await {
+        let Some((made, error)) = ended else { continue };
+        kept.keep(made)?;
+        done += usize::from(error.is_none());
+        (request.progress)(Progress::Stage { name: "collecting".to_owned(), done, total });
+        if error.is_some() {
+            is_stopped.store(true, Ordering::Relaxed);
+            stopped = stopped.or(error);
+        }
+    }
+    (request.progress)(Progress::Ended);
+    Ok((kept, stopped))
+}
+
+/// The attempts at a question, over a snapshot of its own.
+async fn attempt(
+    ports: &Ports,
+    snapshots: &dyn Snapshots,
+    ground: &Ground,
+    item: &Item,
+    params: &Params,
+    first: u32,
+) -> (Vec<Trajectory>, Option<SolveError>) {
+    match snapshots.snapshot(&Filter::default(), &Filter::default()).await {
+        Ok(base) => {
+            let ports = Ports { base, ..ports.clone() };
+            attempts(&ports, ground, item, params, first).await
+        }
+        Err(error) => (Vec::new(), Some(SolveError::Store(error))),
+    }
+}
+
+/// The questions that need further attempts, each with the number of the next one.
+fn remaining<'a>(made: &[Trajectory], items: &'a [Item], params: &Params) -> Vec<(&'a Item, u32)> {
+    let mut before: BTreeMap<&str, (u32, bool)> = BTreeMap::new();
+    for trajectory in made {
+        let (count, is_right) = before.entry(&trajectory.item).or_default();
+        *count += 1;
+        *is_right |= trajectory.is_right;
+    }
+    let to_do = items.iter().filter_map(|item| {
+        let (count, is_right) = before.get(item.id.as_str()).copied().unwrap_or_default();
+        let is_done = params.attempts.get() <= count || is_right && params.stops_when_right;
+        (!is_done).then_some((item, count))
+    });
+    to_do.collect()
+}

@@ -1,0 +1,24 @@
+//! Makes training data for a decomposer of one's own (PIKE-RAG §5.3.3, §6.4; KAR³ §3.4).
+//!
+//! [`collect`] attempts questions by Algorithm 2 and keeps each attempt as a [`Trajectory`]; [`given`] reads the
+//! decompositions of a data set as trajectories. [`convert`] turns right trajectories into examples by Algorithm 3,
+//! [`pairs`] makes preferences from better and worse ones. [`split`] and [`leaks`] keep the data apart,
+//! [`formats`] writes them for trainers, and [`card`] describes them.
+
+pub mod card;
+pub mod collect;
+pub mod convert;
+mod error;
+pub mod formats;
+pub mod given;
+pub mod leaks;
+pub mod pairs;
+mod params;
+mod sampled;
+pub mod split;
+mod trajectory;
+pub mod ucb;
+
+pub use error::TrainError;
+pub use params::{Empty, Params, Right, Split};
+pub use trajectory::{Bill, Chosen, Origin, Pair, Round, Trajectory};
