@@ -183,6 +183,11 @@ impl Composer<'_> {
                 return Some(found);
             }
         }
+        if let Some(extreme) = &superlative
+            && let Some(found) = self.extreme_per_group(extreme)
+        {
+            return Some(found);
+        }
         if let Some(extreme) = superlative {
             return self.extreme(&extreme);
         }

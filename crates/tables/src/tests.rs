@@ -484,6 +484,15 @@ fn groups_get_a_figure_each() {
     check(&[
         ("How many repairs were there per machine?", "repairs count() per Machine (groups)"),
         ("What is the average cost for each fault?", "repairs mean(Cost) per Fault (groups)"),
+        (
+            "What is the highest cost for each machine?",
+            "repairs greatest(Cost) per Machine (groups)",
+        ),
+        ("各城市最少的员工人数是多少？", "suppliers least(员工人数) per 城市 (groups)"),
+        (
+            "What is the highest cost of a repair per year?",
+            "repairs greatest(Cost) per Date by period (groups)",
+        ),
         ("每个城市有多少家供应商？", "suppliers count() per 城市 (groups)"),
         ("各城市供应商的员工人数加起来是多少？", "suppliers sum(员工人数)"),
     ]);
@@ -495,6 +504,27 @@ fn changes_take_two_plans() {
         (
             "What is the difference in total cost between 2021 and 2022?",
             "repairs [Date in 2021] sum(Cost) → repairs [Date in 2022] sum(Cost)",
+        ),
+        // The period behind `than` is the one to start from.
+        (
+            "How much more was the total cost in 2022 than in 2021?",
+            "repairs [Date in 2021] sum(Cost) → repairs [Date in 2022] sum(Cost)",
+        ),
+        (
+            "How much less was the total cost in 2021 than in 2022?",
+            "repairs [Date in 2021] sum(Cost) → repairs [Date in 2022] sum(Cost)",
+        ),
+        (
+            "维修记录里2022年的费用合计比2021年多多少？",
+            "repairs [Date in 2021] sum(Cost) → repairs [Date in 2022] sum(Cost)",
+        ),
+        (
+            "How many more repairs were there in 2022 than in 2021?",
+            "repairs [Date in 2021] count() → repairs [Date in 2022] count()",
+        ),
+        (
+            "By what percentage was the total cost higher in 2022 than in 2021?",
+            "repairs [Date in 2021] sum(Cost) →% repairs [Date in 2022] sum(Cost)",
         ),
         (
             "By what percentage did the sales of the Pump grow from January 2023 to February 2023?",

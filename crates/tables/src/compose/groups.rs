@@ -1,13 +1,17 @@
 //! Composes figures for each group: `for each species`, `各国`, or two named values.
 
-use pikerag_knowledge::data::Aggregate;
+use pikerag_knowledge::data::{Aggregate, TableGroup, TablePlan};
+use pikerag_language::pattern;
 
 use super::{Composed, Composer, Filter};
+use crate::cues::{Direction, Extreme};
 use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
 /// The most pieces between `each` and the column of the groups.
 const MOST_BEHIND: usize = 3;
+
+pattern!(WHICH_ONE, r"\b(?:which|who)\b|哪|谁");
 
 impl Composer<'_> {
     /// A figure for each group, if the question has `each`.
@@ -46,6 +50,33 @@ impl Composer<'_> {
             None => Self::counted(self.plan()),
         };
         Some((Computation::One(self.grouped(plan, place)), Form::Groups))
+    }
+
+    /// The greatest or least value of each group: `the largest amount for each region`. `Which region has …` asks for
+    /// one of them.
+    pub(super) fn extreme_per_group(&mut self, extreme: &Extreme) -> Option<Composed> {
+        let each = self.cues.each.clone().filter(|_| !WHICH_ONE.is_match(&self.cues.text))?;
+        let before = (self.unclaimed.clone(), self.used.clone());
+        let group = match self.group_of_periods() {
+            Some(group) => Some(group),
+            None => self.take_group(each.end).map(|place| TableGroup {
+                column: self.scope.reference(place),
+                by: self.grain_of(place),
+            }),
+        };
+        let measure = self.take_measure(Some(&extreme.span), Some(extreme.direction));
+        let (Some(group), Some(measure)) = (group, measure) else {
+            (self.unclaimed, self.used) = before;
+            return None;
+        };
+        self.mark(extreme.span.clone());
+        let function = match extreme.direction {
+            Direction::Greatest => Aggregate::Greatest,
+            Direction::Least => Aggregate::Least,
+        };
+        let plan =
+            TablePlan { group: vec![group], ..self.measured(self.plan(), function, measure) };
+        Some((Computation::One(plan), Form::Groups))
     }
 
     /// The last column with two named values.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use pikerag_knowledge::data::{Aggregate, ColumnKind, TablePlan, TableTest};
+use pikerag_language::pattern;
 
 use super::{Composed, Composer, Filter};
 use crate::cues::{Extreme, Period};
@@ -14,6 +15,15 @@ const MOST_BEHIND_OF: usize = 3;
 
 /// One side of a pair: the filters of its rows.
 type Side = Vec<Filter>;
+
+pattern!(
+    HOW_MANY_MORE,
+    r"\bhow many (?:more|less|fewer)\b|[多少](?:了|出)?多少(?:个|次|张|条|笔|单|件|家|台|人|例|份|起)"
+);
+pattern!(
+    LESS,
+    r"\bhow (?:many|much) (?:less|fewer|lower|lighter|shorter|cheaper|smaller|younger)\b|(?:^|[^减])少了?多少|[低轻短矮小]了?多少|便宜了?多少"
+);
 
 impl Composer<'_> {
     /// The change between two columns, two periods or two values; `make` gets the earlier plan first.
@@ -28,10 +38,18 @@ impl Composer<'_> {
             return Some((make(plans.0, plans.1), Form::Figure));
         }
         if let Some([first, second]) = self.period_sides() {
-            let place = self.take_measure(None, None).or_else(|| self.scope.only_measure())?;
+            let named = self.take_measure(None, None);
+            let counts_rows = named.is_none() && self.asks_how_many_more();
+            let place = match counts_rows {
+                true => None,
+                false => Some(named.or_else(|| self.scope.only_measure())?),
+            };
             self.has_period_gap = false;
-            let plans = (self.side_plan(&first, place), self.side_plan(&second, place));
-            return Some((make(plans.0, plans.1), Form::Figure));
+            // `How much more in 2024 than in 2023` starts from 2023, `from 2023 to 2024` does, too.
+            let (from, to) =
+                if self.names_the_start_last() { (second, first) } else { (first, second) };
+            let plans = (self.figure_of_side(&from, place), self.figure_of_side(&to, place));
+            return Some((self.signed(plans, make), Form::Figure));
         }
         let [(first, _), (second, _)] = self.value_sides()?;
         let place = self
@@ -43,7 +61,37 @@ impl Composer<'_> {
             });
         // `How much heavier is A than B` asks for A minus B.
         let plans = (self.figure_of_side(&second, place), self.figure_of_side(&first, place));
-        Some((make(plans.0, plans.1), Form::Figure))
+        Some((self.signed(plans, make), Form::Figure))
+    }
+
+    /// A change from the first plan to the second. `How much less is A than B` asks for B minus A.
+    fn signed(
+        &self,
+        (from, to): (TablePlan, TablePlan),
+        make: fn(TablePlan, TablePlan) -> Computation,
+    ) -> Computation {
+        match make(from, to) {
+            Computation::Difference(from, to) if LESS.is_match(&self.cues.text) => {
+                Computation::Difference(to, from)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether the question asks how many more rows there are: `how many more orders`, 多多少单.
+    fn asks_how_many_more(&self) -> bool {
+        !self.links.topic.is_empty() && HOW_MANY_MORE.is_match(&self.cues.text)
+    }
+
+    /// Whether the second of two periods is the one to start from: `more in 2024 than in 2023`, 2024年比2023年.
+    fn names_the_start_last(&self) -> bool {
+        let [first, second] = self.cues.periods.as_slice() else { return false };
+        let end = first.span.end.checked_sub(1).and_then(|at| self.cues.pieces.get(at));
+        let (Some(end), Some(start)) = (end, self.cues.pieces.get(second.span.start)) else {
+            return false;
+        };
+        let between = self.cues.text.get(end.end..start.start).unwrap_or_default();
+        between.contains(" than ") || between.contains('比') && !between.contains("相比")
     }
 
     /// Decides which of two values or periods has the greater figure.

@@ -13,11 +13,16 @@ impl Composer<'_> {
     ///
     /// `None` for the mean of an amount: the mean of the rows of a month and the mean of the months differ.
     pub(super) fn per_period(&mut self) -> Option<Composed> {
-        let (by, span) = self.cues.per_period.clone()?;
-        if self.is_period_in_a_name() {
-            return None;
+        let before = (self.unclaimed.clone(), self.used.clone());
+        let found = self.figure_of_periods();
+        if found.is_none() {
+            (self.unclaimed, self.used) = before;
         }
-        let (time, by) = self.time_of_groups(by)?;
+        found
+    }
+
+    fn figure_of_periods(&mut self) -> Option<Composed> {
+        let group = self.group_of_periods()?;
         let named = self.named_aggregate();
         let measure = self.take_measure(None, None);
         let plan = match (named, measure) {
@@ -35,14 +40,23 @@ impl Composer<'_> {
             }
             _ => return None,
         };
-        if let Some(at) = self.unclaimed.iter().position(|mention| mention.columns.contains(&time))
-        {
+        let plan = TablePlan { group: vec![group], ..plan };
+        Some((Computation::One(plan), Form::Groups))
+    }
+
+    /// The groups of periods that the question asks for; their words and the column are used then.
+    pub(super) fn group_of_periods(&mut self) -> Option<TableGroup> {
+        let (by, span) = self.cues.per_period.clone()?;
+        if self.is_period_in_a_name() {
+            return None;
+        }
+        let (time, by) = self.time_of_groups(by)?;
+        let named = self.unclaimed.iter().position(|mention| mention.columns.contains(&time));
+        if let Some(at) = named {
             self.claim(at);
         }
         self.mark(span);
-        let group = TableGroup { column: self.scope.reference(time), by };
-        let plan = TablePlan { group: vec![group], ..plan };
-        Some((Computation::One(plan), Form::Groups))
+        Some(TableGroup { column: self.scope.reference(time), by })
     }
 
     /// Whether the question asks for figures of periods, and the plan has none. In a table without times, `salary per
