@@ -102,7 +102,7 @@ pub use self::tags::{
 };
 pub use self::train::{
     CollectForecast, CollectRequest, CollectResponse, TrainExportRequest, TrainExportResponse,
-    TrainFrom, train_collect, train_export, train_forecast,
+    TrainFrom, TriedProposer, train_collect, train_export, train_forecast, train_recipe, train_use,
 };
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};

@@ -69,6 +69,14 @@ pub struct MethodLabel {
     pub weights: Value,
 }
 
+impl MethodLabel {
+    /// A label without parameters, for work that is no method of answering.
+    pub fn named(name: &str) -> Self {
+        let (name, shown) = (name.to_owned(), name.to_owned());
+        Self { name, shown, parameters: BTreeMap::new(), weights: Value::Null }
+    }
+}
+
 /// The run of one question: its events so far and its account. Questions do not share a run.
 pub struct Run {
     record: RunRecord,

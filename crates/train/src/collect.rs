@@ -102,14 +102,8 @@ async fn one(
     trajectory: &mut Trajectory,
 ) -> Result<(), SolveError> {
     let question = item.asked();
-    let label = MethodLabel {
-        name: "train-collect".to_owned(),
-        shown: "train-collect".to_owned(),
-        parameters: BTreeMap::new(),
-        weights: serde_json::Value::Null,
-    };
     let ports = with_samples(ports, trajectory.attempt, params.temperature);
-    let mut run = Run::begin(label, &question, RunParams::default());
+    let mut run = Run::begin(MethodLabel::named("train-collect"), &question, RunParams::default());
     let seed = params.seed ^ u64::from(trajectory.attempt).wrapping_mul(0x9E37_79B9);
     let mut sampler = Sampler::new(params.alpha, params.pool, seed);
     let walk = Walk { ports: &ports, ground, params, question: &question };

@@ -23,6 +23,21 @@ pub(crate) enum TrainVerb {
     Collect(Box<Collect>),
     /// Write right trajectories as training data, with a data card (PIKE-RAG, Algorithm 3).
     Export(TrainExport),
+    /// Write the recipe that trains a model on exported data: Python scripts with their settings.
+    Recipe {
+        /// Folder to write.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Try the model of `propose` in the form of the training data, and show the settings that use it.
+    Use {
+        /// A question that needs a sub-question.
+        #[arg(
+            value_name = "QUESTION",
+            default_value = "Who owns the yard that built the ship Heron?"
+        )]
+        question: String,
+    },
 }
 
 #[derive(Debug, Args)]

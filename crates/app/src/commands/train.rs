@@ -1,8 +1,12 @@
 //! Runs `train`: collects trajectories and exports training data.
 
+use std::path::Path;
+
 use pikerag_engine::narrate::Words;
 use pikerag_engine::parts::{TrainBill, TrainCard, TrainPart};
-use pikerag_engine::{Session, train_collect, train_export, train_forecast};
+use pikerag_engine::{
+    Session, train_collect, train_export, train_forecast, train_recipe, train_use,
+};
 
 use crate::advice::go_on;
 use crate::cli::{Collect, Train, TrainExport, TrainVerb};
@@ -18,7 +22,52 @@ pub(crate) async fn train(
         TrainVerb::Collect(arguments) if arguments.dry_run => forecast(output, arguments),
         TrainVerb::Collect(arguments) => collect(session, output, arguments).await,
         TrainVerb::Export(arguments) => export(output, arguments),
+        TrainVerb::Recipe { folder } => recipe(output, folder),
+        TrainVerb::Use { question } => tried(session, output, question).await,
     }
+}
+
+fn recipe(output: Output, folder: &Path) -> anyhow::Result<u8> {
+    let files = train_recipe(folder)?;
+    if output.json {
+        return say_json(&serde_json::json!({ "folder": folder, "files": files }));
+    }
+    let folder = folder.display();
+    output.say(
+        format!("{} files are in {folder}; next: `python3 {folder}/run.py DATA --model smollm2 --out OUT`", files.len()),
+        format!("{} 个文件在 {folder} 中；下一步：`python3 {folder}/run.py DATA --model smollm2 --out OUT`", files.len()),
+    );
+    Ok(0)
+}
+
+async fn tried(session: &Session, output: Output, question: &str) -> anyhow::Result<u8> {
+    let tried = train_use(session, question).await?;
+    if output.json {
+        say_json(&tried)?;
+        return Ok(if tried.is_readable { 0 } else { exit::FAILED });
+    }
+    let model = &tried.model;
+    if !tried.is_readable {
+        output.say(
+            format!("{model} does not reply in the form of the training data; is `[roles.propose]` the trained model?"),
+            format!("{model} 的回复不是训练数据的形式；`[roles.propose]` 是训练过的模型吗？"),
+        );
+        return Ok(exit::FAILED);
+    }
+    match &tried.sub_question {
+        Some(asked) => {
+            output.say(format!("{model} asks: {asked}"), format!("{model} 提问：{asked}"))
+        }
+        None => output.say(
+            format!("{model} needs no sub-question for: {question}"),
+            format!("{model} 认为无需子问题：{question}"),
+        ),
+    }
+    output.note(
+        "ask with it: `pikerag ask --method kar3-trained \"…\"`, or set `proposer = \"trained\"` in [methods.kar3]",
+        "用它提问：`pikerag ask --method kar3-trained \"…\"`，或在 [methods.kar3] 中设 `proposer = \"trained\"`",
+    );
+    Ok(0)
 }
 
 fn forecast(output: Output, arguments: &Collect) -> anyhow::Result<u8> {

@@ -13,40 +13,15 @@ use pikerag_train::card::Card;
 use pikerag_train::collect::{Ground, attempts, ground};
 use pikerag_train::given::given;
 use pikerag_train::{Bill, Params, Right, Trajectory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::kept::{Header, Kept};
+use super::kept::{Header, Kept, TrainFrom};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::verbs::progress::{OnProgress, Progress};
 
 /// Rounds of an attempt as measured on the harder world of the tests; a forecast of a typical question.
 const ROUNDS: f64 = 5.0;
-
-/// The source of trajectories.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::EnumMessage,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum TrainFrom {
-    /// A model attempts each question over the base.
-    #[default]
-    Model,
-    /// The decompositions that the file of questions gives (`MuSiQue`); no model is called.
-    DataSet,
-}
 
 /// The questions to attempt, and how.
 #[derive(Clone)]

@@ -8,8 +8,32 @@ use std::path::{Path, PathBuf};
 use pikerag_train::{Params, TrainError, Trajectory};
 use serde::{Deserialize, Serialize};
 
-use super::TrainFrom;
 use crate::error::{EngineError, Result};
+
+/// The source of trajectories.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumMessage,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum TrainFrom {
+    /// A model attempts each question over the base.
+    #[default]
+    Model,
+    /// The decompositions that the file of questions gives (`MuSiQue`); no model is called.
+    DataSet,
+}
 
 /// What made the trajectories of a folder. Trajectories of other settings need another folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
