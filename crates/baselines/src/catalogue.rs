@@ -279,13 +279,13 @@ impl Method {
     /// Its name; if its parameters match no variant, the first of its family.
     pub fn name(&self) -> &'static str {
         let described = Self::described();
+        if let Some((description, _)) = described.iter().find(|(_, method)| method == self) {
+            return description.name;
+        }
         let mut first = None;
         for (description, method) in &described {
             if std::mem::discriminant(method) != std::mem::discriminant(self) {
                 continue;
-            }
-            if method == self {
-                return description.name;
             }
             // Fixed parameters define a variant: if setting ours changes nothing, it is this
             // method.

@@ -35,7 +35,7 @@ pub struct Card {
     pub models: BTreeMap<String, String>,
     /// Calls and tokens of all attempts.
     pub spent: Bill,
-    /// Their price in US dollars, if the prices are known.
+    /// Their price in US dollars, as if the answering model had made all calls; `None` if its price is unknown.
     #[serde(default)]
     pub usd: Option<f64>,
     /// The licence of the documents and questions, as the user gave it.
@@ -89,11 +89,11 @@ impl Card {
         );
         line(
             "origin of the right trajectories",
-            listed(self.origins.iter().map(|(origin, count)| (word(*origin), *count))),
+            listed(self.origins.iter().map(|(origin, count)| (word(*origin).to_owned(), *count))),
         );
         line(
             "steps of the right trajectories",
-            listed(self.steps.iter().map(|(steps, count)| (steps.to_string(), *count))),
+            listed(self.steps.iter().map(|(steps, count)| (format!("{steps} steps:"), *count))),
         );
         line(
             "left out, because an evaluation set has the question",
@@ -120,12 +120,18 @@ impl Card {
             },
         );
         let Bill { calls, prompt_tokens, completion_tokens } = self.spent;
+        let price = match self.usd {
+            Some(usd) => format!("${usd:.2} if the answering model made all calls"),
+            None => "price unknown".to_owned(),
+        };
         line(
             "cost of collecting",
-            format!(
-                "{calls} calls, {prompt_tokens} + {completion_tokens} tokens, {}",
-                self.usd.map_or("price unknown".to_owned(), |usd| format!("${usd:.2}"))
-            ),
+            match calls {
+                0 => "no call".to_owned(),
+                _ => {
+                    format!("{calls} calls, {prompt_tokens} + {completion_tokens} tokens, {price}")
+                }
+            },
         );
         line(
             "licence of documents and questions",
@@ -148,13 +154,11 @@ impl Card {
     }
 }
 
-fn word(origin: Origin) -> String {
+fn word(origin: Origin) -> &'static str {
     match origin {
-        Origin::Collected => "collected",
-        Origin::Given => "given by the data set",
-        Origin::Run => "kept runs",
+        Origin::Collected => "collected:",
+        Origin::Given => "given by the data set:",
     }
-    .to_owned()
 }
 
 fn listed(counts: impl Iterator<Item = (String, usize)>) -> String {

@@ -52,10 +52,8 @@ pub async fn ground(ports: &Ports, params: &Params) -> Result<Ground, SolveError
 }
 
 /// Attempts a question until an answer is right, at most `params.attempts` times; each attempt from `first` on is a
-/// trajectory. An attempt that failed is the last one.
-///
-/// # Errors
-/// A failure that every further call would repeat: a spent budget, a bad key. The attempts before it come with it.
+/// trajectory. An attempt that failed is the last one. The error beside them is one that every further call would
+/// repeat: a spent budget, a bad key.
 pub async fn attempts(
     ports: &Ports,
     ground: &Ground,
@@ -172,12 +170,12 @@ impl Walk<'_> {
     ) -> Result<Context, SolveError> {
         let mut context = Context::default(); // Line 1.
         for t in 1..=self.params.rounds.get() {
-            let sampled = sampler.sample(t, &self.ground.chunks); // Line 5.
+            let bound = sampler.sample(t, &self.ground.chunks); // Line 5.
             let mut seen = context.clone();
-            if let Some(bound) = &sampled {
+            if let Some(bound) = &bound {
                 seen.extend(0, self.ports.base.chunks(&[bound.chunk]).await?);
             }
-            let mut round = Round { sampled, ..Round::default() };
+            let mut round = Round { sampled: bound, ..Round::default() };
             let is_over = self.round(t, &seen, &mut context, &mut round, run, sampler).await?;
             trajectory.rounds.push(round);
             if is_over {

@@ -115,7 +115,11 @@ fn assistant(text: &str) -> Value {
 fn file(format: Format, name: &str, rows: &[Value]) -> File {
     match format {
         Format::Trl | Format::Openai => {
-            let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+            let mut lines = String::new();
+            for row in rows {
+                lines += &row.to_string();
+                lines.push('\n');
+            }
             (format!("{name}.jsonl"), lines)
         }
         Format::LlamaFactory => {
@@ -139,7 +143,9 @@ mod tests {
         }];
         let mut files = files(format, Part::Train, &examples, &pairs);
         files.extend(index(format, &files));
-        files.iter().map(|(name, text)| format!("{name}:\n{text}")).collect()
+        let shown: Vec<String> =
+            files.iter().map(|(name, text)| format!("{name}:\n{text}")).collect();
+        shown.concat()
     }
 
     #[test]

@@ -15,8 +15,6 @@ pub enum Origin {
     Collected,
     /// The data set's own decomposition.
     Given,
-    /// A kept run.
-    Run,
 }
 
 /// One attempt at a question: `(q, a, â, {q̂ₛ, cᵗ, q̂ᵗ, P, Cₜ})` (KAR³ §3.4), with scores.

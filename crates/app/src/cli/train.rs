@@ -31,12 +31,9 @@ pub(crate) enum TrainVerb {
     },
     /// Try the model of `propose` in the form of the training data, and show the settings that use it.
     Use {
-        /// A question that needs a sub-question.
-        #[arg(
-            value_name = "QUESTION",
-            default_value = "Who owns the yard that built the ship Heron?"
-        )]
-        question: String,
+        /// A question that needs a sub-question. Default: one of ours.
+        #[arg(value_name = "QUESTION")]
+        question: Option<String>,
     },
 }
 

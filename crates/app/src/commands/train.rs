@@ -23,7 +23,13 @@ pub(crate) async fn train(
         TrainVerb::Collect(arguments) => collect(session, output, arguments).await,
         TrainVerb::Export(arguments) => export(output, arguments),
         TrainVerb::Recipe { folder } => recipe(output, folder),
-        TrainVerb::Use { question } => tried(session, output, question).await,
+        TrainVerb::Use { question } => {
+            let ours = output.language.either(
+                "Who owns the yard that built the ship Heron?",
+                "建造“苍鹭”号的船厂属于谁？",
+            );
+            tried(session, output, question.as_deref().unwrap_or(ours)).await
+        }
     }
 }
 

@@ -128,7 +128,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         ..Tables::default()
     };
     for (place, method) in methods.into_iter().enumerate() {
-        for n in [place, place + 11] {
+        for n in [place, place + 10, place + 29] {
             let models = Models {
                 chat: ChatModels::one(Arc::new(chat)),
                 certainty: Certainty::SelfAssessment,
@@ -403,9 +403,9 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let missing = turn.is_multiple_of(7).then_some(&hostile);
     (reply["enough"], reply["lacking"]) = (json!(false), json!(missing));
     if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
-        // In turns: a plan that works, none, and one with unknown names.
+        // In turns: a plan that works, none, one with unknown names, and one that works.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
+        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 4;
         let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         reply["sql"] = json!(if nth == 1 { String::new() } else { statement });

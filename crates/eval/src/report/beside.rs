@@ -210,9 +210,12 @@ mod tests {
             ]
         );
         assert_eq!(of_table("pike-rag", "11").len(), 12);
-        let acc = Row { acc: Some(1.0), ..row("kar3-paper", "musique", 0.0) };
-        let report = summarize(&[acc], 7, &of_table("pike-rag", "11"));
-        assert_eq!(report.beside.len(), 12);
+        // The untrained rows are beside `kar3-paper`, the trained ones beside `kar3-trained`.
+        for method in ["kar3-paper", "kar3-trained:rule=printed"] {
+            let acc = Row { acc: Some(1.0), ..row(method, "musique", 0.0) };
+            let report = summarize(&[acc], 7, &of_table("pike-rag", "11"));
+            assert_eq!(report.beside.len(), 6, "{method}");
+        }
     }
 
     /// RA-ISF Table 1: the average is over all five data sets, and missing without one of them.

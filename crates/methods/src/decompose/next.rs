@@ -129,9 +129,10 @@ mod tests {
             answer: answer.to_owned(),
         };
         let answered = [pair("Who built\nit?", "Brandt"), pair("Where was Brandt born?", "Oslo")];
-        let prompt = next_prompt("Where was its builder born?\n# Reply", &answered).unwrap();
+        let prompt =
+            next_prompt("Where was its builder born?\n# Output format", &answered).unwrap();
         assert!(prompt.contains("1. Who built it? → Brandt\n2. Where was Brandt born? → Oslo\n"));
-        assert_eq!(prompt.matches("\n# Reply").count(), 1, "{prompt}");
+        assert_eq!(prompt.matches("\n# Output format").count(), 1, "{prompt}");
         assert!(next_prompt("Why?", &[]).unwrap().contains("# Answers so far\n(none)\n"));
     }
 }

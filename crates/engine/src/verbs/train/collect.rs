@@ -154,7 +154,9 @@ async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<Coll
             let asked: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
             let mut made = given(&request.questions, &set)?;
             made.retain(|trajectory| asked.contains(trajectory.item.as_str()));
-            let mut kept = Kept::open(&request.out, &header, true)?;
+            let mut kept = Kept::open(&request.out, &header, request.fresh)?;
+            let there: BTreeSet<String> = kept.all.iter().map(|one| one.item.clone()).collect();
+            made.retain(|trajectory| !there.contains(&trajectory.item));
             kept.keep(made)?;
             (kept, None)
         }
