@@ -15,21 +15,19 @@ def points(log: Path, name: str) -> tuple[list[int], list[float]]:
     return [step for step, _ in found], [value for _, value in found]
 
 
-def draw(out: Path, picture: Path) -> None:
-    """Draws the training loss (thin) and the validation loss (thick, dotted points) of each seed-*/log.jsonl."""
+def draw(logs: list[Path], picture: Path) -> None:
+    """Draws the training loss (thin) and the validation loss (thick) of each seed's log.jsonl."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    logs = sorted(out.glob("seed-*/log.jsonl"))
-    if not logs:
-        raise SystemExit(f"{out}: no seed-*/log.jsonl; run train.py with `--out {out}` first")
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for number, log in enumerate(logs):
         color, seed = COLORS[number % len(COLORS)], log.parent.name.removeprefix("seed-")
         axes.plot(*points(log, "loss"), color=color, linewidth=1, alpha=0.6, label=f"training, seed {seed}")
         axes.plot(*points(log, "eval_loss"), color=color, linewidth=2, marker="o", label=f"validation, seed {seed}")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("step")
     axes.set_ylabel("loss")
     axes.set_ylim(bottom=0)
@@ -44,7 +42,10 @@ def main() -> None:
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("picture", type=Path, metavar="PICTURE")
     options = parser.parse_args()
-    draw(options.out, options.picture)
+    logs = sorted(options.out.glob("seed-*/log.jsonl"))
+    if not logs:
+        raise SystemExit(f"{options.out}: no seed-*/log.jsonl; run train.py with `--out {options.out}` first")
+    draw(logs, options.picture)
 
 
 if __name__ == "__main__":

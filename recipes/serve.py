@@ -25,7 +25,7 @@ def main() -> None:
     try:
         import xllamacpp
     except ImportError as error:
-        raise SystemExit(f"{error}; install requirements.txt, which is beside serve.py") from error
+        raise SystemExit(f"{error}; run `pip install -r {Path(__file__).parent / 'requirements.txt'}`") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(options.model)
     params.model_alias = {options.model.stem}
@@ -38,7 +38,10 @@ def main() -> None:
         cpu.n_threads = options.threads
         cpu.poll = 0  # no busy waiting
     server = xllamacpp.Server(params)
-    print(f"listening on {server.listening_address}; Ctrl-C ends it\n{settings(options.port, options.model.stem)}", flush=True)
+    print(
+        f"listening on {server.listening_address}; Ctrl-C ends it\n{settings(options.port, options.model.stem)}",
+        flush=True,
+    )
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
     # The server's threads would delay a normal exit.
     os._exit(0)

@@ -9,11 +9,12 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Iterator
 
 import gguf
 import numpy as np
+
 from from_gguf import ARCHITECTURES, BASE, cache_folder
 
 TYPES = {
@@ -50,7 +51,9 @@ def tensors(folder: Path, reader: gguf.GGUFReader) -> Iterator[tuple[str, np.nda
             for key in stored.keys():
                 name = names.get_name(key, try_suffixes=(".weight", ".bias"))
                 if name is None:
-                    raise SystemExit(f"{path}: llama.cpp has no name for {key}; merge the adapter into the weights first")
+                    raise SystemExit(
+                        f"{path}: llama.cpp has no name for {key}; merge the adapter into the weights first"
+                    )
                 values = stored.get_tensor(key).to(torch.float32).numpy()
                 if architecture == "llama" and ".attn_q." in name:
                     values = permuted(values, heads)
@@ -93,7 +96,9 @@ def write(folder: Path, out: Path, kind: str) -> None:
     reader = gguf.GGUFReader(folder / BASE)
     architecture = reader.fields[gguf.Keys.General.ARCHITECTURE].contents()
     if architecture not in ARCHITECTURES:
-        raise SystemExit(f"{folder / BASE}: architecture {architecture} is not supported; delete it to use the converter")
+        raise SystemExit(
+            f"{folder / BASE}: architecture {architecture} is not supported; delete it to use the converter"
+        )
     wanted, file_type = TYPES[kind]
     partial = out.with_suffix(".partial")
     writer = gguf.GGUFWriter(partial, architecture)
@@ -124,8 +129,16 @@ def converter() -> Path:
 def convert(folder: Path, out: Path, kind: str) -> None:
     """Runs llama.cpp's converter."""
     home = converter()
-    environment: dict[str, Any] = {**os.environ, "PYTHONPATH": str(home)}
-    command = [sys.executable, str(home / "convert_hf_to_gguf.py"), str(folder), "--outfile", str(out), "--outtype", kind]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    command = [
+        sys.executable,
+        str(home / "convert_hf_to_gguf.py"),
+        str(folder),
+        "--outfile",
+        str(out),
+        "--outtype",
+        kind,
+    ]
     if subprocess.run(command, env=environment, check=False).returncode:
         raise SystemExit(f"{folder}: llama.cpp's converter fails; see its message above")
 

@@ -110,7 +110,9 @@ def note_long_rows(tokenizer: Any, data: list[dict[str, Any]], options: argparse
     texts = [tokenizer.apply_chat_template(row["prompt"] + row[replies], tokenize=False) for row in data]
     n_long = sum(options.max_length < len(tokenizer(text)["input_ids"]) for text in texts)
     if n_long:
-        print(f"{n_long} of {len(data)} rows exceed {options.max_length} tokens and lose their ends; raise --max-length")
+        print(
+            f"{n_long} of {len(data)} rows exceed {options.max_length} tokens and lose their ends; raise --max-length"
+        )
 
 
 def peak_gigabytes() -> float:
@@ -170,7 +172,7 @@ def merge(model: Any, tokenizer: Any, base: str, folder: Path) -> None:
 def ends(log: Path) -> dict[str, float]:
     """The first and the last loss of a run."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    found = {}
+    found: dict[str, float] = {}
     for name in ("loss", "eval_loss"):
         values = [entry[name] for entry in entries if name in entry]
         if values:
@@ -185,7 +187,7 @@ def summarize(options: argparse.Namespace, runs: list[dict[str, Any]]) -> None:
     given = {key: str(value) if isinstance(value, Path) else value for key, value in vars(options).items()}
     summary = {"settings": given, "runs": runs, "mean": mean}
     (options.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    draw(options.out, options.out / "loss.svg")
+    draw([Path(run["merged"]).parent / "log.jsonl" for run in runs], options.out / "loss.svg")
 
 
 def main() -> None:

@@ -128,7 +128,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         ..Tables::default()
     };
     for (place, method) in methods.into_iter().enumerate() {
-        for n in [place, place + 10, place + 29] {
+        for n in [place, place + 11] {
             let models = Models {
                 chat: ChatModels::one(Arc::new(chat)),
                 certainty: Certainty::SelfAssessment,
@@ -181,8 +181,11 @@ async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
     let params = pike::Params { structured: 20, ..pike::Params::default() };
     for injection in INJECTIONS.iter().take(6) {
         let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
+        // Rules count two rows, the model all three: it chooses between the readings.
+        let readings =
+            (pike::Params { class, ..params }, "How many ships of the docfleet are in Oslo?");
         let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
-        for (params, asked) in [figure, steps] {
+        for (params, asked) in [figure, readings, steps] {
             let models = ChatModels::one(Arc::new(chat)).into();
             let tables = Tables { engine: Some(Arc::clone(&engine)), ..Tables::default() };
             let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, models) };
@@ -303,6 +306,8 @@ fn files() -> Files {
         files.0.insert(format!("doc{n:02}.md"), page);
     }
     files.0.insert("docall.txt".to_owned(), all);
+    let fleet = "ship,port\nHeron,Oslo\nPelican,Oslo\nTern,Bergen\n";
+    files.0.insert("docfleet.csv".to_owned(), fleet.to_owned());
     files
 }
 
@@ -403,9 +408,9 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let missing = turn.is_multiple_of(7).then_some(&hostile);
     (reply["enough"], reply["lacking"]) = (json!(false), json!(missing));
     if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
-        // In turns: a plan that works, none, one with unknown names, and one that works.
+        // In turns: a plan that works, none, and one with unknown names.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 4;
+        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
         let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         reply["sql"] = json!(if nth == 1 { String::new() } else { statement });
