@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts a model's correct replies on held-out rows: `evaluate.py DATA_DIR --url http://HOST:PORT/v1 | --folder MERGED`."""
+"""Counts a model's correct replies on held-out rows: `evaluate.py DATA_DIR --url URL | --folder MERGED`."""
 
 import argparse
 import json

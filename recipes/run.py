@@ -31,7 +31,8 @@ def python_with_packages() -> str:
     wanted = (HERE / "requirements.txt").read_text(encoding="utf-8")
     if not done.exists() or done.read_text(encoding="utf-8") != wanted:
         print(f"installing requirements.txt into {folder}, once, about 6 GB with PyTorch for GPUs", flush=True)
-        venv.create(folder, with_pip=True)
+        if not python.exists():
+            venv.create(folder, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "-r", str(HERE / "requirements.txt")]
         if subprocess.run(pip, check=False).returncode:
             raise SystemExit(f"{HERE / 'requirements.txt'}: pip cannot install it; check the network and the disk")

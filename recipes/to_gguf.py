@@ -32,7 +32,7 @@ def number(reader: gguf.GGUFReader, key: str) -> int:
 
 
 def permuted(weights: np.ndarray, heads: int) -> np.ndarray:
-    """Puts the rows of q or k into llama.cpp's order: its rotary embedding pairs neighbours, transformers' pairs halves."""
+    """Puts the rows of q or k into llama.cpp's order: it rotates neighbours, transformers rotates halves."""
     split = weights.reshape(heads, 2, weights.shape[0] // heads // 2, *weights.shape[1:])
     return split.swapaxes(1, 2).reshape(weights.shape)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fine-tunes a causal language model with TRL and LoRA: `train.py DATA_DIR --model NAME_OR_FOLDER --out OUT`.
 
-Defaults are those of PIKE-RAG §6.4: LoRA r 16 and alpha 64, learning rate 1.5e-5, three seeds, otherwise TRL's defaults.
+Defaults are those of PIKE-RAG §6.4: LoRA r 16 and alpha 64, learning rate 1.5e-5, three seeds, else TRL's defaults.
 Each seed gets OUT/seed-N/ with the adapter, the merged weights and log.jsonl; OUT/ gets loss.svg and summary.json.
 """
 
@@ -53,7 +53,7 @@ def check_model(model: str) -> None:
 
 
 def lora() -> Any:
-    """The adapter of PIKE-RAG §6.4; TRL's defaults add dropout 0.05 and leave the modules to PEFT (q and v for Llama)."""
+    """The adapter of PIKE-RAG §6.4; TRL adds dropout 0.05 and leaves the modules to PEFT (q and v for Llama)."""
     from trl import ModelConfig, get_peft_config
 
     return get_peft_config(ModelConfig(use_peft=True, lora_r=16, lora_alpha=64))

@@ -62,7 +62,7 @@ async fn tried(session: &Session, output: Output, question: &str) -> anyhow::Res
     }
     match &tried.sub_question {
         Some(asked) => {
-            output.say(format!("{model} asks: {asked}"), format!("{model} 提问：{asked}"))
+            output.say(format!("{model} asks: {asked}"), format!("{model} 提问：{asked}"));
         }
         None => output.say(
             format!("{model} needs no sub-question for: {question}"),
