@@ -25,6 +25,7 @@ fn indexed(stub: &Server) -> Place {
     place
 }
 
+#[expect(clippy::unwrap_used, reason = "only tests call it")]
 fn lines(place: &Place, name: &str) -> Vec<Value> {
     place.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -76,6 +77,7 @@ fn a_budget_a_kill_and_a_resumed_run_repeat_no_call() {
     assert!(other.stderr.contains("--fresh"), "{}", other.stderr);
 }
 
+#[expect(clippy::unwrap_used, reason = "only tests call it")]
 fn steps(trajectory: &Value) -> Vec<&Value> {
     let rounds = trajectory["rounds"].as_array().unwrap();
     rounds.iter().filter_map(|round| round.get("chosen")).collect()
