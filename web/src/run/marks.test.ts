@@ -28,3 +28,32 @@ test("many_figures_have_lines_of_their_own", () => {
   expect(inLines(months, "language_model")).toBe(months);
   expect(inLines("See a; b; c; d", "reckoning")).toBe("See a; b; c; d");
 });
+
+test("a quote without its marks of Markdown is followed by its number", () => {
+  const text = "1. Goods. Packs of type BP-7.\nHall 3 | Final assembly | Joss\nEach has a pack.";
+  const citations = cited("**1. Goods.** Packs of type BP-7.", "| Hall 3 | Final assembly | Joss |", "Each has\na pack.");
+  expect(withMarks(text, citations, true).text).toBe("1\\. Goods. Packs of type BP-7. [1]\n\nHall 3 | Final assembly | Joss [2]\n\nEach has a pack. [3]");
+});
+
+test("quotes of one line have paragraphs of their own, with joined lines", () => {
+  const text = "Lantern keeps the records,\nand sends them. 1. A box that\n   clips on. - No more than one.";
+  expect(withMarks(text, cited("Lantern keeps the records,\nand sends them.", "1. A box that\n   clips on.", "- No more than one."), true).text).toBe(
+    "Lantern keeps the records, and sends them. [1]\n\n1\\. A box that clips on. [2]\n\nNo more than one. [3]",
+  );
+});
+
+test("a line whose words differ from its quote has its number by its order", () => {
+  expect(withMarks("See incidents.\nAll is well.", cited("See [incidents](a.jsonl).", "All is well."), true).text).toBe("See incidents. [1]\n\nAll is well. [2]");
+});
+
+test("a quote that occurs twice is marked in order", () => {
+  expect(withMarks("No answer.\nNo answer.", cited("No answer.", "No answer."), true).text).toBe("No answer. [1]\n\nNo answer. [2]");
+});
+
+test("the_bracket_after_the_figures_is_no_figure", () => {
+  const months = "2025-01（612 万吨）；2025-02（574 万吨）；2025-03（608 万吨）；2025-04（621 万吨）";
+  const list = "- 2025-01（612 万吨）\n- 2025-02（574 万吨）\n- 2025-03（608 万吨）\n- 2025-04（621 万吨）";
+  expect(inLines(`${months}（用水月报：总和：供水量；按 月份 分组）`, "reckoning")).toBe(`${list}\n\n用水月报：总和：供水量；按 月份 分组`);
+  expect(inLines(months, "reckoning")).toBe(list);
+  expect(inLines("A: 1; B: 2; C: 3; D: 4 (sum of beds in wards; by hospital)", "reckoning")).toBe("- A: 1\n- B: 2\n- C: 3\n- D: 4\n\nsum of beds in wards; by hospital");
+});
