@@ -22,11 +22,6 @@ export async function askAccess(signal?: AbortSignal): Promise<Access> {
   return accessOf((await call("get", "/api/v1/budget", { signal })).key);
 }
 
-/** Whether the problem is that the base does not exist yet: it is shown as an empty one. */
-export function isNoBaseYet(problem: ProblemError): boolean {
-  return problem.status === 404 && problem.code === "no-base";
-}
-
 /** Whether the key, not the request, causes the problem. */
 export function isOfKey(problem: ProblemError): boolean {
   return problem.status === 403 && ["only-part", "scope-too-small"].includes(problem.code);

@@ -1,7 +1,7 @@
 // Loads the documents, files and counts of a base, for all views of the tab.
 import { type Schemas, call } from "../lib/api";
-import { type ProblemError, asProblem, isAbort } from "../lib/problem";
-import { type Access, FULL, askAccess, isNoBaseYet, isOfKey } from "./access";
+import { type ProblemError, asProblem, isAbort, isNoBaseYet } from "../lib/problem";
+import { type Access, FULL, askAccess, isOfKey } from "./access";
 import { type Row, rowsOf, shownAs } from "./documents/rows";
 
 type Status = Schemas["StatusResponse"];

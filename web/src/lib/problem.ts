@@ -42,6 +42,11 @@ export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
+/** Whether the problem is that the base does not exist yet: it is shown as an empty one. */
+export function isNoBaseYet(problem: ProblemError): boolean {
+  return problem.status === 404 && problem.code === "no-base";
+}
+
 /** Anything thrown, as a problem. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) {

@@ -1,8 +1,8 @@
 // Follows the jobs of a base until they end, also after a reload of the page.
 import { type Schemas, call } from "../../lib/api";
 import { events } from "../../lib/events";
-import { type ProblemError, asProblem, isAbort } from "../../lib/problem";
-import { isNoBaseYet, isOfKey } from "../access";
+import { type ProblemError, asProblem, isAbort, isNoBaseYet } from "../../lib/problem";
+import { isOfKey } from "../access";
 
 export type Job = Schemas["Job"];
 const AGAIN_MS = 2000;

@@ -17,6 +17,7 @@ export const en = {
   /** The base of a server that names none. */
   defaultBase: "Default base",
   noBase: { title: "No base", text: "Your key opens no base of this server." },
+  emptyBase: { title: "This base has no documents yet", text: "Add documents first: everything else comes from them.", add: "Add documents" },
   noSuchBase: (name: string) => `There is no base “${name}”`,
   noSuchBaseText: "It may have been removed, or your key does not open it.",
   goToBase: (name: string) => `Open ${name}`,

@@ -15,6 +15,7 @@ export const zh: typeof en = {
   base: "知识库",
   defaultBase: "默认知识库",
   noBase: { title: "没有知识库", text: "您的密钥无权打开此服务器的任何知识库。" },
+  emptyBase: { title: "此知识库还没有文档", text: "请先添加文档，其他内容都来自这些文档。", add: "添加文档" },
   noSuchBase: (name) => `没有名为“${name}”的知识库`,
   noSuchBaseText: "它可能已被移除，或者您的密钥无权打开它。",
   goToBase: (name) => `打开 ${name}`,
