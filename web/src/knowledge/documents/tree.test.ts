@@ -1,7 +1,7 @@
 // Tests the rows of a document.
 import { expect, test } from "vitest";
 
-import { type Chunk, type GraphNode, firstWords, madeOf, treeRows } from "./tree";
+import { type Chunk, type GraphNode, firstWords, groupsOf, madeOf, treeRows } from "./tree";
 
 function chunk(ordinal: number, headings: string[], text = `text ${ordinal}`): Chunk {
   return { id: `c${ordinal}`, source: "s", uri: "a.md", title: "A", section: null, headings, ordinal, kind: "text", text, span: { start: 0, end: 1 }, page: null, table: null };
@@ -33,6 +33,16 @@ test("knowledge extracted from a passage is below it", () => {
   expect(shown({ made: new Map([["c4", [node("q", "atom"), node("e", "entity")]]]) }).slice(6, 10)).toEqual(["C 1", "  c4", "    q", "    e"]);
   const nodes = [node("r", "record"), node("e", "entity"), node("x", "community"), node("q", "atom"), node("c", "chunk", "corpus")];
   expect(madeOf({ of: "c", nodes, edges: [], left_out: 0 }).map((one) => one.id)).toEqual(["q", "e", "r", "x"]);
+});
+
+test("extracted names are grouped by kind, each once", () => {
+  const label = (id: string, kind: string, text: string) => ({ ...node(id, kind), label: text });
+  const made = [label("q", "atom", "*Who?*"), label("e", "entity", "Alder"), label("f", "entity", "Birch"), label("r", "relation", "a row"), label("s", "relation", "a row")];
+  expect(groupsOf(made, (kind) => ({ entity: "Entity" })[kind])).toEqual([
+    { kind: "atom", names: [{ name: "Who?", id: "q" }] },
+    { kind: "Entity", names: [{ name: "Alder", id: "e" }, { name: "Birch", id: "f" }] },
+    { kind: "relation", names: [{ name: "a row", id: "r" }] },
+  ]);
 });
 
 test("a document of ten thousand passages is laid out, deep headings too", () => {

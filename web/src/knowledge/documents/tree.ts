@@ -1,5 +1,6 @@
 // Lists the sections and passages of a document, with the knowledge extracted from them, as rows.
 import type { Schemas } from "../../lib/api";
+import { plainText } from "../../lib/plain";
 
 export type Chunk = Schemas["Chunk"];
 export type GraphNode = Schemas["GraphNode"];
@@ -71,8 +72,20 @@ export function madeOf(around: Schemas["GraphAround"]): GraphNode[] {
   return around.nodes.filter((node) => node.layer === "distilled").sort((a, b) => place(a) - place(b) || a.label.localeCompare(b.label));
 }
 
+/** The names of the extracted knowledge by kind, in the words of `nameOf`, each name once; the kinds in the order of the nodes. */
+export function groupsOf(made: GraphNode[], nameOf: (kind: string) => string | undefined): { kind: string; names: { name: string; id: string }[] }[] {
+  const groups = new Map<string, Map<string, string>>();
+  for (const node of made) {
+    const kind = nameOf(node.kind) ?? nameOf(node.node) ?? node.node;
+    const name = plainText(node.label.trim() || node.text).trim();
+    const names = groups.get(kind) ?? new Map<string, string>();
+    groups.set(kind, names.has(name) ? names : names.set(name, node.id));
+  }
+  return [...groups].map(([kind, names]) => ({ kind, names: [...names].map(([name, id]) => ({ name, id })) }));
+}
+
 /** The first words of a passage, without its heading's marks. */
 export function firstWords(chunk: Chunk, most = 140): string {
   const body = chunk.text.replace(/^\s*#{1,6} .*\n+/, "").trim() || chunk.text;
-  return body.slice(0, most * 2).replace(/\s+/g, " ").replace(/^[#|\s]+/, "").slice(0, most);
+  return plainText(body.slice(0, most * 2)).replace(/\s+/g, " ").replace(/^[#|\s]+/, "").slice(0, most);
 }

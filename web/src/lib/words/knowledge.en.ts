@@ -154,6 +154,7 @@ export const en = {
     around: "In the graph",
     madeOf: "Extracted from this passage",
     nothingMade: "Nothing yet.",
+    allMade: (count: number) => `Show all ${n(count)}`,
   },
   corrections: {
     title: "Correct the text",

@@ -149,6 +149,7 @@ export const zh: typeof en = {
     around: "在图谱中查看",
     madeOf: "由此文本块提炼",
     nothingMade: "暂无。",
+    allMade: (count) => `显示全部 ${n(count)} 个`,
   },
   corrections: {
     title: "更正读取结果",
