@@ -2,9 +2,10 @@
 import { expect, test } from "vitest";
 
 import type { Schemas } from "../lib/api";
-import { isWorthDrawing, plotOf, plotOfForecast } from "./plot";
+import { type NamedPlot, isWorthDrawing, plotOfForecast, plotsOf } from "./plot";
 
 const worked = (parts: object) => parts as Schemas["Worked"];
+const plotOf = (of: Schemas["Worked"]) => plotsOf(of)[0] as NamedPlot;
 const parts = <T>(some: object) => some as T;
 const rows = (...keys: string[]) => ({ rows: keys.map((key, at) => ({ key: [key], value: at + 1, unit: null })) });
 
@@ -27,6 +28,12 @@ test("shares are bars in percent", () => {
 test("groups of a table are bars", () => {
   const data = plotOf(worked({ groups: rows("North", "South", "East").rows }));
   expect([data.kind, data.ticks, data.series[0]?.values]).toEqual(["bars", ["North", "South", "East"], [1, 2, 3]]);
+});
+
+test("figures with other units have a plot of their own", () => {
+  const figure = (key: string, value: number | null, unit: string | null) => ({ key: [key], value, unit });
+  const plots = plotsOf(worked({ figures: { rows: [figure("a", 1, "km"), figure("b", null, null), figure("c", 2, "EUR")] } }));
+  expect(plots.map((plot) => [plot.ticks, plot.yLabel])).toEqual([[["a", "b"], "km"], [["c"], "EUR"]]);
 });
 
 test("two figures or too many names are not drawn", () => {

@@ -9,15 +9,18 @@ export type NamedPlot = PlotData & { ticks: string[] };
 const MOST_BARS = 40;
 const PERIOD = /^\d{4}(-Q\d|-\d{2})?$/;
 
-/** The figures, those of the groups of a table, or the expected shares of kinds. */
-export function plotOf({ figures, groups, outlook }: Schemas["Worked"]): NamedPlot {
+/** The figures, those of the groups of a table, or the expected shares of kinds; figures with other units have a plot of their own. */
+export function plotsOf({ figures, groups, outlook }: Schemas["Worked"]): NamedPlot[] {
   const shares = outlook ?? [];
   if (0 < shares.length) {
     const [values, low, high] = (["share", "low", "high"] as const).map((part) => shares.map((one) => 100 * one[part]));
-    return named("bars", shares.map((one) => one.kind), { label: "", values: values ?? [], low: low ?? [], high: high ?? [] }, "%");
+    return [named("bars", shares.map((one) => one.kind), { label: "", values: values ?? [], low: low ?? [], high: high ?? [] }, "%")];
   }
   const rows = figures?.rows ?? groups ?? [];
-  return timeOrBars(rows.map((row) => [row.key.join(" · "), row.value]), [], rows[0]?.unit);
+  // A group without a figure has no unit: it goes with the first one.
+  const first = rows.find((row) => row.unit)?.unit ?? "";
+  const unitOf = (row: (typeof rows)[number]) => row.unit || (row.value === null ? first : "");
+  return [...new Set(rows.map(unitOf))].map((unit) => timeOrBars(rows.filter((row) => unitOf(row) === unit).map((row) => [row.key.join(" · "), row.value]), [], unit));
 }
 
 /** A series with its forecast: its own past, or the figures of a run of an earlier version. */
@@ -45,5 +48,5 @@ export function isWorthDrawing({ kind, ticks }: NamedPlot): boolean {
 }
 
 function named(kind: PlotData["kind"], ticks: string[], series: PlotData["series"][number], unit: string): NamedPlot {
-  return { kind, x: ticks.map((_, at) => at), ticks, series: [series], formatY: (value) => `${formatNumber(value, 2)}${unit === "%" ? "%" : ""}` };
+  return { kind, x: ticks.map((_, at) => at), ticks, series: [series], yLabel: unit === "" || unit === "%" ? undefined : unit, formatY: (value) => `${formatNumber(value, 2)}${unit === "%" ? "%" : ""}` };
 }

@@ -1,7 +1,7 @@
 // Tests which charts a result becomes.
 import { expect, test } from "vitest";
 
-import { type Rows, chartsOf, shownIn } from "./chart";
+import { type Rows, chartsOf, shownIn, unitsOf } from "./chart";
 
 const result = (columns: string[], ...rows: Rows["rows"]): Rows => ({ columns, rows, is_cut: false });
 /** The kind, places and values of each chart. */
@@ -34,6 +34,23 @@ test("columns of similar size share an axis, others get one of their own", () =>
   expect(chartsOf(many)?.charts.map((chart) => chart.columns.length)).toEqual([8, 2]);
   const apart = result(["y", ..."abcdef"], ["p", 1, 1e2, 1e4, 1e6, 1e8, 1e10], ["q", 1, 1e2, 1e4, 1e6, 1e8, 1e10]);
   expect([chartsOf(apart)?.charts.length, chartsOf(apart)?.leftOut]).toEqual([4, 2]);
+});
+
+test("columns with other units get charts of their own, each with its unit", () => {
+  const months = result(["month", "water", "calls"], ["2025-01", 612, 418], ["2025-02", 574, 362]);
+  const units = new Map([["water", "m³"], ["calls", "calls"]]);
+  expect(chartsOf(months, units)?.charts.map((chart) => [chart.columns, chart.data.yLabel])).toEqual([[["water"], "m³"], [["calls"], "calls"]]);
+  expect(chartsOf(months, new Map([["water", "m³"]]))?.charts.map((chart) => [chart.columns, chart.data.yLabel])).toEqual([[["water"], "m³"], [["calls"], undefined]]);
+  expect(chartsOf(months)?.charts.length).toBe(1);
+});
+
+test("a result has the units of the columns that it is computed from", () => {
+  const column = (name: string, unit: string | null) => ({ name, sql: name, unit });
+  const columns = [column("price_eur", "EUR"), column("days", null), column("供水量", "万吨")];
+  const units = (results: string[], statement: string) => Object.fromEntries(unitsOf(results, statement, columns));
+  expect(units(["s", "price", "days"], "SELECT s, sum(price_eur) AS price, max(days) AS days FROM t GROUP BY 1")).toEqual({ price: "EUR" });
+  expect(units(["供水量"], "SELECT 月份, 供水量 FROM 用水月报")).toEqual({ 供水量: "万吨" });
+  expect(units(["n", "p"], "SELECT count(price_eur) AS n, price_eur * days AS p FROM t")).toEqual({});
 });
 
 test("a line far above zero does not look flat", () => {

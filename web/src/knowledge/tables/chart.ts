@@ -5,6 +5,7 @@ import { formatNumber } from "../../lib/format";
 
 export type Rows = Schemas["SqlRows"];
 type Value = Schemas["DataValue"];
+type Column = Pick<Schemas["DataColumn"], "name" | "sql" | "unit">;
 
 /** Columns whose values share an axis, with the same figures as a table. */
 export type Chart = { key: string; columns: string[]; data: PlotData; table: { head: string[]; rows: string[][] } };
@@ -25,13 +26,13 @@ const MOST_TIMES = 20;
 
 /**
  * The charts of a result whose first column names its rows, each name once, and whose other columns are numbers. Columns of
- * very different size get charts of their own. Null where the result has another shape, one row, or too many rows.
+ * very different size, or with another unit, get charts of their own; `units` are those of the columns. Null where the result has another shape, one row, or too many rows.
  */
-export function chartsOf({ columns: [key, ...columns], rows }: Rows): Choice | null {
+export function chartsOf({ columns: [key, ...columns], rows }: Rows, units: ReadonlyMap<string, string> = new Map()): Choice | null {
   if (key === undefined || columns.length === 0 || rows.length < 2 || !columns.every((_, at) => isNumeric(rows, at + 1))) {
     return null;
   }
-  const series = columns.map((label, at) => ({ label, values: rows.map((row) => numberIn(row[at + 1])) }));
+  const series = columns.map((label, at) => ({ label, unit: units.get(label) ?? "", values: rows.map((row) => numberIn(row[at + 1])) }));
   const names = rows.map((row) => row[0] ?? null);
   const axis = timeAxis(names) ?? categoryAxis(names);
   if (axis === null) {
@@ -39,7 +40,7 @@ export function chartsOf({ columns: [key, ...columns], rows }: Rows): Choice | n
   }
   const groups: (typeof series)[] = [];
   for (const one of series) {
-    const group = groups.find((group) => group.length < MOST_SERIES && group.every((other) => isComparable(sizeOf(one.values), sizeOf(other.values))));
+    const group = groups.find((group) => group.length < MOST_SERIES && group.every((other) => one.unit === other.unit && isComparable(sizeOf(one.values), sizeOf(other.values))));
     if (group) {
       group.push(one);
     } else {
@@ -52,11 +53,28 @@ export function chartsOf({ columns: [key, ...columns], rows }: Rows): Choice | n
     const cells = (at: number) => ordered.map(({ values }) => shownIn(values[at] ?? null));
     return {
       key, columns: group.map((one) => one.label),
-      data: { kind: axis.kind, x: axis.x, ticks: axis.ticks, formatX: axis.formatX, formatY: figure, series: ordered, yLeast: axis.kind === "line" ? leastOf(ordered) : undefined },
+      data: { kind: axis.kind, x: axis.x, ticks: axis.ticks, formatX: axis.formatX, formatY: figure, yLabel: group[0]?.unit || undefined, series: ordered, yLeast: axis.kind === "line" ? leastOf(ordered) : undefined },
       table: { head: [key, ...group.map((one) => one.label)], rows: axis.names.map((name, at) => [name, ...cells(at)]) },
     };
   });
   return { charts, leftOut: series.length - drawn.flat().length };
+}
+
+/** The units of the columns of a result, by the columns of the tables; `sum(price) AS total` has the unit of `price`. */
+export function unitsOf(results: string[], statement: string, columns: Column[]): Map<string, string> {
+  const units = new Map<string, string>();
+  for (const result of results) {
+    const expression = result.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const source = new RegExp(`([^,]*)\\sAS\\s+["\`[]?${expression}["\`\\]]?(?=[\\s,]|$)`, "iu").exec(statement)?.[1] ?? result;
+    // A count has no unit, and a product or a share has another one.
+    const names = /\bcount\s*\(|[*/]/i.test(source) ? [] : [...source.matchAll(/[\p{L}\p{N}_]+/gu)].map(([name]) => name.toLowerCase());
+    const found = new Set(columns.filter((column) => [column.sql, column.name].some((name) => names.includes(name.replace(/^["`[]|["`\]]$/g, "").toLowerCase()))).map((column) => column.unit ?? ""));
+    const [unit] = found;
+    if (found.size === 1 && unit) {
+      units.set(result, unit);
+    }
+  }
+  return units;
 }
 
 /** Whether each value of a column is a number or missing, and one is there. */

@@ -14,3 +14,27 @@ export function isWhole(rows: Values[]): boolean {
 export function distinct(labels: string[]): string[] {
   return labels.map((label, at) => (labels.indexOf(label) === at ? label : ""));
 }
+
+/** Letters of a name on an axis. */
+export const MOST_OF_NAME = 18;
+const LEAST_OF_NAME = 8;
+
+/** The letters of a tilted name that ends below its place: the first one has the width of the axis and of half a place. */
+export function lettersAt(width: number, places: number): number {
+  const left = 45 + (0.6 * (width - 60)) / Math.max(1, places);
+  return Math.max(LEAST_OF_NAME, Math.min(MOST_OF_NAME, Math.floor(left / 6)));
+}
+
+/** A name of at most `most` letters; a Chinese one is as wide as two. */
+export function shortened(name: string, most: number): string {
+  let wide = 0;
+  let at = 0;
+  for (const letter of name) {
+    wide += /\p{Script=Han}/u.test(letter) ? 2 : 1;
+    if (most < wide) {
+      return `${name.slice(0, Math.max(1, at - 1)).trimEnd()}…`;
+    }
+    at += letter.length;
+  }
+  return name;
+}

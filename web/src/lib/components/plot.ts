@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { type Values, WHOLE_STEPS, distinct, isWhole } from "./axis";
+import { MOST_OF_NAME, type Values, WHOLE_STEPS, distinct, isWhole, lettersAt, shortened } from "./axis";
 
 /** One row of figures; `null` where there is none. */
 export type PlotSeries = {
@@ -64,9 +64,9 @@ export function draw(box: HTMLElement, data: PlotData, colours: PlotColours, hei
       y: { range: (_, least, most) => [data.yLeast ?? Math.min(0, least), data.yMost ?? (most > 0 ? most + 0.08 * (most - (data.yLeast ?? 0)) : 1)] },
     },
     axes: [
-      { ...axis, label: data.xLabel, size: isTilted ? 64 : 30, rotate: isTilted ? -28 : 0, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
-        ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width, isTilted ? 44 : 70) } : {}),
-        values: (_, values) => values.map((value) => (data.ticks ? shortened(data.ticks[value] ?? "") : format(data.formatX)(value))) },
+      { ...axis, label: data.xLabel, size: isTilted ? 64 : 30, rotate: isTilted ? 28 : 0, grid: { show: data.kind === "points", stroke: colours.line, width: 1 }, space: 70,
+        ...(data.ticks ? { splits: (plot) => places(data.ticks ?? [], plot.width, isTilted ? 30 : 70) } : {}),
+        values: (plot, values) => values.map((value) => (data.ticks ? shortened(data.ticks[value] ?? "", isTilted ? lettersAt(plot.width, data.ticks.length) : MOST_OF_NAME) : format(data.formatX)(value))) },
       { ...axis, label: data.yLabel, ...(isWhole(rows) ? { incrs: WHOLE_STEPS } : {}), size: (_, values) => widest(values, colours.font), values: (_, values) => distinct(values.map((value) => format(data.formatY)(value))) },
     ],
     series: [{}, ...drawn.map(([look]) => look)],
@@ -145,9 +145,6 @@ function widest(values: string[] | null, font: string): number {
   return Math.ceil(Math.max(24, ...values.map((value) => context.measureText(value).width)) + 16);
 }
 
-function shortened(tick: string): string {
-  return 18 < tick.length ? `${tick.slice(0, 17)}…` : tick;
-}
 
 /** Draws a stroke from the low end of each interval to the high end. */
 function intervals(plot: uPlot, { low = [], high = [] }: PlotSeries, colour: string): void {
