@@ -25,12 +25,20 @@ const NAME = { width: 104, height: 58 };
 const HAN = /\p{Script=Han}/u;
 /** More names in one picture cover each other; the others appear when a node is pointed at or zoomed in on. */
 const MOST_NAMES = 40;
+/** The names on a screen of this width in pixels, and narrower. */
+const NARROW = 480;
+const FEW_NAMES = 12;
+/** The size of a name, in units of the picture, and the least on the screen, in pixels. */
+const NAME_SIZE = 11;
+const LEAST_SIZE = 10;
 
 export class Drawing {
   private core: Core;
   private sized: ResizeObserver;
   /** A person moved the view: it stays so. */
   private isMoved = false;
+  /** The nodes in the order in which they get a name. */
+  private order: string[] = [];
 
   constructor(
     private readonly box: HTMLElement,
@@ -50,10 +58,11 @@ export class Drawing {
   /** Shows a part; `whole` has the same nodes with all their edges. */
   show(part: Part, whole: Part): void {
     const hubs = hubsOf(whole);
-    const named = namesOf(part, whole);
+    this.order = namesOf(part, whole);
+    const named = new Set(this.order.slice(0, this.mostNames()));
     const places = placed(part, new Map([...named].map((id) => [id, NAME])), this.box.clientWidth / Math.max(1, this.box.clientHeight));
     const nodes = [...part.nodes.values()].map((node): ElementDefinition => {
-      const classes = [HAN.test(node.label) ? "han" : "", hubs.has(node.id) ? "hub" : "", named.has(node.id) ? "named" : ""].filter(Boolean);
+      const classes = [HAN.test(node.label) ? "han" : "", hubs.has(node.id) ? "hub" : ""].filter(Boolean);
       return { group: "nodes", data: dataOf(node), classes, position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) } };
     });
     const edges = [...part.edges].map(([key, edge]): ElementDefinition => {
@@ -77,7 +86,35 @@ export class Drawing {
         this.core.zoom(1.4);
         this.core.center();
       }
+      this.name();
     }
+  }
+
+  /** Names the first nodes whose names do not meet, in letters that a person can read. */
+  private name(): void {
+    const size = Math.max(NAME_SIZE, LEAST_SIZE / this.core.zoom());
+    const wide = (96 * size) / NAME_SIZE;
+    const taken: { x: number; y: number }[] = [];
+    this.core.batch(() => {
+      this.core.nodes().removeClass("named");
+      for (const id of this.order) {
+        const node = this.core.getElementById(id);
+        const { x, y } = node.position();
+        // A name has at most three lines.
+        const isFree = taken.every((other) => wide < Math.abs(other.x - x) || 3.6 * size < Math.abs(other.y - y));
+        if (isFree) {
+          taken.push({ x, y });
+          node.data({ size, wide }).addClass("named");
+        }
+        if (this.mostNames() <= taken.length) {
+          break;
+        }
+      }
+    });
+  }
+
+  private mostNames(): number {
+    return this.box.clientWidth <= NARROW ? FEW_NAMES : MOST_NAMES;
   }
 
   zoom(by: number): void {
@@ -119,11 +156,11 @@ export class Drawing {
   }
 }
 
-/** The nodes whose names are always shown: documents, and the nodes with the most edges. */
-function namesOf(part: Part, whole: Part): Set<string> {
+/** The nodes in the order in which they get a name: documents, then the nodes with the most edges. */
+function namesOf(part: Part, whole: Part): string[] {
   const beside = neighbours(whole);
   const order = [...part.nodes.values()].sort((a, b) => Number(b.layer === "source") - Number(a.layer === "source") || (beside.get(b.id)?.length ?? 0) - (beside.get(a.id)?.length ?? 0) || a.id.localeCompare(b.id));
-  return new Set(order.slice(0, MOST_NAMES).map((node) => node.id));
+  return order.map((node) => node.id);
 }
 
 function dataOf(node: Node): ElementDefinition["data"] {
@@ -154,7 +191,7 @@ function styleOf(colours: Colours): StylesheetJson {
     { selector: 'edge[kind = "next"]', style: { "line-style": "dotted" } },
     { selector: 'edge[kind = "refers_to"]', style: { "line-color": colours.source, width: 1.5, opacity: 0.7, "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colours.source, "arrow-scale": 0.7 } },
     { selector: 'edge[kind = "relates"]', style: { "line-color": colours.distilled, "curve-style": "bezier" } },
-    { selector: "node.named", style: { "font-size": 11, "min-zoomed-font-size": 5 } },
+    { selector: "node.named", style: { "font-size": "data(size)", "text-max-width": "data(wide)", "min-zoomed-font-size": 5 } },
     { selector: "node.han", style: { "text-overflow-wrap": "anywhere" } },
     { selector: "node.hub", style: { "background-opacity": 0.45, "border-opacity": 0.45 } },
     { selector: "edge.far", style: { opacity: 0.35 } },
