@@ -70,5 +70,7 @@ test("runs are chosen by all words, method and state", () => {
   expect(all.map(stateOf)).toEqual(["answered", "interrupted", "failed"]);
   // A refusal has no answer, and is not shown as one.
   expect(stateOf(run("dddd4444", new Date(), { answer: { text: "", refused: true } as Run["answer"] }))).toBe("refused");
+  // A model that gave no words refused, too.
+  expect(stateOf(run("dddd4445", new Date(), { answer: { text: " ", refused: false } as Run["answer"] }))).toBe("refused");
   expect(methodsOf(all)).toEqual(["kar3", "pike"]);
 });

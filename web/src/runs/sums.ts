@@ -16,7 +16,8 @@ export function stateOf(run: Run): ShownState {
   if (run.state === "running" && run.interrupted) {
     return "interrupted";
   }
-  return run.state === "answered" && run.answer?.refused ? "refused" : run.state;
+  const isRefused = run.answer !== null && run.answer !== undefined && (run.answer.refused || run.answer.text.trim() === "");
+  return run.state === "answered" && isRefused ? "refused" : run.state;
 }
 
 export function sumOf(spent: Schemas["Spent"]): Sum {
