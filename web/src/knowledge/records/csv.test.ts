@@ -1,7 +1,7 @@
 // Tests the table of records and its CSV file.
 import { expect, test } from "vitest";
 
-import { type Record, columnsOf, compareFields, csvCell, csvOf, schemasOf } from "./csv";
+import { type Record, columnsOf, compareFields, csvCell, csvOf, namesOf, schemasOf } from "./csv";
 
 type Field = Record["fields"][number];
 const text = (name: string, raw: string): Field => ({ name, raw, value: { text: raw } });
@@ -32,4 +32,9 @@ test("cells keep quotes, commas and line ends", () => {
   expect(['a"b', "a,b", "a\nb", "a;b"].map(csvCell)).toEqual(['"a""b"', '"a,b"', '"a\nb"', '"a;b"']);
   const records = [record([text("crane", "=x"), text("port", "Öl, 港")], { page: 3, uri: "=a.csv" })];
   expect(csvOf(records, ["crane", "port"], { document: "document", page: "page" })).toBe('\ufeffcrane,port,document,page\r\n\'=x,"Öl, 港",\'=a.csv,3\r\n');
+});
+
+test("documents of the same name are shown with their folders", () => {
+  expect([...namesOf(["docs/a/s.csv", "docs/b/s.csv", "docs/w.csv", "docs/a/s.csv"]).values()]).toEqual(["a/s.csv", "b/s.csv", "w.csv"]);
+  expect([...namesOf(["s.csv", "b/s.csv"]).values()]).toEqual(["s.csv", "b/s.csv"]);
 });

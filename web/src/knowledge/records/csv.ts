@@ -73,3 +73,18 @@ export function csvOf(records: Record[], columns: string[], place: { document: s
   const rows = records.map((record) => [...columns.map((column) => fieldOf(record, column)?.raw ?? ""), record.uri, String(record.page ?? "")]);
   return `\ufeff${[[...columns, place.document, place.page], ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")}`;
 }
+
+/** The shown name of each document: its file's name, with as many folders as tell it from the others. */
+export function namesOf(uris: string[]): Map<string, string> {
+  const all = [...new Set(uris)].map((uri) => uri.split("/"));
+  const last = (parts: string[], count: number) => parts.slice(-count).join("/");
+  return new Map(
+    all.map((parts) => {
+      let count = 1;
+      while (count < parts.length && 1 < all.filter((other) => last(other, count) === last(parts, count)).length) {
+        count += 1;
+      }
+      return [parts.join("/"), last(parts, count)];
+    }),
+  );
+}
