@@ -18,7 +18,7 @@ function all(): string[] {
 
 test("in English", () => {
   preferences.language = "en";
-  expect(all()).toEqual(["12,346", "42.1%", "$0.0042", "$12.50", "$0.00", "0 byte", "999 byte", "1.5 MB", "340 ms", "3.2 sec", "2 min 5 sec", "1 hr 4 min", "5 minutes ago"]);
+  expect(all()).toEqual(["12,346", "42.1%", "$0.0042", "$12.50", "$0.00", "0 bytes", "999 bytes", "1.5 MB", "340 ms", "3.2 sec", "2 min 5 sec", "1 hr 4 min", "5 minutes ago"]);
 });
 
 test("in Chinese", () => {

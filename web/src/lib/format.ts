@@ -7,7 +7,8 @@ function locale(): string {
 }
 
 function inUnit(value: number, unit: string, maximumFractionDigits: number): string {
-  return new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short", maximumFractionDigits }).format(value);
+  // The short form of a byte has no plural in English.
+  return new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: unit === "byte" && preferences.language === "en" ? "long" : "short", maximumFractionDigits }).format(value);
 }
 
 /** `12,345`; with `digits` after the point at most. */

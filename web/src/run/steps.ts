@@ -59,11 +59,11 @@ export function lineOf(event: RunEvent): string {
     case "recalled":
       return `${event.by}${common().colon}${recollection(event.because)}`;
     case "structured":
-      return words.records(formatNumber(event.coverage.records), event.schema);
+      return words.records(event.coverage.records, event.schema);
     case "tabulated":
-      return words.things(formatNumber(event.matched));
+      return words.things(event.matched);
     case "queried":
-      return words.rows(formatNumber(event.matched), event.tables.join(" · "));
+      return words.rows(event.matched, event.tables.join(" · "));
     case "foretold":
       return words.models(event.forecast.tried.length);
     case "organized":
@@ -106,7 +106,7 @@ export function detailsOf(event: RunEvent): string[] {
         ...(event.keywords.length === 0 ? [] : [words.keywords(event.keywords.join(common().semicolon))]),
       ];
     case "structured":
-      return [words.documents(formatNumber(event.coverage.with_records), formatNumber(event.coverage.documents)), words.things(formatNumber(event.coverage.things))];
+      return [words.documents(event.coverage.with_records, event.coverage.documents), words.things(event.coverage.things)];
     case "tabulated":
       return event.rows.map(row);
     case "queried":

@@ -1,6 +1,8 @@
 // The English words of the tab Settings.
 import type { Schemas } from "../api";
 
+const n = (count: number) => count.toLocaleString("en");
+
 export const en = {
   title: "Settings",
   places: { label: "Parts of Settings", models: "Models", health: "Health", budget: "Budget", keys: "Keys", page: "This page" },
@@ -75,13 +77,13 @@ export const en = {
     structures: { graph: "graph", tree: "tree", tags: "tags" } satisfies Record<Schemas["Structure"], string>,
     gone: "Gone from disk, still in the base",
     unseen: "Not visible on disk, kept",
-    unseenLine: (folder: string, files: string, why: string) => `${folder}: ${files} files (${why})`,
+    unseenLine: (folder: string, files: number, why: string) => `${folder}: ${n(files)} ${files === 1 ? "file" : "files"} (${why})`,
     unseenWhy: "the folder cannot be checked",
     same: "Files with the same bytes",
     originals: "Original files",
     originalsLine: (files: string, bytes: string) => `${files} kept, ${bytes}`,
     originalsWithout: (files: string) => `only the text of ${files} more is kept`,
-    staleAnswers: (count: string) => `${count} verified answers depend on documents that have changed since.`,
+    staleAnswers: (count: number): string => (count === 1 ? "One verified answer depends on documents that have changed since." : `${n(count)} verified answers depend on documents that have changed since.`),
     noEmbedder: "The embedder cannot be used",
     noEmbedderWhy: "The embedder that is set cannot be used.",
     all: (count: number) => `All ${count}`,

@@ -1,6 +1,8 @@
 // The Chinese words of the tab Settings.
 import type { en } from "./settings.en";
 
+const n = (count: number) => count.toLocaleString("zh-CN");
+
 export const zh: typeof en = {
   title: "设置",
   places: { label: "设置的各部分", models: "模型", health: "运行状况", budget: "预算", keys: "密钥", page: "本页面" },
@@ -75,13 +77,13 @@ export const zh: typeof en = {
     structures: { graph: "图谱", tree: "摘要树", tags: "标签" },
     gone: "磁盘上已不存在，但仍在知识库中",
     unseen: "暂时看不到，仍然保留",
-    unseenLine: (folder, files, why) => `${folder}：${files} 个文件（${why}）`,
+    unseenLine: (folder, files, why) => `${folder}：${n(files)} 个文件（${why}）`,
     unseenWhy: "无法检查该文件夹",
     same: "内容完全相同的文件",
     originals: "原始文件",
     originalsLine: (files, bytes) => `保留 ${files} 个，共 ${bytes}`,
     originalsWithout: (files) => `另有 ${files} 个只保留了文本`,
-    staleAnswers: (count) => `${count} 条人工核实的问答所依据的文档后来有改动。`,
+    staleAnswers: (count) => `${n(count)} 条人工核实的问答所依据的文档后来有改动。`,
     noEmbedder: "嵌入模型无法使用",
     noEmbedderWhy: "所设置的嵌入模型无法使用。",
     all: (count) => `全部 ${count} 个`,
