@@ -1,5 +1,6 @@
 // Loads the methods and their forecasts, and groups the methods.
 import { type Schemas, call } from "../lib/api";
+import { ask } from "../lib/words/ask";
 
 export type Method = Schemas["MethodDescription"];
 export type Forecast = Schemas["QuestionForecast"];
@@ -9,6 +10,11 @@ export type MethodGroup = "usual" | "search" | "structure" | "model" | "papers" 
 export const USUAL = "pike";
 
 const USUALS = [USUAL, "adaptive", "kar3"];
+
+/** What a method does, in a line; the page shows no marks of code. */
+export function summaryOf({ name, summary }: Pick<Method, "name" | "summary">): string {
+  return (ask().methods.summaries[name] ?? summary).replaceAll("`", "");
+}
 
 export function groupOf(method: Method): MethodGroup {
   if (USUALS.includes(method.name)) {

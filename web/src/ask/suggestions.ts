@@ -67,7 +67,7 @@ function isAlone({ name }: Column, columns: Column[]): boolean {
 
 function lookupIn({ table, rows, first, columns }: Named): Suggestion[] {
   // A number alone names no row.
-  const row = first?.kind === "identifier" && first.distinct === rows ? first.samples.find((sample) => isShort(sample) && !/^[\d.,\s-]+$/.test(sample)) : undefined;
+  const row = first?.kind === "identifier" && first.distinct === rows ? first.samples.find((sample) => isShort(sample) && !/^[\d.,]+$/.test(sample)) : undefined;
   const others = columns.filter(({ column }) => column !== first);
   const asked = others.find(({ column }) => ["identifier", "category", "text"].includes(column.kind)) ?? others[0];
   return row !== undefined && asked ? [{ kind: "lookup", table, row, column: asked.name }] : [];
