@@ -28,7 +28,8 @@ pub(crate) async fn passage(
     Ok(Html(format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{title}</title><style>:root{{color-scheme:light dark}}body{{font:1.05rem/1.55 system-ui,sans-serif;\
-         max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}}pre{{white-space:pre-wrap;font:inherit}}small{{opacity:.7}}</style>\
+         max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}}\
+         pre{{white-space:pre-wrap;font:inherit}}small{{opacity:.7}}</style>\
          <h1>{title}</h1><p><small><a href=\"{whole}\">{uri}{page}</a></small></p><pre>{text}</pre>\n",
         whole = escaped(&whole),
         title = escaped(&chunk.full_title()),
