@@ -10,6 +10,10 @@ test("marks of Markdown are taken out", () => {
   expect(plainText("| a | b |\n|---|:-:|\n| 1 | 2 |")).toBe("a | b\n1 | 2");
 });
 
+test("half of a mark at the edge of an excerpt is taken out", () => {
+  expect(plainText("** Sadie leaves **Elm** at **")).toBe("Sadie leaves Elm at");
+});
+
 test("a text to read keeps its lists", () => {
   expect(plainText("# Depot\n- **A**: one\n  * two", "• ")).toBe("Depot\n• A: one\n  • two");
 });

@@ -10,5 +10,7 @@ export function plainText(text: string, bullet = ""): string {
     .replace(/!?\[([^\]\n]*)\]\([^()\n]*\)/g, "$1")
     .replace(/(\*\*|__)(?=\S)([^\n]*?\S)\1/g, "$2")
     .replace(/(^|[\s（(“"])\*(?=[^\s*])([^*\n]*[^\s*])\*(?=[\s.,;:!?）)”"]|$)/gm, "$1$2")
+    // The other half of a mark is in the text before or after.
+    .replace(/^\s*\*\*\s+|\s+\*\*\s*$/gm, "")
     .replace(/`([^`\n]+)`/g, "$1");
 }
