@@ -11,7 +11,7 @@ test("counts_have_whole_steps_and_no_label_repeats", () => {
 });
 
 test("names on a narrow axis are shorter", () => {
-  expect([lettersAt(1000, 6), lettersAt(300, 6), lettersAt(200, 40)]).toEqual([18, 11, 8]);
+  expect([lettersAt(1000, 6), lettersAt(300, 6), lettersAt(200, 40)]).toEqual([18, 9, 8]);
   expect(["Voss & Amble", "Penmark Valves", "岭北水泥制品厂"].map((name) => shortened(name, 12))).toEqual(["Voss & Amble", "Penmark Val…", "岭北水泥制…"]);
   expect(shortened("2025-01", 8)).toBe("2025-01");
 });

@@ -21,7 +21,7 @@ const LEAST_OF_NAME = 8;
 
 /** The letters of a tilted name that ends below its place: the first one has the width of the axis and of half a place. */
 export function lettersAt(width: number, places: number): number {
-  const left = 45 + (0.6 * (width - 60)) / Math.max(1, places);
+  const left = 30 + (0.6 * (width - 60)) / Math.max(1, places);
   return Math.max(LEAST_OF_NAME, Math.min(MOST_OF_NAME, Math.floor(left / 6)));
 }
 
