@@ -100,8 +100,8 @@ export class Drawing {
       for (const id of this.order) {
         const node = this.core.getElementById(id);
         const { x, y } = node.position();
-        // A name has at most three lines.
-        const isFree = taken.every((other) => wide < Math.abs(other.x - x) || 3.6 * size < Math.abs(other.y - y));
+        // A name of three lines, below its node.
+        const isFree = taken.every((other) => wide < Math.abs(other.x - x) || 5 * size < Math.abs(other.y - y));
         if (isFree) {
           taken.push({ x, y });
           node.data({ size, wide }).addClass("named");
@@ -175,7 +175,7 @@ function styleOf(colours: Colours): StylesheetJson {
     {
       selector: "node",
       style: {
-        width: 15, height: 15, "border-width": 2, label: "data(label)", color: colours.ink, "font-family": colours.font, "font-size": 9, "min-zoomed-font-size": 11,
+        width: 15, height: 15, "border-width": 2, label: "data(label)", color: colours.ink, "font-family": colours.font, "font-size": 9, "min-zoomed-font-size": 14,
         "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "wrap", "text-max-width": "96px", "text-outline-color": colours.surface, "text-outline-width": 2,
       },
     },
