@@ -176,7 +176,7 @@ test("toasts and titles hold no literal text", () => {
 
 /** Codes of the command line, which no request of the page gets. */
 const ONLY_COMMAND_LINE = [
-  "no-run-folder", "no-data-folder", "bad-questions", "named-twice", "corpora-do-not-fit", "no-evidence", "other-run", "bad-rows", "unreadable-corpus", "incomplete-corpus",
+  "no-run-folder", "no-data-folder", "bad-questions", "named-twice", "corpora-do-not-fit", "no-evidence", "other-run", "bad-rows", "no-training-data", "unreadable-corpus", "incomplete-corpus",
 ];
 
 test("every code of a problem has words", async () => {

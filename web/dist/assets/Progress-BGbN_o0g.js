@@ -1,1 +1,0 @@
-import{Ct as e,G as t,P as n,U as r,dt as i,lt as a}from"./format-DrdBb3TB.js";var o=i(`<progress class="svelte-pyqjfx"></progress>`);function s(i,s){let c=n(s,`max`,3,1);var l=o();e(()=>{r(l,`aria-label`,s.label),t(l,s.value),r(l,`max`,c())}),a(i,l)}export{s as t};
