@@ -79,10 +79,10 @@ async function walk(page, url, isSound, shoot) {
   await isSound(page);
   await shoot(page, "real-overview");
   await page.getByLabel("Show passages and records").check();
-  await page.getByText(/^300 nodes/).waitFor();
+  await page.getByText(/\b300 nodes/).waitFor();
   await page.getByRole("button", { name: "Filter" }).click();
   await page.getByRole("slider").fill("200");
-  await page.getByText(/^200 nodes/).waitFor();
+  await page.getByText(/\b200 nodes/).waitFor();
   await isSound(page);
   await shoot(page, "real-graph");
   await realTables(page, place, isSound, shoot);

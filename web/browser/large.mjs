@@ -119,13 +119,13 @@ async function graph(browser, url) {
   const longest = await still(page, () => timed("75 nodes around a document, from the click to the picture", async () => {
     await page.keyboard.press("Enter");
     await page.locator(".canvas canvas").first().waitFor({ timeout: 60_000 });
-    await page.getByText(/^7\d nodes/).waitFor();
+    await page.getByText(/\b7\d nodes/).waitFor();
   }));
   tell("the page stood still meanwhile, at most", ms(longest));
   await page.getByRole("button", { name: "Filter" }).click();
   const further = await still(page, () => timed("300 of them", async () => {
     await page.getByRole("slider").fill("300");
-    await page.getByText(/^30\d nodes/).waitFor();
+    await page.getByText(/\b30\d nodes/).waitFor();
   }));
   tell("the page stood still meanwhile, at most", ms(further));
   const box = await page.locator(".canvas").boundingBox();
