@@ -182,7 +182,7 @@ async fn judged(
 }
 
 /// Whether no further question would be answered. Only some methods need log-probabilities.
-fn ends_every_answer(error: &SolveError) -> bool {
+pub fn ends_every_answer(error: &SolveError) -> bool {
     match (error, error.model()) {
         (SolveError::Store(_), _) => true,
         (_, Some(ModelError::NoLogprobs { .. }) | None) => false,

@@ -319,6 +319,11 @@ fn periods_of_a_date_make_groups() {
         ),
         ("维修记录里每年有多少次维修？", "repairs count() per Date by period (groups)"),
         ("各成立年份有多少家供应商？", "suppliers count() per 成立年份 (groups)"),
+        // A group of another column does not place the period.
+        (
+            "Which machine had the most repairs per month?",
+            "unsure repairs count() per Machine ↓ limit 1 (things)",
+        ),
         // The mean of rows and the mean of years differ; suppliers have no months.
         ("What is the average cost of the repairs per year?", "unsure repairs mean(Cost)"),
         ("How many suppliers per month?", "unsure repairs count() per Date by period (groups)"),

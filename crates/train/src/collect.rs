@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_eval::datasets::Item;
 use pikerag_eval::judge::judge;
 use pikerag_eval::metrics::{contains, score};
+use pikerag_eval::runner::ends_every_answer;
 use pikerag_knowledge::{
     Account, Answer, Candidate, Chunk, ChunkId, Context, Question, Role, Via, Which, error_chain,
 };
@@ -72,7 +73,7 @@ pub async fn attempts(
         };
         match one(ports, ground, item, params, &mut trajectory).await {
             Ok(()) => {}
-            Err(error) if ends_every_attempt(&error) => return (made, Some(error)),
+            Err(error) if ends_every_answer(&error) => return (made, Some(error)),
             Err(error) => trajectory.failed = Some(error_chain(&error)),
         }
         let ends = trajectory.failed.is_some() || trajectory.is_right && params.stops_when_right;
@@ -82,13 +83,6 @@ pub async fn attempts(
         }
     }
     (made, None)
-}
-
-/// Whether no further question could be asked.
-fn ends_every_attempt(error: &SolveError) -> bool {
-    let concerns_all = |error: &pikerag_knowledge::ModelError| error.concerns_every_call();
-    matches!(error, SolveError::Store(_) | SolveError::NoModel { .. })
-        || error.model().is_some_and(concerns_all)
 }
 
 /// One attempt, with its cost even where it fails.

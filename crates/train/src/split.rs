@@ -169,6 +169,14 @@ mod tests {
         assert_ne!(parts, split(&all, Apart::Document, 0.1, 2).unwrap());
     }
 
+    /// Questions are not connected by documents that their decompositions do not name.
+    #[test]
+    fn unknown_documents_connect_nothing() {
+        let all: Vec<Trajectory> =
+            (0..20).map(|n| trajectory(&n.to_string(), &[String::new()])).collect();
+        assert!(split(&all, Apart::Document, 0.1, 1).is_ok());
+    }
+
     #[test]
     fn connected_questions_are_refused() {
         let shared = "all.md".to_owned();

@@ -106,7 +106,7 @@ pub struct Chosen {
     pub answer: String,
     /// `cᵗ`; `None` for a data set's own decomposition.
     pub chunk: Option<ChunkId>,
-    /// The document of the chunk, or its title in a data set's decomposition.
+    /// The document of the chunk, or its title in a data set's decomposition; empty if that does not name one.
     pub document: String,
     /// The model's reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -125,8 +125,9 @@ impl Trajectory {
         chosen.filter_map(|chosen| chosen.chunk).collect()
     }
 
-    /// The documents of its steps, each once.
+    /// The known documents of its steps, each once.
     pub fn documents(&self) -> std::collections::BTreeSet<&str> {
-        self.steps().map(|step| step.document.as_str()).collect()
+        let all = self.steps().map(|step| step.document.as_str());
+        all.filter(|document| !document.is_empty()).collect()
     }
 }

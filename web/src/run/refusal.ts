@@ -5,7 +5,7 @@ import type { Answer } from "./types";
 /** The part of a sentence that names a setting and a command: `（`[[records]]`，参见 `pikerag schema propose`）`. */
 const OF_RECORDS = / ?[(（]`\[\[records\]\]`[^()（）]*[)）]/g;
 
-/** An answer without words is a refusal, whoever wrote it. */
+/** An answer without text counts as a refusal. */
 export function isRefusal(answer: Answer): boolean {
   return answer.refused || answer.text.trim() === "";
 }

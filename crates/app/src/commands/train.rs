@@ -122,12 +122,15 @@ async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyh
             format!("轨迹在 {out} 中；下一步：`pikerag train export {out} --out DIR`"),
         );
     }
-    let Some(reason) = &response.stopped else {
-        return Ok(if 0 < card.failed { exit::INCOMPLETE } else { 0 });
-    };
-    output.note(format!("the run ended early: {reason}"), format!("运行提前结束：{reason}"));
-    note(go_on(response.over_budget, output.language));
-    Ok(if response.over_budget { exit::OVER_BUDGET } else { exit::INCOMPLETE })
+    let is_whole = card.failed == 0;
+    match response.stopped {
+        Some(error) => {
+            note(go_on(error.is_over_budget(), output.language));
+            Err(error.into())
+        }
+        None if !is_whole => Ok(exit::INCOMPLETE),
+        None => Ok(0),
+    }
 }
 
 fn bill(TrainBill { calls, prompt_tokens, completion_tokens }: TrainBill) -> Words {

@@ -3,7 +3,7 @@
 
 mod corpus;
 mod dry_run;
-mod plan;
+pub(super) mod plan;
 mod rows;
 mod searches;
 mod served;
@@ -92,7 +92,10 @@ pub struct EvalResponse {
 }
 
 #[expect(clippy::ref_option, reason = "as serde calls it")]
-fn as_chain<S: Serializer>(stopped: &Option<EngineError>, to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_chain<S: Serializer>(
+    stopped: &Option<EngineError>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     stopped.as_ref().map(|error| error_chain(error)).serialize(to)
 }
 
@@ -205,7 +208,7 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
 }
 
 /// The ports for answering. It reports their notices as progress.
-async fn ports_for_measuring(
+pub(super) async fn ports_for_measuring(
     session: &Session,
     base: &Base,
     progress: OnProgress<'_>,

@@ -8,7 +8,7 @@ use pikerag_knowledge::tables::By;
 
 use super::redundant::COUNTS;
 use super::{Composed, Composer};
-use crate::cues::{Cue, Direction, Extreme, Goal, Ranked};
+use crate::cues::{Cue, Extreme, Goal, Ranked};
 use crate::link::ColumnMention;
 use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
@@ -54,11 +54,7 @@ impl Composer<'_> {
         };
         let thing = asked.or_else(|| self.take_thing().filter(|thing| *thing != measure));
         if self.asks_figure(asked, thing) {
-            let function = match extreme.direction {
-                Direction::Greatest => Aggregate::Greatest,
-                Direction::Least => Aggregate::Least,
-            };
-            let plan = self.measured(self.plan(), function, measure);
+            let plan = self.measured(self.plan(), extreme.direction.aggregate(), measure);
             return Some((Computation::One(plan), Form::Figure));
         }
         let thing =

@@ -4,7 +4,7 @@ use pikerag_knowledge::data::{Aggregate, TableGroup, TablePlan};
 use pikerag_language::pattern;
 
 use super::{Composed, Composer, Filter};
-use crate::cues::{Direction, Extreme};
+use crate::cues::Extreme;
 use crate::reading::{Computation, Form};
 use crate::scope::ColumnPlace;
 
@@ -56,27 +56,22 @@ impl Composer<'_> {
     /// one of them.
     pub(super) fn extreme_per_group(&mut self, extreme: &Extreme) -> Option<Composed> {
         let each = self.cues.each.clone().filter(|_| !WHICH_ONE.is_match(&self.cues.text))?;
-        let before = (self.unclaimed.clone(), self.used.clone());
-        let group = match self.group_of_periods() {
-            Some(group) => Some(group),
-            None => self.take_group(each.end).map(|place| TableGroup {
-                column: self.scope.reference(place),
-                by: self.grain_of(place),
-            }),
-        };
-        let measure = self.take_measure(Some(&extreme.span), Some(extreme.direction));
-        let (Some(group), Some(measure)) = (group, measure) else {
-            (self.unclaimed, self.used) = before;
-            return None;
-        };
-        self.mark(extreme.span.clone());
-        let function = match extreme.direction {
-            Direction::Greatest => Aggregate::Greatest,
-            Direction::Least => Aggregate::Least,
-        };
-        let plan =
-            TablePlan { group: vec![group], ..self.measured(self.plan(), function, measure) };
-        Some((Computation::One(plan), Form::Groups))
+        self.or_undone(|composer| {
+            let group = match composer.group_of_periods() {
+                Some(group) => group,
+                None => {
+                    let place = composer.take_group(each.end)?;
+                    let column = composer.scope.reference(place);
+                    TableGroup { column, by: composer.grain_of(place) }
+                }
+            };
+            let measure = composer.take_measure(Some(&extreme.span), Some(extreme.direction))?;
+            composer.mark(extreme.span.clone());
+            let function = extreme.direction.aggregate();
+            let plan = composer.measured(composer.plan(), function, measure);
+            let plan = TablePlan { group: vec![group], ..plan };
+            Some((Computation::One(plan), Form::Groups))
+        })
     }
 
     /// The last column with two named values.

@@ -45,9 +45,7 @@ impl Composer<'_> {
                 false => Some(named.or_else(|| self.scope.only_measure())?),
             };
             self.has_period_gap = false;
-            // `How much more in 2024 than in 2023` starts from 2023, `from 2023 to 2024` does, too.
-            let (from, to) =
-                if self.names_the_start_last() { (second, first) } else { (first, second) };
+            let (from, to) = self.start_first(first, second);
             let plans = (self.figure_of_side(&from, place), self.figure_of_side(&to, place));
             return Some((self.signed(plans, make), Form::Figure));
         }
@@ -83,15 +81,18 @@ impl Composer<'_> {
         !self.links.topic.is_empty() && HOW_MANY_MORE.is_match(&self.cues.text)
     }
 
-    /// Whether the second of two periods is the one to start from: `more in 2024 than in 2023`, 2024年比2023年.
-    fn names_the_start_last(&self) -> bool {
-        let [first, second] = self.cues.periods.as_slice() else { return false };
-        let end = first.span.end.checked_sub(1).and_then(|at| self.cues.pieces.get(at));
-        let (Some(end), Some(start)) = (end, self.cues.pieces.get(second.span.start)) else {
-            return false;
+    /// The side to start from, and the other one: `from 2023 to 2024`, and `more in 2024 than in 2023`, 2024年比2023年,
+    /// start from 2023.
+    fn start_first(&self, first: Side, second: Side) -> (Side, Side) {
+        let between = match self.cues.periods.as_slice() {
+            [one, other] => {
+                self.cues.text_between(one.span.end.saturating_sub(1), other.span.start)
+            }
+            _ => "",
         };
-        let between = self.cues.text.get(end.end..start.start).unwrap_or_default();
-        between.contains(" than ") || between.contains('比') && !between.contains("相比")
+        let is_last = between.split_whitespace().any(|word| word == "than")
+            || between.contains('比') && !between.contains("相比");
+        if is_last { (second, first) } else { (first, second) }
     }
 
     /// Decides which of two values or periods has the greater figure.

@@ -13,8 +13,16 @@ impl Composer<'_> {
     ///
     /// `None` for the mean of an amount: the mean of the rows of a month and the mean of the months differ.
     pub(super) fn per_period(&mut self) -> Option<Composed> {
+        self.or_undone(Self::figure_of_periods)
+    }
+
+    /// Composes, or leaves the words unused that the failed composition took.
+    pub(super) fn or_undone(
+        &mut self,
+        compose: impl FnOnce(&mut Self) -> Option<Composed>,
+    ) -> Option<Composed> {
         let before = (self.unclaimed.clone(), self.used.clone());
-        let found = self.figure_of_periods();
+        let found = compose(self);
         if found.is_none() {
             (self.unclaimed, self.used) = before;
         }
@@ -63,7 +71,11 @@ impl Composer<'_> {
     /// year` may be the salary, but no count.
     pub(super) fn has_unplaced_periods(&self, computation: &Computation) -> bool {
         let Some((by, _)) = self.cues.per_period else { return false };
-        let is_placed = |plan: &&TablePlan| !plan.group.is_empty();
+        let is_time = |group: &TableGroup| {
+            let place = self.scope.place(&group.column);
+            place.is_some_and(|place| self.scope.kind(place).is_time())
+        };
+        let is_placed = |plan: &&TablePlan| plan.group.iter().any(is_time);
         !self.is_period_in_a_name()
             && (self.has_times_of(by) || self.cues.goal == Goal::Count)
             && !computation.plans().iter().any(is_placed)

@@ -1,5 +1,6 @@
 //! Reads superlatives and comparatives: `heaviest`, `最高`, `most`, `heavier`, `更高`.
 
+use pikerag_knowledge::data::Aggregate;
 use std::ops::Range;
 
 use Ranked::{CountOrMeasure, Dimension, Measure, Rows, Tenure};
@@ -66,6 +67,14 @@ impl Extreme {
 }
 
 impl Direction {
+    /// The figure at that end.
+    pub(crate) fn aggregate(self) -> Aggregate {
+        match self {
+            Self::Greatest => Aggregate::Greatest,
+            Self::Least => Aggregate::Least,
+        }
+    }
+
     pub(crate) fn is_descending(self) -> bool {
         self == Self::Greatest
     }

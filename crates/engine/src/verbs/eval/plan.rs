@@ -141,7 +141,8 @@ fn sets(request: &EvalRequest<'_>, preset: Option<&Preset>, out: &Path) -> Resul
     Ok(sets)
 }
 
-fn hash(path: &Path) -> Result<String> {
+/// The hash of a file of questions.
+pub(in crate::verbs) fn hash(path: &Path) -> Result<String> {
     let unreadable = |source| EvalError::Unreadable { path: path.to_owned(), source };
     let bytes = fs::read(path).map_err(unreadable)?;
     Ok(blake3::hash(&bytes).to_hex().to_string())

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{self, StreamExt};
@@ -18,6 +17,8 @@ use serde::Serialize;
 use super::kept::{Header, Kept, TrainFrom};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
+use crate::verbs::eval::plan::hash;
+use crate::verbs::eval::{as_chain, ports_for_measuring};
 use crate::verbs::progress::{OnProgress, Progress};
 
 /// Rounds of an attempt as measured on the harder world of the tests; a forecast of a typical question.
@@ -54,9 +55,8 @@ pub struct CollectResponse {
     /// Calls and tokens of this run, made or read from the ledger.
     pub spent: Bill,
     /// The reason why the run ended early, if it did. The next run continues from there.
-    pub stopped: Option<String>,
-    /// Whether the budget ended the run.
-    pub over_budget: bool,
+    #[serde(serialize_with = "as_chain")]
+    pub stopped: Option<EngineError>,
     /// Folder of the trajectories.
     pub out: PathBuf,
 }
@@ -139,9 +139,8 @@ fn questions(request: &CollectRequest<'_>) -> Result<(DataSet, Vec<Item>)> {
 
 async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<CollectResponse> {
     let (set, items) = questions(request)?;
-    let bytes = std::fs::read(&request.questions).unwrap_or_default();
     let mut header = Header {
-        questions: blake3::hash(&bytes).to_hex().to_string(),
+        questions: hash(&request.questions)?,
         from: request.from,
         params: request.params,
         models: BTreeMap::new(),
@@ -168,13 +167,8 @@ async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<Coll
     for trajectory in kept.all.iter().skip(kept.earlier) {
         spent += trajectory.spent;
     }
-    let over_budget = stopped.as_ref().is_some_and(is_over_budget);
-    let stopped = stopped.map(|error| pikerag_knowledge::error_chain(&error));
-    Ok(CollectResponse { card, spent, stopped, over_budget, out: request.out.clone() })
-}
-
-fn is_over_budget(error: &SolveError) -> bool {
-    matches!(error.model(), Some(pikerag_knowledge::ModelError::OverBudget { .. }))
+    let stopped = stopped.map(EngineError::from);
+    Ok(CollectResponse { card, spent, stopped, out: request.out.clone() })
 }
 
 /// Attempts the questions that have no right trajectory yet.
@@ -185,12 +179,7 @@ async fn by_model(
     header: &mut Header,
 ) -> Result<(Kept, Option<SolveError>)> {
     let base = session.base_for_a_question().await?;
-    let (mut ports, notices) = session.ports(&base, Arc::new(base.clone())).await?;
-    // Verified answers are excluded, because trajectories are measured.
-    ports.feedback_before = Some(0);
-    for notice in notices {
-        (request.progress)(Progress::Notice(notice));
-    }
+    let ports = ports_for_measuring(session, &base, request.progress).await?;
     let judge = (request.params.right == Right::Judge).then_some(Role::Judge);
     let roles = [Role::Propose, Role::Select, Role::Answer].into_iter().chain(judge);
     for role in roles {
